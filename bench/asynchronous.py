@@ -32,7 +32,7 @@ from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers

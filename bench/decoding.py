@@ -131,12 +131,12 @@ def compare(rows, read, threads, rounds, new=NEW):
 @contextmanager
 def blocks_of(parts):
     """Every block computes what is not attention by these two."""
-    before = Block.heads_of, Block.mix
-    Block.heads_of, Block.mix = parts
+    before = Block.project, Block.mix
+    Block.project, Block.mix = parts
     try:
         yield
     finally:
-        Block.heads_of, Block.mix = before
+        Block.project, Block.mix = before
 
 
 def update_of(config, rows, tokens):
@@ -149,7 +149,7 @@ def update_of(config, rows, tokens):
 def compare_compiled(rounds):
     """Processor seconds with compiled parts over those without, by round; and how long the first call took."""
     torch.set_num_threads(1)
-    plain = Block.heads_of, Block.mix
+    plain = Block.project, Block.mix
     compiled = tuple(torch.compile(part, dynamic=True) for part in plain)
     cases = {
         "sampling, 128 rows": sides_of(128, 8, NEW)["handaxe"],

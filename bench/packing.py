@@ -26,10 +26,10 @@ from torch.utils._pytree import tree_iter
 
 from handaxe.core.batch import Batch, Denominators, LossOut
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.engines.local.packing import lay_out, padded
+from handaxe.engines.local.packing import padded_layout, tree_layout
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.models.trunk import Trunk
-from handaxe.ops import trees
+from handaxe.ops import token_trees as trees
 from handaxe.ops.chunked import chunked_measures
 from handaxe.ops.logprob import token_logp
 from handaxe.ops.tree_attention import KeyBlock
@@ -138,7 +138,7 @@ def compare(model, *, prompt, group, sampled, repeats):
             gradients.append(gradient)
         *packed, rows = gradients
         gap = max(gap, *(float((tree - rows).abs().max() / rows.abs().max()) for tree in packed))
-    layouts = {"tree": lay_out(batch, pack_tokens=1024, width=model.hidden_size), "rows": padded(batch)}
+    layouts = {"tree": tree_layout(batch, pack_tokens=1024, width=model.hidden_size), "rows": padded_layout(batch)}
     layouts["dense"] = layouts["tree"]
     found = {"prompt": prompt, "group": group, "sampled": sampled, "gradient_gap": gap}
     for packing in engines:

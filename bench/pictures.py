@@ -16,7 +16,7 @@ from pathlib import Path
 import uvicorn
 from playwright.sync_api import Page, expect, sync_playwright
 
-from handaxe.commands.show import decoder_of
+from handaxe.commands.show import make_decoder
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.runs import find_runs
 from handaxe.view.search import Where, search
@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "view")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    server = uvicorn.Server(uvicorn.Config(view_app(options.runs, decoder_of), port=0, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(view_app(options.runs, make_decoder), port=0, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
@@ -46,8 +46,8 @@ def main() -> int:
         for file, path, scheme, viewport in (
             ("runs", "", "light", LAPTOP),
             ("step", f"run/{name}/step/{step}", "dark", LAPTOP),
-            ("attempt", f"run/{name}/attempt/{attempt}?colour=advantage", "light", LAPTOP),
-            ("phone", f"run/{name}/attempt/{attempt}?colour=push", "dark", PHONE),
+            ("attempt", f"run/{name}/rollout/{attempt}?colour=advantage", "light", LAPTOP),
+            ("phone", f"run/{name}/rollout/{attempt}?colour=push", "dark", PHONE),
         ):
             page = browser.new_page(color_scheme=scheme, viewport=viewport)
             page.set_default_timeout(120_000)
@@ -63,7 +63,7 @@ def wanted(folder: Path) -> tuple[str, int, int]:
     """A run, a step and an attempt of it that made calls and got a gradient, if there is one."""
     for name, place in find_runs(folder).items():
         with RunRecord.open(place) as record:
-            found = search(record, Where(trained=True, outcome="right"), order="calls", descending=True, most=1)
+            found = search(record, Where(trained=True, outcome="correct"), order="calls", descending=True, most=1)
         if found:
             return name, found[0].step, found[0].key
     raise SystemExit(f"no attempt in {folder} was right")

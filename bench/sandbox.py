@@ -30,7 +30,7 @@ from handaxe.tools.cpython import cpython
 from handaxe.tools.decorator import Tool
 from handaxe.tools.python import python
 from handaxe.tools.sandbox.command import find_bubblewrap
-from handaxe.tools.sandbox.layout import layout_of
+from handaxe.tools.sandbox.mounts import find_mounts
 
 CODE = "print(2+3)"
 GOALS = {"embedded": 30.0, "cpython": 5.0}
@@ -79,7 +79,7 @@ def process(words: list[str]) -> Callable[[], str]:
 
 def bubblewrap() -> list[str]:
     """A process per call under bubblewrap: the same mounts as the session's, without its limits."""
-    layout = layout_of(None, ())
+    layout = find_mounts(None, ())
     words = [find_bubblewrap(), "--unshare-all", "--die-with-parent", "--clearenv", "--cap-drop", "ALL"]
     for target, path in layout.links:
         words += ["--symlink", target, path]

@@ -15,7 +15,7 @@ from pathlib import Path
 from transformers import PreTrainedTokenizerFast
 
 from handaxe.core.records import Message, ToolCall, ToolSchema
-from handaxe.models.chat_template import ChatTemplate
+from handaxe.models.chat_formats.chat_template import ChatTemplate
 
 NAMES = ("gemma3", "qwen3", "llama3_1", "deepseek_v3")
 VERSION = "3.7.2"

@@ -31,18 +31,18 @@ from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.driver.executor import Answer
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 from handaxe.training.loop.config import AsyncConfig, RunConfig
 from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
 from handaxe.view.search import Where, count, search
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 
 GROUP, GROUPS = 8, 50
 """Siblings of a group, and groups of a step."""
@@ -104,7 +104,7 @@ class Inline:
 
 def make(folder, size):
     """Play and record a run of about `size` trajectories."""
-    world, format = sums(), Compact()
+    world, format = arithmetic(), Compact()
     tasks = world.tasks("train", max(50, size // GROUP // 10), 0)
     train(
         engine=Drawn(format, [], tools=[calculator.schema]),
@@ -155,7 +155,7 @@ def trajectory(record):
 
 def by_outcome(record):
     """How many called the calculator and were wrong, and the first hundred of them."""
-    where = Where(tool="calculator", outcome="wrong")
+    where = Where(tool="calculator", outcome="incorrect")
     return count(record, where), search(record, where)
 
 

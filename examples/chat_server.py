@@ -5,8 +5,8 @@ import sys
 from handaxe.core.records import Sampling
 from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.evaluation.run import evaluate
-from handaxe.models.transcript import Transcript
+from handaxe.evaluation.evaluate import evaluate
+from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator

@@ -1,7 +1,7 @@
 import handaxe as hx
-from handaxe import credit, losses, rewards, rollouts, selection, tools, worlds
+from handaxe import credit, curricula, losses, rewards, rollouts, tools, worlds
 
-world = worlds.sums()
+world = worlds.arithmetic()
 model, chat = hx.load("tiny")
 loss = losses.policy(
     ratio=losses.ratios.token(), surrogate=losses.surrogates.clip(), reduction=losses.reductions.token_mean()
@@ -10,7 +10,7 @@ result = hx.train(
     engine=hx.LocalEngine(model),
     format=chat,
     env=world.env([tools.calculator]),
-    tasks=selection.in_order(world.tasks("train", 1000, 0)),
+    tasks=curricula.in_order(world.tasks("train", 1000, 0)),
     rollout=rollouts.linear(max_turns=3),
     reward=rewards.exact_match(),
     credit=credit.group_norm(),

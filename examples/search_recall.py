@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from handaxe.tools.index.build import build_index
-from handaxe.tools.index.reader import open_index
+from handaxe.tools.index.build_index import build_index
+from handaxe.tools.index.search_index import open_index
 from handaxe.worlds.library import tasks as library_tasks
 
 QUESTIONS = {

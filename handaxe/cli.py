@@ -1,7 +1,7 @@
-"""The command line: `handaxe COMMAND ...`. One file of handaxe.commands a command, imported only when it is called.
+"""Command line `handaxe COMMAND ...`: dispatches to handaxe.commands, and prints errors.
 
-An error of ours is one red line and a hint, without a traceback unless --debug asks for it. Exit codes: 0 done,
-1 failed, 2 wrong input, 130 stopped by Ctrl-C or by SIGTERM, which is answered in the same way.
+Each command is a module of handaxe.commands, imported on use. A HandaxeError prints a red line and a hint; --debug adds
+the traceback. Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped by Ctrl-C or SIGTERM.
 """
 
 import difflib
@@ -27,43 +27,43 @@ from handaxe.core.escape import escape
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "quickstart": "train a tiny policy to use a calculator, in minutes, and look at what it learnt",
-    "methods": "list the methods, one a paper",
-    "train": "RECIPE [--its arguments]: train, and compare held-out accuracy and calls before and after",
-    "doctor": "RECIPE [--its arguments]: check in a minute or two what train would run, and forecast the run",
-    "start": "WORLD --out FOLDER: teach the tiny policy a world's tools, your own among them, before training",
-    "resume": "RUN: go on with a run that was stopped, or make it longer",
-    "eval": "RUN: evaluate its last checkpoint on held-out tasks",
-    "chat": "RUN: ask its policy in the terminal, and see its calls as they happen",
-    "show": "RUN: its metrics, and one attempt token by token",
-    "view": "[FOLDER]: its runs in a browser, token by token, live while they train",
-    "report": "RUN: the same pages as one HTML file, which opens from a disk",
-    "export": "RUN --out FOLDER: a folder for transformers and chat servers, with the ids of training",
-    "trajectories": "RUN --where ...: find attempts, and write them as JSON lines, a data set or a log of Inspect",
-    "replay": "RUN: play its recorded attempts again without a model, and say what comes out otherwise",
-    "lab": "RUN: its rewards asked again and compared; --attack NAME: rewards attacked; --page: docs/lab.md",
-    "index": "DOCUMENTS --out INDEX: make an index of documents, for the tool `search`",
+    "quickstart": "train a tiny policy to use a calculator within minutes, and show a rollout",
+    "methods": "list the methods of all papers",
+    "train": "METHOD [OPTIONS]: train, and compare held-out accuracy and tool calls before and after",
+    "doctor": "METHOD [OPTIONS]: check a run within a minute or two before training, and forecast its time",
+    "start": "WORLD --out FOLDER: train a cold-start checkpoint on demonstrations with a world's tools or your own",
+    "resume": "RUN: continue a stopped run, or extend a finished run",
+    "eval": "RUN: evaluate the last checkpoint on held-out tasks",
+    "chat": "RUN: chat with the policy in the terminal, with its tool calls",
+    "show": "RUN: show the metrics, and one rollout token by token",
+    "view": "[FOLDER]: show runs in a browser, token by token, live during training",
+    "report": "RUN: write the pages of `view` as one HTML file for offline use",
+    "export": "RUN --out FOLDER: write a folder for transformers and chat servers, with the token ids of training",
+    "trajectories": "RUN --where ...: search rollouts, and write them as JSON lines, a data set or an Inspect log",
+    "replay": "RUN: replay the recorded rollouts without a model, and list differences",
+    "lab": "RUN: recompute and compare rewards; --attack NAME: attack rewards; --page: docs/lab.md",
+    "index": "DOCUMENTS --out INDEX: build an index of documents for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP; --model RUN: serve a policy as chat completions",
-    "replicate": "decide what recipes claim, by paired runs; --all does every recipe",
-    "compare": "train several recipes with the same seeds, and say what differs",
-    "study": "NAME: compute the figures of a paper that trains nothing",
-    "papers": "write PAPERS.md; --check fails when it is stale",
-    "bias": "write docs/bias.md, the bias and variance of every credit; --check fails when it is stale",
+    "replicate": "METHOD ...: decide the claims of methods by paired runs; --all for every method",
+    "compare": "METHOD METHOD ...: train several methods with equal seeds, and compare them",
+    "study": "NAME: compute the figures of a paper without training",
+    "papers": "write PAPERS.md and the README.md of each paper; --check fails for stale pages",
+    "bias": "write docs/bias.md, bias and variance of every credit; --check fails for a stale page",
 }
-GO_ON = ("replicate", "compare")
-"""Commands that take up what they left when they were stopped."""
+RESUMABLE = ("replicate", "compare")
+"""Commands that continue when called again after Ctrl-C."""
 LOCAL = ("tiny", "start", "smollm2")
-"""Models that are nowhere to be fetched."""
+"""Models without a download."""
 FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command.
+    """Run a command.
 
     Args:
-        arguments: the command line without the program's name; None is that of this process.
+        arguments: the command line without the program's name; None: the command line of this process.
 
     Returns:
         The exit code.
@@ -72,45 +72,47 @@ def main(arguments: list[str] | None = None) -> int:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
-        with _terminated_as_by_ctrl_c():
+        with _sigterm_as_interrupt():
             return _run(words)
     except HandaxeError as error:
         if debug:
             traceback.print_exc()
-        _complain(error, debug)
+        _print_error(error, debug)
         return WRONG_INPUT if isinstance(error, InputError) else FAILED
     except KeyboardInterrupt:
         if debug:
             traceback.print_exc()
-        _red("stopped; the same command goes on" if words[0] in GO_ON else "stopped")
+        _red("stopped; the same command continues" if words[0] in RESUMABLE else "stopped")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader, such as head, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except SystemExit as stop:  # tyro, after --help or a command line that does not parse
+    except SystemExit as stop:  # of tyro, after --help or a parse error
         return stop.code if isinstance(stop.code, int) else FAILED
 
 
 @contextmanager
-def _terminated_as_by_ctrl_c() -> Iterator[None]:
-    """While entered, SIGTERM, which `kill` and a cluster's scheduler send, does what Ctrl-C does: a run finishes its
-    step, and no process that was started stays behind. Also where Ctrl-C itself is ignored, as after nohup."""
-    if threading.current_thread() is not threading.main_thread():  # where signals cannot be caught
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Handle SIGTERM as Ctrl-C: a run finishes the current step, and every child process ends.
+
+    `kill` and cluster schedulers send SIGTERM. Works also with SIGINT ignored, as after nohup.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread only
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminated)
+    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     del number
-    answer = signal.getsignal(signal.SIGINT)
-    if not callable(answer):
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
         raise KeyboardInterrupt
-    answer(signal.SIGINT, frame)
+    handler(signal.SIGINT, frame)
 
 
 def _run(words: list[str]) -> int:
@@ -125,13 +127,12 @@ def _run(words: list[str]) -> int:
         close = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
         hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(COMMANDS)}"
         raise InputError(f"there is no command {name!r}; {hint}")
-    _hush(words)
+    _silence_packages(words)
     return importlib.import_module(f"handaxe.commands.{name}").main(words[1:])
 
 
-def _hush(words: list[str]) -> None:
-    """Switch off the bars of packages that read a model, unless one may be fetched, and their warnings of what will
-    change in them, which are for people who write against them."""
+def _silence_packages(words: list[str]) -> None:
+    """Switch off FutureWarning, and progress bars of packages for models without a download."""
     named = words[words.index("--model") + 1 :][:1] if "--model" in words else []
     if all(name in LOCAL or os.path.exists(name) for name in named):
         os.environ.setdefault("TQDM_DISABLE", "1")
@@ -146,18 +147,18 @@ def _help() -> None:
     for name, summary in COMMANDS.items():
         table.add_row("", Text(name, style="bold"), Text(summary))
     console.print(table)
-    console.print("\nhandaxe COMMAND --help says more; --debug shows the traceback of an error.", markup=False)
+    console.print("\nhandaxe COMMAND --help shows the options; --debug shows the traceback of an error.", markup=False)
 
 
-def _complain(error: HandaxeError, debug: bool) -> None:
+def _print_error(error: HandaxeError, debug: bool) -> None:
     first, _, rest = str(error).partition("\n")
     _red(f"{escape(first)}")
     if rest:
         sys.stderr.write(escape(rest, keep="\n") + "\n")
     if not debug and not isinstance(error, InputError):
-        sys.stderr.write("--debug shows where it happened\n")
+        sys.stderr.write("--debug shows the traceback\n")
 
 
 def _red(text: str) -> None:
-    """One line on stderr, red where that is a terminal, never wrapped."""
+    """Print a line to stderr, red in a terminal, never wrapped."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"error: {text}", style="red"))

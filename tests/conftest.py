@@ -42,7 +42,7 @@ def dice():
 @pytest.fixture(scope="session")
 def seen():
     """seen(a=[1, 0], ...): rated groups of a step, outcomes of siblings by task id."""
-    from handaxe.testing.records import make_group, make_rated, make_scores, make_task
+    from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task
 
     def rated(**outcomes):
         return [
@@ -162,10 +162,10 @@ def npm_files():
 def sandbox():
     """Skips where bubblewrap cannot run, saying why. One that runs and does not hold is a failure."""
     from handaxe.core.errors import InputError
-    from handaxe.tools.sandbox.probe import probe
+    from handaxe.tools.sandbox.check_sandbox import check_sandbox
 
     try:
-        probe()
+        check_sandbox()
     except InputError as error:
         if "does not refuse" in str(error):
             raise

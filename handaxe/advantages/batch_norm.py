@@ -9,8 +9,8 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Shape
 from handaxe.core.records import Rated
-from handaxe.ops.ragged import rewards_of, scatter_group
-from handaxe.ops.returns import Std, deviation, standardise
+from handaxe.ops.ragged import group_rewards, scatter_group
+from handaxe.ops.returns import Std, standard_deviation, standardise
 
 __all__ = ["batch_norm"]
 
@@ -70,7 +70,7 @@ def batch_norm(
         raise InputError(f"batch_norm(of={of!r}) is centred within the group; leave mean={mean!r} out")
 
     def shape(rated: Sequence[Rated]) -> list[Rated]:
-        rewards = [rewards_of(one.group, one.scores) for one in rated]
+        rewards = [group_rewards(one.group, one.scores) for one in rated]
         scale = _spread(rewards, of, std, eps)
         out = []
         for one, reward_G in zip(rated, rewards):
@@ -90,9 +90,9 @@ def _spread(rewards: Sequence[np.ndarray], of: Of, std: Std, eps: float) -> floa
     scored = [values_G[~np.isnan(reward_G)] for values_G, reward_G in zip(own, rewards, strict=True)]
     every = np.concatenate([np.zeros(0), *scored])
     if of == "standardised":
-        scale = deviation(every, "population")
+        scale = standard_deviation(every, "population")
         return scale and scale + BATCH_EPS
-    scale = deviation(every, std)
+    scale = standard_deviation(every, std)
     return scale and scale + eps
 
 

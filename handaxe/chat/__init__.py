@@ -1,1 +1,1 @@
-"""Using a policy: questions in, answers and their calls out."""
+"""Chat with a policy: questions in, answers and tool calls out."""

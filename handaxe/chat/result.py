@@ -1,4 +1,4 @@
-"""What a policy answers to one question."""
+"""Answer of a policy to a question, with tool calls."""
 
 from __future__ import annotations
 
@@ -8,34 +8,36 @@ from typing import Any
 
 from handaxe.core.records import Ending, Message, Trajectory
 
-__all__ = ["Answered", "Called", "answered_by"]
+__all__ = ["CallResult", "ChatAnswer", "last_answer"]
 
 
 @dataclass(frozen=True)
-class Called:
-    """A call that the policy made, and what came back. `status` is that of the tool's reply ("ok", "retry", "failed",
-    "invalid", "timeout", "infra_error"), or "not carried out"."""
+class CallResult:
+    """A tool call and the tool's reply.
+
+    `status`: of the reply ("ok", "retry", "failed", "invalid", "timeout", "infra_error"), or "not executed".
+    """
 
     name: str
     arguments: Mapping[str, Any]
     reply: str = ""
-    status: str = "not carried out"
+    status: str = "not executed"
     seconds: float = 0.0
 
 
 @dataclass(frozen=True)
-class Answered:
-    """The answer to one question; `str` gives its text.
+class ChatAnswer:
+    """Answer to a question; `str` gives the text.
 
-    answer      what the policy said in its last turn, outside calls; "" where it could not speak
-    calls       the calls made for this question, in order
-    ending      "completed", or why there is no more: see records.Ending
+    answer      text of the last turn, without calls; "" if the policy had no turn
+    calls       tool calls for this question, in order
+    ending      "completed", or the reason for an early end: see records.Ending
     messages    the whole conversation so far
-    trajectory  the same as tokens: what the policy read and wrote, with log-probabilities
+    trajectory  the conversation as tokens, with log-probs
     """
 
     answer: str
-    calls: tuple[Called, ...]
+    calls: tuple[CallResult, ...]
     ending: Ending
     messages: tuple[Message, ...] = field(repr=False)
     trajectory: Trajectory = field(repr=False)
@@ -44,17 +46,17 @@ class Answered:
         return self.answer
 
 
-def answered_by(trajectory: Trajectory, *, before: int) -> Answered:
-    """What a trajectory says to its last question. `before`: turns that were there before that was asked."""
+def last_answer(trajectory: Trajectory, *, before: int) -> ChatAnswer:
+    """Extract the answer to the last question of a trajectory. `before`: number of turns before the question."""
     turns = trajectory.turns[before:]
     replies = {reply.call_id: reply for turn in turns for reply in turn.replies}
-    calls = list[Called]()
+    calls = list[CallResult]()
     for call in (call for turn in turns for call in turn.parsed.calls):
         found = replies.get(call.id)
         calls.append(
-            Called(call.name, call.arguments)
+            CallResult(call.name, call.arguments)
             if found is None
-            else Called(call.name, call.arguments, found.content, found.status, found.seconds)
+            else CallResult(call.name, call.arguments, found.content, found.status, found.seconds)
         )
     answer = turns[-1].parsed.text if turns else ""
-    return Answered(answer, tuple(calls), trajectory.ending, trajectory.messages, trajectory)
+    return ChatAnswer(answer, tuple(calls), trajectory.ending, trajectory.messages, trajectory)

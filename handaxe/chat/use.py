@@ -1,8 +1,8 @@
-"""A policy at work: it is asked, calls its tools, and answers, as it did in training.
+"""Chat with a policy: tool calls and chat format as in training.
 
 chat = hx.use("runs/first", [convert])
 print(chat("77 yd in inches?"))         a new conversation
-print(chat.more("and in feet?"))        goes on with it
+print(chat.more("and in feet?"))        the next question of the conversation
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from handaxe.chat.keeping import KeptEnv, Watch
-from handaxe.chat.result import Answered, answered_by
-from handaxe.chat.runs import run_facts
+from handaxe.chat.persistent_env import PersistentEnv, Watch
+from handaxe.chat.result import ChatAnswer, last_answer
+from handaxe.chat.run_facts import run_facts
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat, Engine, EnvFactory
@@ -28,17 +28,17 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts import driver
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.continued import continued
-from handaxe.tools.state import Offered
+from handaxe.tools.tool_owners import ToolSource
 
 __all__ = ["Assistant", "use"]
 
 MAX_TOKENS = 256
-Said = str | Sequence[Message | Mapping[str, Any]]
+Question = str | Sequence[Message | Mapping[str, Any]]
 
 
 def use(
     model: str | Path | Policy | Model | Engine,
-    tools: Sequence[Offered | Sequence[Offered]] | None = None,
+    tools: Sequence[ToolSource | Sequence[ToolSource]] | None = None,
     *,
     format: ChatFormat | None = None,
     system: str | None = None,
@@ -49,56 +49,56 @@ def use(
     device: str = "cpu",
     watch: Watch | None = None,
 ) -> Assistant:
-    """Make what answers questions: a policy with its tools.
+    """Load a policy and its tools for a chat.
 
     Args:
-        model: what `handaxe.load` takes, such as the folder of a run, or what it gives; a model in hand, or an engine,
-            with its `format`.
-        tools: as `tool_chat` takes them. None: those of the run, which a run that a recipe made knows.
-        format: chat format, in the place of the run's or the model's own.
-        system: a system message that begins every conversation; None: that of the run, where it had one, "" none.
-        temperature: of sampling, >= 0; 0 says what is likeliest, the same each time.
-        max_turns: turns of the policy for one question, >= 1.
-        max_tokens: of a turn, >= 1; None: as in training where the run says so, else 256.
-        seed: of the draws, with a temperature above 0.
-        device: where the model is put; an engine stays where it is.
-        watch: called with a turn that makes calls before they are carried out, and with the answer afterwards, in
-            another thread.
+        model: argument of `handaxe.load`, such as the folder of a run; a loaded policy; or a model or an engine with
+            its `format`.
+        tools: argument of `tool_chat`; None: the tools of the run, which must be the run of a method.
+        format: replaces the chat format of the run or the model.
+        system: system message of every conversation; None: the system message of the run; "" for none.
+        temperature: of sampling, >= 0; 0 is greedy decoding.
+        max_turns: turns per question, >= 1.
+        max_tokens: tokens per turn, >= 1; None: as in training, 256 if unknown.
+        seed: of sampling with a temperature above 0.
+        device: of the model; ignored for an engine.
+        watch: called in another thread with each turn that has calls, before their execution and with the reply
+            afterwards.
 
     Raises:
-        InputError: there is no such model, or no tools are known; arguments out of range.
+        InputError: the model does not exist, the tools are unknown, or an argument is out of range.
 
     Example:
         str(use("runs/first", [calculator])("12*34=?"))
     """
     if max_turns < 1 or not (temperature >= 0 and math.isfinite(temperature)):
         raise InputError(f"max_turns is {max_turns} and temperature {temperature}; give 1 or more turns, 0 or more")
-    known = run_facts(model)
-    env = known.env() if tools is None else tool_chat(tools)
-    length = max_tokens if max_tokens is not None else known.max_tokens or MAX_TOKENS
+    facts = run_facts(model)
+    env = facts.env() if tools is None else tool_chat(tools)
+    length = max_tokens if max_tokens is not None else facts.max_tokens or MAX_TOKENS
     if length < 1:
         raise InputError(f"max_tokens is {length}; give 1 or more")
-    opening = known.system if system is None else (Message("system", system),) if system else ()
-    engine, spoken = _engine(model, format, device)
+    opening = facts.system if system is None else (Message("system", system),) if system else ()
+    engine, chat_format = _engine(model, format, device)
     sampling = Sampling(temperature=temperature, max_tokens=length)
     rules = Rules(max_turns=max_turns)
-    return Assistant(engine, spoken, env, opening=opening, sampling=sampling, rules=rules, seed=seed, watch=watch)
+    return Assistant(engine, chat_format, env, opening=opening, sampling=sampling, rules=rules, seed=seed, watch=watch)
 
 
 class Assistant:
-    """A policy with its tools. Call it with a question for a new conversation; `more` goes on with the last one.
+    """A policy with tools: a call with a question starts a new conversation, `more` continues the conversation.
 
-    Tools with a state keep it for as long as a conversation lasts. A question whose attempt failed (a tool's machinery
-    died, the policy began another speaker's turn, there was no room left) is no part of the conversation: `more` goes
-    on from before it. Use it in one thread.
+    Tools keep their state during a conversation. A failed question (a tool crashed, the policy began the turn of
+    another role, the context was full) is removed from the conversation: `more` continues from the state before. Not
+    thread-safe.
 
     Args:
         engine: samples.
         format: chat format.
-        env: makes a conversation's environment.
-        opening: messages that begin every conversation.
-        sampling, rules: of one question.
-        seed: of the draws: the same questions in the same order are answered the same.
+        env: makes the environment of a conversation.
+        opening: first messages of every conversation.
+        sampling, rules: sampling parameters and limits of a question.
+        seed: of sampling. Equal questions in equal order get equal answers.
         watch: see `use`.
     """
 
@@ -119,18 +119,18 @@ class Assistant:
         self._opening, self._seed = tuple(opening), seed
         self._sampling, self._rules = sampling, rules
         self._begun = 0
-        self._env = KeptEnv(env, watch)
+        self._env = PersistentEnv(env, watch)
         self._last: Trajectory | None = None
 
-    def __call__(self, question: Said) -> Answered:
-        """Begin a new conversation.
+    def __call__(self, question: Question) -> ChatAnswer:
+        """Start a new conversation.
 
         Args:
-            question: text, or the messages of a conversation, the last one the user's: each a Message, or
-                {"role": ..., "content": ...}. A system message among them stands in the place of the own one.
+            question: text, or the messages of a conversation that ends with a user message: each a Message, or
+                {"role": ..., "content": ...}. A system message at the start replaces `opening`.
 
         Raises:
-            InputError: invalid messages, or messages that the chat format refuses.
+            InputError: a message is invalid, or the chat format refuses the messages.
         """
         messages = _messages(question)
         opening = () if messages[0].role == "system" else self._opening
@@ -139,8 +139,8 @@ class Assistant:
         attempt = self._attempt((*opening, *messages))
         return self._play(Play(attempt, self._rules), attempt, before=0)
 
-    def more(self, question: Said) -> Answered:
-        """Go on with the conversation; begins one where there is none. Its arguments are those of a new one."""
+    def more(self, question: Question) -> ChatAnswer:
+        """Continue the conversation, or start a new one; arguments as for a new conversation."""
         last = self._last
         if last is None:
             return self(question)
@@ -150,10 +150,10 @@ class Assistant:
         return self._play(continued(last, _messages(question), attempt, rules), attempt, before=before)
 
     def new(self) -> None:
-        """End the conversation, and release its tools."""
+        """End the conversation and release the tools."""
         self._last = None
         self._env.release()
-        self._env = KeptEnv(self._make, self._watch)
+        self._env = PersistentEnv(self._make, self._watch)
 
     close = new
 
@@ -183,20 +183,20 @@ class Assistant:
             context=self._engine.max_length,
         )
 
-    def _play(self, play: Play, attempt: Attempt, *, before: int) -> Answered:
+    def _play(self, play: Play, attempt: Attempt, *, before: int) -> ChatAnswer:
         try:
             ((trajectory,),) = driver.run([attempt], lambda _: play.plan(), self._engine, workers=1)
-        except BaseException:  # such as Ctrl-C, with a tool still at work in a thread: what it does there is lost
+        except BaseException:  # such as Ctrl-C during a tool call in a thread: the state of the tool is lost
             self._env.release()
-            self._env = KeptEnv(self._make, self._watch)
+            self._env = PersistentEnv(self._make, self._watch)
             raise
         if trajectory.ending.kind in ("completed", "truncated") and len(trajectory.turns) > before:
             self._last = trajectory
-        return answered_by(trajectory, before=before)
+        return last_answer(trajectory, before=before)
 
 
 def _engine(model: Any, format: ChatFormat | None, device: str) -> tuple[Engine, ChatFormat]:
-    """Who samples, and the chat format that it speaks."""
+    """The engine and the chat format of a model."""
     if hasattr(model, "sample") and hasattr(model, "max_length"):
         if format is None:
             raise InputError("an engine does not know its chat format: pass format=, such as load(...).format")
@@ -205,23 +205,23 @@ def _engine(model: Any, format: ChatFormat | None, device: str) -> tuple[Engine,
     return LocalEngine(policy.model, device=device), policy.format
 
 
-def _messages(said: Said) -> list[Message]:
-    """What was said, as messages."""
-    if isinstance(said, str):
-        return [Message("user", said)]
-    found = [one if isinstance(one, Message) else _message(one, k) for k, one in enumerate(said)]
+def _messages(question: Question) -> list[Message]:
+    """Convert a question to messages."""
+    if isinstance(question, str):
+        return [Message("user", question)]
+    found = [one if isinstance(one, Message) else _message(one, k) for k, one in enumerate(question)]
     if not found or found[-1].role != "user":
-        last = f"the last message is of {found[-1].role}" if found else "there is no message"
-        raise InputError(f"{last}: a conversation is handed over with the user's turn last")
+        last = f"the last message has the role {found[-1].role}" if found else "there is no message"
+        raise InputError(f"{last}: the last message of a conversation must be of the user")
     return found
 
 
-def _message(said: Any, place: int) -> Message:
-    if not isinstance(said, Mapping) or set(said) != {"role", "content"} or not isinstance(said["content"], str):
+def _message(value: Any, index: int) -> Message:
+    if not isinstance(value, Mapping) or set(value) != {"role", "content"} or not isinstance(value["content"], str):
         raise InputError(
-            f"message {place} is not valid: give text, handaxe.Message(role, content), or "
-            '{"role": "user", "content": "..."}; calls and replies of earlier turns are Messages'
+            f"message {index} is not valid: give text, handaxe.Message(role, content), or "
+            '{"role": "user", "content": "..."}; pass tool calls and replies as Message'
         )
-    if said["role"] not in ("system", "user", "assistant"):
-        raise InputError(f"message {place} has the role {said['role']!r}; give system, user or assistant")
-    return Message(said["role"], said["content"])
+    if value["role"] not in ("system", "user", "assistant"):
+        raise InputError(f"message {index} has the role {value['role']!r}; give system, user or assistant")
+    return Message(value["role"], value["content"])

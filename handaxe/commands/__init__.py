@@ -1,3 +1,3 @@
-"""What the command line does: one file a command, each with main(arguments) -> exit code. See handaxe.cli."""
+"""Commands of the command line: a module per command, with main(arguments) -> exit code. See handaxe.cli."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""`handaxe chat RUN`: ask a policy, and see its calls as they happen."""
+"""`handaxe chat RUN`: chat with a policy in the terminal, with tool calls."""
 
 import json
 import sys
@@ -10,41 +10,41 @@ import tyro
 from rich.console import Console
 from rich.text import Text
 
-from handaxe.chat.result import Answered
-from handaxe.chat.runs import run_facts
+from handaxe.chat.result import ChatAnswer
+from handaxe.chat.run_facts import run_facts
 from handaxe.chat.use import Assistant, use
 from handaxe.commands.output import console, note
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.core.records import ParsedTurn, ToolReply
 from handaxe.core.requests import EnvReply
-from handaxe.methods.lookup import tools_named
-from handaxe.view.escape import plain
+from handaxe.methods.lookup import find_tools
+from handaxe.view.escape import escaped_text
 
 __all__ = ["ChatOptions", "main"]
 
-ROOM = 400
-"""Characters of a call or a reply that are shown."""
-HELP = "/new begins anew, Ctrl-D leaves, Ctrl-C stops an answer"
+MAX_CHARACTERS = 400
+"""Limit of the shown text of a call or a reply."""
+HELP = "/new starts a new conversation, Ctrl-D quits, Ctrl-C stops an answer"
 QUIT = ("/quit", "/exit", "/bye")
 FAILED, INTERRUPTED = 1, 130
 
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """Ask a policy, and see its calls as they happen. With a question, or one that is piped in, only the answer goes to
-    the standard output; exit code 0 when it came to its end, 1 when not.
+    """Chat with a policy. A question as argument or from a pipe prints only the answer to the standard output.
+
+    Exit code 0 for a completed answer, 1 for a truncated or failed answer.
 
     Args:
-        model: folder of a run, a stage or a checkpoint, or what else `handaxe.load` takes.
-        question: asked and answered once; a conversation in the terminal unless there is one.
-        tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the run unless told otherwise. "none" offers
-            none.
-        system: a system message that begins every conversation; that of the run unless told otherwise.
-        single: begin a new conversation with every question, for a policy that was trained on single ones.
-        temperature: of sampling; 0 says what is likeliest.
-        max_turns: turns of the policy for one question.
-        max_tokens: tokens of a turn; as in training unless told otherwise.
-        seed: of the draws.
+        model: folder of a run, a stage or a checkpoint, or another argument of `handaxe.load`.
+        question: single question; without it, a conversation in the terminal.
+        tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the run. "none" offers no tool.
+        system: system message of every conversation; by default the system message of the run.
+        single: start a new conversation for every question, for a policy trained on single questions.
+        temperature: of sampling; 0 is greedy decoding.
+        max_turns: turns per question.
+        max_tokens: tokens per turn; by default as in training.
+        seed: of sampling.
     """
 
     model: tyro.conf.Positional[str]
@@ -66,44 +66,43 @@ def main(arguments: list[str]) -> int:
         question = sys.stdin.read()
     if question is not None and not question.strip():
         raise InputError("the question is empty: give it as an argument, or pipe it in")
-    aside = Console(stderr=True, highlight=False) if question is not None else console()
-    with _assistant(options, aside) as assistant:
+    terminal = Console(stderr=True, highlight=False) if question is not None else console()
+    with _load(options, terminal) as assistant:
         if question is None:
-            return _converse(assistant, options, aside)
+            return _converse(assistant, options, terminal)
         response = assistant(question.strip())
     console().print(_lines(response.answer), soft_wrap=True)
-    _say_ending(aside, response)
+    _print_ending(terminal, response)
     return 0 if response.ending.kind == "completed" else FAILED
 
 
-def _assistant(options: ChatOptions, aside: Console) -> Assistant:
-    """Who is asked."""
-    with aside.status("reading the model", spinner="line"):
+def _load(options: ChatOptions, terminal: Console) -> Assistant:
+    with terminal.status("loading the model", spinner="line"):
         return use(
             options.model,
-            None if options.tools is None else tools_named(options.tools),
+            None if options.tools is None else find_tools(options.tools),
             system=options.system,
             temperature=options.temperature,
             max_turns=options.max_turns,
             max_tokens=options.max_tokens,
             seed=options.seed,
-            watch=lambda turn, reply: _show(aside, turn, reply),
+            watch=lambda turn, reply: _show(terminal, turn, reply),
         )
 
 
 def _lines(text: str, *, style: str = "") -> Text:
-    """Untrusted text of several lines, each escaped."""
-    return Text("\n").join(plain(line, style=style) for line in text.split("\n"))
+    """Untrusted text, escaped line by line."""
+    return Text("\n").join(escaped_text(line, style=style) for line in text.split("\n"))
 
 
 def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> int:
-    """Ask and answer until the user leaves."""
+    """Read questions and print answers until the user quits."""
     with suppress(ImportError):
-        import readline  # noqa: F401 - gives input() its history and keys
+        import readline  # noqa: F401 - adds history and keys to input()
     note(terminal, "chat", options.model)
     note(terminal, "keys", HELP)
     if not options.single and run_facts(options.model).single:
-        note(terminal, "hint", "trained on single questions: --single begins anew with each")
+        note(terminal, "hint", "trained on single questions: --single starts a new conversation for each")
     while True:
         try:
             question = input("\n> ").strip()
@@ -111,7 +110,7 @@ def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> 
             terminal.print()
             return 0
         except KeyboardInterrupt:
-            terminal.print("\nCtrl-D leaves", style="bright_black")
+            terminal.print("\nCtrl-D quits", style="bright_black")
             continue
         if question in QUIT:
             return 0
@@ -124,7 +123,7 @@ def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> 
             _ask(assistant if options.single else assistant.more, question, terminal)
 
 
-def _ask(ask: Callable[[str], Answered], question: str, terminal: Console) -> None:
+def _ask(ask: Callable[[str], ChatAnswer], question: str, terminal: Console) -> None:
     try:
         with terminal.status("", spinner="line"):
             response = ask(question)
@@ -132,15 +131,15 @@ def _ask(ask: Callable[[str], Answered], question: str, terminal: Console) -> No
         terminal.print("stopped; the question is not part of the conversation", style="bright_black")
         return
     except HandaxeError as error:  # the conversation stays as it was
-        terminal.print(plain(f"error: {error}", style="red"))
+        terminal.print(escaped_text(f"error: {error}", style="red"))
         return
     if response.answer:
         terminal.print(_lines(response.answer, style="bold"))
-    _say_ending(terminal, response)
+    _print_ending(terminal, response)
 
 
 def _show(terminal: Console, turn: ParsedTurn, reply: EnvReply | None) -> None:
-    """A turn that calls, when it is about to be carried out, and what came back."""
+    """Print the calls of a turn before execution, or the replies."""
     if reply is None:
         if turn.text.strip():
             terminal.print(_lines(turn.text.strip(), style="bright_black"))
@@ -155,7 +154,9 @@ def _show(terminal: Console, turn: ParsedTurn, reply: EnvReply | None) -> None:
 
 
 def _line(arrow: str, text: str, style: str) -> Text:
-    return Text(f"  {arrow} ", style="bright_black").append_text(plain(text, style=style, room=ROOM))
+    return Text(f"  {arrow} ", style="bright_black").append_text(
+        escaped_text(text, style=style, max_chars=MAX_CHARACTERS)
+    )
 
 
 def _reply(reply: ToolReply) -> str:
@@ -169,20 +170,20 @@ def _value(value: object) -> str:
         return repr(value)
 
 
-def _say_ending(terminal: Console, response: Answered) -> None:
-    """Why there is no more, where the policy did not come to its end."""
+def _print_ending(terminal: Console, response: ChatAnswer) -> None:
+    """Print the reason of an early end."""
     ending = response.ending
     if ending.kind == "completed":
         return
-    forgotten = "; the question is not part of the conversation"
+    removed = "; the question is not part of the conversation"
     if ending.kind == "truncated":
         words = {
-            "length": "cut off: the turn is longer than --max-tokens allows, or the conversation than the model's "
-            "context (/new begins another)",
-            "turns": "cut off: it used up its turns (--max-turns)",
-        }.get(ending.reason, f"cut off: {ending.reason}")
+            "length": "truncated: the turn reached --max-tokens, or the conversation the context of the model (/new "
+            "starts a new conversation)",
+            "turns": "truncated: the answer reached --max-turns",
+        }.get(ending.reason, f"truncated: {ending.reason}")
     elif ending.kind == "infra_error":
-        words = f"a tool failed for no fault of the policy: {ending.reason}{forgotten}"
+        words = f"a tool failed through no fault of the policy: {ending.reason}{removed}"
     else:
-        words = f"{ending.kind}: {ending.reason}{forgotten}"
-    terminal.print(plain(words, style="red", room=ROOM), soft_wrap=True)
+        words = f"{ending.kind}: {ending.reason}{removed}"
+    terminal.print(escaped_text(words, style="red", max_chars=MAX_CHARACTERS), soft_wrap=True)

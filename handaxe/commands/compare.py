@@ -1,4 +1,4 @@
-"""`handaxe compare A B ...`: train several recipes with the same seeds in the same setting, and say what differs."""
+"""`handaxe compare A B ...`: train several methods with equal seeds and settings, and compare metrics."""
 
 import os
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ import tyro
 
 from handaxe.commands.jobs import run_jobs
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.commands.sides import job_of, read_side, side
+from handaxe.commands.sides import make_job, read_run, side
 from handaxe.core.errors import InputError
-from handaxe.evaluation.claims import Claim, Paired, paired_of
+from handaxe.evaluation.claims import Claim, PairedFigures, pair_figures
 from handaxe.view.verdicts import side_table
 
 __all__ = ["CompareOptions", "main"]
@@ -18,17 +18,17 @@ __all__ = ["CompareOptions", "main"]
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """Train recipes side by side. Each is compared with the first, pair by pair.
+    """Train several methods with equal seeds, and compare each with the first, pair by pair.
 
-    A side is a recipe and its options in quotes: handaxe compare grpo "dapo --rounds 2" otc --options="--steps 10".
-    The world and the settings are those of the first.
+    A side is a method with options in quotes: handaxe compare grpo "dapo --rounds 2" otc --options="--steps 10".
+    World and settings of the first side apply to all.
 
     Args:
         sides: two or more.
-        metrics: figures at the end of a run, as evaluation reports them, or training/NAME.
-        seeds: pairs, 2 or more.
+        metrics: metrics of the last evaluation, or training/NAME.
+        seeds: number of pairs, 2 or more.
         first_seed: of the pairs.
-        at_once: runs at a time, each on one thread; as many as there are processors unless told otherwise.
+        at_once: number of parallel runs, each with one thread; by default one per processor.
         options: further options of every run, such as --options="--steps 5".
         runs: folder of the runs.
         json: write the figures to this file.
@@ -48,20 +48,20 @@ def main(arguments: list[str]) -> int:
     """Compare; returns the exit code."""
     options = tyro.cli(CompareOptions, args=arguments, prog="handaxe compare")
     if len(options.sides) < 2 or len(set(options.sides)) < len(options.sides) or options.seeds < 2:
-        raise InputError(f"{len(options.sides)} sides and {options.seeds} seeds; give 2 or more of each, all different")
+        raise InputError(f"{len(options.sides)} sides and {options.seeds} seeds; give 2 or more of each, no side twice")
     check_writable(options.json)
     first = side(options.sides[0], options.options)
-    sides = [first, *(side(words, options.options, setting_of=first) for words in options.sides[1:])]
+    sides = [first, *(side(words, options.options, like=first) for words in options.sides[1:])]
     seeds = range(options.first_seed, options.first_seed + options.seeds)
-    jobs = {(one.name, seed): job_of(one, seed, options.runs) for seed in seeds for one in sides}
+    jobs = {(one.name, seed): make_job(one, seed, options.runs) for seed in seeds for one in sides}
     terminal = console()
     at_once = options.at_once or len(os.sched_getaffinity(0))
     run_jobs(list(jobs.values()), at_once=at_once, console=terminal, title="comparing")
-    runs = {one.name: [read_side(jobs[one.name, seed].folder) for seed in seeds] for one in sides}
-    found: dict[str, dict[str, Paired]] = {}
+    runs = {one.name: [read_run(jobs[one.name, seed].folder) for seed in seeds] for one in sides}
+    found: dict[str, dict[str, PairedFigures]] = {}
     for metric in options.metrics:
         claim = Claim("", metric, "up")
-        found[metric] = {one.name: paired_of(claim, runs[one.name], runs[first.name]) for one in sides}
+        found[metric] = {one.name: pair_figures(claim, runs[one.name], runs[first.name]) for one in sides}
     terminal.print(side_table(found, first.name))
     note(terminal, "runs", str(options.runs))
     body = {metric: {name: one._asdict() for name, one in by.items()} for metric, by in found.items()}

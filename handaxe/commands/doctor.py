@@ -1,4 +1,4 @@
-"""`handaxe doctor RECIPE [options of train]`: check what `train` would run, in a minute or two, before it runs."""
+"""`handaxe doctor METHOD [options of train]`: check a run within a minute or two before training."""
 
 import importlib.util
 import time
@@ -17,29 +17,29 @@ from handaxe.commands.train import RunOptions
 from handaxe.core.errors import InputError, MethodError
 from handaxe.doctor.examine import examine
 from handaxe.doctor.finding import Finding
-from handaxe.doctor.shown import findings_table, summary
+from handaxe.doctor.findings_table import findings_table, summary
 from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.hardware import closing_engine
 from handaxe.methods.run_folder import spec_in_file
 from handaxe.methods.run_spec import RunSpec
 from handaxe.training.loop.config import RunConfig
 
-__all__ = ["DoctorOptions", "check_chosen", "main"]
+__all__ = ["DoctorOptions", "check_spec", "main"]
 
-WRONG = 1
+FAILED = 1
 
 
 @dataclass(frozen=True)
 class DoctorOptions(RunOptions):
-    """What is looked at before a run. --out and --log are taken as `train` takes them, and nothing is written there.
+    """Options of the check, with --out and --log of `train`; nothing is written there.
 
     Args:
-        out: folder that the run would go to: is it free, and is there room for its checkpoints.
-        log: where metrics would be logged, too.
+        out: folder of the run; checked for an existing run and for disk space.
+        log: service that metrics would be logged to.
         json: write the findings to this file.
         quiet: show no progress.
-        seconds: that the steps which are tried may take; what is slower is tried with fewer groups.
-        svg: write what is shown as a picture to this file, too.
+        seconds: time limit of the trial steps; slower steps are tried with fewer groups.
+        svg: also write the output as a picture to this file.
     """
 
     seconds: float = 60.0
@@ -47,40 +47,41 @@ class DoctorOptions(RunOptions):
 
 
 def main(arguments: list[str]) -> int:
-    """Check; returns the exit code, 1 when something is wrong."""
+    """Check; returns the exit code, 1 for an error."""
     if not arguments or arguments[0].startswith("-"):
-        return _help(asked="-h" in arguments or "--help" in arguments)
+        return _help(requested="-h" in arguments or "--help" in arguments)
     name, command = arguments[0], command_line(["doctor", *arguments])
     if name.endswith(".json"):
         config = (tyro.conf.FlagCreatePairsOff,)
         options = tyro.cli(DoctorOptions, args=arguments[1:], prog="handaxe doctor FILE", config=config)
         return _show(spec_in_file(Path(name)), options, command)
-    chosen, more = parse_train(name, arguments[1:], prog=f"handaxe doctor {name}", also={"doctor": DoctorOptions})
-    return _show(chosen, more["doctor"], command)
+    spec, more = parse_train(name, arguments[1:], prog=f"handaxe doctor {name}", also={"doctor": DoctorOptions})
+    return _show(spec, more["doctor"], command)
 
 
-def check_chosen(chosen: RunSpec, options: DoctorOptions, terminal: Console) -> list[Finding]:
-    """Build what was chosen as `train` does, and look at it.
+def check_spec(spec: RunSpec, options: DoctorOptions, terminal: Console) -> list[Finding]:
+    """Build the arguments of `train` for a spec, and check them.
 
     Args:
-        chosen: recipe and all its options.
-        options: how; `terminal` shows what is being done.
+        spec: method and all options.
+        options: of the check.
+        terminal: shows the current activity.
     """
-    method = make_method(chosen, make_world(chosen))
+    method = make_method(spec, make_world(spec))
     with terminal.status("loading") as status:
         if options.quiet:
             status.stop()
-        made = build(chosen, method=method, machines=options.machines)
+        made = build(spec, method=method, machines=options.machines)
         with closing_engine(made["engine"]):
             return examine(
                 {**made, "keep": RunConfig(out=options.out)},
                 stages=len(method.stages) + len(method.shared),
                 seconds=options.seconds,
-                tell=status.update,
+                report=status.update,
             )
 
 
-def _show(chosen: RunSpec, options: DoctorOptions, command: str) -> int:
+def _show(spec: RunSpec, options: DoctorOptions, command: str) -> int:
     if options.out is not None:
         check_new_folder(options.out)
     if not options.seconds > 0:
@@ -91,38 +92,35 @@ def _show(chosen: RunSpec, options: DoctorOptions, command: str) -> int:
     for file in (options.json, options.svg):
         check_writable(file)
     begun = time.monotonic()
-    found = check_chosen(chosen, options, Console(stderr=True))
+    found = check_spec(spec, options, Console(stderr=True))
     seconds = time.monotonic() - begun
     with picture(console(), options.svg, title=command) as terminal:
-        terminal.print(
-            findings_table(
-                found, title=f"{chosen.name} in {chosen.template.world.name}, policy {chosen.settings.model}"
-            )
-        )
+        title = f"{spec.name} in {spec.template.world.name}, policy {spec.settings.model}"
+        terminal.print(findings_table(found, title=title))
         note(terminal, "doctor", f"{summary(found)}, in {seconds:.0f} s")
-    write_json(options.json, _body(found, chosen, command, seconds))
-    return WRONG if any(one.level == "wrong" for one in found) else 0
+    write_json(options.json, _body(found, spec, command, seconds))
+    return FAILED if any(one.level == "error" for one in found) else 0
 
 
-def _body(found: Sequence[Finding], chosen: RunSpec, command: str, seconds: float) -> dict[str, object]:
+def _body(found: Sequence[Finding], spec: RunSpec, command: str, seconds: float) -> dict[str, object]:
     return {
-        "recipe": chosen.name,
+        "method": spec.name,
         "command": command,
-        "arguments": chosen.arguments(),
+        "arguments": spec.arguments(),
         "handaxe": handaxe.__version__,
         "seconds": round(seconds, 1),
-        "wrong": sum(one.level == "wrong" for one in found),
+        "errors": sum(one.level == "error" for one in found),
         "findings": [asdict(one) for one in found],
     }
 
 
-def _help(*, asked: bool) -> int:
+def _help(*, requested: bool) -> int:
     text = (
-        "usage: handaxe doctor RECIPE [everything that `handaxe train RECIPE` takes] [--seconds 60] [--json FILE]\n"
-        "       handaxe doctor RUN/recipe.json checks what that run was started with\n"
-        "Exit code 1 when something is wrong; what is only to be looked at leaves it 0."
+        "usage: handaxe doctor METHOD [options of `handaxe train METHOD`] [--seconds 60] [--json FILE]\n"
+        "       handaxe doctor RUN/recipe.json checks the run of this file\n"
+        "Exit code 1 for an error, 0 for warnings only."
     )
-    if not asked:
-        raise MethodError(f"which recipe? `handaxe recipes` lists them.\n{text}")
+    if not requested:
+        raise MethodError(f"the method is missing; `handaxe methods` lists them.\n{text}")
     console().print(text, markup=False)
     return 0

@@ -1,4 +1,4 @@
-"""`handaxe index DOCUMENTS --out INDEX`: make an index of documents, for the tool `search`."""
+"""`handaxe index DOCUMENTS --out INDEX`: build an index of documents for the tool `search`."""
 
 import sys
 from contextlib import ExitStack
@@ -9,9 +9,9 @@ import tyro
 
 from handaxe.commands.output import console, note
 from handaxe.core.errors import InputError
-from handaxe.tools.index.build import build_index
+from handaxe.tools.index.build_index import build_index
 from handaxe.tools.index.manifest import read_manifest
-from handaxe.tools.index.reader import Way
+from handaxe.tools.index.search_index import Way
 from handaxe.training.loop.progress import Bar
 
 __all__ = ["IndexOptions", "main"]
@@ -21,18 +21,17 @@ STOPPED = 130
 
 @dataclass(frozen=True)
 class IndexOptions:
-    """Make an index of documents on disk, for the tool `search`. One that is there already is left alone.
+    """Build an index of documents on disk for the tool `search`. An up-to-date index is kept.
 
     Args:
-        documents: a folder with .txt, .md and .rst files, or a JSONL file with an object {"id", "title", "text"} on
-            each line.
-        out: folder of the index: a new or an empty one, or that of an index, which is replaced when the documents or
-            these options have changed.
-        way: how it will be searched: by words (bm25), by meaning (dense) or both (hybrid). The words are always
-            indexed; the meaning takes about a second of one core for 10 passages.
-        passage_chars: most characters of a passage, the unit that is found and shown.
-        k1: of bm25: how slowly repetition saturates.
-        b: of bm25: how much long passages are marked down.
+        documents: folder with .txt, .md and .rst files, or a JSONL file with an object {"id", "title", "text"} per
+            line.
+        out: folder of the index: new, empty, or an index, which is replaced if documents or options have changed.
+        way: search by words (bm25), by embeddings (dense) or by both (hybrid). Words are always indexed; embeddings
+            take about one second of a core for 10 passages.
+        passage_chars: limit of characters of a passage, the unit of search results.
+        k1: of bm25: slowness of saturation with repeated words.
+        b: of bm25: length normalization of passages.
         quiet: show no progress.
     """
 
@@ -46,20 +45,20 @@ class IndexOptions:
 
 
 def main(arguments: list[str]) -> int:
-    """Make the index; returns the exit code."""
+    """Build the index; returns the exit code."""
     options = tyro.cli(IndexOptions, args=arguments, prog="handaxe index")
     try:
         with ExitStack() as shown:
             _build(options, shown)
     except OSError as error:
-        raise InputError(f"the index cannot be made: {error}") from error
+        raise InputError(f"the index cannot be built: {error}") from error
     except KeyboardInterrupt:
-        sys.stderr.write(f"stopped; {options.out} is as it was\n")
+        sys.stderr.write(f"stopped; {options.out} is unchanged\n")
         return STOPPED
     found, terminal = read_manifest(options.out), console()
-    meaning = " and by meaning" if found.settings["model"] else ""
+    embeddings = " and embeddings" if found.settings["model"] else ""
     note(terminal, "index", str(options.out))
-    note(terminal, "holds", f"{found.documents} documents in {found.passages} passages, by words{meaning}")
+    note(terminal, "content", f"{found.documents} documents in {found.passages} passages, by words{embeddings}")
     note(terminal, "use", f"handaxe.tools.search.search({str(options.out)!r}, way={options.way!r})")
     return 0
 

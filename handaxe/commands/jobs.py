@@ -1,4 +1,4 @@
-"""Runs many training commands side by side, each in a process of its own, and goes on where it was stopped."""
+"""Runs training commands in parallel, one process per run, and resumes stopped runs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["TrainingJob", "finished", "run_jobs"]
 POLL = 0.2
 LAST_LINES = 12
 PATIENCE = 60.0
-"""Seconds that a run is given to finish its step after Ctrl-C, before it is killed."""
+"""Seconds for a run to finish its step after a signal, before it is killed."""
 
 
 class TrainingJob(NamedTuple):
-    """One training run. `words` follow `handaxe` where it is begun; its folder is `folder`, of `steps` steps."""
+    """A training run: words after `handaxe` to start it, folder, and number of steps."""
 
     name: str
     words: tuple[str, ...]
@@ -39,50 +39,50 @@ class TrainingJob(NamedTuple):
 
 
 def finished(job: TrainingJob) -> bool:
-    """Whether all steps of a run are recorded and its end is."""
+    """Return True if the record has all steps and the end of the run."""
     try:
         with RunRecord.open(job.folder) as record:
             ends = [event.kind for event in record.events()]
             return len(record.steps()) >= job.steps and bool(ends) and ends[-1] == "finished"
-    except InputError:  # not there, or stopped before it began
+    except InputError:  # no record, or a run stopped before its first step
         return False
 
 
 def run_jobs(jobs: Sequence[TrainingJob], *, at_once: int, console: Console, title: str) -> None:
-    """Do every job that is not finished, `at_once` at a time, each on one thread of torch.
+    """Run every unfinished job, `at_once` in parallel, each with one thread of torch.
 
-    A run that was stopped is resumed from its last checkpoint; one without a checkpoint begins anew. After Ctrl-C the
-    runs at work finish their step and write a checkpoint.
+    A stopped run resumes from the last checkpoint; without a checkpoint it starts from scratch. After Ctrl-C the
+    running jobs finish their step and write a checkpoint.
 
     Raises:
-        HandaxeError: a run failed; the message has its last lines, and the others are stopped.
-        KeyboardInterrupt: after Ctrl-C, once all are stopped.
+        HandaxeError: a run failed; the message has its last lines of output. All other runs are stopped.
+        KeyboardInterrupt: after Ctrl-C, once all runs are stopped.
     """
     if at_once < 1:
-        raise InputError(f"{at_once} runs at a time; give 1 or more")
+        raise InputError(f"{at_once} parallel runs; give 1 or more")
     waiting = [job for job in dict.fromkeys(jobs) if not finished(job)]
-    total, begun = sum(job.steps for job in waiting), {job: _steps(job) for job in waiting}
+    total, done = sum(job.steps for job in waiting), {job: _steps(job) for job in waiting}
     working: dict[TrainingJob, subprocess.Popen[bytes]] = {}
-    with Bar(total, done=sum(begun.values()), title=f"{title}, step", console=console) as bar, _stopping(working):
+    with Bar(total, done=sum(done.values()), title=f"{title}, step", console=console) as bar, _stopping(working):
         runs, over = len(waiting), 0
         while waiting or working:
             while waiting and len(working) < at_once:
                 job = waiting.pop(0)
-                working[job] = _begin(job)
+                working[job] = _start(job)
             time.sleep(POLL)
             for job, process in list(working.items()):
-                begun[job] = _steps(job)
+                done[job] = _steps(job)
                 if process.poll() is None:
                     continue
                 del working[job]
                 if process.returncode or not finished(job):
-                    raise HandaxeError(f"{job.name} failed (exit code {process.returncode}):\n{_said(job)}")
-                begun[job], over = job.steps, over + 1
-            at_work = [f"{job.name}, step {begun[job]}/{job.steps}" for job in working]
-            bar.reach(sum(begun.values()), [f"{over} of {runs} runs done"], under=at_work)
+                    raise HandaxeError(f"{job.name} failed (exit code {process.returncode}):\n{_last_lines(job)}")
+                done[job], over = job.steps, over + 1
+            at_work = [f"{job.name}, step {done[job]}/{job.steps}" for job in working]
+            bar.reach(sum(done.values()), [f"{over} of {runs} runs done"], under=at_work)
 
 
-def _begin(job: TrainingJob) -> subprocess.Popen[bytes]:
+def _start(job: TrainingJob) -> subprocess.Popen[bytes]:
     words: Sequence[str] = ["resume", str(job.folder), "--quiet"]
     if not Checkpoints(job.folder / "checkpoints").found():
         _remove(job.folder)
@@ -96,12 +96,12 @@ def _begin(job: TrainingJob) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=subprocess.STDOUT,
             env=environment,
-            start_new_session=True,  # Ctrl-C is passed on by this process, once
+            start_new_session=True,  # the terminal's Ctrl-C reaches this process only, which signals each run once
         )
 
 
 def _remove(folder: Path) -> None:
-    """Remove what a run left that never came to a checkpoint; one that is at work is not removed but an InputError."""
+    """Remove the folder of a run without a checkpoint. Raises InputError for a folder in use."""
     if folder.is_dir():
         with FolderLock(folder):
             shutil.rmtree(folder, ignore_errors=True)
@@ -109,13 +109,13 @@ def _remove(folder: Path) -> None:
 
 @contextmanager
 def _stopping(working: dict[TrainingJob, subprocess.Popen[bytes]]) -> Iterator[None]:
-    """Whatever ends the block, no run stays behind."""
+    """Stop all running jobs on exit, also after an error."""
     try:
         yield
     finally:
         for process in working.values():
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGTERM)  # a run handles it as Ctrl-C; SIGINT may be ignored, as after nohup
         until = time.monotonic() + PATIENCE
         for process in working.values():
             try:
@@ -129,7 +129,7 @@ def _steps(job: TrainingJob) -> int:
     try:
         with RunRecord.open(job.folder) as record:
             return len(record.steps())
-    except InputError:  # not there yet
+    except InputError:  # no record yet
         return 0
 
 
@@ -137,6 +137,6 @@ def _log(job: TrainingJob) -> Path:
     return job.folder.with_name(f"{job.folder.name}.log")
 
 
-def _said(job: TrainingJob) -> str:
+def _last_lines(job: TrainingJob) -> str:
     lines = _log(job).read_text(encoding="utf-8", errors="replace").splitlines()
     return "\n".join(lines[-LAST_LINES:])

@@ -1,4 +1,4 @@
-"""`handaxe lab`: rewards before they are trusted. Recorded attempts scored again, rewards compared and attacked."""
+"""`handaxe lab`: score recorded rollouts again, compare rewards, and attack rewards, before a run trains on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,53 +14,53 @@ from handaxe.commands.output import check_writable, command_line, console, note,
 from handaxe.commands.picture import picture
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
-from handaxe.evaluation.agreement import Agreement, Scored, agreement, channels_of, spread
-from handaxe.evaluation.lab import AttackTrial, Bench
-from handaxe.evaluation.rescoring import Rescored, determinism, differences, rescore, scored_groups
+from handaxe.evaluation.agreement import Agreement, ScoredGroup, agreement, channel_values, summarize_channels
+from handaxe.evaluation.attack_trials import AttackBench, AttackTrial
+from handaxe.evaluation.rescoring import Rescoring, count_differences, determinism, rescore, scored_groups
 from handaxe.methods.catalog import find_method
 from handaxe.methods.lookup import find
-from handaxe.methods.reward_lookup import reward_named, reward_of
-from handaxe.methods.reward_trials import try_recipe
+from handaxe.methods.reward_lookup import find_reward, training_reward
+from handaxe.methods.reward_trials import attack_method
 from handaxe.methods.run_folder import recorded_method, recorded_run
 from handaxe.methods.run_spec import run_template
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.escape import plain
-from handaxe.view.lab_tables import agreement_table, attack_table, determinism_table, spread_table
+from handaxe.view.escape import escaped_text
+from handaxe.view.lab_tables import agreement_table, attack_table, channel_table, determinism_table
 from handaxe.view.plots import plot_channels
 
 __all__ = ["LabOptions", "main"]
 
 RECORDED = "recorded"
 OWN = "its own"
-WRONG = 1
+FAULT = 1
 
 
 @dataclass(frozen=True)
 class LabOptions:
-    """Try rewards before they are trusted; no model is asked for a token. Exit code 1 when a reward said something else
-    than was recorded, says two things of one group, fails, or (with --attack) falls.
+    """Test rewards before training; no policy generates tokens. The exit code is 1 if a reward differs from the record,
+    is not deterministic, fails, or (with --attack) falls.
 
-        handaxe lab RUN                             its reward asked again: channels, what they go along with
-        handaxe lab RUN --rewards otc token_f1      other rewards of the same attempts, and how far they agree
-        handaxe lab --attack otc toolrl             rewards of recipes, attacked in their worlds
-        handaxe lab --attack my_file:mine --world sums
-        handaxe lab --page                          docs/lab.md: everything in the library, attacked
+        handaxe lab RUN                             score rollouts again by the run's reward; channels, correlations
+        handaxe lab RUN --rewards otc token_f1      further rewards of the same rollouts, and their agreement
+        handaxe lab --attack otc toolrl             attack rewards of methods, each in its world
+        handaxe lab --attack my_file:mine --world arithmetic
+        handaxe lab --page                          write docs/lab.md: attack everything in the library
 
     Args:
         run: folder of a run.
-        rewards: by which its attempts are scored too: files of rewards/ or judges/, recipes, MODULE:ATTRIBUTE.
-        attack: rewards to be attacked, named in the same way.
-        world: where those are attacked that are no recipes, and in the place of the recipes' own.
-        scenes: tasks at which they are attacked.
-        groups: recorded groups that are asked about again for --seconds and determinism, the first ones.
-        seconds: wall time for one question, after which a reward hangs; 0 asks in the main thread and waits for ever,
-            which is what a reward needs that watches its own time by signals (math_match).
-        plot: write a picture of the channels to this file.
-        svg: write what is shown here to this file, as a picture.
+        rewards: further rewards: names of rewards, judges or methods, or MODULE:ATTRIBUTE.
+        attack: rewards to attack, named in the same way.
+        world: world of attacked rewards and judges; for methods, instead of their own world.
+        scenes: tasks of the attacks.
+        groups: recorded groups, the first ones, that are scored again for determinism.
+        seconds: wall time of one call, after which a reward counts as hanging. 0 calls it in the main thread without a
+            limit, for rewards that limit themselves by signals (math_match).
+        plot: write a plot of the channels to this file.
+        svg: write the terminal output to this file as a picture.
         json: write the result to this file.
         page: write docs/lab.md.
-        check: with --page, write nothing and fail when it is stale; what asks a model is not asked.
-        root: with --page, the repository; the one that this package lies in unless told otherwise.
+        check: with --page, write nothing and fail if the page is stale; rewards that call a model are left out.
+        root: with --page, the checkout; by default the one that contains this package.
     """
 
     run: tyro.conf.Positional[Path | None] = None
@@ -79,7 +79,7 @@ class LabOptions:
 
 
 def main(arguments: list[str]) -> int:
-    """Try; returns the exit code."""
+    """Run the command; return the exit code."""
     options = tyro.cli(LabOptions, args=arguments, prog="handaxe lab", config=(tyro.conf.FlagCreatePairsOff,))
     for file in (options.json, options.svg, options.plot):
         check_writable(file)
@@ -91,127 +91,123 @@ def main(arguments: list[str]) -> int:
         raise InputError("give --scenes and --groups from 1, and --seconds from 0")
     with picture(console(), options.svg, title=command_line(["lab", *arguments])) as terminal:
         body: dict[str, Any] = {}
-        wrong = False
+        fault = False
         if options.run is not None:
-            body, wrong = _rescored(options.run, options, terminal)
+            body, fault = _rescore(options.run, options, terminal)
         if options.attack:
-            trials = _attacked(options)
+            trials = _attack(options)
             terminal.print(attack_table(trials))
             for line in dict.fromkeys(
-                f"{one.said}: {tried.failed}" for one in trials for tried in one.tried if tried.failed
+                f"{one.name}: {result.failed}" for one in trials for result in one.results if result.failed
             ):
-                terminal.print(plain(line, style="red"), soft_wrap=True)
-            body["attacks"] = [_told(one) for one in trials]
-            wrong = wrong or any(one.falls or any(tried.failed for tried in one.tried) for one in trials)
+                terminal.print(escaped_text(line, style="red"), soft_wrap=True)
+            body["attacks"] = [_as_json(one) for one in trials]
+            fault = fault or any(one.falls or any(result.failed for result in one.results) for one in trials)
     write_json(options.json, body)
-    return WRONG if wrong else 0
+    return FAULT if fault else 0
 
 
-def _rescored(run: Path, options: LabOptions, terminal: Console) -> tuple[dict[str, Any], bool]:
-    """Ask rewards about the attempts of a run."""
+def _rescore(run: Path, options: LabOptions, terminal: Console) -> tuple[dict[str, Any], bool]:
+    """Score the rollouts of a run again."""
     with RunRecord.open(run) as record:
         recorded = scored_groups(record.groups())
     seconds = options.seconds or None
-    attempts = [group for group, _ in recorded]
-    note(terminal, "lab", f"{sum(map(len, attempts))} scored attempts in {len(attempts)} groups of {run}")
+    groups = [group for group, _ in recorded]
+    note(terminal, "lab", f"{sum(map(len, groups))} scored rollouts in {len(groups)} groups of {run}")
     rewards = _rewards(run, options.rewards)
-    again = {name: rescore(reward, attempts, seconds=seconds) for name, reward in rewards.items()}
-    fresh = _rewards(run, options.rewards)  # those above have seen everything
-    asked = {name: determinism(one, attempts[: options.groups], seconds=seconds) for name, one in fresh.items()}
+    again = {name: rescore(reward, groups, seconds=seconds) for name, reward in rewards.items()}
+    fresh = _rewards(run, options.rewards)  # the state of the first ones has advanced
+    repeated = {name: determinism(one, groups[: options.groups], seconds=seconds) for name, one in fresh.items()}
     changed = _compare_own(recorded, again, terminal)
-    spreads = {RECORDED: spread(recorded)}
-    spreads |= {name: spread(one.scored) for name, one in again.items() if name != OWN and not _silent(one)}
-    for name, channels in spreads.items():
-        terminal.print(spread_table(channels, title=name))
-    agreements, pairs = _agreements(recorded, {name: one for name, one in again.items() if name in spreads})
+    channels = {RECORDED: summarize_channels(recorded)}
+    channels |= {name: summarize_channels(one.scored) for name, one in again.items() if name != OWN and not _empty(one)}
+    for name, summaries in channels.items():
+        terminal.print(channel_table(summaries, title=name))
+    agreements, pairs = _agreements(recorded, {name: one for name, one in again.items() if name in channels})
     if agreements:
-        terminal.print(agreement_table(agreements, against="what was recorded"))
+        terminal.print(agreement_table(agreements, against="the record"))
     if pairs:
         terminal.print(agreement_table(pairs, against="each other"))
-    if asked:
+    if repeated:
         slowest = {name: max(one.seconds) for name, one in again.items()}
-        terminal.print(determinism_table({name: (one, slowest[name]) for name, one in asked.items()}))
+        terminal.print(determinism_table({name: (one, slowest[name]) for name, one in repeated.items()}))
     for name, one in again.items():
         for line in one.failed[:3]:
-            terminal.print(plain(f"{name}: {line}", style="red"), soft_wrap=True)
+            terminal.print(escaped_text(f"{name}: {line}", style="red"), soft_wrap=True)
     if options.plot:
-        values = {name: channels_of(one.scored) for name, one in again.items() if name in spreads}
-        plot_channels({RECORDED: channels_of(recorded), **values}, options.plot)
+        values = {name: channel_values(one.scored) for name, one in again.items() if name in channels}
+        plot_channels({RECORDED: channel_values(recorded), **values}, options.plot)
         note(terminal, "plot", str(options.plot))
     body = {
-        "attempts": sum(map(len, attempts)),
+        "rollouts": sum(map(len, groups)),
         "changed": changed,
-        "channels": {name: [one._asdict() for one in channels] for name, channels in spreads.items()},
+        "channels": {name: [one._asdict() for one in summaries] for name, summaries in channels.items()},
         "agreement": {name: one._asdict() for name, one in agreements.items()},
         "pairs": {name: one._asdict() for name, one in pairs.items()},
-        "determinism": {name: one._asdict() for name, one in asked.items()},
+        "determinism": {name: one._asdict() for name, one in repeated.items()},
         "seconds": {name: max(one.seconds) for name, one in again.items()},
         "failed": {name: one.failed for name, one in again.items()},
     }
-    unsteady = any(one.twice or one.reordered or one.failed for one in asked.values())
-    return body, bool(changed) or unsteady or any(one.failed for one in again.values())
+    random = any(one.repeated or one.reordered or one.failed for one in repeated.values())
+    return body, bool(changed) or random or any(one.failed for one in again.values())
 
 
 def _rewards(run: Path, names: Sequence[str]) -> dict[str, Reward]:
-    """The reward of the run, where a recipe made it, and those that were named; made anew."""
+    """New instances of the run's reward, if a method made the run, and of the named rewards."""
     own = None if recorded_method(run) is None else recorded_run(run).spec
     if own is None and not names:
         return {}
-    mine = {} if own is None else {OWN: reward_of(own)}
-    return mine | {name: reward_named(name, like=own) for name in names}
+    mine = {} if own is None else {OWN: training_reward(own)}
+    return mine | {name: find_reward(name, like=own) for name in names}
 
 
-def _compare_own(recorded: Sequence[Scored], again: Mapping[str, Rescored], terminal: Console) -> int | None:
-    """How many attempts the run's own reward says something else of than was recorded."""
+def _compare_own(recorded: Sequence[ScoredGroup], again: Mapping[str, Rescoring], terminal: Console) -> int | None:
+    """Number of rollouts whose score by the run's reward differs from the record; None without a recorded method."""
     if OWN not in again:
-        note(
-            terminal,
-            "record",
-            "a script made this run, and its record does not hold the reward: name it with --rewards",
-        )
+        note(terminal, "record", "a script made this run, and its record holds no reward: name it with --rewards")
         return None
-    changed = differences(recorded, again[OWN].scored)
+    changed = count_differences(recorded, again[OWN].scored)
     total = sum(len(group) for group, _ in recorded)
-    note(terminal, "record", f"its own reward, asked again, says the same of {total - changed} of {total} attempts")
+    note(terminal, "record", f"the run's reward repeats the recorded score of {total - changed} of {total} rollouts")
     return changed
 
 
 def _agreements(
-    recorded: Sequence[Scored], again: Mapping[str, Rescored]
+    recorded: Sequence[ScoredGroup], again: Mapping[str, Rescoring]
 ) -> tuple[dict[str, Agreement], dict[str, Agreement]]:
-    """How far each reward agrees with what was recorded, and each with each other."""
+    """Agreement of each reward with the record, and of each pair of rewards."""
 
-    def flat(scored: Sequence[Scored]) -> list[float]:
-        return [float(value) for own in channels_of(scored)["reward"] for value in own]
+    def flat(scored: Sequence[ScoredGroup]) -> list[float]:
+        return [float(value) for own in channel_values(scored)["reward"] for value in own]
 
-    said, values = flat(recorded), {name: flat(one.scored) for name, one in again.items()}
+    of_record, values = flat(recorded), {name: flat(one.scored) for name, one in again.items()}
     pairs = {f"{a} and {b}": agreement(values[a], values[b]) for a, b in combinations(values, 2)}
-    return {name: agreement(said, own) for name, own in values.items()}, pairs
+    return {name: agreement(of_record, own) for name, own in values.items()}, pairs
 
 
-def _silent(one: Rescored) -> bool:
+def _empty(one: Rescoring) -> bool:
     return len(one.failed) == len(one.scored)
 
 
-def _attacked(options: LabOptions) -> list[AttackTrial]:
-    stage, seconds = Bench(count=options.scenes), options.seconds or None
+def _attack(options: LabOptions) -> list[AttackTrial]:
+    bench, seconds = AttackBench(count=options.scenes), options.seconds or None
     trials = []
     for name in options.attack:
         if find_method(name) is not None:
-            trials.append(try_recipe(stage, run_template(name, world=options.world).default(), seconds=seconds))
+            trials.append(attack_method(bench, run_template(name, world=options.world).default(), seconds=seconds))
             continue
         if not options.world:
-            raise InputError(f"{name} is no recipe: say with --world NAME where it is to be attacked, such as sums")
-        world, reward = find("worlds", options.world)(), reward_named(name)
-        trials.append(stage.attack(reward, world, key=options.world, said=name, seconds=seconds))
+            raise InputError(f"{name} is no method: choose a world with --world NAME, such as arithmetic")
+        world, reward = find("worlds", options.world)(), find_reward(name)
+        trials.append(bench.attack(reward, world, key=options.world, name=name, seconds=seconds))
     return trials
 
 
-def _told(trial: AttackTrial) -> dict[str, Any]:
+def _as_json(trial: AttackTrial) -> dict[str, Any]:
     return {
-        "reward": trial.said,
+        "reward": trial.name,
         "world": trial.world,
-        "right": trial.right,
+        "measures_correctness": trial.measures_correctness,
         "falls": [one.attack for one in trial.falls],
-        "attacks": [one._asdict() for one in trial.tried],
+        "attacks": [one._asdict() for one in trial.results],
     }

@@ -1,4 +1,4 @@
-"""`handaxe methods`: list the methods. Reads pages and imports no method, so that it is quick."""
+"""`handaxe methods`: list the methods, from pages of folders, without importing a method."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,10 +16,10 @@ __all__ = ["MethodsOptions", "main"]
 
 @dataclass(frozen=True)
 class MethodsOptions:
-    """List the methods, each with the base that it changes and is measured against.
+    """List the methods with base, arXiv id and main claim.
 
     Args:
-        json: write the list to this file, with papers and all claims.
+        json: write the list to this file, with papers and claims.
     """
 
     json: Path | None = None
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         text = one.page.claims[0].text if one.page.claims else one.summary
         table.add_row(Text(one.name, style="bold"), Text(one.page.base), Text(one.paper.arxiv), Text(text))
     terminal.print(table)
-    terminal.print("handaxe train METHOD --help  lists the options of one", style="bright_black", markup=False)
+    terminal.print("handaxe train METHOD --help  lists the options of a method", style="bright_black", markup=False)
     write_json(options.json, {"methods": [_plain(one) for one in found]})
     return 0
 

@@ -1,4 +1,4 @@
-"""What is shown and written when a training run is over."""
+"""Summary of a training run: tables for the terminal, and the JSON of `--json`."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,30 +9,30 @@ from rich.console import Console
 
 import handaxe
 from handaxe.commands.output import command_line, note
-from handaxe.evaluation.compare import Comparison, compare
+from handaxe.evaluation.comparison import Comparison, compare
+from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.evaluation.figures import evaluations
-from handaxe.evaluation.result import Evaluation
 from handaxe.methods.run_spec import RunSpec
 from handaxe.ops.stats import mean_interval, ratio, ratio_interval
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.curve import curve
-from handaxe.view.escape import plain
+from handaxe.view.escape import escaped_text
 from handaxe.view.tables import comparison_table, evaluation_table
-from handaxe.view.verdicts import decided_by
+from handaxe.view.terminal_plot import terminal_plot
+from handaxe.view.verdicts import claim_with_baseline
 
 __all__ = ["Outcome", "SHOWN", "print_claims", "print_outcome", "read_outcome", "result_body"]
 
 PHASES = ("sampling", "reward", "credit", "update")
 RATES = {"tokens_per_second": "tokens/sampled", "trained_tokens_per_second": "tokens/trained"}
-"""Rates of a run by the metric of its steps that is summed."""
+"""Rate -> metric that is summed over steps."""
 NARROW = 80
-"""Columns of a terminal below which the table after a run leaves out the intervals of both sides."""
+"""Terminal width below which the table omits the intervals of both evaluations."""
 SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
-"""The metrics that the table after a run holds; the others are in --json."""
+"""Metrics of the table after a run; --json has all metrics."""
 
 
 class Outcome(NamedTuple):
-    """What a run came to, read from its record. `before` and `after` are None when it was not evaluated."""
+    """Results of a run, from the record. `before` and `after` are None without evaluations."""
 
     folder: Path
     metrics: list[dict[str, float]]
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 def read_outcome(folder: Path, *, stopped: str = "") -> Outcome:
-    """Read what a run came to."""
+    """Read the results of a run."""
     with RunRecord.open(folder) as record:
         metrics, evaluated = record.metrics(), evaluations(record)
     steps = sorted(evaluated)
@@ -55,15 +55,15 @@ def read_outcome(folder: Path, *, stopped: str = "") -> Outcome:
 
 
 def print_outcome(found: Outcome, console: Console) -> None:
-    """Show the table before and after, the curve, where the run lies, and what one may do next."""
+    """Print the evaluations before and after, the curve, the folder of the run, and further commands."""
     curves = {"reward (training)": [(row["step"] + 1, row["reward"]) for row in found.metrics if "reward" in row]}
     if earned := [(row["step"] + 1, row["reward/all"]) for row in found.metrics if "reward/all" in row]:
-        curves["reward with that of turns (training)"] = earned
+        curves["reward with turn rewards (training)"] = earned
     points = [(float(s), one.metrics["pass@1"].value) for s, one in found.evaluated.items() if "pass@1" in one.metrics]
     curves["pass@1 (held out)"] = points
     if max(map(len, curves.values())) > 1:
         console.print()
-        console.print(curve(curves, width=min(console.width, 90)))
+        console.print(terminal_plot(curves, width=min(console.width, 90)))
     if found.before is not None and found.after is not None and found.comparison is not None:
         tasks = len(found.after.tasks)
         title = (
@@ -75,7 +75,9 @@ def print_outcome(found: Outcome, console: Console) -> None:
         excluded = sum(found.before.excluded.values()) + sum(found.after.excluded.values())
         if excluded:
             console.print(
-                plain(f"{excluded} attempts failed for no fault of the policy and were not scored", style="red")
+                escaped_text(
+                    f"{excluded} rollouts failed through no fault of the policy and were not scored", style="red"
+                )
             )
     elif found.before is not None:
         console.print(evaluation_table(found.before.metrics, shown=SHOWN, title="before training, 95 % intervals"))
@@ -83,35 +85,35 @@ def print_outcome(found: Outcome, console: Console) -> None:
     note(console, "run", run)
     if found.stopped:
         done = len(found.metrics)
-        note(console, "stopped", f"after {done} steps; go on with: {command_line(['resume', run])}")
+        note(console, "stopped", f"after {done} steps; continue with: {command_line(['resume', run])}")
     else:
-        note(console, "look", command_line(["show", run]))
-        note(console, "ask", command_line(["chat", run]))
+        note(console, "show", command_line(["show", run]))
+        note(console, "chat", command_line(["chat", run]))
         note(console, "evaluate", command_line(["eval", run, "--samples", "4"]))
-        note(console, "go on", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
+        note(console, "extend", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
 
 
-def print_claims(chosen: RunSpec, console: Console) -> None:
-    """Say what a recipe claims, by which figure against what, and the command that decides it: one run does not."""
-    claims, base = chosen.template.page.claims, "" if chosen.template.base is None else chosen.template.base.name
+def print_claims(spec: RunSpec, console: Console) -> None:
+    """Print the claims of a method with metric and baseline, and the command that decides them by paired runs."""
+    claims, base = spec.template.page.claims, "" if spec.template.base is None else spec.template.base.name
     for claim in claims:
-        said = plain("claim      ", style="bright_black")
-        console.print(said.append(f"{claim.text} ({decided_by(claim, base)})", style="not bright_black"))
+        line = escaped_text("claim      ", style="bright_black")
+        console.print(line.append(f"{claim.text} ({claim_with_baseline(claim, base)})", style="not bright_black"))
     if claims:
-        note(console, "decide", command_line(["replicate", chosen.name]))
+        note(console, "decide", command_line(["replicate", spec.name]))
 
 
 def result_body(
-    found: Outcome, *, recipe: str, arguments: Mapping[str, Any], command: str, seconds: float
+    found: Outcome, *, method: str, arguments: Mapping[str, Any], command: str, seconds: float
 ) -> dict[str, Any]:
-    """The JSON of a run, as `--json` writes it."""
+    """Content of the `--json` file of a run."""
     before, after = (
         {} if one is None else {name: estimate._asdict() for name, estimate in one.metrics.items()}
         for one in (found.before, found.after)
     )
     changes = {} if found.comparison is None else found.comparison.differences
     return {
-        "recipe": recipe,
+        "method": method,
         "command": command,
         "arguments": dict(arguments),
         "handaxe": handaxe.__version__,
@@ -127,9 +129,9 @@ def result_body(
 
 
 def _over_steps(metrics: list[dict[str, float]]) -> dict[str, dict[str, float]]:
-    """The mean wall time of a step, and tokens of the run over seconds of the run, with intervals over the steps.
+    """Mean seconds of a step, and tokens of the run over seconds of the run, with intervals over steps.
 
-    The seconds are those of all phases, since groups that a step trains may have been sampled in steps before.
+    Rates divide totals: a step may train groups that earlier steps sampled, so rates of single steps mean nothing.
     """
     seconds = np.array([sum(row.get(f"seconds/{phase}", 0.0) for phase in PHASES) for row in metrics])
     found = {"step_seconds": {"value": float(seconds.mean()), **mean_interval(seconds)._asdict()}}

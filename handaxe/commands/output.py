@@ -1,4 +1,4 @@
-"""Where commands write: the terminal, and the file after --json."""
+"""Output of commands: terminal, `--json` files, and the checkout of handaxe."""
 
 import json
 import math
@@ -11,28 +11,35 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+import handaxe
 from handaxe.core.errors import InputError
 
-__all__ = ["check_new_folder", "check_writable", "command_line", "console", "note", "write_json"]
+__all__ = ["check_new_folder", "check_writable", "checkout", "command_line", "console", "note", "write_json"]
 
 
 def console() -> Console:
-    """The terminal. Made when it is used, so that output goes where stdout points at that time."""
+    """The terminal, on the standard output at the time of the call."""
     return Console(highlight=False)
 
 
+def checkout() -> Path | None:
+    """Root of the checkout with this package; None for an installed package."""
+    root = Path(handaxe.__file__).parents[1]
+    return root if (root / "pyproject.toml").exists() else None
+
+
 def note(terminal: Console, title: str, text: str) -> None:
-    """Print one line, a label and what it is about, never wrapped so that it can be copied."""
+    """Print a label and a text in one line, never wrapped, to be copied."""
     terminal.print(Text().append(f"{title:<10} ", style="bright_black").append(text, style="bold"), soft_wrap=True)
 
 
 def command_line(words: Sequence[str]) -> str:
-    """The line one would type for this."""
+    """The command line for a shell."""
     return shlex.join(["handaxe", *words])
 
 
 def check_writable(file: Path | None) -> None:
-    """Find out before a long run, and not after it, that a file cannot be written. Raises InputError."""
+    """Raise InputError if a file cannot be written; for use before a long run."""
     if file is not None:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -43,10 +50,10 @@ def check_writable(file: Path | None) -> None:
 
 
 def check_new_folder(folder: Path) -> None:
-    """Find out before anything is loaded that a run cannot be written into a folder. Raises InputError."""
+    """Raise InputError if a run cannot be written into a folder; for use before a model is loaded."""
     if (folder / "record.sqlite").exists() or any((folder / "checkpoints").glob("step-*")):
         again = command_line(["resume", str(folder)])
-        raise InputError(f"there is a run in {folder} already: `{again}` goes on with it, --out names another folder")
+        raise InputError(f"there is a run in {folder} already: `{again}` continues it, --out names another folder")
     there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
     if not there.is_dir():
         raise InputError(f"--out {folder} cannot be a folder: {there} is a file; name another one")
@@ -55,7 +62,7 @@ def check_new_folder(folder: Path) -> None:
 
 
 def write_json(file: Path | None, body: Mapping[str, Any]) -> None:
-    """Write a result; numbers that are not finite as null. Nothing happens without a file."""
+    """Write a JSON file, with null for numbers that are not finite. Does nothing without a file."""
     if file is None:
         return
     text = json.dumps(_finite(body), indent=1, allow_nan=False)

@@ -1,4 +1,4 @@
-"""`handaxe papers [--check | --plots]`: write PAPERS.md and the README of each paper, or say which are stale."""
+"""`handaxe papers [--check | --plots FOLDER]`: write or check PAPERS.md and the README.md of each paper."""
 
 import difflib
 import json
@@ -10,14 +10,14 @@ from typing import Any
 import tyro
 
 import handaxe
-from handaxe.commands.output import console, note
+from handaxe.commands.output import checkout, console, note
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalog import list_methods, list_studies
 from handaxe.view.papers import Entry, StudyEntry, folder_page, index_page
 from handaxe.view.plots import plot_curves
 
-__all__ = ["PapersOptions", "main", "pages"]
+__all__ = ["PapersOptions", "main", "pages", "read_entries"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PapersOptions:
     Args:
         check: write nothing; fail if a page is stale.
         plots: also draw the curves of every result into this folder; needs matplotlib, extra [plots].
-        root: the checkout; by default the one that this package lies in.
+        root: the checkout; by default the checkout of this package.
     """
 
     check: bool = False
@@ -38,10 +38,10 @@ class PapersOptions:
 def main(arguments: list[str]) -> int:
     """Write or check; returns the exit code, 1 for stale pages."""
     options = tyro.cli(PapersOptions, args=arguments, prog="handaxe papers")
-    root = options.root or Path(handaxe.__file__).parents[1]
-    if not (root / "pyproject.toml").exists():
-        raise InputError(f"{root} is not a checkout of handaxe; pass --root FOLDER")
-    entries, studies = _read(root)
+    root = options.root or checkout()
+    if root is None or not (root / "pyproject.toml").exists():
+        raise InputError(f"{root or Path(handaxe.__file__).parent} is not a checkout of handaxe; pass --root FOLDER")
+    entries, studies = read_entries(root)
     written = pages(root, entries, studies)
     for file, text in written.items():
         if options.check:
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
 
 
 def pages(root: Path, entries: list[Entry], studies: list[StudyEntry]) -> dict[Path, str]:
-    """File -> text of every generated page of a checkout."""
+    """File -> text of each generated page of a checkout."""
     found = {root / "PAPERS.md": index_page(entries, studies, root)}
     for folder in sorted({one.method.folder for one in entries} | {one.study.file.parent for one in studies}):
         own = [one for one in entries if one.method.folder == folder]
@@ -68,14 +68,11 @@ def pages(root: Path, entries: list[Entry], studies: list[StudyEntry]) -> dict[P
     return found
 
 
-def _read(root: Path) -> tuple[list[Entry], list[StudyEntry]]:
+def read_entries(root: Path) -> tuple[list[Entry], list[StudyEntry]]:
+    """Every method and study of a checkout, with results."""
     home = root / "handaxe"
-    entries = [Entry(one, _replication(_result(one.file.parent, one.name))) for one in list_methods(home)]
-    return entries, [StudyEntry(one, _json(_result(one.file.parent, one.name))) for one in list_studies(home)]
-
-
-def _result(folder: Path, name: str) -> Path:
-    return folder / ("result.json" if name == folder.name else f"result_{name}.json")
+    entries = [Entry(one, _replication(one.result_file)) for one in list_methods(home)]
+    return entries, [StudyEntry(one, _json(one.result_file)) for one in list_studies(home)]
 
 
 def _replication(file: Path) -> Replication | None:

@@ -1,4 +1,4 @@
-"""Writes what a command shows in the terminal to a file too, as a picture."""
+"""Writes the terminal output of a command as an SVG picture."""
 
 import re
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ __all__ = ["picture"]
 
 WIDTH = 150
 FETCHED = re.compile(r"@font-face \{.*?\}", re.DOTALL)
-"""What makes a picture ask another server for a font."""
+"""Rules that would fetch fonts from a server."""
 
 
 @contextmanager
 def picture(terminal: Console, file: Path | None, *, title: str) -> Iterator[Console]:
-    """A terminal to print on; with a file, its picture (SVG) is written there in the end.
+    """Give a terminal to print on; write the output to an SVG file on exit.
 
     Args:
-        terminal: where it is shown.
-        file: None: nothing is written.
+        terminal: shows the output.
+        file: of the picture; None writes nothing.
         title: above the picture.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`handaxe quickstart`: train a tiny policy to use a calculator, and look at what it learnt."""
+"""`handaxe quickstart`: train a tiny policy to use a calculator, and show a rollout."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +9,15 @@ from handaxe.commands.output import command_line, console, note
 
 __all__ = ["QuickstartOptions", "main"]
 
-RECIPE = "quickstart"
+METHOD = "quickstart"
 
 
 @dataclass(frozen=True)
 class QuickstartOptions:
-    """Where the run goes.
+    """Output of the run.
 
     Args:
-        out: folder of the run; runs/quickstart-TIME unless told otherwise.
+        out: folder of the run; by default runs/quickstart-TIME.
         json: write the result to this file.
         quiet: show no progress.
     """
@@ -28,15 +28,15 @@ class QuickstartOptions:
 
 
 def main(arguments: list[str]) -> int:
-    """Train the recipe `quickstart`, then show one of its attempts; returns the exit code."""
-    chosen, more = parse_train(RECIPE, arguments, prog="handaxe quickstart", also={"run": QuickstartOptions})
+    """Train the method `quickstart` and show a rollout; returns the exit code."""
+    spec, more = parse_train(METHOD, arguments, prog="handaxe quickstart", also={"run": QuickstartOptions})
     quick: QuickstartOptions = more["run"]
-    folder = quick.out or train.new_folder(Path("runs"), RECIPE)
+    folder = quick.out or train.new_folder(Path("runs"), METHOD)
     options = train.RunOptions(out=folder, json=quick.json, quiet=quick.quiet)
-    code = train.train_chosen(chosen, options, command=command_line([RECIPE, *arguments]))
+    code = train.train_spec(spec, options, command=command_line([METHOD, *arguments]))
     if code == 0:
         terminal = console()
-        terminal.print("\nOne attempt of the last step, every token coloured by who wrote it:", style="bold")
-        show.print_attempt(folder, show.Wanted(), terminal)
-        note(terminal, "next", command_line(["recipes"]))
+        terminal.print("\nA rollout of the last step; colours show the author of each token:", style="bold")
+        show.print_rollout(folder, show.RolloutChoice(), terminal)
+        note(terminal, "next", command_line(["methods"]))
     return code

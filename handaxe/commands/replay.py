@@ -1,4 +1,4 @@
-"""`handaxe replay RUN`: play recorded attempts again without a model, and say what comes out otherwise."""
+"""`handaxe replay RUN`: replay recorded rollouts without a model, and list differences from the record."""
 
 import difflib
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ from handaxe.core.protocols import Rollout
 from handaxe.core.records import Group, Sampling
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.methods.build import START, build
-from handaxe.methods.lookup import tools_named
+from handaxe.methods.lookup import find_tools
 from handaxe.methods.run_folder import recorded_method, recorded_run
-from handaxe.models.load import TINY, stand_in
+from handaxe.models.load import TINY, dummy_policy
 from handaxe.rollouts.budget import SPEAKER
 from handaxe.rollouts.driver.others import voices
 from handaxe.rollouts.linear import linear
@@ -28,7 +28,7 @@ from handaxe.training.replay.answers import Setup
 from handaxe.training.replay.attempts import Replayed, replay
 from handaxe.training.replay.discrepancies import KINDS, Discrepancy, What
 from handaxe.training.replay.recorded import openings
-from handaxe.view.escape import plain
+from handaxe.view.escape import escaped_text
 
 __all__ = ["ReplayOptions", "main"]
 
@@ -37,20 +37,21 @@ DIFFERENT = 1
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """Play the recorded attempts of a run again: what the policy said and what tools replied come from the record, the
-    rollout, chat format and environment are the recipe's; of a run that a script made, the chat format is the one it
-    keeps, and the rollout the plain one unless told otherwise. Of its model only the tokenizer and the length of the
-    context are read, no weights. Exit code 0 when everything is equal, 1 when not.
+    """Replay recorded rollouts of a run: turns of the policy and replies of tools come from the record.
+
+    Rollout strategy, chat format and environment are those of the method. For the run of a script, the chat format
+    comes from the run's folder, and the rollout strategy is linear by default. Reads tokenizer and context length of
+    the model, no weights. Exit code 0 if everything is equal, 1 otherwise.
 
     Args:
         run: folder of the run.
-        step: only those of this step.
-        trajectory: only the attempt of the trajectory of this id, such as 3/chain_sum-17/0.
-        tools: let the tools reply, for real, and compare their replies and what they report at the end: those of the
-            recipe, or those whose names follow, or MODULE:ATTRIBUTE of your own.
-        rollout: MODULE:ATTRIBUTE of the rollout strategy that a script made the run with, where that was not linear.
-        show: most differences to list.
-        room: longest text of a difference, in characters.
+        step: replay only this step.
+        trajectory: replay only the trajectory of this id, such as 3/chain_sum-17/0.
+        tools: execute the tools, and compare replies and final reports: the tools of the method, or the named tools, or
+            MODULE:ATTRIBUTE of your own.
+        rollout: MODULE:ATTRIBUTE of the rollout strategy of a script's run, if it was not linear.
+        show: limit of listed differences.
+        max_chars: limit of characters of a difference.
         json: write the result to this file.
     """
 
@@ -60,7 +61,7 @@ class ReplayOptions:
     tools: tuple[str, ...] | None = None
     rollout: str = ""
     show: int = 10
-    room: int = 200
+    max_chars: int = 200
     json: Path | None = None
 
 
@@ -69,7 +70,7 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(ReplayOptions, args=arguments, prog="handaxe replay")
     check_writable(options.json)
     groups = _groups(options)
-    setup = _of_recipe(options) if recorded_method(options.run) is not None else _of_script(options, groups)
+    setup = _of_method(options) if recorded_method(options.run) is not None else _of_script(options, groups)
     terminal = console()
     replayed = [one for group in groups for one in replay(group, setup(group), only=options.trajectory)]
     differences = [difference for one in replayed for difference in one.differences]
@@ -82,11 +83,11 @@ def main(arguments: list[str]) -> int:
     return DIFFERENT if differences else 0
 
 
-def _of_recipe(options: ReplayOptions) -> Callable[[Group], Setup]:
-    """What the attempts of a recipe's run are played with."""
+def _of_method(options: ReplayOptions) -> Callable[[Group], Setup]:
+    """Setup of the replay for the run of a method."""
     given = {"tools": options.tools} if options.tools else {}
-    chosen = recorded_run(options.run, changes=given).spec
-    kwargs = build(chosen, policy=stand_in(chosen.settings.model.replace(START, TINY)))
+    spec = recorded_run(options.run, changes=given).spec
+    kwargs = build(spec, policy=dummy_policy(spec.settings.model.replace(START, TINY)))
     rollout, sampling = _rollout(options) or kwargs["rollout"], kwargs["sampling"]
     context, real = kwargs["engine"].max_length, options.tools is not None
     setup = Setup(rollout, kwargs["format"], kwargs["env"], sampling, context, real, voices(kwargs["others"]))
@@ -94,21 +95,21 @@ def _of_recipe(options: ReplayOptions) -> Callable[[Group], Setup]:
 
 
 def _of_script(options: ReplayOptions, groups: Sequence[Group]) -> Callable[[Group], Setup]:
-    """What the attempts of a script's run are played with: what its folder keeps, and what was named."""
+    """Setup of the replay for the run of a script: chat format of the folder, and named tools and rollout."""
     if options.tools == ():
         raise InputError(
-            f"the run in {options.run} was made by a script, which does not keep its tools: name them, such as --tools "
+            f"a script made the run in {options.run}, so its tools are unknown: name them, such as --tools "
             "MODULE:ATTRIBUTE, or leave --tools out for the replies of the record"
         )
     rollout = _rollout(options) or _linear(options, groups)
-    policy = stand_in(options.run)
-    env = tool_chat(tools_named(options.tools)) if options.tools else None
+    policy = dummy_policy(options.run)
+    env = tool_chat(find_tools(options.tools)) if options.tools else None
     parts, context = (rollout, policy.format), policy.model.max_length
     return lambda group: Setup(*parts, env or openings(group), Sampling(), context, tools=env is not None)
 
 
 def _rollout(options: ReplayOptions) -> Rollout | None:
-    """The strategy that was named."""
+    """The rollout strategy named by --rollout."""
     if not options.rollout:
         return None
     found: Rollout = attribute(options.rollout, noun="rollout", example="my_file:my_rollout")
@@ -116,33 +117,33 @@ def _rollout(options: ReplayOptions) -> Rollout | None:
 
 
 def _linear(options: ReplayOptions, groups: Sequence[Group]) -> Rollout:
-    """The plain strategy, as far as the record shows that it was that one, with the most turns that fit the record."""
+    """The linear strategy with a turn limit that fits the record. Raises InputError for a run of another strategy."""
     with RunRecord.open(options.run) as record:
-        told = record.about().get("arguments", {}).get("rollout")
-    attempts = [attempt for group in groups for attempt in group]
+        recorded = record.about().get("arguments", {}).get("rollout")
+    rollouts = [one for group in groups for one in group]
     bounded = any(
         one.ending.reason == "budget" or any(m.name == SPEAKER and m.role == "user" for m in one.messages)
-        for one in attempts
+        for one in rollouts
     )
-    if told != f"{linear.__module__}.linear.<locals>.rollout" or bounded:
-        what = "a budget" if bounded else str(told)
+    if recorded != f"{linear.__module__}.linear.<locals>.rollout" or bounded:
+        strategy = "a budget" if bounded else str(recorded)
         raise InputError(
-            f"the run in {options.run} was played with {what}, which its record does not hold: name what the "
-            "script made it with, --rollout MODULE:ATTRIBUTE"
+            f"the run in {options.run} was played with {strategy}, which is not part of the record: name the rollout "
+            "of the script, --rollout MODULE:ATTRIBUTE"
         )
-    ended = [len(one.turns) for one in attempts if one.ending.reason == "turns"]
-    return linear(max_turns=max(ended) if ended else 1 + max((len(one.turns) for one in attempts), default=0))
+    ended = [len(one.turns) for one in rollouts if one.ending.reason == "turns"]
+    return linear(max_turns=max(ended) if ended else 1 + max((len(one.turns) for one in rollouts), default=0))
 
 
 def _groups(options: ReplayOptions) -> list[Group]:
-    """The groups asked for."""
+    """The groups selected by --step and --trajectory."""
     with RunRecord.open(options.run) as record:
         steps = record.steps()
         groups = [one.group for one in record.groups(step=options.step)]
     if not groups:
-        there = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has none yet"
-        what = "no attempt" if options.step is None else f"no step {options.step}"
-        raise InputError(f"there is {what} in {options.run}; {there}")
+        known = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has no step yet"
+        missing = "no rollout" if options.step is None else f"no step {options.step}"
+        raise InputError(f"there is {missing} in {options.run}; {known}")
     if options.trajectory is None:
         return groups
     if holding := [group for group in groups if any(one.id == options.trajectory for one in group)]:
@@ -153,7 +154,7 @@ def _groups(options: ReplayOptions) -> list[Group]:
 
 
 def _counts(replayed: Sequence[Replayed], *, tools: bool) -> dict[What, int]:
-    """How many are equal, by kind. Only real tools leave a state to compare."""
+    """Number of equal trajectories by kind of difference. Kind "state" exists only with executed tools."""
     kinds = [kind for kind in KINDS if tools or kind != "state"]
     return {kind: sum(all(d.what != kind for d in one.differences) for one in replayed) for kind in kinds}
 
@@ -172,12 +173,14 @@ def _table(replayed: Sequence[Replayed], *, tools: bool) -> Table:
 def _print_differences(differences: Sequence[Discrepancy], options: ReplayOptions) -> None:
     terminal = console()
     for one in differences[: options.show]:
-        terminal.print(plain(f"{one.what} of {one.trajectory}, {one.place}".rstrip(" ,"), style="red"), soft_wrap=True)
+        terminal.print(
+            escaped_text(f"{one.what} of {one.trajectory}, {one.place}".rstrip(" ,"), style="red"), soft_wrap=True
+        )
         for label, text in (("recorded", one.recorded), ("replayed", one.replayed)):
             if text:
-                terminal.print(plain(f"  {label}  {text}", room=options.room), soft_wrap=True)
+                terminal.print(escaped_text(f"  {label}  {text}", max_chars=options.max_chars), soft_wrap=True)
     if len(differences) > options.show:
-        terminal.print(f"and {len(differences) - options.show} more; --show lists as many as you like")
+        terminal.print(f"and {len(differences) - options.show} more; --show N lists N differences")
 
 
 def _body(replayed: Sequence[Replayed], differences: Sequence[Discrepancy], *, tools: bool) -> dict[str, Any]:

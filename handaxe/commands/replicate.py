@@ -1,4 +1,4 @@
-"""`handaxe replicate RECIPE ... | --all`: run recipes and what claims compare them with, and decide the claims."""
+"""`handaxe replicate METHOD ... | --all`: run methods and the baselines of claims in pairs, and decide the claims."""
 
 import os
 from collections.abc import Sequence
@@ -9,52 +9,55 @@ import tyro
 from rich.console import Console
 
 from handaxe.commands.jobs import TrainingJob, run_jobs
-from handaxe.commands.output import command_line, console, note
-from handaxe.commands.sides import Side, job_of, read_side, side
+from handaxe.commands.output import checkout, command_line, console, note
+from handaxe.commands.sides import Side, make_job, read_run, side
 from handaxe.core.errors import InputError
-from handaxe.evaluation.claims import Claim, control_of, decide
+from handaxe.evaluation.claims import Claim, decide, measure_control
 from handaxe.evaluation.figures import TRAINING, RunFigures
-from handaxe.evaluation.replication import Decided, Replication, curve_of
-from handaxe.methods.catalog import list_methods
-from handaxe.methods.run_spec import spec_of_base
+from handaxe.evaluation.replication import DecidedClaim, Replication, mean_curve
+from handaxe.methods.catalog import find_method, list_methods
+from handaxe.methods.run_spec import base_spec
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.plots import plot_curves
 from handaxe.view.verdicts import verdict_table
 
-__all__ = ["ReplicateOptions", "main", "replicate"]
+__all__ = ["ReplicateOptions", "main", "replicate", "result_file"]
 
+RESULTS = Path("results")
 CURVES = ("training/reward", "training/calls")
 EARNED = "training/reward/all"
-"""What is earned with what turns earn, which `training/reward`, of outcomes, leaves out."""
+"""Reward with turn rewards; `training/reward` is the reward of outcomes alone."""
 
 
 @dataclass(frozen=True)
 class ReplicateOptions:
-    """Decide what recipes claim, by paired runs: the recipe and its baseline with the same seeds in the same setting.
+    """Decide the claims of methods by paired runs: method and baseline with equal seeds and settings.
 
-    Runs that are there already are not done again; after Ctrl-C the same command goes on.
+    Finished runs are reused; after Ctrl-C the same command continues. In a checkout, the result of a method of handaxe
+    goes into the folder of the method (result.json, or result_NAME.json for a further method of the folder), unless
+    --options changes the runs. Any other result goes to results/NAME.json.
 
     Args:
-        recipes: names, or MODULE:ATTRIBUTE of your own.
-        all: every recipe that claims something.
-        seeds: pairs, 2 or more.
-        first_seed: of the pairs; those below are for trying things out.
-        at_once: runs at a time, each on one thread; as many as there are processors unless told otherwise.
+        methods: names, or MODULE:ATTRIBUTE of your own.
+        all: every method with claims.
+        seeds: number of pairs, 2 or more.
+        first_seed: of the pairs; use lower seeds for development.
+        at_once: number of parallel runs, each with one thread; by default one per processor.
         options: further options of every run, such as --options="--steps 5 --model smollm2".
         runs: folder of the runs.
-        out: folder of the results, a file and a plot for each recipe.
-        no_plots: write no plots; they need matplotlib, extra [plots].
+        out: write every result to this folder as NAME.json.
+        plots: also draw the curves of each method into this folder as NAME.png; needs matplotlib, extra [plots].
     """
 
-    recipes: tyro.conf.Positional[tuple[str, ...]] = ()
+    methods: tyro.conf.Positional[tuple[str, ...]] = ()
     all: bool = False
     seeds: int = 8
     first_seed: int = 100
     at_once: int = 0
     options: str = ""
     runs: Path = Path("runs/replicate")
-    out: Path = Path("results")
-    no_plots: bool = False
+    out: Path | None = None
+    plots: Path | None = None
 
 
 def main(arguments: list[str]) -> int:
@@ -63,51 +66,63 @@ def main(arguments: list[str]) -> int:
         ReplicateOptions, args=arguments, prog="handaxe replicate", config=(tyro.conf.FlagCreatePairsOff,)
     )
     known = [one.name for one in list_methods() if one.page.claims]
-    names = known if options.all else list(options.recipes)
+    names = known if options.all else list(options.methods)
     if not names:
-        raise InputError(f"which recipes? --all, or some of {', '.join(known)}")
+        raise InputError(f"the methods are missing: give --all, or some of {', '.join(known)}")
     if options.seeds < 2:
-        raise InputError(f"{options.seeds} pairs decide nothing; give --seeds 2 or more")
+        raise InputError(f"--seeds is {options.seeds}; give 2 or more")
     terminal, command = console(), command_line(["replicate", *arguments])
     for place, name in enumerate(names):
         found = replicate(
             name, options, command=command, console=terminal, title=f"{place + 1} of {len(names)}: {name}"
         )
-        options.out.mkdir(parents=True, exist_ok=True)
-        file = options.out / f"{name.replace(':', '.')}.json"
+        file = result_file(name, options)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(found.to_json(), encoding="utf-8")
-        if not options.no_plots:
-            plot_curves(found, file.with_suffix(".png"))
         terminal.print(verdict_table(found))
         note(terminal, "written", str(file))
+        if options.plots is not None:
+            options.plots.mkdir(parents=True, exist_ok=True)
+            plot_curves(found, options.plots / f"{name.replace(':', '.')}.png")
     return 0
 
 
+def result_file(name: str, options: ReplicateOptions) -> Path:
+    """File of the result of a method; see `ReplicateOptions`."""
+    listed, root = find_method(name), checkout()
+    ours = listed is not None and root is not None and listed.file.is_relative_to(root / "handaxe")
+    if options.out is None and not options.options and listed is not None and ours:
+        return listed.result_file
+    return (options.out or RESULTS) / f"{name.replace(':', '.')}.json"
+
+
 def replicate(name: str, options: ReplicateOptions, *, command: str, console: Console, title: str) -> Replication:
-    """Do the runs that are missing, and decide every claim of a recipe.
+    """Run the missing runs, and decide every claim of a method.
 
     Raises:
-        InputError: the recipe claims nothing, or a claim's figure is not there.
+        InputError: the method has no claims, or a metric of a claim is missing.
         HandaxeError: a run failed.
     """
     ours = side(name, options.options)
-    claims = ours.chosen.template.page.claims
+    claims = ours.spec.template.page.claims
     if not claims:
-        raise InputError(f"recipe {name} claims nothing, so there is nothing to replicate")
+        raise InputError(f"method {name} has no claims to replicate")
     theirs = {claim: _baseline(ours, claim, options.options) for claim in claims if not claim.alone}
     sides = {one.name: one for one in (ours, *theirs.values())}
     seeds = tuple(range(options.first_seed, options.first_seed + options.seeds))
-    jobs = {(one.name, seed): job_of(one, seed, options.runs) for seed in seeds for one in sides.values()}
-    control = job_of(ours.permuted(), seeds[0], options.runs) if any(claim.needs_control for claim in claims) else None
+    jobs = {(one.name, seed): make_job(one, seed, options.runs) for seed in seeds for one in sides.values()}
+    control = (
+        make_job(ours.permuted(), seeds[0], options.runs) if any(claim.needs_control for claim in claims) else None
+    )
     wanted: list[TrainingJob] = [*jobs.values(), *([] if control is None else [control])]
     run_jobs(wanted, at_once=options.at_once or len(os.sched_getaffinity(0)), console=console, title=title)
-    runs = {one: [read_side(jobs[one, seed].folder) for seed in seeds] for one in sides}
-    dealt = None if control is None else read_side(control.folder)
-    decided = tuple(_decide(claim, runs, ours.name, theirs.get(claim), dealt) for claim in claims)
+    runs = {one: [read_run(jobs[one, seed].folder) for seed in seeds] for one in sides}
+    control_run = None if control is None else read_run(control.folder)
+    decided = tuple(_decide(claim, runs, ours.name, theirs.get(claim), control_run) for claim in claims)
     shown: dict[str, set[str]] = {metric: set(sides) for metric in CURVES}
-    if any(_earns_by_turn(found) for found in runs.values()):
+    if any(_has_turn_rewards(found) for found in runs.values()):
         shown[EARNED] = set(sides)
-    for claim in claims:  # only the sides that it is about need have a figure of the training steps
+    for claim in claims:  # a training metric of a claim may be missing on other sides
         if claim.metric.startswith("training/"):
             shown.setdefault(claim.metric, set()).update(one.name for one in (ours, theirs.get(claim)) if one)
     return Replication(
@@ -119,26 +134,26 @@ def replicate(name: str, options: ReplicateOptions, *, command: str, console: Co
         arguments=ours.arguments(),
         baselines={one.name: one.arguments() for one in theirs.values()},
         curves={
-            metric: {one: curve_of(found, _own(metric, found)) for one, found in runs.items() if one in whose}
-            for metric, whose in shown.items()
+            metric: {one: mean_curve(found, _metric_of(metric, found)) for one, found in runs.items() if one in names}
+            for metric, names in shown.items()
         },
         seconds={one: sum(float(run.spent("seconds")[-1]) for run in found) for one, found in runs.items()},
         silent=_silent([jobs[ours.name, seed].folder for seed in seeds]),
     )
 
 
-def _earns_by_turn(runs: Sequence[RunFigures]) -> bool:
+def _has_turn_rewards(runs: Sequence[RunFigures]) -> bool:
     name = EARNED.removeprefix(TRAINING)
     return all(any(name in row for row in run.metrics) for run in runs)
 
 
-def _own(metric: str, runs: Sequence[RunFigures]) -> str:
-    """A side whose turns earn nothing has earned its outcomes."""
-    return CURVES[0] if metric == EARNED and not _earns_by_turn(runs) else metric
+def _metric_of(metric: str, runs: Sequence[RunFigures]) -> str:
+    """The metric of a side. A side without turn rewards has the reward of outcomes in place of EARNED."""
+    return CURVES[0] if metric == EARNED and not _has_turn_rewards(runs) else metric
 
 
 def _silent(folders: Sequence[Path]) -> tuple[str, ...]:
-    """The channels that told no two siblings apart in any of these runs."""
+    """Channels with equal values for all siblings of every group, in every run."""
     found = []
     for folder in folders:
         with RunRecord.open(folder) as record:
@@ -147,18 +162,18 @@ def _silent(folders: Sequence[Path]) -> tuple[str, ...]:
 
 
 def _baseline(ours: Side, claim: Claim, options: str) -> Side:
-    """What a claim compares with: the recipe's base in the same setting, or what a command line says."""
+    """The baseline of a claim: the base with equal settings, or the method and options that the claim names."""
     if not claim.baseline:
-        return ours.like(spec_of_base(ours.chosen))
-    return side(claim.baseline, options, setting_of=ours)
+        return ours.of(base_spec(ours.spec))
+    return side(claim.baseline, options, like=ours)
 
 
 def _decide(
-    claim: Claim, runs: dict[str, list[RunFigures]], name: str, theirs: Side | None, control: RunFigures | None
-) -> Decided:
-    others = [] if theirs is None else runs[theirs.name]
-    moved = None
-    if control is not None and claim.needs_control:
-        moved = control_of(claim, control, others[0] if others else None)
-    decision = decide(claim, runs[name], others, control=moved)
-    return Decided(claim, decision, claim.baseline if theirs is None else theirs.name, moved)
+    claim: Claim, runs: dict[str, list[RunFigures]], name: str, theirs: Side | None, control_run: RunFigures | None
+) -> DecidedClaim:
+    baseline = [] if theirs is None else runs[theirs.name]
+    control = None
+    if control_run is not None and claim.needs_control:
+        control = measure_control(claim, control_run, baseline[0] if baseline else None)
+    decision = decide(claim, runs[name], baseline, control=control)
+    return DecidedClaim(claim, decision, claim.baseline if theirs is None else theirs.name, control)

@@ -1,4 +1,4 @@
-"""`handaxe report RUN`: the pages of `handaxe view` as one HTML file, which opens from a disk without a network."""
+"""`handaxe report RUN`: write the pages of `handaxe view` as one HTML file for offline use."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import tyro
 
 from handaxe.commands.output import console, note
-from handaxe.commands.show import decoder_of
+from handaxe.commands.show import make_decoder
 from handaxe.core.errors import InputError
 from handaxe.core.escape import escape
 from handaxe.view.report_file import write_report
@@ -16,15 +16,15 @@ __all__ = ["ReportOptions", "main"]
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Write what `handaxe view` shows of a run as one HTML file. It opens from a disk, and asks no network.
+    """Write the pages of `handaxe view` as one HTML file, which needs no server and no network.
 
-    All figures and the table of all attempts are in it. Where the attempts of all steps would be more than
-    `megabytes`, those of some steps are, and the file says which.
+    The file has all metrics and the table of all rollouts. If the rollouts of all steps exceed `megabytes`, the file
+    has the rollouts of some steps in full, and lists these steps.
 
     Args:
         run: a run, or a folder of runs.
-        out: the file; NAME-OF-THE-RUN.html in the current folder unless told otherwise.
-        megabytes: room for attempts, compressed; the rest of the file takes about 7 more.
+        out: the file; by default NAME-OF-THE-RUN.html in the current folder.
+        megabytes: limit for rollouts, compressed; the rest of the file takes about 7 MB.
     """
 
     run: tyro.conf.Positional[Path]
@@ -38,9 +38,9 @@ def main(arguments: list[str]) -> int:
     if not options.megabytes >= 0:
         raise InputError(f"--megabytes is {options.megabytes}; give 0 or more")
     file = options.out or Path(f"{options.run.resolve().name or 'report'}.html")
-    held = write_report(options.run, file, decoder_of, megabytes=options.megabytes)
+    held = write_report(options.run, file, make_decoder, megabytes=options.megabytes)
     terminal = console()
     note(terminal, "report", f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
     for name, one in held.items():
-        note(terminal, "holds", f"{escape(name)}: {one}")
+        note(terminal, "content", f"{escape(name)}: {one}")
     return 0

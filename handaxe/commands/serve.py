@@ -14,8 +14,8 @@ from handaxe.core.errors import InputError
 from handaxe.core.import_string import attribute
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.load import load
-from handaxe.tools.bearer import check_door, check_token
-from handaxe.tools.listening import listen
+from handaxe.tools.bearer_auth import check_token, require_token
+from handaxe.tools.bind_socket import bind_socket
 
 __all__ = ["ServeOptions", "main"]
 
@@ -24,20 +24,20 @@ MOST = 65535
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Serve tools over MCP; or, with --model, a policy as chat completions, for any client of that protocol.
+    """Serve tools over MCP; with --model, serve a policy over the chat completions protocol.
 
     Args:
-        tools: where they are, such as handaxe.tools.calculator:calculator or my_file:MyNotes; modules in the current
-            folder are found. Each is a tool, a list of tools, or a function or class without arguments that makes tools
-            for one client.
-        model: a run's folder, or what else `handaxe chat` takes: serve that at http://HOST:PORT/v1 instead of tools.
-        name: what the server calls itself; for a policy, the model's name, which is that of its folder.
-        max_tokens: for a policy: of an answer, where the client sets no limit.
-        transport: stdio, for clients that start this command; http for those that come by address.
-        host: where to listen for http; another than localhost, 127.0.0.1 and ::1 needs a token.
-        port: where to listen for http.
-        token_env: the environment variable that holds the token which clients must send, as "Authorization: Bearer ..."
-        token_file: or the file that holds it. It is no argument itself, which others on this machine could read.
+        tools: import strings such as handaxe.tools.calculator:calculator or my_file:MyNotes; modules in the current
+            folder are found. Each names a tool, a list of tools, or a function or class without arguments that makes
+            tools for one client.
+        model: folder of a run, or another argument of `handaxe chat`: serve this policy at http://HOST:PORT/v1.
+        name: name of the server; for a policy, the name of the model, by default the name of the folder.
+        max_tokens: for a policy: token limit of an answer if the client sets no limit.
+        transport: stdio for clients that start this command; http for clients with an address.
+        host: address of the http server; other addresses than localhost, 127.0.0.1 and ::1 need a token.
+        port: of the http server.
+        token_env: environment variable with the token that clients must send as "Authorization: Bearer ..."
+        token_file: file with the token. A token cannot be an argument, since other users of the machine could read it.
     """
 
     tools: tyro.conf.Positional[tuple[str, ...]]
@@ -52,14 +52,14 @@ class ServeOptions:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve until the client goes or Ctrl-C; returns the exit code."""
+    """Serve until the client disconnects or Ctrl-C; returns the exit code."""
     options = tyro.cli(ServeOptions, args=arguments, prog="handaxe serve")
     if not options.tools and not options.model:
         raise InputError(
             "name at least one tool, such as handaxe.tools.calculator:calculator; or a policy, with --model RUN"
         )
     if options.tools and options.model:
-        raise InputError("--model serves a policy, and its clients bring the tools: leave the tools out, or --model")
+        raise InputError("--model serves a policy, and clients supply the tools: leave the tools out, or --model")
     token = _token(options)
     try:
         _serve_model(options, token) if options.model else _serve_tools(options, token)
@@ -69,20 +69,20 @@ def main(arguments: list[str]) -> int:
 
 
 def _serve_tools(options: ServeOptions, token: str) -> None:
-    serve = importlib.import_module("handaxe.tools.serve").serve  # each needs packages that the other does not
+    serve = importlib.import_module("handaxe.tools.serve").serve  # on use: needs packages of its own
     tools = [attribute(where, noun="tool", example="handaxe.tools.python:python") for where in options.tools]
     name = options.name or "handaxe"
     if options.transport == "http":
-        check_door(options.host, token)
+        require_token(options.host, token)
     _check_address(options)
     if options.transport == "stdio":
-        _end_at_once()
+        _default_signals()
     serve(tools, name=name, transport=options.transport, host=options.host, port=options.port, token=token)
 
 
-def _end_at_once() -> None:
-    """Let Ctrl-C and SIGTERM end the program as they end others: a thread waits for what the client says next, and it
-    cannot be woken to stop in good order."""
+def _default_signals() -> None:
+    """Let Ctrl-C and SIGTERM end the process at once: a thread blocks on the client's next message and cannot be woken
+    for a clean exit."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
@@ -91,7 +91,7 @@ def _end_at_once() -> None:
 def _serve_model(options: ServeOptions, token: str) -> None:
     if options.max_tokens < 1:
         raise InputError(f"--max-tokens is {options.max_tokens}; give 1 or more")
-    check_door(options.host, token)
+    require_token(options.host, token)
     chat_server = importlib.import_module("handaxe.serving.chat_server").chat_server
     model, format = load(options.model)
     chat_server(
@@ -106,16 +106,16 @@ def _serve_model(options: ServeOptions, token: str) -> None:
 
 
 def _check_address(options: ServeOptions) -> None:
-    """Raise InputError when one cannot listen there."""
+    """Raise InputError if the address is invalid or in use."""
     host, port = options.host, options.port
     if not 1 <= port <= MOST:
         raise InputError(f"--port is {port}; give 1 to {MOST}")
     if options.transport == "http":
-        listen(host, port).close()
+        bind_socket(host, port).close()
 
 
 def _token(options: ServeOptions) -> str:
-    """The token, or "" where none is asked for; one that is asked for and empty is a mistake."""
+    """Read the token; "" without --token-env and --token-file. Raises InputError for an empty token."""
     if options.token_env and options.token_file:
         raise InputError("give --token-env or --token-file, not both")
     if options.token_file:
@@ -125,6 +125,6 @@ def _token(options: ServeOptions) -> str:
             raise InputError(f"the token cannot be read from {options.token_file}: {error}") from None
     if options.token_env:
         if not os.environ.get(options.token_env):
-            raise InputError(f"the environment variable {options.token_env} is not set; it should hold the token")
+            raise InputError(f"the environment variable {options.token_env} is not set; set it to the token")
         return check_token(os.environ[options.token_env])
     return ""

@@ -1,4 +1,4 @@
-"""`handaxe show RUN`: the metrics of a run, and one of its attempts token by token."""
+"""`handaxe show RUN`: print the metrics of a run, and a rollout token by token."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -18,34 +18,34 @@ from handaxe.core.records import Trajectory
 from handaxe.evaluation.figures import evaluations
 from handaxe.methods.build import START
 from handaxe.methods.run_folder import recorded_method, recorded_run
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.chat_formats.safe_encoder import SafeEncoder
 from handaxe.models.huggingface import load_tokenizer
 from handaxe.models.load import TINY, load_format
-from handaxe.models.saved import find_saved
-from handaxe.models.untrusted import SafeEncoder
+from handaxe.models.saved_policy import find_saved_policy
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.escape import plain
+from handaxe.view.escape import escaped_text
 from handaxe.view.tables import metrics_table
 from handaxe.view.trajectory import Decode, token_table, trajectory_panel
 
-__all__ = ["ShowOptions", "Wanted", "decoder_of", "main", "print_attempt"]
+__all__ = ["RolloutChoice", "ShowOptions", "main", "make_decoder", "print_rollout"]
 
 COLUMNS = ("reward", "reward/all", "calls", "tokens", "loss", "grad_norm", "eval/pass@1", "eval/calls")
 
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """Show the metrics of a run, and one of its attempts token by token.
+    """Print the metrics of a run, and a rollout token by token.
 
     Args:
         run: folder of the run.
-        step: step of the attempt; the last one unless told otherwise.
-        task: id of its task; that of the step whose scores differ most unless told otherwise.
-        sample: which sibling; the one with the best score unless told otherwise.
-        tokens: also list every sampled token with its log-probability and advantage.
-        metrics: which metrics the table holds; a few unless told otherwise.
-        room: longest text of a tool or user that is shown in full, in characters.
+        step: step of the rollout; by default the last step.
+        task: task id of the rollout; by default the task of the step with the largest spread of scores.
+        sample: number of the sibling; by default the sibling with the best score.
+        tokens: also list every sampled token with log-prob and advantage.
+        metrics: metrics of the table; by default a selection.
+        max_chars: limit of characters for text of tools and users.
         json: write all metrics, evaluations and events to this file.
     """
 
@@ -55,18 +55,18 @@ class ShowOptions:
     sample: int | None = None
     tokens: bool = False
     metrics: tuple[str, ...] = COLUMNS
-    room: int = 2000
+    max_chars: int = 2000
     json: Path | None = None
 
 
-class Wanted(NamedTuple):
-    """Which attempt to show and how; None leaves the choice to us."""
+class RolloutChoice(NamedTuple):
+    """Step, task and sample of the rollout to show; None chooses the default of `ShowOptions`."""
 
     step: int | None = None
     task: str | None = None
     sample: int | None = None
     tokens: bool = False
-    room: int = 2000
+    max_chars: int = 2000
 
 
 def main(arguments: list[str]) -> int:
@@ -80,86 +80,90 @@ def main(arguments: list[str]) -> int:
     if rows:
         _check_metrics(options.metrics, rows)
     for event in events:
-        terminal.print(plain(f"{event.kind} after {event.step} steps {event.text}".rstrip(), style="bright_black"))
+        terminal.print(
+            escaped_text(f"{event.kind} after {event.step} steps {event.text}".rstrip(), style="bright_black")
+        )
     terminal.print(metrics_table(rows, columns=options.metrics, title=escape(str(options.run))))
     if rows:
-        wanted = Wanted(options.step, options.task, options.sample, options.tokens, options.room)
-        print_attempt(options.run, wanted, terminal)
+        choice = RolloutChoice(options.step, options.task, options.sample, options.tokens, options.max_chars)
+        print_rollout(options.run, choice, terminal)
     body = {"metrics": rows, "evaluations": found, "events": [event._asdict() for event in events]}
     write_json(options.json, body)
     return 0
 
 
-def _check_metrics(asked: Sequence[str], rows: Sequence[Mapping[str, float]]) -> None:
-    """Raise InputError when a run has no such metric; those that are shown untold need not be there."""
-    there = sorted({name for row in rows for name in row} - {"step"})
-    for name in asked:
-        if name not in (*there, *COLUMNS):
-            close = difflib.get_close_matches(name, there, n=3, cutoff=0.5)
+def _check_metrics(names: Sequence[str], rows: Sequence[Mapping[str, float]]) -> None:
+    """Raise InputError if the run lacks a metric. Metrics of the default selection may be missing."""
+    known = sorted({name for row in rows for name in row} - {"step"})
+    for name in names:
+        if name not in (*known, *COLUMNS):
+            close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(close)}? There" if close else "there"
-            raise InputError(f"the run has no metric {name!r}; {hint} are {', '.join(there)}")
+            raise InputError(f"the run has no metric {name!r}; {hint} are {', '.join(known)}")
 
 
-def print_attempt(folder: Path, wanted: Wanted, terminal: Console) -> None:
-    """Show one attempt of a run.
+def print_rollout(folder: Path, choice: RolloutChoice, terminal: Console) -> None:
+    """Print a rollout of a run.
 
     Raises:
-        InputError: there is no such step, task or sample; the message lists what there is.
+        InputError: the step, task or sample does not exist; the message lists the existing ones.
     """
     with RunRecord.open(folder) as record:
         steps = record.steps()
-        step = wanted.step if wanted.step is not None else max(steps, default=-1)
+        step = choice.step if choice.step is not None else max(steps, default=-1)
         groups = record.groups(step=step)
     if not groups:
-        there = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has none yet"
-        raise InputError(f"there is no step {step} in {folder}; {there}")
-    group, index = _choose(groups, wanted)
+        known = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has no step yet"
+        raise InputError(f"there is no step {step} in {folder}; {known}")
+    group, index = _choose(groups, choice)
     trajectory = group.group[index]
     place = int(np.count_nonzero(group.scored[:index]))
     scored = bool(group.scored[index])
     advantages = group.advantages.tokens[place] if scored and group.advantages is not None else None
     scores = group.scores if scored else None
-    decode = decoder_of(folder)
-    note(terminal, "attempt", f"step {step}, group {escape(group.fate)}, {len(group.group)} siblings")
+    decode = make_decoder(folder)
+    note(terminal, "rollout", f"step {step}, group {escape(group.fate)}, {len(group.group)} siblings")
     panel = trajectory_panel(
         trajectory,
         decode=decode,
         advantages=advantages,
         outcome=None if scores is None else float(scores.outcome[place]),
         channels={} if scores is None else {name: float(values[place]) for name, values in scores.channels.items()},
-        room=wanted.room,
+        max_chars=choice.max_chars,
     )
     terminal.print(panel)
-    if wanted.tokens:
+    if choice.tokens:
         for number, sequence in enumerate(trajectory.sequences):
             advantage_T = None if advantages is None else advantages[number]
             terminal.print(token_table(sequence, decode=decode, advantages=advantage_T))
     terminal.print(_siblings(group))
 
 
-def _choose(groups: list[GroupRecord], wanted: Wanted) -> tuple[GroupRecord, int]:
-    """The group and sibling asked for, or the most telling: whose scores differ most, the best of it."""
-    named = [one for one in groups if wanted.task is None or one.group.task.id == wanted.task]
+def _choose(groups: list[GroupRecord], choice: RolloutChoice) -> tuple[GroupRecord, int]:
+    """The chosen group and sibling; by default the group with the largest spread of scores, and the best of it."""
+    named = [one for one in groups if choice.task is None or one.group.task.id == choice.task]
     if not named:
-        there = ", ".join(dict.fromkeys(escape(one.group.task.id) for one in groups))
-        raise InputError(f"there is no task {wanted.task!r} in that step; it has {there}")
+        tasks = ", ".join(dict.fromkeys(escape(one.group.task.id) for one in groups))
+        raise InputError(f"there is no task {choice.task!r} in this step; it has {tasks}")
     group = max(named, key=lambda one: 0.0 if one.scores is None else float(one.scores.outcome.std()))
-    if wanted.sample is None:
+    if choice.sample is None:
         best = -np.inf * np.ones(len(group.group))
         if group.scores is not None:
             best[group.scored] = group.scores.outcome
         return group, int(best.argmax())
-    found = [(one, i) for one in named for i, t in enumerate(one.group) if t.sample == wanted.sample]
+    found = [(one, i) for one in named for i, t in enumerate(one.group) if t.sample == choice.sample]
     if not found:
-        there = ", ".join(map(str, sorted({t.sample for one in named for t in one.group})))
-        whose = "in that step" if wanted.task is None else "of that task"
-        raise InputError(f"there is no sample {wanted.sample} {whose}; there are {there}")
+        samples = ", ".join(map(str, sorted({t.sample for one in named for t in one.group})))
+        scope = "in this step" if choice.task is None else "of this task"
+        raise InputError(f"there is no sample {choice.sample} {scope}; there are {samples}")
     return found[0]
 
 
-def decoder_of(folder: Path) -> Decode:
-    """What turns the run's ids into text: the format that it keeps, or of an older run what comes nearest. No model is
-    built."""
+def make_decoder(folder: Path) -> Decode:
+    """The function that decodes token ids of a run: of the saved chat format, or the closest match for an older run.
+
+    Builds no model.
+    """
     with suppress(HandaxeError):
         return load_format(folder).decode
     with RunRecord.open(folder) as record:
@@ -167,7 +171,7 @@ def decoder_of(folder: Path) -> Decode:
     if roles.get("format") == f"{Compact.__module__}.{Compact.__qualname__}":
         return Compact().decode
     with suppress(HandaxeError):
-        saved = find_saved(folder, whole=False)
+        saved = find_saved_policy(folder, verify=False)
         if saved is not None:
             return SafeEncoder(load_tokenizer(saved.model)).decode
     with suppress(HandaxeError):
@@ -185,7 +189,7 @@ def _siblings(group: GroupRecord) -> object:
     if group.scores is not None:
         scores[group.scored] = group.scores.outcome
     words = [_word(trajectory, float(score)) for trajectory, score in zip(group.group, scores)]
-    return plain("siblings   " + "   ".join(words), style="bright_black")
+    return escaped_text("siblings   " + "   ".join(words), style="bright_black")
 
 
 def _word(trajectory: Trajectory, score: float) -> str:

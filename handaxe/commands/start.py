@@ -1,4 +1,4 @@
-"""`handaxe start WORLD [--tools NAME ...] --out FOLDER`: teach a policy a world's tools, before training."""
+"""`handaxe start WORLD [--tools NAME ...] --out FOLDER`: train a cold-start checkpoint on demonstrations."""
 
 import time
 from collections.abc import Sequence
@@ -8,16 +8,16 @@ from typing import Any
 
 import tyro
 
-from handaxe.commands.configure import options_of_factory, parse
+from handaxe.commands.configure import options_dataclass, parse
 from handaxe.commands.output import check_new_folder, check_writable, console, note, write_json
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat
 from handaxe.core.records import Sampling
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.evaluation.result import Evaluation
-from handaxe.methods.build import made_world
+from handaxe.evaluation.evaluation_result import Evaluation
+from handaxe.methods.build import create_world
 from handaxe.methods.evaluator import HeldOut
-from handaxe.methods.lookup import find, names_of, tools_named
+from handaxe.methods.lookup import find, find_tools, list_names
 from handaxe.methods.run_spec import NamedFactory
 from handaxe.models.load import Policy, load
 from handaxe.training.sft.cold_start import start_policy
@@ -32,26 +32,26 @@ HELP = ("-h", "--help")
 
 @dataclass(frozen=True)
 class StartOptions:
-    """Make the policy that training starts from in a world, out of conversations of the world's expert.
+    """Train the cold-start checkpoint of a world on demonstrations of the world's expert.
 
     Args:
-        out: folder to write the policy to, for `handaxe train RECIPE --model FOLDER`; it is kept in the cache as well
-            (HANDAXE_CACHE, or ~/.cache/handaxe).
-        tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the world unless told otherwise.
-        model: what learns: tiny, smollm2, a folder, a file or a hub name.
-        lora: rank of an adapter that learns in the place of the model's own weights, 0 for none.
-        needed: share of the calls that the expert makes which the policy learns to make; 1 is all. The world's own
-            share unless told otherwise, as for all that follows.
-        needless: share of the questions that need no call in which it learns to call.
-        clumsy: share of its calls that it learns to make badly.
-        skill: supervised steps on the expert's own conversations.
-        steps: supervised steps on those with the habit.
-        batch_size: conversations a step.
-        learning_rate: of the steps, falling to a tenth of it.
-        held_out: questions that it is tried on before and after, 0 for none.
-        max_turns: turns of an attempt at these.
-        max_tokens: tokens of a turn.
-        seed: of the conversations.
+        out: folder of the policy, for `handaxe train METHOD --model FOLDER`. A copy goes to the cache (HANDAXE_CACHE,
+            or ~/.cache/handaxe).
+        tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the world.
+        model: model to train: tiny, smollm2, a folder, a file or a hub name.
+        lora: rank of a LoRA adapter that trains instead of the model's weights, 0 for none.
+        call_rate: share of the expert's calls in the demonstrations; 1 for all calls. The default of this and the next
+            six options is that of the world.
+        spurious_rate: share of tasks without a needed call that start with a call.
+        corrupt_rate: share of corrupted calls.
+        skill: supervised steps on exact demonstrations.
+        steps: supervised steps on noisy demonstrations.
+        batch_size: conversations per step.
+        learning_rate: initial learning rate; decays to a tenth.
+        held_out: held-out tasks of the evaluations before and after, 0 for none.
+        max_turns: turns per rollout of the evaluations.
+        max_tokens: tokens per turn of the evaluations.
+        seed: of the demonstrations.
         json: write both evaluations to this file.
         quiet: show no progress.
     """
@@ -60,9 +60,9 @@ class StartOptions:
     tools: tuple[str, ...] | None = None
     model: str = "tiny"
     lora: int = 0
-    needed: float | None = None
-    needless: float | None = None
-    clumsy: float | None = None
+    call_rate: float | None = None
+    spurious_rate: float | None = None
+    corrupt_rate: float | None = None
     skill: int | None = None
     steps: int | None = None
     batch_size: int | None = None
@@ -76,55 +76,56 @@ class StartOptions:
 
 
 def main(arguments: list[str]) -> int:
-    """Make a start; returns the exit code."""
+    """Train the checkpoint; returns the exit code."""
     if not arguments or arguments[0].startswith("-"):
-        return _help(asked=bool(set(HELP) & set(arguments)))
+        return _help(requested=bool(set(HELP) & set(arguments)))
     made = NamedFactory(arguments[0], find("worlds", arguments[0]))
     kinds: dict[str, tuple[Any, Any]] = {"start": (tyro.conf.OmitArgPrefixes[StartOptions], None)}
     if made.options():
-        kinds["world"] = (options_of_factory(made), None)
+        kinds["world"] = (options_dataclass(made), None)
     found = parse(kinds, arguments[1:], prog=f"handaxe start {made.name}", description=StartOptions.__doc__ or "")
     options: StartOptions = found["start"]
     check_new_folder(options.out)
     check_writable(options.json)
-    world = made_world(made, vars(found["world"]) if "world" in found else {})
-    return _make(_changed(world, options), options)
+    world = create_world(made, vars(found["world"]) if "world" in found else {})
+    return _make(_with_start(world, options), options)
 
 
 def _make(world: World, options: StartOptions) -> int:
-    tools = world.tools if options.tools is None else tools_named(options.tools)
+    tools = world.tools if options.tools is None else find_tools(options.tools)
     terminal, begun = console(), time.monotonic()
     policy = load(options.model, lora=options.lora)
     before = _evaluation(world, tools, policy, options)
     progress = not options.quiet
     policy = start_policy(world, policy=policy, tools=tools, seed=options.seed, out=options.out, progress=progress)
     after = _evaluation(world, tools, policy, options)
-    note(terminal, "start", f"{options.out}, made of {world.name}'s expert in {time.monotonic() - begun:.0f} s")
+    seconds = time.monotonic() - begun
+    note(terminal, "start", f"{options.out}, trained on demonstrations of world {world.name} in {seconds:.0f} s")
     for name, one in (("before", before), ("after", after)):
         if one is not None:
-            title = f"{name}: {len(one.tasks)} held-out questions"
+            title = f"{name}: {len(one.tasks)} held-out tasks"
             terminal.print(evaluation_table(one.metrics, endings=one.endings, breakdown=one.breakdown, title=title))
     longest = _longest_turn(world, tools, policy.format)
     note(
         terminal,
         "use",
-        f"handaxe train RECIPE --model {options.out} --max-tokens {longest}  # its longest turn, or more",
+        f"handaxe train METHOD --model {options.out} --max-tokens {longest}  # the longest turn of the expert, or more",
     )
     evaluations = {"before": before, "after": after}
     write_json(options.json, {name: one.flat() for name, one in evaluations.items() if one is not None})
     return 0
 
 
-def _changed(world: World, options: StartOptions) -> World:
-    """The world with what was said of its start."""
+def _with_start(world: World, options: StartOptions) -> World:
+    """The world with the options of the cold start."""
     if world.start is None:
         raise InputError(
-            f"world {world.name} has no start: it needs an expert, such as --world.expert MODULE:ATTRIBUTE"
+            f"world {world.name} has no cold start: it needs an expert, such as --world.expert MODULE:ATTRIBUTE"
         )
-    shares = {name: getattr(options, name) for name in ("needed", "needless", "clumsy")}
+    shares = {name: getattr(options, name) for name in ("call_rate", "spurious_rate", "corrupt_rate")}
     given = {name: share for name, share in shares.items() if share is not None}
     if wrong := [name for name, share in given.items() if not 0 <= share <= 1]:
-        raise InputError(f"--{' and --'.join(wrong)} must be shares from 0 to 1")
+        raise InputError(f"--{' and --'.join(name.replace('_', '-') for name in wrong)} must be shares from 0 to 1")
     names = ("skill", "steps", "batch_size", "learning_rate")
     counts = {name: count for name in names if (count := getattr(options, name)) is not None}
     if (
@@ -133,7 +134,7 @@ def _changed(world: World, options: StartOptions) -> World:
         or not counts.get("learning_rate", 1)
     ):
         raise InputError("give --skill and --steps from 0, --batch-size from 1 and --learning-rate above 0")
-    start = world.start._replace(habit=world.start.habit._replace(**given), **counts)
+    start = world.start._replace(noise=world.start.noise._replace(**given), **counts)
     return replace(world, start=start)
 
 
@@ -145,26 +146,29 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
         tasks=world.tasks("test", options.held_out, 0),
         env=world.env(tools),
         format=policy.format,
-        rollout=world.plays(options.max_turns),
+        rollout=world.make_rollout(options.max_turns),
         sampling=Sampling(max_tokens=options.max_tokens),
     )
-    return held_out.shown(LocalEngine(policy.model, max_rows=64), enabled=not options.quiet)
+    return held_out.evaluation_with_bar(LocalEngine(policy.model, max_rows=64), enabled=not options.quiet)
 
 
 def _longest_turn(world: World, tools: Sequence[Any], format: ChatFormat) -> int:
-    """Tokens of the longest turn of the expert in some questions: with fewer a call is cut off."""
+    """Tokens of the longest turn of the expert in 64 tasks; a lower limit would truncate calls."""
     env = world.env(tools)
-    shown = [demonstrate(env, task, world.need("expert"), format=format) for task in world.tasks("train", 64, 0)]
-    return max(turn.stop - turn.start for one in shown for turn in one.turns)
+    demonstrations = [
+        demonstrate(env, task, world.need("expert"), format=format) for task in world.tasks("train", 64, 0)
+    ]
+    return max(turn.stop - turn.start for one in demonstrations for turn in one.turns)
 
 
-def _help(*, asked: bool) -> int:
+def _help(*, requested: bool) -> int:
     text = (
         "usage: handaxe start WORLD [--world.OPTION ...] [--tools NAME ...] --out FOLDER\n"
         "       WORLD and NAME are names, or MODULE:ATTRIBUTE of your own"
     )
-    names = ", ".join(names_of("worlds"))
-    if not asked:
-        raise InputError(f"which world? One of {names}.\n{text}")
-    console().print(f"{text}\n\nworlds: {names}\n`handaxe start WORLD --help` lists the options of one.", markup=False)
+    names = ", ".join(list_names("worlds"))
+    if not requested:
+        raise InputError(f"the world is missing; there are {names}.\n{text}")
+    more = "`handaxe start WORLD --help` lists the options of a world."
+    console().print(f"{text}\n\nworlds: {names}\n{more}", markup=False)
     return 0

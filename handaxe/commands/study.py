@@ -1,4 +1,4 @@
-"""`handaxe study NAME`: compute the figures of a paper that trains nothing, and say what they decide."""
+"""`handaxe study NAME`: compute the figures of a paper without training, and compare them with the paper's bounds."""
 
 import importlib
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ __all__ = ["StudyOptions", "main"]
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """Compute the figures of a paper that changes no method; nothing is trained.
+    """Compute the figures of a study without training, and print figures and verdicts.
 
     Args:
         name: of the study.
-        seed: of what it draws, if it draws anything.
-        json: write figures and verdicts to this file.
+        seed: of random draws, if the study has any.
+        json: also write figures and verdicts to this file.
     """
 
     name: tyro.conf.Positional[str] = ""
@@ -32,7 +32,7 @@ class StudyOptions:
 
 
 def main(arguments: list[str]) -> int:
-    """Compute and show; returns the exit code."""
+    """Compute and print; returns the exit code."""
     options = tyro.cli(StudyOptions, args=arguments, prog="handaxe study")
     found = {one.name: one for one in list_studies()}
     if options.name not in found:

@@ -1,4 +1,4 @@
-"""`handaxe view [FOLDER]`: the runs under a folder in a browser, live while they train."""
+"""`handaxe view [FOLDER]`: show the runs of a folder in a browser, live during training."""
 
 import sys
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tyro
 
-from handaxe.commands.show import decoder_of
+from handaxe.commands.show import make_decoder
 from handaxe.view.web import serve_view
 
 __all__ = ["ViewOptions", "main"]
@@ -14,12 +14,11 @@ __all__ = ["ViewOptions", "main"]
 
 @dataclass(frozen=True)
 class ViewOptions:
-    """Look at the runs under a folder in a browser, live while they train. It serves this machine only, and changes
-    nothing.
+    """Show the runs of a folder in a browser, live during training. Serves this machine only, and is read-only.
 
     Args:
-        folder: a run, or a folder of runs and of results.
-        port: of localhost; 0 takes a free one.
+        folder: a run, or a folder of runs and results.
+        port: of localhost; 0 chooses a free port.
     """
 
     folder: tyro.conf.Positional[Path] = Path("runs")
@@ -33,12 +32,12 @@ def main(arguments: list[str]) -> int:
     def show(address: str) -> None:
         port = address.rstrip("/").rpartition(":")[2]
         sys.stderr.write(
-            f"look at {address}, from elsewhere through ssh -L {port}:localhost:{port} ...; Ctrl-C ends it\n"
+            f"open {address}; from another machine, use ssh -L {port}:localhost:{port} ...; Ctrl-C stops the server\n"
         )
         sys.stderr.flush()
 
     try:
-        serve_view(options.folder, decoder_of, port=options.port, show=show)
+        serve_view(options.folder, make_decoder, port=options.port, show=show)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
     return 0

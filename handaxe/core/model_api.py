@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from handaxe.ops.trees import Pack
+    from handaxe.ops.token_trees import Pack
 
 __all__ = [
     "AdapterModel",

@@ -69,7 +69,7 @@ class Author(IntEnum):
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call that the policy made. `id` is unique within the trajectory; `tools.schema.ToolContext.key` among all."""
+    """One call that the policy made. `id` is unique within the trajectory; `tools.definition.ToolContext.key` among all."""
 
     name: str
     arguments: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Credit: (Group, Scores) -> Advantages. Who gets how much of what was scored."""
+"""Credit: (Group, Scores) -> Advantages."""
 
 import lazy_loader
 

@@ -1,14 +1,11 @@
-from .bi_level_gae import bi_level_gae as bi_level_gae
 from .constant_baseline import constant_baseline as constant_baseline
 from .fork_norm import fork_norm as fork_norm
 from .gae import gae as gae
 from .group_norm import group_norm as group_norm
 from .kl_return import kl_return as kl_return
 from .leave_one_out import leave_one_out as leave_one_out
-from .on_tokens import on_tokens as on_tokens
 from .optimal_baseline import optimal_baseline as optimal_baseline
 from .return_to_go import return_to_go as return_to_go
-from .shared_prefix_mean import shared_prefix_mean as shared_prefix_mean
 from .total import total as total
 from .transformed import transformed as transformed
 from .turn_gae import turn_gae as turn_gae

@@ -1,4 +1,4 @@
-"""A weighted sum of credits."""
+"""Weighted sum of credits."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,7 +7,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Credit
 from handaxe.core.records import Advantages, Group, Scores
-from handaxe.ops.composite import Composite
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["total"]
 
@@ -16,20 +16,21 @@ Ragged = tuple[tuple[np.ndarray, ...], ...]
 
 
 def total(parts: Mapping[str, tuple[Weight, Credit]]) -> Credit:
-    """Add what several credits say, with weights, token by token.
+    """Add several credits with weights, token by token.
 
         A_i,t = sum_k w_k(step) * A_k,i,t        over the parts k that train token t
 
-    A token trains where any part trains it, and a part adds nothing where it does not. The value targets are those of
-    the one part that has any, without its weight: a critic learns what is earned, whatever that weighs in the policy.
-    Channels that parts keep apart are refused: put `apart` around the total.
+    A token trains if any part trains it, and a part adds nothing at tokens that it does not train. Value targets come
+    from
+    the part that has them, without its weight: the critic learns returns, independent of their weight in the policy.
+    A part with separate channels is refused: put `papers.hdpo.per_channel` around the total.
 
     Args:
         parts: name -> (weight, credit). A weight may be a function of the training step, `group.step`.
 
     Returns:
-        A credit: (Group, Scores) -> Advantages, [T] for each sequence. It is Stateful, and its state is that of its
-        stateful parts by their names.
+        A credit: (Group, Scores) -> Advantages, [T] for each sequence. It is Stateful; its state holds that of its
+        stateful parts by name.
 
     Raises:
         InputError: no part, a weight that is not finite, two parts with value targets (there is one critic), or a part
@@ -39,7 +40,7 @@ def total(parts: Mapping[str, tuple[Weight, Credit]]) -> Credit:
         rewards 1, 0 and a channel "speed" of 1, 3; std None, weights 1 and 0.5:
         1 * (0.5, -0.5) + 0.5 * (-1, 1)  ->  0, 0        with weights 1 and 0.25  ->  0.25, -0.25
 
-    Idea: what is normalised apart and added afterwards keeps its own scale; a sum of rewards is divided by one std.
+    Idea: parts normalized separately keep their own scale; a sum of rewards is divided by one std.
     Differs: nothing.
     """
     if not parts:
@@ -50,7 +51,7 @@ def total(parts: Mapping[str, tuple[Weight, Credit]]) -> Credit:
     return _Total(dict(parts))
 
 
-class _Total(Composite):
+class _Total(StatefulComposite):
     def __init__(self, parts: dict[str, tuple[Weight, Credit]]):
         self._parts = parts
 
@@ -61,18 +62,18 @@ class _Total(Composite):
         critic = ""
         for name, (weight, credit) in self._parts.items():
             factor = _finite(name, weight(group.step) if callable(weight) else weight)
-            said = credit(group, scores)
-            if said.channels:
-                raise InputError(f"credit {name!r} keeps channels apart: put `apart` around the total, not into it")
-            for i, own in enumerate(said.tokens):
+            found = credit(group, scores)
+            if found.channels:
+                raise InputError(f"credit {name!r} has channels: put per_channel around the total, not into it")
+            for i, own in enumerate(found.tokens):
                 for s, values in enumerate(own):
-                    tokens[i][s][:] += factor * (values if said.trains is None else values * said.trains[i][s])
-            trains.append(said.trains)
-            if said.returns is None:
+                    tokens[i][s][:] += factor * (values if found.trains is None else values * found.trains[i][s])
+            trains.append(found.trains)
+            if found.returns is None:
                 continue
             if critic:
                 raise InputError(f"credits {critic!r} and {name!r} both have value targets, and there is one critic")
-            critic, returns = name, said.returns
+            critic, returns = name, found.returns
         return Advantages(tokens, returns, _any(trains))
 
     def parts(self) -> Mapping[str, object]:
@@ -86,7 +87,7 @@ def _finite(name: str, weight: float) -> float:
 
 
 def _any(trains: list[Ragged | None]) -> Ragged | None:
-    """Where at least one part trains; None, which is everywhere, as soon as one says so."""
+    """Tokens trained by at least one part; None, for all tokens, if a part trains all."""
     masks = [one for one in trains if one is not None]
     if len(masks) < len(trains):
         return None

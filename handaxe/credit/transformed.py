@@ -1,35 +1,35 @@
-"""A credit followed by shapers."""
+"""A credit followed by transforms."""
 
 from collections.abc import Mapping
 
 from handaxe.core.protocols import Credit, Shaper
 from handaxe.core.records import Advantages, Group, Scores
-from handaxe.ops.composite import Composite
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["transformed"]
 
 
 def transformed(credit: Credit, *shapers: Shaper) -> Credit:
-    """Pass what a credit says through shapers, in order.
+    """Apply transforms to the advantages of a credit, in order.
 
         transformed(c, f, g)(group, scores) = g(group, f(group, c(group, scores)))
 
     Args:
         credit: gives the advantages.
-        shapers: (Group, Advantages) -> Advantages; none leaves the credit as it is.
+        shapers: transforms (Group, Advantages) -> Advantages; without one the credit is unchanged.
 
     Returns:
-        A credit. It is Stateful, and its state is that of its stateful parts by their place.
+        A credit. It is Stateful, with the state of its stateful parts by position.
 
     Example:
         transformed(constant_baseline(), double) of reward 0.5, where double doubles every token  ->  1
 
-    Idea: what changes advantages without looking at rewards should not have to be written once a credit.
+    Idea: a transform that reads no rewards is written once for all credits.
     """
     return _Shaped(credit, shapers)
 
 
-class _Shaped(Composite):
+class _Shaped(StatefulComposite):
     def __init__(self, credit: Credit, shapers: tuple[Shaper, ...]):
         self._credit = credit
         self._shapers = shapers

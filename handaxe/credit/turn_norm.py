@@ -1,4 +1,4 @@
-"""Turn-normalised credit: each turn is judged against the turns of the group."""
+"""Turn-normalized credit: compares each turn with the turns of the group."""
 
 from typing import Literal
 
@@ -7,8 +7,8 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Credit
 from handaxe.core.records import Advantages, Group, Scores
-from handaxe.ops.ragged import counted, rewards_of, scatter, token_rewards, turn_channel, turn_of_token
-from handaxe.ops.returns import Lone, Std, discounted, standardise
+from handaxe.ops.ragged import group_rewards, scatter, statistics_mask, token_rewards, token_turn_indices, turn_channel
+from handaxe.ops.returns import LoneReward, Std, discounted_returns, standardise
 
 __all__ = ["turn_norm"]
 
@@ -24,47 +24,47 @@ def turn_norm(
     order: Order = "normalise_first",
     std: Std | None = "sample",
     eps: float = 1e-6,
-    lone: Lone = "zero",
+    lone: LoneReward = "zero",
     channel: str | None = None,
     stats_over: Literal["all", "eligible"] = "all",
     weigh: Weigh = "turn",
 ) -> Credit:
-    """Give every token of a turn what its turn and the later ones earned, against the other turns of the group.
+    """Give every token of a turn the rewards of the turn and later ones, normalized over the turns of the group.
 
         normalise_first   z_ik = (r_ik - mean) / (std + eps)            A_ik = sum_{l >= k} gamma^(l - k) z_il
         sum_first         D_ik = sum_{l >= k} gamma^(l - k) r_il        A_ik = (D_ik - mean) / (std + eps)
         A_i,t = A_ik for sampled tokens t of turn k of sibling i; 0 for all others
 
-    Mean and std go over turns, whatever tokens they hold: over all turns of all siblings ("joint"), or over the turns
-    of one index k of all siblings that got so far ("index"). r_ik is the reward of turn k; the outcome is added to the
-    last turn. Weighed by trajectory, mean_i mean_k r_ik and mean_i mean_k (r_ik - mean)^2 stand in the place of the
-    mean and variance over turns, so that an attempt of many turns counts as much as one of few.
+    Mean and std are over turns, independent of their tokens: over all turns of all siblings ("joint"), or over the
+    turns of one index k of all siblings that reach it ("index"). r_ik is the reward of turn k; the outcome is added to
+    the last turn. Weighed by trajectory, mean_i mean_k r_ik and mean_i mean_k (r_ik - mean)^2 replace mean and variance
+    over turns, so that rollouts have equal weight at any number of turns.
 
-    Normalising first is biased where the policy decides when to stop: how many means are taken from an attempt depends
-    on its own later actions, which works as a hidden price of going on (verl issue 7244, by index; joint alike). By
-    index after the sum a turn is compared with others at the same place, and the gradient of index k is only too small,
-    by E[(n_k - 1) / n_k] for n_k siblings that got there (std None).
+    normalise_first is biased if the policy decides when to stop: the number of means subtracted from a rollout depends
+    on its own later actions, a hidden price on further turns (verl issue 7244, by index; joint likewise). By index
+    after the sum, a turn is compared with others at the same index, and the gradient of index k is only scaled, by
+    E[(n_k - 1) / n_k] for n_k siblings that reach it (std None).
 
     Args:
         norm: "joint", "index", or None: neither mean nor std, only the sum.
         gamma: discount, in [0, 1], per turn.
-        order: whether turns are normalised before or after they are summed to go.
+        order: normalize turns before or after the sum to go.
         std: "sample" divides squares by n - 1, "population" by n, None does not scale.
         eps: added to the std.
-        lone: what a turn gets that is the only one counted: "zero", or its own "reward" (mean 0, std 1).
-        channel: take this one of `Scores.turn_channels` for r instead of turns and outcome.
-        stats_over: "all" siblings that were scored, or those that `Scores.eligible` names; the others then get 0.
-        weigh: what counts alike in mean and std, "turn" or "trajectory"; by index there is one turn a trajectory, and
-            the two are the same.
+        lone: advantage of a single counted turn: "zero", or its own "reward" (mean 0, std 1).
+        channel: the entry of `Scores.turn_channels` with r instead of turns and outcome.
+        stats_over: "all" scored siblings, or the siblings of `Scores.eligible`; the others then get 0.
+        weigh: equal weights in mean and std for each "turn" or "trajectory"; by index there is one turn a trajectory,
+            and both are the same.
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. Values equal up to rounding give exactly 0; an
-        unscored sibling (outcome NaN) gets 0 and its turns count nowhere. Under "joint" a sibling alone is still judged
-        turn against turn; under "index" it is lone in each.
+        unscored sibling (outcome NaN) gets 0 and its turns count nowhere. Under "joint" the turns of a single sibling
+        are compared with each other; under "index" each of them is lone.
 
     Raises:
-        InputError: a gamma outside [0, 1], a word for norm, order or weigh that is not one of those, an unknown
-            channel, and for scores that do not fit the group or are infinite.
+        InputError: a gamma outside [0, 1], an unknown norm, order or weigh, an unknown channel, and scores that do not
+            fit the group or are infinite.
 
     Example:
         joint, turns (0.2, 0.1, 1) and (0.05, -0.05, 0): mean 0.21667, std 0.39328
@@ -76,7 +76,7 @@ def turn_norm(
 
     Paper: arXiv:2510.14967 (IGPO), joint; arXiv:2601.10712 (MatchTIR), index, sum_first, gamma 0.9, lone "reward";
     arXiv:2511.10395 (AgentEvolver), joint, population, by trajectory.
-    Unconfirmed: IGPO's joint form, which is told from memory.
+    Unconfirmed: IGPO's joint form, from memory.
     Differs: IGPO's released code sums first, and subtracts the group's mean at the same token position, without std;
     AgentEvolver's adds 1e-8 to the variance.
     """
@@ -90,19 +90,21 @@ def turn_norm(
 
     def credit(group: Group, scores: Scores) -> Advantages:
         values = _values(group, scores, channel)
-        counted_G = counted(group, scores, rewards_of(group, scores), stats_over)
+        counted_G = statistics_mask(group, scores, group_rewards(group, scores), stats_over)
         if order == "sum_first":
-            values = [discounted(own, gamma) for own in values]
+            values = [discounted_returns(own, gamma) for own in values]
         values = _normalised(values, counted_G, norm, std=std, eps=eps, lone=lone, weigh=weigh)
         if order == "normalise_first":
-            values = [discounted(own, gamma) for own in values]
-        return Advantages(tuple(scatter(one, own[turn_of_token(one)]) for one, own in zip(group, values, strict=True)))
+            values = [discounted_returns(own, gamma) for own in values]
+        return Advantages(
+            tuple(scatter(one, own[token_turn_indices(one)]) for one, own in zip(group, values, strict=True))
+        )
 
     return credit
 
 
 def _values(group: Group, scores: Scores, channel: str | None) -> list[np.ndarray]:
-    """[N_i] a sibling: r of the docstring; 0 for the unscored."""
+    """[N_i] a sibling: r of the docstring; 0 for unscored siblings."""
     return token_rewards(group, scores, turns=True) if channel is None else turn_channel(group, scores, channel)
 
 
@@ -113,10 +115,10 @@ def _normalised(
     *,
     std: Std | None,
     eps: float,
-    lone: Lone,
+    lone: LoneReward,
     weigh: Weigh,
 ) -> list[np.ndarray]:
-    """The turns of those counted, against each other; 0 for the rest."""
+    """Turns of counted siblings, normalized over each other; 0 for the rest."""
     sizes = [len(own) for own in values]
     flat = np.concatenate([np.zeros(0), *values])
     there = np.repeat(counted_G, sizes)

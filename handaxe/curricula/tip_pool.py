@@ -11,8 +11,8 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Criterion, Rated, Task, ToolCall, Trajectory
 from handaxe.curricula.advice import ADVICE, failure_tags
 from handaxe.curricula.task_pool import TaskPool
-from handaxe.ops.calls import told_call
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
+from handaxe.ops.tool_calls import format_call
 
 __all__ = ["Tip", "TipPool", "TippedTasks", "shared_words", "tell_calls", "tip_pool", "tips_of", "told_calls"]
 
@@ -98,7 +98,7 @@ def tell_calls(trajectory: Trajectory, right: bool) -> str:
 
 def told_calls(task: Task, calls: Sequence[ToolCall]) -> str:
     """Say that a task took these calls; "" where there are none."""
-    return f"In {_asked(task)!r}: It calls {', '.join(map(told_call, calls))}." if calls else ""
+    return f"In {_asked(task)!r}: It calls {', '.join(map(format_call, calls))}." if calls else ""
 
 
 def shared_words(one: str, other: str) -> float:
@@ -132,7 +132,7 @@ class TipPool:
     def observe(self, groups: Sequence[Rated]) -> None:
         """Keep a tip of each group."""
         for one in groups:
-            reward_G = rewards_of(one.group, one.scores)
+            reward_G = group_rewards(one.group, one.scores)
             if np.isnan(reward_G).all():
                 continue
             best = int(np.nanargmax(reward_G))

@@ -1,3 +1,3 @@
-"""What is looked at before an expensive run: each check with what it found and what to do about it."""
+"""Checks before an expensive run; each check returns a finding and a remedy."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What a step costs in time and memory, and what the run will."""
+"""Cost of a step in time and memory, and a forecast for the run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import torch
 
-from handaxe.doctor.finding import THRESHOLDS, Finding, Level, Thresholds, graded
+from handaxe.doctor.finding import THRESHOLDS, Finding, Level, Thresholds, grade
 
-__all__ = ["Cost", "check_memory", "check_time", "evaluations_of"]
+__all__ = ["Cost", "check_memory", "check_time", "count_evaluations"]
 
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 GIB = 2**30
@@ -23,30 +23,30 @@ PHASES = ("sampling", "reward", "credit", "learning", "update")
 
 
 class Cost(NamedTuple):
-    """What was measured.
+    """Measurements of the trial steps.
 
-    steps        wall seconds of each step that was played, record included
-    phases       of each of them, seconds by phase
-    groups       of each of them
-    of           groups that a step of the run has
-    evaluation   seconds of a whole evaluation, NaN where there is none or it cannot be tried in part
-    tried        attempts of the evaluation that were played to find that out, and how many it has
+    steps        wall-clock seconds of each trial step, record included
+    phases       seconds by phase, of each trial step
+    groups       groups of a trial step
+    run_groups   groups of a step of the run
+    evaluation   seconds of a whole evaluation, NaN for no evaluation or an evaluation that cannot be sampled in part
+    sampled      rollouts that were played to measure the evaluation, and rollouts of the whole evaluation
     save         seconds to write a checkpoint
-    checkpoint   its bytes
+    checkpoint   bytes of a checkpoint
     """
 
     steps: Sequence[float]
     phases: Sequence[Mapping[str, float]]
     groups: int
-    of: int
+    run_groups: int
     evaluation: float = float("nan")
-    tried: tuple[int, int] = (0, 0)
+    sampled: tuple[int, int] = (0, 0)
     save: float = 0.0
     checkpoint: int = 0
 
 
-def evaluations_of(steps: int, every: int) -> int:
-    """How many evaluations a run has: before the first step, every so many, and after the last.
+def count_evaluations(steps: int, every: int) -> int:
+    """Count the evaluations of a run: before the first step, every `every` steps, and after the last step.
 
     Example:
         (20, 1000000) -> 2; (20, 8) -> 4; (20, 0) -> 0
@@ -55,18 +55,18 @@ def evaluations_of(steps: int, every: int) -> int:
 
 
 def check_time(cost: Cost, *, steps: int, evaluations: int, checkpoint_every: int, evaluates: bool) -> Finding:
-    """What a step takes, phase by phase, and what the run will:
+    """Report the seconds of a step by phase, and forecast the seconds of the run:
 
-        steps * mean step * groups of a step / groups played + evaluations * evaluation + checkpoints * save
+        steps * mean step * groups of a step / groups of a trial step + evaluations * evaluation + checkpoints * save
 
     Args:
-        cost: what was measured.
+        cost: measurements of the trial steps.
         steps: of the run.
         evaluations: of the run.
         checkpoint_every: steps between checkpoints.
-        evaluates: whether the run evaluates at all.
+        evaluates: False for a run without evaluations.
     """
-    scale = cost.of / cost.groups
+    scale = cost.run_groups / cost.groups
     step = sum(cost.steps) / len(cost.steps) * scale
     checkpoints = -(-steps // checkpoint_every)
     known = cost.evaluation if evaluates and cost.evaluation == cost.evaluation else 0.0
@@ -75,16 +75,16 @@ def check_time(cost: Cost, *, steps: int, evaluations: int, checkpoint_every: in
     figures = {"step": step, "evaluation": cost.evaluation, "save": cost.save, "forecast": total}
     figures |= {f"phase/{name}": value for name, value in phases.items()}
     figures |= {"played": float(len(cost.steps)), "groups": float(cost.groups)}
-    how = f"the mean of {len(cost.steps)}" if len(cost.steps) > 1 else "one that was played"
-    if cost.groups < cost.of:
-        how += f" with {cost.groups} of {cost.of} groups, times {scale:.2g}"
+    how = f"mean of {len(cost.steps)} steps" if len(cost.steps) > 1 else "measured on one step"
+    if cost.groups < cost.run_groups:
+        how += f" with {cost.groups} of {cost.run_groups} groups, times {scale:.2g}"
     parts = ", ".join(f"{name} {_clock(value)}" for name, value in phases.items() if value >= 0.05 * step)
     found = f"a step takes {_clock(step)} ({how}): {parts}. Forecast {_clock(total)}: {steps} steps"
     level: Level = "ok"
     if evaluates and cost.evaluation != cost.evaluation:
-        level, found = "look", f"{found}; evaluations could not be tried in part and are not in it"
+        level, found = "warning", f"{found}; without evaluations, which cannot be sampled in part"
     elif evaluates:
-        part = "" if cost.tried[0] == cost.tried[1] else f", from {cost.tried[0]} of {cost.tried[1]} attempts"
+        part = "" if cost.sampled[0] == cost.sampled[1] else f", from {cost.sampled[0]} of {cost.sampled[1]} rollouts"
         found += f", {evaluations} evaluations of {_clock(known)}{part}"
     found += f", {checkpoints} checkpoints of {_clock(cost.save)}"
     return Finding("time", level, found, figures=figures)
@@ -94,38 +94,39 @@ def check_memory(
     cost: Cost,
     *,
     device: torch.device | None,
-    elsewhere: bool = False,
+    remote: bool = False,
     checkpoints: int,
     out: Path | None = None,
     limits: Thresholds = THRESHOLDS,
 ) -> Finding:
-    """How much memory there was in use at its height, of what there is; and whether checkpoints fit on the disk.
+    """Grade the peak share of memory in use; check that checkpoints fit on the disk.
 
     Args:
-        cost: what was measured.
-        device: of the engine; None or a CPU reads the most that this process held, a CUDA device the most that torch
-            held there.
-        elsewhere: whether the model is on ranks or servers, whose memory is not seen: that is then to look at.
-        checkpoints: how many are kept, besides the one being written.
-        out: where the run goes; None looks at the folder of now.
+        cost: measurements of the trial steps.
+        device: of the engine. None or a CPU measures the peak of this process; a CUDA device measures the peak of torch
+            on the device.
+        remote: True for a model on ranks or servers. Their memory is not measured, which gives a warning.
+        checkpoints: number of checkpoints on disk, without the one being written.
+        out: folder of the run; None: the current folder.
     """
-    used, there = _accelerator(device) if device is not None and device.type == "cuda" else _process()
-    share = used / there
+    used, total = _accelerator(device) if device is not None and device.type == "cuda" else _process()
+    share = used / total
     place = out or Path.cwd()
     free = shutil.disk_usage(next(one for one in (place, *place.absolute().parents) if one.exists())).free
     disk = cost.checkpoint * (checkpoints + 1)
-    figures = {"used": float(used), "there": float(there), "share": share, "disk": float(disk), "free": float(free)}
-    level = graded(share, limits.memory)
-    part = "" if cost.groups == cost.of else f", with {cost.groups} of {cost.of} groups"
-    found = f"{used / GIB:.2f} of {there / GIB:.1f} GiB at its height{part}; {checkpoints} checkpoints and one being "
-    found += f"written take {disk / GIB:.2f} GiB of {free / GIB:.1f} GiB of disk"
+    figures = {"used": float(used), "total": float(total), "share": share, "disk": float(disk), "free": float(free)}
+    level = grade(share, limits.memory)
+    part = "" if cost.groups == cost.run_groups else f", with {cost.groups} of {cost.run_groups} groups"
+    found = f"peak of {used / GIB:.2f} of {total / GIB:.1f} GiB{part}; {checkpoints} checkpoints and one being "
+    found += f"written take {disk / GIB:.2f} GiB of {free / GIB:.1f} GiB of free disk"
     if disk > free:
-        return Finding("memory", "wrong", found, "free some disk, or name another folder: --out", figures)
-    if elsewhere and level == "ok":
-        remedy = "watch them in the first steps: nvidia-smi, or the memory of their processes"
-        return Finding("memory", "look", f"in this process {found}; ranks and servers are not seen", remedy, figures)
-    remedy = "attempts grow while a policy learns: smaller groups, fewer rows at a time (--engine.max-rows), shorter "
-    remedy += "turns, --engine.checkpointing or --lora"
+        return Finding("memory", "error", found, "free some disk, or name another folder: --out", figures)
+    if remote and level == "ok":
+        remedy = "watch their memory in the first steps: nvidia-smi, or the memory of their processes"
+        found = f"in this process {found}; the memory of ranks and servers is not measured"
+        return Finding("memory", "warning", found, remedy, figures)
+    remedy = "rollouts may grow during training: use smaller groups, fewer rows at a time (--engine.max-rows), shorter "
+    remedy += "turns, --engine.gradient-checkpointing or --lora"
     return Finding("memory", level, found, "" if level == "ok" else remedy, figures)
 
 
@@ -134,12 +135,12 @@ def _accelerator(device: torch.device) -> tuple[int, int]:
 
 
 def _process() -> tuple[int, int]:
-    """The most bytes that this process ever held, and those that it may."""
+    """Peak resident bytes of this process, and the limit of the machine or the control group."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    with suppress(OSError, ValueError):  # there is no such group, or it says "max"
-        there = min(there, int(CGROUP.read_text()))
-    return peak, there
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # no control group, or a group without limit ("max")
+        total = min(total, int(CGROUP.read_text()))
+    return peak, total
 
 
 def _mean(values: Sequence[float]) -> float:

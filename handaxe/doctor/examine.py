@@ -1,4 +1,4 @@
-"""Looks at everything a run is made of, in a minute or two, before the run."""
+"""Checks all parts of a run within a minute or two, before the run."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine
-from handaxe.doctor.answers import Shown, check_empty, check_expert, check_room, show
-from handaxe.doctor.cost import Cost, check_memory, check_time, evaluations_of
-from handaxe.doctor.cut_off import check_cut_off
-from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, unchecked
-from handaxe.doctor.played import Kept, Played, check_played, play_steps, unchanged
-from handaxe.doctor.replies import check_failures, check_latency, check_sizes
-from handaxe.doctor.sampled import check_logps, check_mask
-from handaxe.doctor.scored import check_same_twice, check_zero_gradient
-from handaxe.doctor.template import check_control_text, check_keeps_prefixes, check_stops, model_ends
+from handaxe.doctor.chat_format_checks import check_control_text, check_prefixes, check_stops, model_ends
+from handaxe.doctor.cost import Cost, check_memory, check_time, count_evaluations
+from handaxe.doctor.expert_checks import Demonstrations, check_empty, check_expert, check_limits, play_demonstrations
+from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, not_checked
+from handaxe.doctor.reward_checks import check_determinism, check_zero_gradient
+from handaxe.doctor.token_checks import check_logps, check_mask
+from handaxe.doctor.tool_checks import check_failures, check_latency, check_sizes
+from handaxe.doctor.trial_steps import CheckpointCost, TrialSteps, check_steps, restored_state, train_steps
+from handaxe.doctor.truncation import check_truncation
 from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.methods.evaluator import HeldOut
 from handaxe.training.loop.run import Evaluate
@@ -31,10 +31,10 @@ __all__ = ["examine"]
 
 SECONDS = 60.0
 TASKS = 16
-"""Most tasks that the expert is asked to do."""
+"""Limit of tasks for the expert."""
 FEW = 8
-"""Tasks of an evaluation that are played first, to see how long they take."""
-Tell = Callable[[str], None]
+"""Tasks of an evaluation that are timed first."""
+Report = Callable[[str], None]
 
 
 def examine(
@@ -44,33 +44,31 @@ def examine(
     stages: int = 0,
     limits: Thresholds = THRESHOLDS,
     seconds: float = SECONDS,
-    tell: Tell = lambda doing: None,
+    report: Report = lambda activity: None,
 ) -> list[Finding]:
-    """Check what `train` would be called with: chat format, mask, log-probs, reward, world, tools, cost.
+    """Check the arguments of `train`: chat format, mask, log-probs, reward, world, tools, cost.
 
-    It plays and trains a step or two of the run itself, in a folder that is removed, with as many of its groups as the
-    time allows. Engine and parts are afterwards as they were, so that `train` can be called with the very same.
+    Plays and trains one or two steps of the run in a temporary folder, with as many groups as the time allows. The
+    state of engine and other parts is restored afterwards, so that `train` can be called with the same objects.
 
     Args:
-        arguments: those of `train`, by name; of `keep` it is only read where the run goes and how often it is kept.
-        world: says what is right, and has the expert; that of `evaluate`, where it is a `HeldOut`, unless told
-            otherwise.
-        stages: of the run before its loop, which are not played: that is then said.
-        limits: where the lines are drawn.
-        seconds: that the steps may take; a group is played in any case.
-        tell: told what is being done.
+        arguments: of `train`, by name. Only the folder and the checkpoint settings of `keep` are used.
+        world: supplies correctness rule and expert; by default the world of `evaluate` if it is a `HeldOut`.
+        stages: number of stages before the training loop. Stages are not played, which gives a warning.
+        limits: thresholds of warnings and errors.
+        seconds: time limit of the steps; at least one group is played.
+        report: called with the current activity.
 
     Returns:
-        One finding a check.
+        One finding per check.
 
     Raises:
-        InputError: arguments that `train` does not have, or lacks; numbers that cannot be. What `train` would refuse
-            besides is a finding.
+        InputError: an argument of `train` is unknown, missing or out of range. Other errors of `train` are findings.
 
     Example:
-        [one.found for one in examine(build(chosen)) if one.level == "wrong"]
+        [one.found for one in examine(build(spec)) if one.level == "error"]
     """
-    given = _bound(arguments)
+    given = _bind(arguments)
     engine, format = given["engine"], given["format"]
     least = {"steps": 0, "groups": 1, "group_size": 1}
     if few := [f"{name} is {given[name]}" for name, enough in least.items() if given[name] < enough]:
@@ -79,47 +77,45 @@ def examine(
         raise InputError(f"seconds is {seconds}: give more than 0")
     evaluate = given["evaluate"]
     home = world if world is not None or not isinstance(evaluate, HeldOut) else evaluate.world
-    found = [*_of_stages(stages)]
-    tell("asking the expert")
-    shown = _shown(home, given, seconds)
-    tools = shown.expert[0].tools if shown.expert else ()
-    told = model_ends(engine)
-    found += _tried("prefix", lambda: check_keeps_prefixes(format, tools))
-    found += _tried("stop", lambda: check_stops(format, told))
-    found += _tried("control text", lambda: check_control_text(format, told))
-    with unchanged(engine, given["learners"], _parts(given)) as kept:
-        played, used = _played(given, seconds, tell)
-    tell("looking at what was played")
-    first = next((step for step in played.steps if any(one.scored.any() for one in step)), [])
-    attempts = played.attempts
-    found.append(check_played(played, limits=limits))
-    found += _tried("mask", lambda: check_mask(played.groups, format))
-    found += _tried("log-probs", lambda: check_logps(engine, played.groups, limits=limits))
-    found += _tried("reward twice", lambda: check_same_twice(given["reward"], first))
+    found = [*_check_stages(stages)]
+    report("playing the expert")
+    demonstrations = _play_expert(home, given, seconds)
+    tools = demonstrations.expert[0].tools if demonstrations.expert else ()
+    ends = model_ends(engine)
+    found += _tried("prefix", lambda: check_prefixes(format, tools))
+    found += _tried("stop", lambda: check_stops(format, ends))
+    found += _tried("control text", lambda: check_control_text(format, ends))
+    with restored_state(engine, given["learners"], _parts(given)) as checkpoint:
+        trial, used = _train_steps(given, seconds, report)
+    report("checking the rollouts")
+    first = next((step for step in trial.steps if any(one.scored.any() for one in step)), [])
+    rollouts = trial.rollouts
+    found.append(check_steps(trial, limits=limits))
+    found += _tried("mask", lambda: check_mask(trial.groups, format))
+    found += _tried("log-probs", lambda: check_logps(engine, trial.groups, limits=limits))
+    found += _tried("reward determinism", lambda: check_determinism(given["reward"], first))
     found += _tried(
         "zero gradient",
         lambda: check_zero_gradient(
-            played.groups, group_size=given["group_size"], trains=given["epochs"] > 0, limits=limits
+            trial.groups, group_size=given["group_size"], trains=given["epochs"] > 0, limits=limits
         ),
     )
-    found += _of_answers(home, shown, given, limits)
-    context, experts = engine.max_length, shown.expert
-    found += _tried("tool time", lambda: check_latency(attempts, experts, limits=limits))
-    found += _tried("tool failures", lambda: check_failures(attempts, experts, limits=limits))
-    found += _tried(
-        "tool output", lambda: check_sizes(attempts, experts, format=format, context=context, limits=limits)
-    )
-    found += _tried("cut off", lambda: check_cut_off(attempts, context=context, limits=limits))
-    tell("timing an evaluation")
-    found += _of_cost(given, played, used, kept, limits, seconds)
+    found += _check_world(home, demonstrations, given, limits)
+    context, expert = engine.max_length, demonstrations.expert
+    found += _tried("tool time", lambda: check_latency(rollouts, expert, limits=limits))
+    found += _tried("tool failures", lambda: check_failures(rollouts, expert, limits=limits))
+    found += _tried("tool output", lambda: check_sizes(rollouts, expert, format=format, context=context, limits=limits))
+    found += _tried("truncation", lambda: check_truncation(rollouts, context=context, limits=limits))
+    report("timing an evaluation")
+    found += _check_cost(given, trial, used, checkpoint, limits, seconds)
     return found
 
 
-# --- parts of it -------------------------------------------------------------------------------------------------
+# --- parts -------------------------------------------------------------------------------------------------------
 
 
-def _bound(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """All arguments of `train`, those that were left out as it has them."""
+def _bind(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of `train`; missing arguments have their defaults."""
     try:
         bound = inspect.signature(train).bind(**arguments)
     except TypeError as error:
@@ -129,70 +125,74 @@ def _bound(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parts(given: Mapping[str, Any]) -> list[Any]:
-    """What may keep state, besides engine and learners."""
+    """Arguments other than engine and learners, which may be stateful."""
     return [value for name, value in given.items() if name not in ("engine", "learners")]
 
 
-def _tried(check: str, look: Callable[[], Finding]) -> list[Finding]:
-    """What a check found; that a part of the user's own raised is a finding, too."""
+def _tried(check: str, run: Callable[[], Finding]) -> list[Finding]:
+    """The finding of a check. An exception, such as of the user's own code, becomes a finding with level error."""
     try:
-        return [look()]
+        return [run()]
     except Exception as error:
-        return [Finding(check, "wrong", f"it raises {type(error).__name__}: {error}", "mend what it says")]
+        return [Finding(check, "error", f"raises {type(error).__name__}: {error}", "fix the cause")]
 
 
-def _of_stages(stages: int) -> list[Finding]:
+def _check_stages(stages: int) -> list[Finding]:
     if not stages:
         return []
     return [
-        unchecked(
+        not_checked(
             "stages",
-            f"the run has {stages} stages before its loop, which are not played",
-            "what is said of attempts below is of the policy before them; after a run of --steps 0, check again with "
-            "--model RUN",
+            f"the run has {stages} stages before the training loop, which are not played",
+            "findings about rollouts below describe the policy before the stages; to check the policy after them, "
+            "train with --steps 0, and check again with --model RUN",
         )
     ]
 
 
-def _shown(world: World | None, given: Mapping[str, Any], seconds: float) -> Shown:
+def _play_expert(world: World | None, given: Mapping[str, Any], seconds: float) -> Demonstrations:
     if world is None:
-        return Shown((), (), ())
+        return Demonstrations((), (), ())
     try:
         tasks = world.tasks("train", TASKS, given["seed"])
     except Exception as error:
-        return Shown((), (), (), f"the world has no tasks: {error}")
-    return show(world, given["env"], given["format"], tasks=tasks, seconds=seconds / 6)
+        return Demonstrations((), (), (), f"the world has no tasks: {error}")
+    return play_demonstrations(world, given["env"], given["format"], tasks=tasks, seconds=seconds / 6)
 
 
-def _played(given: Mapping[str, Any], seconds: float, tell: Tell) -> tuple[Played, int]:
-    """The steps that are measured, and how many groups each has: after one group that shows how long one takes, as
-    many groups of up to two steps as there is time for, and one group in any case."""
+def _train_steps(given: Mapping[str, Any], seconds: float, report: Report) -> tuple[TrialSteps, int]:
+    """Train one or two trial steps; returns their record and the number of groups of each.
+
+    Times a first group, then plays as many groups of up to two steps as the time limit allows, at least one group.
+    """
     whole = given["groups"]
-    with unchanged(given["engine"], given["learners"], _parts(given)):
-        tell("playing a first group")
+    with restored_state(given["engine"], given["learners"], _parts(given)):
+        report("playing a first group")
         begun = time.perf_counter()
-        play_steps(given, steps=1, groups=1)
-        a_group = time.perf_counter() - begun  # also of one that ended in an error, as a tool that hangs makes it do
-    groups = whole if a_group * whole <= seconds else max(int(seconds / a_group), 1)
-    steps = 2 if groups == whole and 2 * a_group * whole <= seconds else 1
-    tell(f"playing {steps} steps of {groups} groups, about {a_group * groups * steps:.0f} s")
-    return play_steps(given, steps=steps, groups=groups), groups
+        train_steps(given, steps=1, groups=1)
+        per_group = time.perf_counter() - begun  # measured also if the group ends in an error, such as a tool timeout
+    groups = whole if per_group * whole <= seconds else max(int(seconds / per_group), 1)
+    steps = 2 if groups == whole and 2 * per_group * whole <= seconds else 1
+    report(f"playing {steps} steps of {groups} groups, about {per_group * groups * steps:.0f} s")
+    return train_steps(given, steps=steps, groups=groups), groups
 
 
-def _of_answers(world: World | None, shown: Shown, given: Mapping[str, Any], limits: Thresholds) -> list[Finding]:
+def _check_world(
+    world: World | None, played: Demonstrations, given: Mapping[str, Any], limits: Thresholds
+) -> list[Finding]:
     if world is None:
-        why = "no world says what is right"
-        return [unchecked(name, why, "pass world= to examine") for name in ("expert", "empty answer", "room")]
-    found = _tried("expert", lambda: check_expert(shown, world.correct, given["reward"], limits=limits))
-    found += _tried("empty answer", lambda: check_empty(shown, world.correct, limits=limits))
+        why = "no world supplies a correctness rule"
+        return [not_checked(name, why, "pass world= to examine") for name in ("expert", "empty answer", "limits")]
+    found = _tried("expert", lambda: check_expert(played, world.correct, given["reward"], limits=limits))
+    found += _tried("empty answer", lambda: check_empty(played, world.correct, limits=limits))
     sampling, evaluate = given["sampling"], given["evaluate"]
     if callable(sampling):
         sampling = sampling(0)
     rollout = evaluate.rollout if isinstance(evaluate, HeldOut) else given["rollout"]
     return found + _tried(
-        "room",
-        lambda: check_room(
-            shown,
+        "limits",
+        lambda: check_limits(
+            played,
             world,
             given["env"],
             given["format"],
@@ -204,36 +204,41 @@ def _of_answers(world: World | None, shown: Shown, given: Mapping[str, Any], lim
     )
 
 
-def _of_cost(
-    given: Mapping[str, Any], played: Played, groups: int, kept: Kept, limits: Thresholds, seconds: float
+def _check_cost(
+    given: Mapping[str, Any],
+    trial: TrialSteps,
+    groups: int,
+    checkpoint: CheckpointCost,
+    limits: Thresholds,
+    seconds: float,
 ) -> list[Finding]:
     keep, engine = given["keep"], given["engine"]
     evaluate = given["evaluate"]
-    if not played.walls:
-        return [unchecked(name, "no step was played to its end") for name in ("memory", "time")]
+    if not trial.walls:
+        return [not_checked(name, "no step was finished") for name in ("memory", "time")]
     phases = [
         {name.removeprefix("seconds/"): value for name, value in row.items() if name.startswith("seconds/")}
-        for row in played.metrics
+        for row in trial.metrics
     ]
     evaluates = evaluate is not None and given["eval_every"] > 0
-    cost = Cost(played.walls, phases, groups, given["groups"], save=kept.seconds, checkpoint=kept.bytes)
+    cost = Cost(trial.walls, phases, groups, given["groups"], save=checkpoint.seconds, checkpoint=checkpoint.bytes)
     device = getattr(engine, "device", None)
 
     def timed() -> Finding:
-        evaluation, tried = _evaluation(evaluate if evaluates else None, engine, seconds / 6)
+        evaluation, sampled = _time_evaluation(evaluate if evaluates else None, engine, seconds / 6)
         return check_time(
-            cost._replace(evaluation=evaluation, tried=tried),
+            cost._replace(evaluation=evaluation, sampled=sampled),
             steps=given["steps"],
-            evaluations=evaluations_of(given["steps"], given["eval_every"]) if evaluates else 0,
+            evaluations=count_evaluations(given["steps"], given["eval_every"]) if evaluates else 0,
             checkpoint_every=keep.checkpoint_every,
             evaluates=evaluates,
         )
 
-    time_found = _tried("time", timed)  # first, since an evaluation takes memory, too
+    time_found = _tried("time", timed)  # before memory: an evaluation takes memory, too
     memory = check_memory(
         cost,
         device=device if isinstance(device, torch.device) else None,
-        elsewhere=isinstance(engine, ClusterEngine),
+        remote=isinstance(engine, ClusterEngine),
         checkpoints=keep.checkpoints,
         out=keep.out,
         limits=limits,
@@ -241,9 +246,13 @@ def _of_cost(
     return [memory, *time_found]
 
 
-def _evaluation(evaluate: Evaluate | None, engine: Engine, seconds: float) -> tuple[float, tuple[int, int]]:
-    """Seconds of a whole evaluation, from as many of its tasks as there is time for, and of how many attempts that is
-    said; NaN where only the whole could be asked."""
+def _time_evaluation(evaluate: Evaluate | None, engine: Engine, seconds: float) -> tuple[float, tuple[int, int]]:
+    """Estimate the seconds of a whole evaluation from as many tasks as the time limit allows.
+
+    Returns:
+        The seconds, NaN for an evaluation that cannot be sampled in part; and the numbers of sampled and of all
+        rollouts.
+    """
     if not isinstance(evaluate, HeldOut) or not evaluate.tasks:
         return float("nan"), (0, 0)
     total, few = len(evaluate.tasks), min(FEW, len(evaluate.tasks))

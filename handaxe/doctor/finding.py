@@ -1,4 +1,4 @@
-"""What a check says, and where the lines are drawn between what is well and what is not."""
+"""Result of a check, and thresholds of warnings and errors."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Finding", "Level", "THRESHOLDS", "Thresholds", "graded", "unchecked"]
+__all__ = ["Finding", "Level", "THRESHOLDS", "Thresholds", "grade", "not_checked"]
 
-Level = Literal["ok", "look", "wrong"]
+Level = Literal["ok", "warning", "error"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check says.
+    """Result of a check.
 
-    check    its name
-    level    ok; look: a person should decide, or it could not be checked; wrong: the run would be spoilt
-    found    what was found, with its figures
-    remedy   what to do; "" where there is nothing to do
-    figures  the numbers by name, NaN where there is none
+    check    name of the check
+    level    ok; warning: needs a decision, or could not be checked; error: the run would fail or learn nothing useful
+    found    the finding in words, with figures
+    remedy   advice; "" for level ok
+    figures  numbers by name, NaN for a missing number
     """
 
     check: str
@@ -31,20 +31,20 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    """Above which figure a check says look, and above which wrong: pairs (look, wrong).
+    """Upper limits of figures: pairs (warning, error), or a number that only warns.
 
-    logp_mean      nats: mean absolute difference of the log-probs of sampler and trainer at a token
-    logp_max       nats: the largest; only looked at, since a single token spoils nothing
-    zero_gradient  share of groups that give no gradient; 1 is wrong, where enough was played to say so
-    expert         share of tasks on which the expert is not right
-    empty          share of tasks on which the empty answer is right
-    room           share of tasks on which the expert itself is cut off
-    cut            share of attempts that are truncated
-    failed         share of calls that fail for no fault of the policy
-    refused        share of calls that the tool says it cannot carry out
+    logp_mean      nats: mean absolute difference between the log-probs of sampler and trainer over tokens
+    logp_max       nats: maximum of the same difference; only warns, since a single token has little effect
+    zero_gradient  share of groups without a gradient; a share of 1 is an error if enough groups were played
+    expert         share of tasks with an incorrect expert
+    empty          share of tasks with a correct empty answer
+    limits         share of tasks with a truncated expert
+    cut            share of truncated rollouts
+    failed         share of calls that fail through no fault of the policy
+    refused        share of calls refused by the tool
     seconds        seconds of a call, 95th percentile
-    reply          share of the context that the longest reply takes
-    memory         share of the machine's memory that is in use at its height
+    reply          share of the context taken by the longest reply
+    memory         share of the machine's memory at peak use
     """
 
     logp_mean: tuple[float, float] = (1e-3, 0.02)
@@ -52,7 +52,7 @@ class Thresholds:
     zero_gradient: float = 0.5
     expert: tuple[float, float] = (0.0, 0.25)
     empty: tuple[float, float] = (0.0, 0.1)
-    room: tuple[float, float] = (0.0, 0.25)
+    limits: tuple[float, float] = (0.0, 0.25)
     cut: tuple[float, float] = (0.1, 0.5)
     failed: tuple[float, float] = (0.0, 0.05)
     refused: float = 0.5
@@ -64,17 +64,17 @@ class Thresholds:
 THRESHOLDS = Thresholds()
 
 
-def graded(value: float, limits: tuple[float, float]) -> Level:
-    """The level of a figure that should be small; NaN is a matter to look at.
+def grade(value: float, limits: tuple[float, float]) -> Level:
+    """Compare a figure with the limits of warning and error; NaN is a warning.
 
     Example:
-        graded(0.3, (0.1, 0.5)) -> "look"
+        grade(0.3, (0.1, 0.5)) -> "warning"
     """
     if value > limits[1]:
-        return "wrong"
-    return "ok" if value <= limits[0] else "look"
+        return "error"
+    return "ok" if value <= limits[0] else "warning"
 
 
-def unchecked(check: str, why: str, remedy: str = "") -> Finding:
-    """A check that could not be made, which a person should know of."""
-    return Finding(check, "look", f"cannot be checked: {why}", remedy)
+def not_checked(check: str, why: str, remedy: str = "") -> Finding:
+    """Make a warning for a check that could not run."""
+    return Finding(check, "warning", f"cannot be checked: {why}", remedy)

@@ -1,4 +1,4 @@
-"""Environments: what answers a policy's turns."""
+"""Environments: replies to the policy's turns."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""A conversation with tools: the environment most runs use."""
+"""Conversation with tools: the environment of most runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,15 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.tools import fault
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
-from handaxe.tools.schema import check_names
-from handaxe.tools.state import Closes, Forks, Offered, Reports, entries_of, tools_of
+from handaxe.tools.definition import check_names
+from handaxe.tools.tool_owners import (
+    SupportsClose,
+    SupportsFork,
+    SupportsReport,
+    ToolSource,
+    collect_tools,
+    flatten_sources,
+)
 
 __all__ = ["tool_chat"]
 
@@ -24,64 +31,68 @@ OnMalformed = Literal["reply", "end"]
 
 
 def tool_chat(
-    tools: Sequence[Offered | Sequence[Offered]], *, on_malformed: OnMalformed = "reply", final: Sequence[str] = ()
+    tools: Sequence[ToolSource | Sequence[ToolSource]],
+    *,
+    on_malformed: OnMalformed = "reply",
+    final: Sequence[str] = (),
 ) -> EnvFactory:
-    """Make an environment that carries out a policy's calls until a turn makes none, or one that is final.
+    """Make an environment that carries out a policy's calls until a turn without calls or with a final call.
 
-    One turn of the policy is answered so:
+    A turn of the policy is answered so:
 
         no call, nothing malformed    the trajectory is completed
         calls                         carried out in order, one tool message each
-        malformed calls               one tool message each, after those of the calls; or with on_malformed="end" the
-                                      trajectory ends as policy_error and nothing of the turn is carried out
-        the reply to a call of a      the trajectory is completed; later calls of the turn are not carried out
-        tool in `final` is ok
-        a reply is infra_error,       the trajectory ends as infra_error; the reply is in the record, the policy never
-        or a timeout that is not      reads it, and later calls of the turn are not carried out
-        the policy's fault
+        malformed calls               one tool message each, after the messages of the calls; with on_malformed="end"
+        the
+                                      trajectory ends as policy_error and no call of the turn is carried out
+        status "ok" of a call to a    the trajectory is completed; later calls of the turn are not carried out
+        tool in `final`
+        status infra_error, or a      the trajectory ends as infra_error; the record has the reply, the policy never
+        reads timeout that is not the       it, and later calls of the turn are not carried out
+        policy's fault
 
-    A call to a tool that does not exist or was not offered is answered with status "invalid".
+    A call to an unknown tool, or to one that the task does not offer, is answered with status "invalid".
 
     Args:
-        tools: each a tool, a list or tuple of tools, or a function without arguments that makes for every rollout a
-            new tool, an object whose methods are tools, or a list of these. State lives in such an object alone. If it
-            has `snapshot` and `restore`, a rollout may fork it; if it has `close`, that is called at the end; if it has
-            `report`, rewards find the facts under its class's name (a second one of that class as `Name 2`).
-        on_malformed: "reply" tells the policy, "end" ends the trajectory.
-        final: names of tools that end an attempt, such as one that takes the answer. A call of such a tool that is
-            refused or fails ends nothing; see extract.argument for a reward of what the call said.
+        tools: each a tool, a list or tuple of tools, or a function without arguments that makes for every rollout a new
+            tool, an object with tools as methods, or a list of these. State lives only in such an object. With
+            `snapshot` and `restore` on the object, a rollout may fork it; `close` is called at the end; `report` gives
+            rewards the facts under the name of the class (a second object of the class under `Name 2`).
+        on_malformed: "reply" answers malformed calls, "end" ends the trajectory.
+        final: names of tools that end a trajectory, such as a tool that takes the answer. A call that is refused or
+            fails ends nothing; `extract.argument` makes a reward from the argument of the call.
 
     Returns:
-        An EnvFactory. Its `astep` awaits async tools and runs the others in the driver's threads. It is
-        `slots.Bounded` where what makes the tools says how many it may make (`most`), as `mcp` does.
+        An EnvFactory. `astep` awaits async tools and runs the others in the driver's threads. The factory is bounded
+        (`core.protocols.Bounded`) if a tool factory is bounded by `most`, as `mcp` is.
         `report()` is {"replies": {status: count}, "malformed": count, "state": {class: report}}.
 
     Raises:
-        ToolDefinitionError: two tools of one name, an entry that is no tool or needs arguments, or a tool that already
-            belongs to an object, whose state would leak from one rollout into another. Every factory is called once
-            to see. A name in `final` that no tool has.
-        TaskError: by the factory, for a task without messages or that offers an unknown tool.
+        ToolDefinitionError: two tools share a name, an entry is no tool or needs arguments, a tool already belongs to
+            an object (its state would leak between rollouts), or `final` names an unknown tool. Every factory is called
+            once for this check.
+        TaskError: by the factory, for a task without messages or with an unknown tool.
 
     Example:
         env = tool_chat([calculator, python])(task); env.start(); env.step(turn, seed=0); env.close()
     """
-    entries = entries_of(tools, whose="rollouts")
-    probe = _make(entries)
-    check_names([tool.schema for tool in probe])
-    _close(_owners(probe))
-    names = {tool.schema.name for tool in probe}
+    entries = flatten_sources(tools, whose="rollouts")
+    samples = _make(entries)
+    check_names([tool.schema for tool in samples])
+    _close(_owners(samples))
+    names = {tool.schema.name for tool in samples}
     if unknown := sorted(set(final) - names):
-        raise ToolDefinitionError(f"final names {unknown}, which are no tools; there are {sorted(names)}")
+        raise ToolDefinitionError(f"final has unknown tools {unknown}; there are {sorted(names)}")
 
     def factory(task: Task) -> _ToolChat:
         _check_task(task, names)
         try:
-            made = _make(entries)
+            rollout_tools = _make(entries)
         except HandaxeError:
             raise
         except Exception as error:
             raise InfrastructureError(f"the tools of task {task.id!r} cannot be made: {error!r}") from error
-        return _ToolChat(task, made, on_malformed, frozenset(final))
+        return _ToolChat(task, rollout_tools, on_malformed, frozenset(final))
 
     most = _most(entries)
     if most is not None:
@@ -90,7 +101,7 @@ def tool_chat(
 
 
 class _ToolChat:
-    """Implements `slots.Env`."""
+    """Implements `core.protocols.Env`."""
 
     def __init__(self, task: Task, tools: list[Tool], on_malformed: OnMalformed, final: frozenset[str]):
         self.task = task
@@ -125,7 +136,7 @@ class _ToolChat:
             reply = await tool.arun(call, seed=call_seed, threads=threads)
 
     def _answer(self, turn: ParsedTurn, seed: int) -> Generator[tuple[Tool, ToolCall, int], Any, EnvReply]:
-        """Answer one turn; yields what is to be called, one after the other, and receives the replies."""
+        """Answer a turn: yield the calls in order, receive the replies, and return the environment's reply."""
         self.malformed += len(turn.errors)
         if turn.errors and self.on_malformed == "end":
             return EnvReply(done=True, ending=Ending("policy_error", turn.errors[0]))
@@ -155,10 +166,10 @@ class _ToolChat:
     def report(self) -> Mapping[str, Any]:
         state: dict[str, Any] = {}
         for owner in self.owners:
-            if isinstance(owner, Reports):
+            if isinstance(owner, SupportsReport):
                 name = type(owner).__name__
-                same = sum(key.split(" ")[0] == name for key in state)
-                state[f"{name} {same + 1}" if same else name] = dict(owner.report())
+                count = sum(key.split(" ")[0] == name for key in state)
+                state[f"{name} {count + 1}" if count else name] = dict(owner.report())
         return {"replies": dict(self.replies), "malformed": self.malformed, "state": state}
 
     def snapshot(self) -> Any:
@@ -173,41 +184,41 @@ class _ToolChat:
     def close(self) -> None:
         _close(self.owners)
 
-    def _forkable(self) -> list[Forks]:
-        stuck = sorted(type(owner).__name__ for owner in self.owners if not isinstance(owner, Forks))
-        if stuck:
-            raise InputError(f"{stuck} cannot be forked: give them snapshot() and restore(state)")
-        return [owner for owner in self.owners if isinstance(owner, Forks)]
+    def _forkable(self) -> list[SupportsFork]:
+        unsupported = sorted(type(owner).__name__ for owner in self.owners if not isinstance(owner, SupportsFork))
+        if unsupported:
+            raise InputError(f"{unsupported} cannot be forked: add snapshot() and restore(state)")
+        return [owner for owner in self.owners if isinstance(owner, SupportsFork)]
 
 
-def _make(entries: Sequence[Offered]) -> list[Tool]:
-    """This rollout's tools, in order; when one cannot be made, those before it are closed."""
-    made: list[Tool] = []
+def _make(entries: Sequence[ToolSource]) -> list[Tool]:
+    """Make the tools of a rollout, in order; if a tool cannot be made, earlier ones are closed."""
+    tools: list[Tool] = []
     try:
         for entry in entries:
-            made += tools_of(entry if isinstance(entry, Tool) else entry())
+            tools += collect_tools(entry if isinstance(entry, Tool) else entry())
     except BaseException:
-        _close(_owners(made))
+        _close(_owners(tools))
         raise
-    return made
+    return tools
 
 
-def _most(entries: Sequence[Offered]) -> int | None:
-    """How many environments may be open, given how often each entry may be made."""
-    bounds = [(getattr(one, "most", None), entries.count(one)) for one in entries]
-    return min((max(most // each, 1) for most, each in bounds if most is not None), default=None)
+def _most(entries: Sequence[ToolSource]) -> int | None:
+    """Compute the bound on open environments from the bounds of the tool factories and their multiplicities."""
+    bounds = [(getattr(entry, "most", None), entries.count(entry)) for entry in entries]
+    return min((max(most // count, 1) for most, count in bounds if most is not None), default=None)
 
 
 def _owners(tools: list[Tool]) -> list[Any]:
-    """The objects that hold state, each once."""
+    """List the objects with state, without duplicates."""
     return list({id(tool.owner): tool.owner for tool in tools if tool.owner is not None}.values())
 
 
 def _close(owners: list[Any]) -> None:
-    """Close all, even when one fails; then say which did."""
+    """Close all owners, even if one fails; then raise for the failures."""
     failures = []
     for owner in owners:
-        if isinstance(owner, Closes):
+        if isinstance(owner, SupportsClose):
             try:
                 owner.close()
             except Exception as error:
@@ -218,9 +229,9 @@ def _close(owners: list[Any]) -> None:
 
 def _check_task(task: Task, names: set[str]) -> None:
     if not task.messages:
-        raise TaskError(f"task {task.id!r} has no messages: it needs at least a question")
+        raise TaskError(f"task {task.id!r} has no messages: give it at least a question")
     for name in task.tools or ():
         if name not in names:
             close = difflib.get_close_matches(name, names)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {sorted(names)}"
-            raise TaskError(f"task {task.id!r} offers the tool {name!r}, which the environment lacks; {hint}")
+            raise TaskError(f"task {task.id!r} offers the unknown tool {name!r}; {hint}")

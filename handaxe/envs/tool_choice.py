@@ -1,4 +1,4 @@
-"""A single decision: which calls to make. Nothing is executed and nothing answers; the first turn is the last."""
+"""Environment of a single turn: the policy chooses calls, and no call is carried out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,16 +12,16 @@ __all__ = ["ToolChoice", "tool_choice"]
 
 
 def tool_choice(tools: Sequence[ToolSchema]) -> EnvFactory:
-    """Offer tools without running them, for rewards that compare the calls with reference calls.
+    """Offer tools without running any, for rewards based on reference calls.
 
     Args:
-        tools: schemas of the tools; a task offers those it names, all when it names none.
+        tools: schemas of the tools; a task offers the tools that it names, or all tools if it names none.
 
     Returns:
-        A factory of environments whose attempts end as completed after one turn, whatever was said in it.
+        A factory of environments that end as completed after the first turn.
 
     Raises:
-        TaskError: when a task offers a tool that is not there.
+        TaskError: a task offers an unknown tool.
 
     Example:
         tool_choice([calculator.schema])(task).step(turn, seed=0).done is True
@@ -38,30 +38,30 @@ def tool_choice(tools: Sequence[ToolSchema]) -> EnvFactory:
 
 
 class ToolChoice:
-    """The environment of one attempt; see `tool_choice`."""
+    """Environment made by `tool_choice`."""
 
     def __init__(self, task: Task, offered: tuple[ToolSchema, ...]):
         self._task, self._offered = task, offered
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        """The task's messages and the tools offered."""
+        """Return the task's messages and the offered tools."""
         return self._task.messages, self._offered
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        """Over, without a word."""
+        """End the rollout without a reply."""
         del turn, seed
         return EnvReply(done=True)
 
     def report(self) -> Mapping[str, Any]:
-        """Nothing to report: there is no state."""
+        """Return an empty report, because there is no state."""
         return {}
 
     def snapshot(self) -> None:
-        """There is no state."""
+        """Return nothing, because there is no state."""
 
     def restore(self, state: Any) -> None:
-        """There is no state."""
+        """Ignore the snapshot, because there is no state."""
         del state
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: no resource is held."""

@@ -1,21 +1,21 @@
-"""An environment as it is, in which no tool is offered."""
+"""Environment wrapper that offers no tool."""
 
 from dataclasses import replace
 
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Task
-from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.inherit_bound import inherit_bound
 
 __all__ = ["without_tools"]
 
 
 def without_tools(env: EnvFactory) -> EnvFactory:
-    """Make environments that offer no tool, whatever the task names, to see what a policy knows without them.
+    """Make environments without tools, regardless of `Task.tools`, to measure a policy's accuracy without tools.
 
-    A call is answered as one of a tool that does not exist.
+    A call is answered as a call to an unknown tool.
 
     Args:
-        env: of which `Task.tools` decides what is offered, as of tool_chat.
+        env: environment factory that offers the tools in `Task.tools`, such as `tool_chat`.
 
     Example:
         probe(label="without", arguments={"env": without_tools(world.env(world.tools))})
@@ -24,4 +24,4 @@ def without_tools(env: EnvFactory) -> EnvFactory:
     def factory(task: Task) -> Env:
         return env(replace(task, tools=()))
 
-    return bounded_as(factory, env)
+    return inherit_bound(factory, env)

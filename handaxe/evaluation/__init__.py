@@ -1,1 +1,1 @@
-"""Evaluation: what a policy can do, with intervals, and whether it changed."""
+"""Evaluation of policies, claims and rewards, with intervals."""

@@ -1,4 +1,4 @@
-"""How scores are spread, what they go along with, and how far two agree; attempts without a score count nowhere."""
+"""Distribution of scores, correlation with length, and agreement of two scores. Unscored rollouts are left out."""
 
 from __future__ import annotations
 
@@ -11,109 +11,121 @@ from scipy import stats
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Scores, Trajectory
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
 
-__all__ = ["Agreement", "COVARIATES", "Channel", "SAME", "Scored", "agreement", "channels_of", "spread"]
+__all__ = [
+    "Agreement",
+    "COVARIATES",
+    "ChannelSummary",
+    "SAME",
+    "ScoredGroup",
+    "agreement",
+    "channel_values",
+    "summarize_channels",
+]
 
-Scored = tuple[Group, Scores]
+ScoredGroup = tuple[Group, Scores]
 
 REWARD = "reward"
-"""The channel that holds all an attempt earned: its outcome and its turns."""
+"""Channel of the total reward of a rollout: its outcome and its turns."""
 COVARIATES: Mapping[str, Callable[[Trajectory], float]] = {
     "tokens": lambda one: float(one.num_tokens),
     "calls": lambda one: float(len(one.calls)),
     "turns": lambda one: float(len(one.turns)),
 }
-"""What a reward should not be mistaken for."""
+"""Measures of length that a reward should not follow."""
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SAME = 1e-9
-"""Scores that differ by no more are equal: rounding that depends on the order of siblings is no fault."""
+"""Largest difference of equal scores: sums over siblings are rounded by their order."""
 
 
-class Channel(NamedTuple):
-    """How one channel is spread over attempts.
+class ChannelSummary(NamedTuple):
+    """Distribution of a channel over rollouts.
 
-    quantiles  least, first quarter, median, third quarter, most
-    alike      the share of groups of two or more whose siblings all have the same value: they teach nothing
-    along      by COVARIATES: Spearman's rank correlation, NaN where one of the two never varies
+    rollouts      with a score in the channel
+    mean, std     of their values; std divides by n
+    quantiles     minimum, first quartile, median, third quartile, maximum
+    uniform       share of groups of two or more with equal values of all siblings; such groups have no gradient
+    correlations  COVARIATES -> Spearman's rank correlation; NaN if one side is constant
     """
 
     name: str
-    attempts: int
+    rollouts: int
     mean: float
-    deviation: float
+    std: float
     quantiles: tuple[float, ...]
-    alike: float
-    along: Mapping[str, float]
+    uniform: float
+    correlations: Mapping[str, float]
 
 
 class Agreement(NamedTuple):
-    """How far two scores of the same attempts agree; all NaN where no attempt has both.
+    """Agreement of two scores of the same rollouts; all NaN if no rollout has both.
 
-    attempts  that have both
-    equal     share of attempts with the same value, up to 1e-9
-    spearman, kendall  rank correlations (tau-b); NaN where one of the two never varies
-    kappa     Cohen's, where both have at most two values, the same ones; else NaN
+    rollouts           with both scores
+    equal              share of rollouts with equal scores, up to 1e-9
+    spearman, kendall  rank correlations (tau-b); NaN if one side is constant
+    kappa              Cohen's kappa, if both scores take the same two values at most; else NaN
     """
 
-    attempts: int
+    rollouts: int
     equal: float
     spearman: float
     kendall: float
     kappa: float
 
 
-def channels_of(scored: Sequence[Scored]) -> dict[str, list[np.ndarray]]:
-    """Every channel, a [G] array a group; "reward" first. Channels that not all groups have are NaN in the others."""
+def channel_values(scored: Sequence[ScoredGroup]) -> dict[str, list[np.ndarray]]:
+    """Channel -> [G] array for each group; "reward" first. NaN in groups without the channel."""
     names = dict.fromkeys(name for _, scores in scored for name in scores.channels)
-    out = {REWARD: [rewards_of(group, scores) for group, scores in scored]}
+    out = {REWARD: [group_rewards(group, scores) for group, scores in scored]}
     for name in names:
         out[name] = [_channel(group, scores, name) for group, scores in scored]
     return out
 
 
-def spread(scored: Sequence[Scored]) -> list[Channel]:
-    """How every channel of some scores is spread; all NaN where no attempt has a score in it.
+def summarize_channels(scored: Sequence[ScoredGroup]) -> list[ChannelSummary]:
+    """Summarize every channel; all NaN for a channel without scores.
 
     Example:
-        rewards 0, 0, 1, 1 of attempts of 1, 2, 3, 4 tokens  ->  mean 0.5, along {"tokens": 0.894}
+        rewards 0, 0, 1, 1 of rollouts of 1, 2, 3, 4 tokens  ->  mean 0.5, correlations {"tokens": 0.894}
     """
     measured = {name: np.array([of(one) for group, _ in scored for one in group]) for name, of in COVARIATES.items()}
     found = []
-    for name, by_group in channels_of(scored).items():
+    for name, by_group in channel_values(scored).items():
         values = np.concatenate([np.zeros(0), *by_group])
         known = np.isfinite(values)
         if not known.any():
-            found.append(Channel(name, 0, nan, nan, (nan,) * len(QUARTERS), nan, dict.fromkeys(measured, nan)))
+            missing = (nan,) * len(QUARTERS)
+            found.append(ChannelSummary(name, 0, nan, nan, missing, nan, dict.fromkeys(measured, nan)))
             continue
-        kept = values[known]
+        finite = values[known]
         several = [own[np.isfinite(own)] for own in by_group if np.isfinite(own).sum() > 1]
         found.append(
-            Channel(
+            ChannelSummary(
                 name,
                 int(known.sum()),
-                float(kept.mean()),
-                float(kept.std()),
-                tuple(float(one) for one in np.quantile(kept, QUARTERS)),
+                float(finite.mean()),
+                float(finite.std()),
+                tuple(float(one) for one in np.quantile(finite, QUARTERS)),
                 float(np.mean([np.ptp(own) <= SAME for own in several])) if several else nan,
-                {of: _ranked(kept, against[known], stats.spearmanr) for of, against in measured.items()},
+                {of: _correlation(finite, against[known], stats.spearmanr) for of, against in measured.items()},
             )
         )
     return found
 
 
 def agreement(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray) -> Agreement:
-    """How far two scores of the same attempts agree, by scipy and scikit-learn.
+    """Compare two scores of the same rollouts, by scipy and scikit-learn.
 
     Raises:
-        InputError: they are not equally many.
+        InputError: their numbers differ.
 
     Example:
         1, 1, 0, 0 and 1, 0, 0, 0  ->  equal 0.75, kappa 0.5, kendall 0.577
     """
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if a.shape != b.shape:
-        raise InputError(f"there are {a.size} scores and {b.size}; compare two of the same attempts")
+        raise InputError(f"there are {a.size} scores and {b.size}; compare two scores of the same rollouts")
     both = np.isfinite(a) & np.isfinite(b)
     if not both.any():
         return Agreement(0, *[nan] * 4)
@@ -122,8 +134,8 @@ def agreement(first: Sequence[float] | np.ndarray, second: Sequence[float] | np.
     return Agreement(
         int(both.sum()),
         float(np.mean(np.abs(a - b) <= SAME)),
-        _ranked(a, b, stats.spearmanr),
-        _ranked(a, b, stats.kendalltau),
+        _correlation(a, b, stats.spearmanr),
+        _correlation(a, b, stats.kendalltau),
         _kappa(a, b) if len(values) == 2 else nan,
     )
 
@@ -133,8 +145,8 @@ def _channel(group: Group, scores: Scores, name: str) -> np.ndarray:
     return np.where(np.isnan(scores.outcome), np.nan, values)
 
 
-def _ranked(a: np.ndarray, b: np.ndarray, of: Callable[..., object]) -> float:
-    """A rank correlation; scipy warns where one of the two never varies."""
+def _correlation(a: np.ndarray, b: np.ndarray, of: Callable[..., object]) -> float:
+    """A rank correlation; NaN without scipy's warning if a side is constant."""
     if len(a) < 2 or np.ptp(a) <= SAME or np.ptp(b) <= SAME:
         return nan
     return float(of(a, b).statistic)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What a paper says will happen, in a form that paired runs decide, and the one place that decides it."""
+"""Claims of papers about runs, and the decision of a claim by paired runs."""
 
 from __future__ import annotations
 
@@ -14,48 +14,58 @@ from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import TRAINING, Axis, RunFigures, Series
 from handaxe.ops.stats import Interval, mean_interval
 
-__all__ = ["Claim", "Control", "Decision", "Paired", "Verdict", "control_of", "decide", "figure", "paired_of"]
+__all__ = [
+    "Claim",
+    "Control",
+    "Decision",
+    "PairedFigures",
+    "Verdict",
+    "decide",
+    "figure",
+    "measure_control",
+    "pair_figures",
+]
 
 Over = Literal["end", "best", "worst", "area", "spread", "first", "gain"]
 Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
 START, ZERO = "start", "zero"
 WORDS = {"area": "mean"}
-"""For what is made of a figure along a run, where the claim's own word is not plain."""
+"""Plain word for an `over` in the text of a claim."""
 BUDGET = 0.02
-"""By which share a budget may differ between recipe and baseline."""
+"""Largest relative difference of a budget between method and baseline."""
 MOST_SEEDS = 1000
 LEAST_TURNS = 3
 ROUNDING = 1e-9
-"""Share of the advantages' squares about their attempts' means that may come of adding up in float64."""
+"""Share of the advantages' squared deviations within trajectories that float64 rounding explains."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a recipe claims of its runs against those of a baseline with the same seeds and setting.
+    """A claim about runs of a method against runs of a baseline with the same seeds and settings.
 
     Args:
         text: one sentence.
-        metric: the figure it is about, as evaluation reports it, or "training/NAME" as the steps of a run do.
-        direction: which way the paper moves it.
-        baseline: "" for the recipe's base in the same setting, "start" for the policy that the run starts from, "zero"
-            for the number 0, else a command line such as "toolrl --grade coarse".
+        metric: a figure of evaluations, or "training/NAME" of the training steps.
+        direction: the claimed change.
+        baseline: "" for the method's base with the same settings, "start" for the initial policy of the run, "zero" for
+            the number 0, else a command line such as "toolrl --grade coarse".
         keeps: a figure that must not fall, "" for none.
-        within: how far that figure may fall, in its own unit: its paired difference's interval lies above -within.
-        over: what is made of the figure along the run: its end, best, worst, mean over the axis (area), standard
-            deviation (spread), what its end has beyond its beginning (gain), or where on the axis it first reaches
-            `level`.
+        within: margin of that figure, in its own unit: its paired difference's interval lies above -within.
+        over: statistic of the figure along the run: end, best, worst, mean over the axis (area), standard deviation
+            (spread), end minus first value (gain), or the place on the axis where it first reaches `level` (first).
         level: see `over`.
-        axis: what "area" and "first" run along.
-        where: (metadata key, value) of the held-out tasks it is about; () for all.
-        baseline_must_exceed: lower bound of the baseline's own mean figure (see `over`), None for no bound. Below it
-            there is nothing to remove, and the claim is not testable here.
-        baseline_must_not_exceed: upper bound of the same figure, None for no bound. Above it there is nothing to gain.
-        budget: axes on which recipe and baseline may differ by 2 % at most, else there is no verdict.
-        control: whether a run with permuted rewards must not show the same change. None: yes, unless the metric is a
-            training figure.
-        by_turn: whether it is about telling the turns of an attempt apart. Where the recipe's advantages do not, or the
-            baseline's attempts have fewer than 3 turns on average, such a claim is not testable here.
-        note: what to know of the measured figures, "" for nothing.
+        axis: of "area" and "first".
+        where: (metadata key, value) of the held-out tasks; () for all.
+        baseline_must_exceed: lower bound of the baseline's mean figure (see `over`), None for no bound. Below it the
+            baseline lacks the fault that the paper removes, and the claim is not testable here.
+        baseline_must_not_exceed: upper bound of the same figure, None for no bound. Above it nothing can be gained.
+        budget: axes on which method and baseline may differ by 2 % at most; otherwise there is no verdict.
+        control: a run with permuted rewards must not show the same change. None: True, unless the metric is a training
+            figure.
+        by_turn: the claim is about different advantages of the turns of a rollout. It is not testable here if the
+            method's advantages are equal within rollouts, or if the baseline's rollouts have fewer than 3 turns on
+            average.
+        note: a remark on the measured figures, "" for none.
 
     Raises:
         InputError: arguments that do not fit each other.
@@ -83,40 +93,40 @@ class Claim:
         if self.direction not in ("up", "down"):
             raise InputError(f"a claim goes up or down, not {self.direction!r}")
         if self.keeps and self.keeps == self.metric:
-            raise InputError(f"a claim that {self.keeps!r} stays needs another metric than that")
+            raise InputError(f"keeps is {self.keeps!r}, the metric of the claim; give another one")
         if (self.over == "first") != (self.level is not None):
-            raise InputError("a claim about when a level is first reached has over='first' and level=, both or neither")
+            raise InputError("over='first' and level= go together: give both or neither")
         if self.over == "gain" and self.baseline == START:
-            raise InputError("a gain is told from the start already: give the claim another baseline")
+            raise InputError("a gain is measured from the start already: give the claim another baseline")
         if self.within <= 0:
-            raise InputError(f"within is {self.within}; a margin is more than 0")
+            raise InputError(f"within is {self.within}; give a margin above 0")
 
     @property
     def needs_control(self) -> bool:
-        """Whether the claim must not hold with permuted rewards."""
+        """The claim must not hold with permuted rewards."""
         return not self.metric.startswith(TRAINING) if self.control is None else self.control
 
     @property
     def measured(self) -> str:
-        """The figure it is about, in words: "calls", "calls (mean of the run)", "tokens until pass@1 is 0.7"."""
+        """The figure in words: "calls", "calls (mean of the run)", "tokens until pass@1 is 0.7"."""
         if self.over == "first":
             return f"{self.axis} until {self.metric} is {self.level:g}"
         return self.metric if self.over == "end" else f"{self.metric} ({WORDS.get(self.over, self.over)} of the run)"
 
     def decides_as(self, other: Claim) -> bool:
-        """Whether the same runs give both the same verdict: they differ in their prose at most."""
+        """Return True if the same runs give both claims the same verdict: only text and note differ."""
         return replace(other, text=self.text, note=self.note) == self
 
     @property
     def alone(self) -> bool:
-        """Whether the recipe's own runs decide it, without a baseline's."""
+        """The method's runs decide the claim without runs of a baseline."""
         return self.baseline in (START, ZERO)
 
 
-class Paired(NamedTuple):
-    """One figure of S pairs of runs.
+class PairedFigures(NamedTuple):
+    """A figure of S pairs of runs.
 
-    ours, theirs    [S] of the recipe and of the baseline
+    ours, theirs    [S] of the method and of the baseline
     difference      mean of ours - theirs, with its 95 % interval (Student's t over the pairs)
     """
 
@@ -128,23 +138,24 @@ class Paired(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What came of a claim.
+    """Verdict of a claim.
 
     verdict   holds, does not hold, undecided, or not testable here;  why   one sentence
-    paired    the figure of the claim;  kept   the figure that must not fall, None if the claim names none
-    seeds     pairs in all that would decide it at the spread seen, where it is undecided; 0 where that cannot be told
+    paired    the figure of the claim;  kept   the figure that must not fall, None without one
+    seeds     for an undecided claim, the number of pairs that would decide it at the observed spread; 0 if unknown
     """
 
     verdict: Verdict
     why: str
-    paired: Paired
-    kept: Paired | None = None
+    paired: PairedFigures
+    kept: PairedFigures | None = None
     seeds: int = 0
 
 
 class Control(NamedTuple):
-    """What one run with scores dealt out anew shows against the baseline's with its seed: by how much the claim's
-    figure differs, and by how much what must stay, None where nothing must."""
+    """Differences of one run with permuted rewards from the baseline's run with the same seed: of the claim's
+    figure, and of the figure bound to not fall (None without such a figure).
+    """
 
     moved: float
     kept: float | None = None
@@ -155,20 +166,20 @@ def decide(
 ) -> Decision:
     """Decide a claim by pairs of runs.
 
-        d_s = figure(result_s) - figure(baseline_s)        of the pairs s = 1..S, each with a seed of its own
-        holds           the 95 % interval of mean(d) lies on the claimed side of 0, and what must stay stays
-        does not hold   it lies on the other side, or what must stay fell by more than the margin
-        undecided       it holds 0; or a level is to be reached, and more than half of the runs of both sides never do
+        d_s = figure(result_s) - figure(baseline_s)        of the pairs s = 1..S, each with its own seed
+        holds           the 95 % interval of mean(d) lies on the claimed side of 0, and `keeps` stays
+        does not hold   it lies on the other side, or `keeps` fell by more than the margin
+        undecided       it contains 0; or more than half of the runs of both sides never reach the level of the claim
 
     Args:
-        claim: what is to be decided.
-        result: runs of the recipe, one a seed.
-        baseline: runs of the baseline with the same seeds; none where the claim is about the start or about 0.
-        control: what a run with scores dealt out anew shows, of `control_of`. Where its figure goes as far as the near
-            end of the interval, and what must stay stays, the reward is not what the claim rests on.
+        claim: to decide.
+        result: runs of the method, one a seed.
+        baseline: runs of the baseline with the same seeds; none for a claim about the start or about 0.
+        control: of `measure_control`. If its figure reaches the near end of the interval, and `keeps` stays, the claim
+            does not rest on the reward.
 
     Raises:
-        InputError: fewer than two pairs, runs that do not pair up, or a figure that is not there.
+        InputError: fewer than two pairs, runs without a partner, or a missing figure.
 
     Example:
         direction down, d = -1, -2, -3: the mean is -2 -+ 2.4841, the interval [-4.4841, 0.4841]: undecided
@@ -177,8 +188,8 @@ def decide(
     others = () if claim.alone else baseline
     if len(result) < 2 or (not claim.alone and len(others) != len(result)):
         raise InputError(f"{len(result)} runs and {len(others)} of the baseline: a claim needs two pairs or more")
-    paired = paired_of(claim, result, others)
-    kept = paired_of(_stays(claim), result, others) if claim.keeps else None
+    paired = pair_figures(claim, result, others)
+    kept = pair_figures(_stays(claim), result, others) if claim.keeps else None
     if no := _out_of_bounds(claim, paired) or _missing_turns(claim, result, others) or _uneven(claim, result, others):
         return Decision("not testable here", no, paired, kept)
     side = 1 if claim.direction == "up" else -1
@@ -204,18 +215,19 @@ def decide(
     return Decision("holds", f"{claim.measured} goes {claim.direction}", paired, kept)
 
 
-def control_of(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> Control:
-    """What a run with scores dealt out anew shows of a claim, against the baseline's run with the same seed."""
+def measure_control(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> Control:
+    """Compare a run with permuted rewards with the baseline's run of the same seed."""
     others = [] if baseline is None else [baseline]
-    kept = paired_of(_stays(claim), [control], others).difference if claim.keeps else None
-    return Control(paired_of(claim, [control], others).difference, kept)
+    kept = pair_figures(_stays(claim), [control], others).difference if claim.keeps else None
+    return Control(pair_figures(claim, [control], others).difference, kept)
 
 
 def figure(claim: Claim, run: RunFigures, *, favour: bool = True) -> float:
-    """What is made of the claim's figure along one run, by `claim.over`.
+    """The claim's figure along a run, reduced by `claim.over`.
 
-    A level that is never reached counts as reached at the axis' end, or at twice that, whichever the claim likes less:
-    `favour` True, for the recipe's run, where the claim is that it is reached earlier.
+    A level that is never reached counts as reached at the end of the axis, or at twice the end, whichever is less
+    favorable
+    to the claim: `favour` is True for the method's run.
     """
     return _over(claim, _figures(claim, run), favour)
 
@@ -244,13 +256,13 @@ def _over(claim: Claim, found: Series, favour: bool) -> float:
 
 
 def _reached(claim: Claim, values: np.ndarray) -> np.ndarray:
-    """Whether each of the values lies at the level or past it, seen from the first one."""
+    """Values at or past the level, seen from the first value."""
     assert claim.level is not None
     return values >= claim.level if values[0] < claim.level else values <= claim.level
 
 
-def paired_of(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> Paired:
-    """The claim's figure of pairs of runs, with the interval of their mean difference."""
+def pair_figures(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> PairedFigures:
+    """The claim's figure of pairs of runs, with the interval of the mean difference."""
     ours = [figure(claim, run) for run in result]
     if claim.baseline == START:
         theirs = [float(_figures(claim, run).values[0]) for run in result]
@@ -258,17 +270,17 @@ def paired_of(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[Run
         theirs = [0.0] * len(ours)
     else:
         theirs = [figure(claim, run, favour=False) for run in baseline]
-    apart = np.array(ours) - np.array(theirs)
-    interval = mean_interval(apart) if np.isfinite(apart).all() else Interval(float("nan"), float("nan"))
-    return Paired(tuple(ours), tuple(theirs), float(apart.mean()), interval.low, interval.high)
+    differences = np.array(ours) - np.array(theirs)
+    interval = mean_interval(differences) if np.isfinite(differences).all() else Interval(float("nan"), float("nan"))
+    return PairedFigures(tuple(ours), tuple(theirs), float(differences.mean()), interval.low, interval.high)
 
 
 def _stays(claim: Claim) -> Claim:
-    """The end of the figure that must stay, of the same tasks."""
+    """A claim about the end of the figure bound to not fall, at the same tasks."""
     return Claim(text=claim.text, metric=claim.keeps, direction="up", baseline=claim.baseline, where=claim.where)
 
 
-def _out_of_bounds(claim: Claim, paired: Paired) -> str:
+def _out_of_bounds(claim: Claim, paired: PairedFigures) -> str:
     shown, bound = float(np.mean(paired.theirs)), ""
     if claim.baseline_must_exceed is not None and shown < claim.baseline_must_exceed:
         bound = f"at least {claim.baseline_must_exceed:g}"
@@ -282,9 +294,9 @@ def _missing_turns(claim: Claim, result: Sequence[RunFigures], baseline: Sequenc
         return ""
     turns = float(np.mean([np.nanmean(run.series("training/turns").values) for run in baseline or result]))
     if turns < LEAST_TURNS:
-        return f"attempts of the baseline have {turns:.3g} turns; a claim about turns needs {LEAST_TURNS} or more"
+        return f"rollouts of the baseline have {turns:.3g} turns; a claim about turns needs {LEAST_TURNS} or more"
     if not any((run.series("training/advantage/within").values > ROUNDING).any() for run in result):
-        return "the recipe gives each attempt one advantage, and its turns are not told apart"
+        return "the method gives all turns of a rollout one advantage"
     return ""
 
 
@@ -302,15 +314,15 @@ def _uneven(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFi
     for axis in claim.budget if baseline else ():
         ours, theirs = (float(np.mean([run.spent(axis)[-1] for run in runs])) for runs in (result, baseline))
         if abs(ours - theirs) > BUDGET * theirs:
-            return f"the recipe used {ours:.4g} {axis} and the baseline {theirs:.4g}; a budget differs by 2 % at most"
+            return f"the method used {ours:.4g} {axis} and the baseline {theirs:.4g}; a budget differs by 2 % at most"
     return ""
 
 
-def _seeds(paired: Paired, bound: float) -> int:
-    """The least number of pairs whose interval would lie off `bound` with the mean and spread seen; 0 for too many."""
-    apart = np.array(paired.ours) - np.array(paired.theirs)
-    spread, distance = float(apart.std(ddof=1)), abs(float(apart.mean()) - bound)
-    for count in range(len(apart) + 1, MOST_SEEDS if distance else 0):
+def _seeds(paired: PairedFigures, bound: float) -> int:
+    """The least number of pairs with an interval off `bound` at the observed mean and spread; 0 for too many."""
+    differences = np.array(paired.ours) - np.array(paired.theirs)
+    spread, distance = float(differences.std(ddof=1)), abs(float(differences.mean()) - bound)
+    for count in range(len(differences) + 1, MOST_SEEDS if distance else 0):
         if stats.t.ppf(0.975, count - 1) * spread / np.sqrt(count) < distance:
             return count
     return 0

@@ -1,17 +1,17 @@
-"""One reward of several parts, or each part for itself: what normalising apart does to the gradient.
+"""Joint and separate normalization of a reward with two parts, and the effect on the gradient.
 
-    joint   A = norm(r_1 + r_2)        apart   A = norm(r_1) + norm(r_2)        norm: by mean and std of the group
+    joint   A = norm(r_1 + r_2)        separate   A = norm(r_1) + norm(r_2)        norm: by mean and std of the group
 
-Within a group whose parts have spreads 1 and s and the correlation c, both follow from arithmetic:
+Within a group with spreads 1 and s of the parts and the correlation c, both follow from arithmetic:
 
     cos(angle between them) = (1 + s) sqrt((1 + c) / 2) / sqrt(1 + s^2 + 2 s c)
-    length apart / joint    = sqrt(2 + 2 c)
+    length separate / joint = sqrt(2 + 2 c)
 
-So they point the same way wherever the spreads are equal, whatever the correlation, and do not where the spreads
-differ, even if the parts are uncorrelated: apart, the part of the smaller spread weighs as much as the other. But a
-group has spreads of its own. Where it holds two kinds of attempts alone, every part becomes +-1 in it, and apart can be
-0 where joint is not: in small groups the gradients differ although the spreads of the whole are equal. How much is a
-finite sum over all groups of the process of `testing.mdp`; nothing is sampled.
+So both point in the same direction at equal spreads, at any correlation, and differ at unequal spreads, also for
+uncorrelated parts: with separate normalization, the part with the smaller spread has equal weight. But a group has its
+own spreads. In a group with two distinct rollouts, every part becomes +-1, and separate can be 0 where joint is not: in
+small groups the gradients differ although the spreads over the process are equal. The size of the effect is a finite
+sum over all groups of the process of `testing.mdp`; nothing is sampled.
 
 Paper: arXiv:2604.19857 (TA-MDP), joint and decomposed optimisation of composite rewards.
 Unconfirmed: the abstract alone was read; its theorems are not restated here.
@@ -27,31 +27,32 @@ from typing import NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.ops.returns import EQUAL
-from handaxe.testing.mdp import StopOrGo, gradient
+from handaxe.ops.returns import EQUALITY_TOLERANCE
+from handaxe.testing.mdp import StopOrGo, exact_gradient
 
 __all__ = [
-    "Decomposed",
+    "Decomposition",
     "EVEN",
     "angle_between",
-    "angles_of_cases",
+    "case_angles",
+    "compare_normalization",
     "gradients",
-    "joint_and_apart",
+    "group_angle",
     "two_parts",
-    "within_group",
 ]
 
 EVEN = StopOrGo(logits=(float(np.log(3)), float(np.log(2)), 0.0))
-"""The process under a policy that makes each of its four attempts with a chance of a quarter."""
+"""The process under a policy with probability 1/4 for each of its four rollouts."""
 
 
-class Decomposed(NamedTuple):
-    """What normalising two parts apart does, at one correlation and one ratio of spreads.
+class Decomposition(NamedTuple):
+    """Effect of separate normalization at a correlation and a ratio of spreads.
 
-    within_angle, within_length   of the advantages of a group with just these: degrees between apart and joint, and the
-                                  length of apart as a share of that of joint
-    angle, length                 likewise, of the gradients on average over all groups of the process
-    joint_bias, apart_bias        degrees between either and the true gradient of the sum
+    within_angle, within_length   of the advantages of a group with exactly these: degrees between separate and joint,
+    and
+                                  the length of separate relative to joint
+    angle, length                 likewise, of the mean gradients over all groups of the process
+    joint_bias, separate_bias     degrees between each and the true gradient of the sum
     """
 
     correlation: float
@@ -61,11 +62,11 @@ class Decomposed(NamedTuple):
     angle: float
     length: float
     joint_bias: float
-    apart_bias: float
+    separate_bias: float
 
 
-def within_group(correlation: float, spread: float) -> tuple[float, float]:
-    """Degrees between the advantages of a group apart and joint, and their ratio of lengths; see the module.
+def group_angle(correlation: float, spread: float) -> tuple[float, float]:
+    """Degrees between the separate and joint advantages of a group, and the ratio of lengths; see the module.
 
     Example:
         (0.5, 1) -> 0 degrees, 1.732;  (0, 5) -> 33.7 degrees, 1.414
@@ -75,13 +76,13 @@ def within_group(correlation: float, spread: float) -> tuple[float, float]:
 
 
 def two_parts(world: StopOrGo, correlation: float, spread: float) -> np.ndarray:
-    """[2, N + 1] what each attempt of the process earns of either part: mean 0, spreads 1 and `spread` and just this
-    correlation, under the chances of the attempts.
+    """[2, N + 1] rewards of each rollout of the process by part: mean 0, spreads 1 and `spread`, exact correlation,
+    under the probabilities of the rollouts.
 
-    The first goes with the outcome, and what the second has besides goes with the number of turns.
+    The first part follows the outcome; the independent share of the second follows the number of turns.
 
     Raises:
-        InputError: a correlation outside of (-1, 1], or a spread that is not above 0.
+        InputError: a correlation outside (-1, 1], or a spread that is not above 0.
     """
     if not (-1 < correlation <= 1 and spread > 0):
         raise InputError(
@@ -95,31 +96,33 @@ def two_parts(world: StopOrGo, correlation: float, spread: float) -> np.ndarray:
     return np.stack([first_A, spread * (correlation * first_A + np.sqrt(1 - correlation**2) * other_A)])
 
 
-def joint_and_apart(correlation: float, spread: float, *, size: int = 4, world: StopOrGo = EVEN) -> Decomposed:
-    """Compare joint and apart.
+def compare_normalization(correlation: float, spread: float, *, size: int = 4, world: StopOrGo = EVEN) -> Decomposition:
+    """Compare joint and separate normalization.
 
     Args:
         correlation: of the two parts, in (-1, 1].
         spread: standard deviation of the second part, as a multiple of the first's.
         size: siblings a group.
-        world: whose attempts and chances; its rewards are replaced.
+        world: process with rollouts and probabilities; its rewards are replaced.
     """
     earned_KA = two_parts(world, correlation, spread)
-    joint, apart = gradients(world, earned_KA, size)
+    joint, separate = gradients(world, earned_KA, size)
     none = (0.0,) * len(world.logits)
-    true = gradient(StopOrGo(world.logits, none, none, tuple(earned_KA.sum(0).tolist())))
-    length = float(np.linalg.norm(apart) / np.linalg.norm(joint))
-    angle, joint_bias, apart_bias = (angle_between(*pair) for pair in ((apart, joint), (joint, true), (apart, true)))
-    within = within_group(correlation, spread)
-    return Decomposed(correlation, spread, *within, angle, length, joint_bias, apart_bias)
+    true = exact_gradient(StopOrGo(world.logits, none, none, tuple(earned_KA.sum(0).tolist())))
+    length = float(np.linalg.norm(separate) / np.linalg.norm(joint))
+    angle, joint_bias, separate_bias = (
+        angle_between(*pair) for pair in ((separate, joint), (joint, true), (separate, true))
+    )
+    within = group_angle(correlation, spread)
+    return Decomposition(correlation, spread, *within, angle, length, joint_bias, separate_bias)
 
 
-def angles_of_cases(*, size: int, small: int, spread: float) -> dict[str, float]:
-    """Degrees between the gradients apart and joint, of four cases.
+def case_angles(*, size: int, small: int, spread: float) -> dict[str, float]:
+    """Degrees between the separate and joint gradients, of four cases.
 
     Args:
-        size, small: siblings of a large group, and of a small one.
-        spread: of the second part where the two differ.
+        size, small: siblings of a large group and of a small one.
+        spread: of the second part in the cases with unequal spreads.
 
     Returns:
         uncorrelated (correlation 0, unequal spreads), uncorrelated_equal, correlated_equal (correlation 0.5) and
@@ -131,15 +134,17 @@ def angles_of_cases(*, size: int, small: int, spread: float) -> dict[str, float]
         "correlated_equal": (0.5, 1.0, size),
         "small_groups": (0.5, 1.0, small),
     }
-    return {name: joint_and_apart(correlation, s, size=count).angle for name, (correlation, s, count) in cases.items()}
+    return {
+        name: compare_normalization(correlation, s, size=count).angle for name, (correlation, s, count) in cases.items()
+    }
 
 
 def gradients(world: StopOrGo, earned_KA: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """[N] each, joint and apart: 1/G sum_i A_i d log p(attempt i), on average over all groups of `size` siblings.
+    """[N] each, joint and separate: 1/G sum_i A_i d log p(rollout i), averaged over all groups of `size` siblings.
 
     Args:
-        world: whose attempts and chances.
-        earned_KA: [K, N + 1] what each attempt earns of every part.
+        world: process with rollouts and probabilities.
+        earned_KA: [K, N + 1] rewards of each rollout by part.
         size: G.
     """
     attempts = range(len(world.logits) + 1)
@@ -155,8 +160,8 @@ def gradients(world: StopOrGo, earned_KA: np.ndarray, size: int) -> tuple[np.nda
         found_N: np.ndarray = np.einsum("m,mg,mgn->n", chance_M, adv_MG, slope_AN[made_MG]) / size
         return found_N
 
-    apart_MG = sum((_norm(own_A[made_MG]) for own_A in earned_KA), np.zeros(made_MG.shape))
-    return mean(_norm(earned_KA.sum(0)[made_MG])), mean(apart_MG)
+    separate_MG = sum((_norm(own_A[made_MG]) for own_A in earned_KA), np.zeros(made_MG.shape))
+    return mean(_norm(earned_KA.sum(0)[made_MG])), mean(separate_MG)
 
 
 def angle_between(left: Sequence[float] | np.ndarray, right: Sequence[float] | np.ndarray) -> float:
@@ -166,7 +171,7 @@ def angle_between(left: Sequence[float] | np.ndarray, right: Sequence[float] | n
 
 
 def _standard(values_A: np.ndarray, chance_A: np.ndarray) -> np.ndarray:
-    """With mean 0 and spread 1 under the chances."""
+    """Standardize to mean 0 and spread 1 under the probabilities."""
     centred_A = values_A - (chance_A * values_A).sum()
     standard_A: np.ndarray = centred_A / np.sqrt((chance_A * centred_A**2).sum())
     return standard_A
@@ -175,7 +180,7 @@ def _standard(values_A: np.ndarray, chance_A: np.ndarray) -> np.ndarray:
 def _norm(reward_MG: np.ndarray) -> np.ndarray:
     """As `ops.returns.standardise` with the population's std and without eps, group by group."""
     centred_MG = reward_MG - reward_MG.mean(1, keepdims=True)
-    equal_M = np.ptp(reward_MG, axis=1) <= EQUAL * np.maximum(1.0, np.abs(reward_MG).max(1))
+    equal_M = np.ptp(reward_MG, axis=1) <= EQUALITY_TOLERANCE * np.maximum(1.0, np.abs(reward_MG).max(1))
     spread_M = np.where(equal_M, np.inf, np.sqrt((centred_MG**2).mean(1)))
     normed_MG: np.ndarray = centred_MG / spread_M[:, None]
     return normed_MG

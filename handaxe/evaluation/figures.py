@@ -1,4 +1,4 @@
-"""What a run's figures were along the way: the one form in which claims, comparisons and plots read a run."""
+"""Figures of a run over steps, for claims, comparisons and plots."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.metrics import columns
-from handaxe.evaluation.result import Evaluation
+from handaxe.evaluation.estimates import columns
+from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.ops.stats import ratio
 from handaxe.training.record.run_record import RunRecord
 
@@ -20,17 +20,17 @@ Axis = Literal["steps", "tokens", "calls", "seconds"]
 PHASES = ("sampling", "reward", "credit", "learning", "update")
 TRAINING = "training/"
 SPENT: dict[str, str] = {"tokens": "tokens/sampled", "calls": "calls/made"}
-"""The training metric that an axis sums up over the steps."""
+"""Training metric whose sum over steps is the axis."""
 TOTALS: dict[str, tuple[str, str]] = {
     "tokens_per_second": ("tokens/sampled", "seconds"),
     "trained_tokens_per_second": ("tokens/trained", "seconds"),
     "step_seconds": ("seconds", ""),
 }
-"""Training figures of a whole run: what is summed over the steps, over what; "" is the number of steps."""
+"""Training figures of a whole run: numerator and denominator, summed over the steps; "" is the number of steps."""
 
 
 class Series(NamedTuple):
-    """A figure along a run: the axis [P], ascending, and the value [P] there."""
+    """A figure along a run: the axis [P], ascending, and the values [P]."""
 
     axis: np.ndarray
     values: np.ndarray
@@ -38,9 +38,9 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True)
 class RunFigures:
-    """The figures of one run.
+    """The figures of a run.
 
-    metrics      one mapping a step, as the run record keeps them
+    metrics      one mapping a step, as in the run record
     evaluations  steps done -> the evaluation then
     """
 
@@ -53,10 +53,10 @@ class RunFigures:
         Args:
             metric: of evaluations, such as "calls"; or "training/NAME", of each step, such as "training/entropy".
             where: (metadata key, value): of the held-out tasks with that value only.
-            axis: what the figure is told by: steps done, or tokens sampled, calls made, seconds taken until then.
+            axis: steps done, or cumulative tokens sampled, calls made or seconds.
 
         Raises:
-            InputError: the run has no such figure, and the message names those it has; or it was never evaluated.
+            InputError: the run has no such figure (the message lists its figures), or no evaluation.
         """
         if metric.startswith(TRAINING):
             steps, values = self._of_steps(metric.removeprefix(TRAINING))
@@ -69,7 +69,7 @@ class RunFigures:
         return Series(np.array([spent[step] for step in steps], dtype=np.float64), np.array(values, dtype=np.float64))
 
     def spent(self, axis: Axis) -> np.ndarray:
-        """[steps + 1]: how much of the axis was used up once so many steps were done."""
+        """[steps + 1]: cumulative use of the axis after each number of steps."""
         if axis == "steps":
             each = np.ones(len(self.metrics))
         elif axis == "seconds":
@@ -88,7 +88,7 @@ class RunFigures:
             return [len(self.metrics)], [self._summed(top) / over]
         known = sorted({key for row in self.metrics for key in row})
         if name not in known:
-            raise InputError(f"no step of this run has the figure {TRAINING}{name}; there are {', '.join(known)}")
+            raise InputError(f"no step of this run has the figure {TRAINING}{name}; its figures are {', '.join(known)}")
         found = [(step + 1, float(row[name])) for step, row in enumerate(self.metrics) if name in row]
         return [step for step, _ in found], [value for _, value in found]
 
@@ -98,20 +98,22 @@ class RunFigures:
     def _of_evaluation(self, found: Evaluation, metric: str, where: tuple[str, Any] | tuple[()]) -> float:
         if not where:
             if metric not in found.metrics:
-                raise InputError(f"evaluations have no {metric!r}; there are {', '.join(found.metrics)}")
+                raise InputError(f"evaluations have no {metric!r}; their metrics are {', '.join(found.metrics)}")
             return found.metrics[metric].value
         key, wanted = where
         tasks = [one for one in found.tasks if str(one.metadata.get(key)) == str(wanted)]
         if not tasks:
-            raise InputError(f"not one of the {len(found.tasks)} held-out tasks has {key} {wanted!r}")
+            raise InputError(f"none of the {len(found.tasks)} held-out tasks has {key} {wanted!r}")
         all_columns = columns(tasks, ks=found.settings.get("ks", (1,)))
         if metric not in all_columns:
-            raise InputError(f"{metric!r} cannot be told of some tasks only; there are {', '.join(all_columns)}")
+            raise InputError(
+                f"{metric!r} is not defined for a part of the tasks; there are {', '.join(all_columns)}"
+            )
         column = all_columns[metric]
         return ratio(column.top_T[column.usable_T], column.bottom_T[column.usable_T])
 
 
 def evaluations(record: RunRecord) -> dict[int, Evaluation]:
-    """Steps done -> evaluation, of those that the record holds whole."""
+    """Steps done -> evaluation, of the complete evaluations of a record."""
     found = {step: result.get("evaluation") for step, result in record.evaluations().items()}
     return {step: Evaluation.from_json(text) for step, text in found.items() if isinstance(text, str)}

@@ -1,4 +1,4 @@
-"""What replicating a recipe found, as data: each claim with its verdict, and the curves of both sides."""
+"""Result of a replication as data: claims with verdicts, and curves of both sides."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.claims import Claim, Control, Decision, Paired
+from handaxe.evaluation.claims import Claim, Control, Decision, PairedFigures
 from handaxe.evaluation.figures import RunFigures
 from handaxe.ops.stats import mean_interval
 
-__all__ = ["Curve", "Decided", "Replication", "curve_of"]
+__all__ = ["Curve", "DecidedClaim", "Replication", "mean_curve"]
 
 FORMAT = 2
 RENAMED = {"statement": "text", "same": "keeps", "learned": "control"}
@@ -23,7 +23,7 @@ RENAMED = {"statement": "text", "same": "keeps", "learned": "control"}
 
 
 class Curve(NamedTuple):
-    """A figure over the steps of several runs: their mean [P] with its 95 % interval over the runs."""
+    """A figure over the steps of several runs: the mean [P] with a 95 % interval over the runs."""
 
     steps: tuple[float, ...]
     mean: tuple[float, ...]
@@ -31,11 +31,11 @@ class Curve(NamedTuple):
     high: tuple[float, ...]
 
 
-class Decided(NamedTuple):
-    """A claim and what came of it.
+class DecidedClaim(NamedTuple):
+    """A claim with a decision.
 
-    baseline   what the runs were compared with, as people read it
-    control    what one run with scores dealt out anew shows; None where the claim has no such run
+    baseline   name of the baseline for readers
+    control    figures of one run with permuted rewards; None without such a run
     """
 
     claim: Claim
@@ -48,17 +48,17 @@ class Decided(NamedTuple):
 class Replication:
     """All claims of a method, decided.
 
-    command   what was typed;  seeds  one a pair;  arguments  of the recipe's runs
+    command   the command line;  seeds  one a pair;  arguments  of the method's runs
     baselines name of a baseline -> arguments of its runs
-    curves    figure -> name of a side -> its curve;  seconds  name of a side -> seconds of its runs, in all
-    silent    channels of the recipe's reward that told no two siblings apart in any of its runs
+    curves    figure -> name of a side -> its curve;  seconds  name of a side -> total seconds of its runs
+    silent    channels of the method's reward that are equal for all siblings in all runs
     """
 
     method: str
     command: str
     version: str
     seeds: tuple[int, ...]
-    claims: tuple[Decided, ...]
+    claims: tuple[DecidedClaim, ...]
     arguments: Mapping[str, Any]
     baselines: Mapping[str, Mapping[str, Any]]
     curves: Mapping[str, Mapping[str, Curve]]
@@ -66,7 +66,7 @@ class Replication:
     silent: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """Everything as JSON; numbers that are not finite as null."""
+        """Everything as JSON; infinite and undefined numbers are null."""
         claims = [
             {
                 "claim": asdict(one.claim),
@@ -82,10 +82,10 @@ class Replication:
 
     @classmethod
     def from_json(cls, text: str) -> Replication:
-        """Take back what `to_json` gave.
+        """Parse the output of `to_json`.
 
         Raises:
-            InputError: the text is something else.
+            InputError: the text is no replication.
         """
         try:
             body = json.loads(text)
@@ -100,11 +100,11 @@ class Replication:
             }
             return cls(**body)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"this is not what `handaxe replicate` writes: {error!r}") from error
+            raise InputError(f"this is no result of `handaxe replicate`: {error!r}") from error
 
 
-def curve_of(runs: Sequence[RunFigures], metric: str) -> Curve:
-    """The mean of a figure over runs, at the steps that all of them have.
+def mean_curve(runs: Sequence[RunFigures], metric: str) -> Curve:
+    """The mean of a figure over runs, at the steps shared by all runs.
 
     Raises:
         InputError: no run, or no such figure.
@@ -125,7 +125,7 @@ def _pairs(decision: Decision) -> dict[str, Any]:
 
 
 def _renamed(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A result of format 1 in the names of format 2."""
+    """A result of format 1 with the names of format 2."""
     claims = []
     for one in body["claims"]:
         claim = {RENAMED.get(key, key): value for key, value in one["claim"].items() if key != "vice"}
@@ -136,7 +136,7 @@ def _renamed(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**{"method" if key == "recipe" else key: value for key, value in body.items()}, "claims": claims}
 
 
-def _decided(one: Mapping[str, Any]) -> Decided:
+def _decided(one: Mapping[str, Any]) -> DecidedClaim:
     claim: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in one["claim"].items()
     }
@@ -146,11 +146,11 @@ def _decided(one: Mapping[str, Any]) -> Decided:
     control = None
     if one["control"] is not None:
         control = Control(_numbers([one["control"]["moved"]])[0], one["control"]["kept"])
-    return Decided(Claim(**claim), Decision(**decision), one["baseline"], control)
+    return DecidedClaim(Claim(**claim), Decision(**decision), one["baseline"], control)
 
 
-def _paired(one: Mapping[str, Any]) -> Paired:
-    return Paired(
+def _paired(one: Mapping[str, Any]) -> PairedFigures:
+    return PairedFigures(
         _numbers(one["ours"]), _numbers(one["theirs"]), *_numbers([one[name] for name in ("difference", "low", "high")])
     )
 

@@ -1,4 +1,4 @@
-"""Scores recorded attempts again, with the reward of their run or with another one; no model is asked for a token."""
+"""Scores recorded rollouts again, by the run's reward or another reward. No policy generates tokens."""
 
 from __future__ import annotations
 
@@ -13,119 +13,121 @@ import numpy as np
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores
-from handaxe.evaluation.agreement import SAME, Scored
-from handaxe.evaluation.lab import LabError, ask
-from handaxe.ops.ragged import rewards_of
+from handaxe.evaluation.agreement import SAME, ScoredGroup
+from handaxe.evaluation.attack_trials import RewardCallError, call_reward
+from handaxe.ops.ragged import group_rewards
 from handaxe.training.record.groups import GroupRecord
 
-__all__ = ["Determinism", "Rescored", "determinism", "differences", "rescore", "scored_groups"]
+__all__ = ["Determinism", "Rescoring", "count_differences", "determinism", "rescore", "scored_groups"]
 
 
-class Rescored(NamedTuple):
-    """What a reward says of recorded groups.
+class Rescoring(NamedTuple):
+    """Scores of recorded groups by a reward.
 
-    scored   each group with its scores, NaN where it said nothing
-    failed   what went wrong at each group at which something did: its task and the reward's words
+    scored   groups with their scores; NaN after a failure
+    failed   failures, each with the id of the task
     seconds  wall time, by group
     """
 
-    scored: list[Scored]
+    scored: list[ScoredGroup]
     failed: list[str]
     seconds: list[float]
 
 
 class Determinism(NamedTuple):
-    """Whether a reward says the same again.
+    """Repeatability of a reward.
 
-    groups     asked of
-    twice      of these, those of which it says two things when it is asked twice from the same state
-    reordered  those of which it says another thing when siblings come in the opposite order
-    worst      the largest difference that was seen, in all an attempt earned
-    failed     what went wrong at a group, if something did
+    groups     scored
+    repeated   groups with different scores in two calls from the same state
+    reordered  groups with different scores after the siblings are reversed
+    largest    largest difference of a rollout's total reward
+    failed     failure at a group; "" without one
     """
 
     groups: int
-    twice: int
+    repeated: int
     reordered: int
-    worst: float
+    largest: float
     failed: str
 
 
-def scored_groups(records: Sequence[GroupRecord]) -> list[Scored]:
-    """The groups as the reward of their run saw them, with what it said: siblings that were scored, and their scores.
+def scored_groups(records: Sequence[GroupRecord]) -> list[ScoredGroup]:
+    """The recorded groups, reduced to scored siblings, with scores.
 
     Raises:
-        InputError: nothing was scored.
+        InputError: no rollout was scored.
     """
     found = []
     for one in records:
         if one.scores is not None and one.scored.any():
-            kept = tuple(attempt for attempt, scored in zip(one.group, one.scored, strict=True) if scored)
-            found.append((replace(one.group, trajectories=kept), one.scores))
+            siblings = tuple(each for each, scored in zip(one.group, one.scored, strict=True) if scored)
+            found.append((replace(one.group, trajectories=siblings), one.scores))
     if not found:
-        raise InputError("no recorded attempt was scored, so there is nothing to score again")
+        raise InputError("no recorded rollout was scored, so there is nothing to score again")
     return found
 
 
-def rescore(reward: Reward, groups: Sequence[Group], *, seconds: float | None = None) -> Rescored:
-    """Ask a reward about groups in their order; one that remembers goes on from what it saw.
+def rescore(reward: Reward, groups: Sequence[Group], *, seconds: float | None = None) -> Rescoring:
+    """Score groups in recorded order; the state of a stateful reward advances.
 
     Args:
-        reward: asked, and changed where it remembers.
-        groups: of `scored_groups`, for example.
-        seconds: wall time for a group, after which it counts as hanging and is asked no more; None waits for ever, in
-            this thread.
+        reward: to call.
+        groups: for example of `scored_groups`.
+        seconds: wall time a group, after which the reward counts as hanging and is not called again. None: no limit,
+            in this thread.
 
     Returns:
-        Scores of all groups; what the reward raises stands in `failed` and stops nothing.
+        Scores of all groups; failures are in `failed` and stop nothing.
     """
-    out = Rescored([], [], [])
+    out = Rescoring([], [], [])
     hangs = False
     for group in groups:
-        begun, scores = time.perf_counter(), _nothing(group)
+        start, scores = time.perf_counter(), _unscored(group)
         try:
             if not hangs:
-                scores = ask(reward, group, seconds=seconds, remember=True)
-        except LabError as error:
+                scores = call_reward(reward, group, seconds=seconds, keep_state=True)
+        except RewardCallError as error:
             out.failed.append(f"{group.task.id}: {error}")
             hangs = error.hangs
         out.scored.append((group, scores))
-        out.seconds.append(time.perf_counter() - begun)
+        out.seconds.append(time.perf_counter() - start)
     return out
 
 
-def differences(recorded: Sequence[Scored], again: Sequence[Scored], *, tolerance: float = 0.0) -> int:
-    """How many attempts earn another reward now than was recorded, outcome and turns together.
+def count_differences(
+    recorded: Sequence[ScoredGroup], rescored: Sequence[ScoredGroup], *, tolerance: float = 0.0
+) -> int:
+    """Count rollouts with a different total reward, outcome and turns together.
 
     Raises:
-        InputError: these are not the same groups.
+        InputError: the groups differ.
     """
-    if [len(group) for group, _ in recorded] != [len(group) for group, _ in again]:
+    if [len(group) for group, _ in recorded] != [len(group) for group, _ in rescored]:
         raise InputError("these are not scores of the same groups")
     count = 0
-    for (group, old), (_, new) in zip(recorded, again):
-        a, b = rewards_of(group, old), rewards_of(group, new)
+    for (group, old), (_, new) in zip(recorded, rescored):
+        a, b = group_rewards(group, old), group_rewards(group, new)
         count += int(np.sum(~(np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True))))
     return count
 
 
 def determinism(reward: Reward, groups: Sequence[Group], *, seconds: float | None = None) -> Determinism:
-    """Ask about each group twice, and once with its siblings in the opposite order, from the same state each time.
-    Rewards that differ by no more than SAME count as the same."""
-    twice = reordered = 0
-    worst = 0.0
+    """Score each group twice, and once with siblings reversed, from the same state. Rewards within SAME are
+    equal."""
+    repeated = reordered = 0
+    largest = 0.0
     for count, group in enumerate(groups):
         turned = replace(group, trajectories=group.trajectories[::-1])
         try:
             first, second, third = (
-                rewards_of(one, ask(reward, one, seconds=seconds)) for one in (group, group, turned)
+                group_rewards(one, call_reward(reward, one, seconds=seconds)) for one in (group, group, turned)
             )
         except HandaxeError as error:
-            return Determinism(count, twice, reordered, worst, f"{group.task.id}: {error}")
+            return Determinism(count, repeated, reordered, largest, f"{group.task.id}: {error}")
         gaps = [_gap(first, second), _gap(first, third[::-1])]
-        twice, reordered = twice + (gaps[0] > SAME), reordered + (gaps[1] > SAME)
-        worst = max(worst, *gaps)
-    return Determinism(len(groups), twice, reordered, worst, "")
+        repeated, reordered = repeated + (gaps[0] > SAME), reordered + (gaps[1] > SAME)
+        largest = max(largest, *gaps)
+    return Determinism(len(groups), repeated, reordered, largest, "")
 
 
 def _gap(a: np.ndarray, b: np.ndarray) -> float:
@@ -135,5 +137,5 @@ def _gap(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(a[known] - b[known]).max()) if known.any() else 0.0
 
 
-def _nothing(group: Group) -> Scores:
+def _unscored(group: Group) -> Scores:
     return Scores(np.full(len(group), np.nan))

@@ -1,4 +1,4 @@
-"""A task with what a right and a wrong attempt at it look like: what attacks on rewards are made of and measured by."""
+"""Tasks with a correct and a wrong rollout: the material and the scale of attacks on rewards."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, Task, Trajectory
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import Expert, Facts, World
 
-__all__ = ["Scene", "lines", "make_scenes", "play", "script"]
+__all__ = ["Scene", "make_scenes", "play", "script", "turn_messages"]
 
 TURNS = 16
-"""Turns that an attempt may take."""
+"""Turns of a rollout at most."""
 ENDED = frozenset({"completed", "truncated", "policy_error"})
-"""Endings of attempts that a reward is shown."""
+"""Endings of rollouts that a reward scores."""
 
 
 class Scene(NamedTuple):
-    """A task of a world and honest attempts at it, each really played: tools answered and the environment reports.
+    """A task of a world with honest rollouts, played in the environment with tools.
 
-    world, tools   where it is played, with which tools
-    task           what is attempted
-    oracle         what the world's expert does; where a world has none, it says the task's answer
-    wrong          what the expert does at another task, done here: as honest and well formed, and not right
-    others         what the expert does at other tasks, each played there
+    world, tools   of the rollouts
+    task           of oracle and wrong
+    oracle         the world's expert; in a world without one, the task's answer as text
+    wrong          the expert's turns at another task, played at this one: honest, well formed, and not correct
+    distractors    the expert at other tasks, each played there
     """
 
     world: World
@@ -36,60 +36,62 @@ class Scene(NamedTuple):
     task: Task
     oracle: Trajectory
     wrong: Trajectory
-    others: tuple[Trajectory, ...]
+    distractors: tuple[Trajectory, ...]
 
 
 def make_scenes(
     world: World, *, tasks: Sequence[Task] | None = None, tools: Sequence[Any] | None = None, count: int = 3
 ) -> list[Scene]:
-    """Play the expert at some tasks of a world, and once more where it is wrong.
+    """Play the expert at tasks of a world, and turns of the expert at a task of another answer.
 
     Args:
-        world: where.
-        tasks: to choose from, at least two; None: the world's test tasks.
-        tools: offered; None: the world's own.
-        count: scenes, where there are so many tasks at which another task's attempt is wrong.
+        world: of the tasks.
+        tasks: candidates, at least two; None: the world's test tasks.
+        tools: offered; None: the world's tools.
+        count: scenes at most.
 
     Raises:
-        InputError: fewer than two tasks, or no task at which the attempt of another is wrong.
+        InputError: fewer than two tasks, or no task for which the turns of another are wrong.
     """
     offered = world.tools if tools is None else tools
-    there = world.tasks("test", 4 * count, 0) if tasks is None else tasks
-    if len(there) < 2:
-        raise InputError(f"world {world.name!r} has {len(there)} tasks to attack a reward at; it takes two or more")
+    candidates = world.tasks("test", 4 * count, 0) if tasks is None else tasks
+    if len(candidates) < 2:
+        raise InputError(f"world {world.name!r} has {len(candidates)} tasks; attacks on a reward take two or more")
     expert = world.expert or _answer
-    played = [play(world, offered, task, expert) for task in there]
+    played = [play(world, offered, task, expert) for task in candidates]
     scenes: list[Scene] = []
-    for k, (task, oracle) in enumerate(zip(there, played)):
-        others = tuple(one for one in (*played[k + 1 :], *played[:k]) if lines(one) != lines(oracle))
-        wrong = _wrong(world, offered, task, oracle, others)
+    for k, (task, oracle) in enumerate(zip(candidates, played)):
+        distractors = tuple(
+            one for one in (*played[k + 1 :], *played[:k]) if turn_messages(one) != turn_messages(oracle)
+        )
+        wrong = _wrong(world, offered, task, oracle, distractors)
         if wrong is not None and oracle.ending.kind in ENDED:
-            scenes.append(Scene(world, offered, task, oracle, wrong, others))
+            scenes.append(Scene(world, offered, task, oracle, wrong, distractors))
         if len(scenes) == count:
             break
     if not scenes:
         raise InputError(
-            f"in world {world.name!r} no attempt at one task is wrong at another, so nothing can be attacked"
+            f"in world {world.name!r} no rollout of one task is wrong at another, so no reward can be attacked"
         )
     return scenes
 
 
 def play(world: World, tools: Sequence[Any], task: Task, speaker: Expert, *, id: str = "oracle") -> Trajectory:
-    """One attempt at a task in which a function speaks, with the ids of the plain format; see `demonstrate`."""
-    return demonstrate(world.env(tools), task, speaker, format=Compact(), id=id, rollout=world.plays(TURNS))
+    """Play a speaker at a task, in the compact chat format; see `demonstrate`."""
+    return demonstrate(world.env(tools), task, speaker, format=Compact(), id=id, rollout=world.make_rollout(TURNS))
 
 
-def lines(one: Trajectory) -> list[Message]:
-    """What was said in an attempt, turn by turn, without ids of calls."""
+def turn_messages(one: Trajectory) -> list[Message]:
+    """A message for each turn of a rollout, with calls without ids."""
     return [
         Message("assistant", turn.parsed.text, tuple(replace(call, id="") for call in turn.parsed.calls))
         for turn in one.turns
     ]
 
 
-def script(*said: Message | str) -> Expert:
-    """A speaker that says these one after the other, and the last one again when it is asked for more."""
-    words = [Message("assistant", one) if isinstance(one, str) else one for one in said]
+def script(*turns: Message | str) -> Expert:
+    """A speaker of fixed turns. Further turns repeat the last turn."""
+    words = [Message("assistant", one) if isinstance(one, str) else one for one in turns]
 
     def speaker(task: Task, facts: Facts) -> Message:
         del task
@@ -102,19 +104,19 @@ def _answer(task: Task, facts: Facts) -> Message:
     del facts
     answer = task.answer[0] if isinstance(task.answer, list | tuple) and task.answer else task.answer
     if answer is None:
-        raise InputError(
-            f"task {task.id!r} has no answer and its world no expert: one of them has to say what is right"
-        )
+        raise InputError(f"task {task.id!r} has no answer and its world no expert: define one of them")
     return Message("assistant", str(answer))
 
 
 def _wrong(
-    world: World, tools: Sequence[Any], task: Task, oracle: Trajectory, others: Sequence[Trajectory]
+    world: World, tools: Sequence[Any], task: Task, oracle: Trajectory, distractors: Sequence[Trajectory]
 ) -> Trajectory | None:
-    """What is done at another task and is worth less here; one of as many turns as the oracle where there is one."""
-    alike = sorted(others, key=lambda one: [len(m.calls) for m in lines(one)] != [len(m.calls) for m in lines(oracle)])
+    """The turns of another task, with a lower score at the scene's task; preferably with the oracle's numbers of
+    calls."""
+    calls = [len(message.calls) for message in turn_messages(oracle)]
+    alike = sorted(distractors, key=lambda one: [len(message.calls) for message in turn_messages(one)] != calls)
     for other in alike:
-        tried = play(world, tools, task, script(*lines(other)), id="wrong")
+        tried = play(world, tools, task, script(*turn_messages(other)), id="wrong")
         if tried.ending.kind not in ENDED:
             continue
         right, here = score_group(world.correct, Group(task, (oracle, tried)))[1].outcome

@@ -1,4 +1,4 @@
-"""Judges: Group -> scores, by parameters of their own. Rewards and rollouts are given one as an argument."""
+"""Judges: Group -> scores, some with parameters. Rewards and rollouts take a judge as an argument."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Labels steps by a world's rule that says of every turn whether it is right by itself."""
+"""Labels steps by a rule of the world for the correctness of each turn."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def exact_steps(*, verdicts: Callable[[Trajectory], np.ndarray]) -> ExactSteps:
         verdicts: of every turn, such as `World.verdicts`.
 
     Returns:
-        A judge and StepJudge; the score of an attempt is the sum over its steps. It learns nothing.
+        A judge and StepJudge; the score of a rollout is the sum over its steps. It does not learn.
 
     Raises:
-        InputError: when asked, the verdicts are not one a turn.
+        InputError: the number of verdicts differs from the number of turns.
 
     Example:
         verdicts 1, -1, 1  ->  steps 1, -1, 1, score 1
 
-    Idea: a tool that can check a step says more of it than how the attempt ended; see arXiv:2510.14942 (GroundedPRM).
+    Idea: a tool that checks a step gives more information than the outcome; see arXiv:2510.14942 (GroundedPRM).
     """
     return ExactSteps(verdicts)
 
@@ -49,5 +49,5 @@ class ExactSteps:
         found = tuple(np.asarray(self._verdicts(one), np.float64) for one in group)
         for one, own in zip(group, found, strict=True):
             if own.shape != (len(one.turns),):
-                raise InputError(f"verdicts on {one.id!r} have shape {own.shape}; give one for each of its turns")
+                raise InputError(f"verdicts on {one.id!r} have shape {own.shape}; give one for each turn")
         return found

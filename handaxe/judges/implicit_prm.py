@@ -1,4 +1,4 @@
-"""Scores attempts and their steps by the log-ratio of a language model of its own to a reference, learned online."""
+"""Scores rollouts and steps by the log-ratio of an online-trained language model to a reference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handaxe.core.protocols import Copyable, Engine, KeptEngine, Labelled, Pairs
 from handaxe.core.records import Advantages, Group, Rated, Scores, TokenSequence, Trajectory
 from handaxe.losses.dpo import dpo
 from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy
-from handaxe.ops.ragged import gather, turn_of_token
+from handaxe.ops.ragged import gather, token_turn_indices
 from handaxe.training.loop.batch import Row, make_batch, microbatches, pad, temperature
 from handaxe.training.loop.update import mean_metrics, optimiser_step
 from handaxe.training.sft.supervised import pair_pieces
@@ -41,49 +41,48 @@ def implicit_prm(
     clip_norm: float = 10.0,
     micro_batch_rows: int = 64,
 ) -> ImplicitPrm:
-    """Make a judge that is a language model phi of its own, which learns from outcomes alone and scores every step.
+    """Make a judge from a language model phi, trained on outcomes alone, with a score for every step.
 
         r_k = beta sum_{t in turn k} (log phi(y_t) - log ref(y_t))          over the policy's tokens of turn k
         q_k = r_1 + ... + r_k                                                of a prefix
         score = r_1 + ... + r_N, or their mean or minimum
 
-    It learns as a `Learner`, one optimiser step an epoch on all groups of a step: without `pairs` by cross-entropy of
-    sigmoid(r_1 + ... + r_N) with the outcome (`losses.outcome_cross_entropy`), with them by DPO on the score of whole
-    attempts (`losses.dpo`; the mean where `aggregate` is "mean"). The reference never learns.
+    It learns as a `Learner`, one optimizer step an epoch on all groups of a step: without `pairs` by cross-entropy of
+    sigmoid(r_1 + ... + r_N) with the outcome (`losses.outcome_cross_entropy`), with pairs by DPO on the score of whole
+    rollouts (`losses.dpo`; the mean if `aggregate` is "mean"). The reference never learns.
 
     Args:
-        engine: phi, and its frozen reference; None: a twin of the policy as it is when `begin` is called, which `train`
-            does.
-        reference: "frozen", the model that phi began as, both read at temperature 1; or "sampler", the policy that
-            sampled, by the log-probs that it recorded (or the feature old_logp) at the temperature it sampled with.
+        engine: phi, and its frozen reference; None: a twin of the policy at the call of `begin`, which `train` makes.
+        reference: "frozen", the initial weights of phi, both read at temperature 1; or "sampler", the sampling policy,
+            by its recorded log-probs (or the feature old_logp) at the sampling temperature.
         beta: > 0, per nat; 0.05 in both papers.
-        pairs: which attempts are preferred to which; None learns from outcomes one by one.
-        aggregate: of the steps' scores to the attempt's; "min" picks the best of several in implicit PRM's paper.
-        channel: the outcome to learn from is this channel of the scores; None: their outcome. Rewards of turns, which
-            may be its own, are never learned from.
-        above: attempts are right whose outcome is more.
+        pairs: preferences between rollouts; None learns from single outcomes.
+        aggregate: of step scores to the rollout's score; "min" picks the best of several in implicit PRM's paper.
+        channel: channel of the scores with the outcome to learn from; None: their outcome. Rewards of turns, which may
+            be its own, are never learned from.
+        above: a rollout is correct if the outcome is above this.
         learning_rate: of AdamW; 1e-6 (iStar) and 5e-7 for models of billions of parameters.
-        epochs: optimiser steps each time it learns.
+        epochs: optimizer steps each time it learns.
         clip_norm: of a twin; 10 in iStar.
-        micro_batch_rows: most rows that forward and backward see at once, pairs and attempts kept whole.
+        micro_batch_rows: rows of a forward and backward pass at most, with pairs and rollouts kept whole.
 
     Returns:
-        A judge that is a StepJudge, a PairJudge (chance sigmoid(score_a - score_b)), Fittable and a Learner, whose
-        weights, moments and reference are in its state. An attempt without a token scores 0. A token that was forced on
-        the policy and has no old_logp counts for nothing where the reference is the sampler, which was not asked.
+        A judge that is a StepJudge, a PairJudge (probability sigmoid(score_a - score_b)), Fittable and a Learner, with
+        weights, moments and reference in its state. A rollout without a token scores 0. With reference "sampler", a
+        forced token without old_logp does not count, since the sampler did not score it.
 
     Raises:
-        InputError: an argument out of range; asked before it has begun; an engine that cannot be twinned.
+        InputError: an argument out of range; a call before `begin`; an engine without twins.
 
     Example:
         log-ratios that sum to 2, -1 and 2 over the turns, beta 0.05  ->  steps 0.1, -0.05, 0.1, score 0.15
-        right, with sigmoid(0.15) = 0.53743: loss 0.62096; wrong: 0.77096
+        correct, with sigmoid(0.15) = 0.53743: loss 0.62096; wrong: 0.77096
         (2, 4) against (-2, 0), the mean over turns: scores 0.15 and -0.05, DPO loss 0.5981
 
     Paper: arXiv:2412.01981 (implicit PRM); arXiv:2509.19199 (iStar): reference "sampler", pairs, in released code the
     mean over turns.
-    Differs: iStar refreshes the policy that is the reference once a step, as sampling does here; its division of a
-    batch's step rewards by their largest sum is left out.
+    Differs: iStar refreshes the reference policy once a step, as sampling does here; its division of a batch's step
+    rewards by their largest sum is left out.
     """
     if beta <= 0 or epochs < 1 or micro_batch_rows < 1 or learning_rate < 0:
         raise InputError(
@@ -140,28 +139,28 @@ class ImplicitPrm:
         self._clip_norm = clip_norm
         self._rows = micro_batch_rows
         steps: Literal["sum", "mean"] = "mean" if aggregate == "mean" else "sum"
-        self._read = 0  # tokens; a figure of the step, counted anew after each `learn`, so that it is no state
+        self._read = 0  # tokens since the last `learn`; a metric and no state
         self._loss = outcome_cross_entropy(beta=beta) if pairs is None else dpo(beta=beta, steps=steps)
 
     def begin(self, engine: Engine) -> None:
-        """Become a twin of the policy, unless it has a model already."""
+        """Become a twin of the policy, unless the judge has a model."""
         if self._engine is not None:
             return
         if not isinstance(engine, Copyable):
             raise InputError(
-                f"{type(engine).__name__} cannot be twinned, so an implicit PRM cannot begin as its policy: give it an "
-                "engine of its own; see slots.Twins"
+                f"{type(engine).__name__} has no twins, so an implicit PRM cannot start as a copy of the policy: give it "
+                "its own engine; see protocols.Copyable"
             )
         self._engine = engine.twin(reference=self._reference == "frozen", clip_norm=self._clip_norm)
 
     # --- scoring ---------------------------------------------------------------------------------------------------
 
     def score(self, group: Group) -> np.ndarray:
-        """[G]: the aggregate of each attempt's steps."""
+        """[G]: the aggregate of each rollout's steps."""
         return self._scores(self.score_steps(group))
 
     def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
-        """[N_i] a sibling, all siblings read in one batch."""
+        """[N_i] a sibling, all siblings in one batch."""
         return self._steps(list(group))
 
     def compare(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> np.ndarray:
@@ -183,9 +182,9 @@ class ImplicitPrm:
         self._read += sum(len(row.sequence) for row in rows)
         if rows:
             batch = self._with_reference(pad(rows, pad_id=self._own.pad_id))
-            apart_BT = self._own.forward(batch)["logp"].double() - batch.extras["ref_logp"].double()
-            apart = torch.where(batch.mask_BT, apart_BT, 0.0).numpy()
-            ratios = iter([apart[i, : len(row.sequence)] for i, row in enumerate(rows)])
+            gap_BT = self._own.forward(batch)["logp"].double() - batch.extras["ref_logp"].double()
+            gap = torch.where(batch.mask_BT, gap_BT, 0.0).numpy()
+            ratios = iter([gap[i, : len(row.sequence)] for i, row in enumerate(rows)])
         return tuple(self._beta * self._by_turn(one, ratios) for one in trajectories)
 
     def _by_turn(self, trajectory: Trajectory, ratios: Iterator[np.ndarray]) -> np.ndarray:
@@ -194,17 +193,17 @@ class ImplicitPrm:
             for sequence in trajectory.sequences
         ]
         return np.bincount(
-            turn_of_token(trajectory), weights=gather(trajectory, arrays), minlength=len(trajectory.turns)
+            token_turn_indices(trajectory), weights=gather(trajectory, arrays), minlength=len(trajectory.turns)
         ).astype(np.float64)
 
     def _known(self, sequence: TokenSequence) -> np.ndarray:
-        """[T] bool: the tokens of which the reference has said how probable they are."""
+        """[T] bool: tokens with a log-prob of the reference."""
         if self._reference == "frozen" or "old_logp" in sequence.features:
             return sequence.mask
         return sequence.mask & ~sequence.forced
 
     def _with_reference(self, batch: Batch) -> Batch:
-        """The batch with ref_logp, read at the temperature that the reference is read at."""
+        """The batch with ref_logp, at the temperature of the reference."""
         if self._reference == "sampler":
             return replace(batch, extras={**batch.extras, "ref_logp": batch.old_logp_BT})
         batch = replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
@@ -214,31 +213,31 @@ class ImplicitPrm:
     @property
     def _own(self) -> KeptEngine:
         if self._engine is None:
-            raise InputError("this judge has no model yet: list it in learners= of train, or give it engine=")
+            raise InputError("this judge has no model yet: list it in learners= of train, or pass engine=")
         return self._engine
 
     # --- learning --------------------------------------------------------------------------------------------------
 
     def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
-        """Learn from outcomes; metrics as of `learn`, without those of what it said before."""
+        """Learn from outcomes; metrics as of `learn`, without scores before the update."""
         return self._fit([_rated(group, scores, np.ones(len(group), bool)) for group, scores in labelled])
 
     def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
-        """Learn from what was right and wrong in all groups of a step.
+        """Learn from correct and wrong rollouts in all groups of a step.
 
         Returns:
-            What it says of them before it learns: step_gap, the mean step score in right attempts minus that in wrong
-            ones, and gain, how much more often the attempt of a group that it scores highest is right than a mean one;
-            what the optimiser steps came to (loss, loss/accuracy, loss/margin, grad_norm, ...); labels, how many
-            attempts or pairs there were to learn from; tokens_read, scored since it learned last, and tokens_learned.
+            Metrics of the scores before the update: step_gap, the mean step score in correct rollouts minus that in
+            wrong ones, and gain, the accuracy of the highest-scored rollout of a group minus the group's mean accuracy.
+            Metrics of the update (loss, loss/accuracy, loss/margin, grad_norm, ...); labels, the number of rollouts or
+            pairs; tokens_read, scored since the last update, and tokens_learned.
         """
         del step
-        before = self._said(groups)
+        before = self._metrics_before(groups)
         found = {**before, **self._fit(groups), "tokens_read": float(self._read)}
         self._read = 0
         return found
 
-    def _said(self, groups: Sequence[Rated]) -> dict[str, float]:
+    def _metrics_before(self, groups: Sequence[Rated]) -> dict[str, float]:
         steps = self._steps([one for rated in groups for one in rated.group])
         right: list[np.ndarray] = []
         wrong: list[np.ndarray] = []
@@ -256,10 +255,10 @@ class ImplicitPrm:
         return {"step_gap": gap, "gain": float(np.mean(gains)) if gains else 0.0}
 
     def _labels(self, scores: Scores) -> np.ndarray:
-        """[G]: 1 right, 0 wrong, NaN unknown."""
+        """[G]: 1 correct, 0 wrong, NaN unknown."""
         if self._channel is not None and self._channel not in scores.channels:
             there = ", ".join(sorted(scores.channels)) or "none"
-            raise InputError(f"the scores have no channel {self._channel!r} to learn from; there are {there}")
+            raise InputError(f"the scores have no channel {self._channel!r} to learn from; the channels are {there}")
         value_G = np.asarray(scores.outcome if self._channel is None else scores.channels[self._channel], np.float64)
         return np.where(np.isnan(value_G), np.nan, value_G > self._above)
 
@@ -278,25 +277,25 @@ class ImplicitPrm:
         }
 
     def _singles(self, groups: Sequence[Rated]) -> list[Rated]:
-        """Every attempt of which it is known whether it was right, at advantage 1 or -1."""
+        """Every rollout with a known label, at advantage 1 or -1."""
         found = []
         for one in groups:
             label_G = self._labels(one.scores)
-            able = [i for i, t in enumerate(one.group) if not np.isnan(label_G[i]) and self._speaks(t)]
+            able = [i for i, t in enumerate(one.group) if not np.isnan(label_G[i]) and self._has_tokens(t)]
             if able:
                 group = replace(one.group, trajectories=tuple(one.group[i] for i in able))
                 found.append(self._as_rated(group, 2 * label_G[able] - 1))
         return found
 
     def _sides(self, pairs: Sequence[Any]) -> list[Rated]:
-        """A group of two for each pair that is no tie, the better first."""
+        """A group of two for each pair without a tie, the better one first."""
         return [
             self._as_rated(Group(pair.chosen.task, (pair.chosen, pair.rejected)), np.ones(2))
             for pair in pairs
-            if pair.strength > 0 and self._speaks(pair.chosen) and self._speaks(pair.rejected)
+            if pair.strength > 0 and self._has_tokens(pair.chosen) and self._has_tokens(pair.rejected)
         ]
 
-    def _speaks(self, trajectory: Trajectory) -> bool:
+    def _has_tokens(self, trajectory: Trajectory) -> bool:
         return any(self._known(sequence).any() for sequence in trajectory.sequences)
 
     def _as_rated(self, group: Group, value_G: np.ndarray) -> Rated:
@@ -320,6 +319,6 @@ def _rated(group: Group, scores: Scores, trained: np.ndarray) -> Rated:
 
 
 def _mean(values: Sequence[np.ndarray]) -> float:
-    """Over all steps of all attempts; 0 of none."""
+    """Mean over all steps of all rollouts; 0 without steps."""
     flat = np.concatenate([np.zeros(0), *values])
     return float(flat.mean()) if len(flat) else 0.0

@@ -1,4 +1,4 @@
-"""Scores steps by a rule: whether they called something that ran, whatever it was good for."""
+"""Scores steps by the status of their calls, independent of their use."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ __all__ = ["StepStatus", "step_status"]
 
 
 def step_status(*, good: float = 0.8, plain: float = 0.2, bad: float = -0.6) -> StepStatus:
-    """Make a judge that likes calls that ran, whatever they were good for.
+    """Make a judge that prefers successful calls, useful or not.
 
-        r_k = bad      where a call of turn k is malformed or its reply is neither "ok" nor "infra_error", where the
-                       turn was cut, and in the last turn of an attempt that was cut
-        r_k = good     else, where turn k called something
-        r_k = plain    else: an answer of whatever kind
+        r_k = bad      if a call of turn k is malformed or its reply is neither "ok" nor "infra_error", if the turn was
+                       truncated, and in the last turn of a truncated rollout
+        r_k = good     else, if turn k has a call
+        r_k = plain    else: any answer
 
-    It stands for a process reward model that can be hacked: a needless call, or one that repeats another, is as good as
-    one that was wanted, so that more of them add up to more. It cannot tell right answers from wrong ones.
+    It models a process reward model that can be hacked: a needless or repeated call scores as well as a needed one, so
+    more calls add up to more. It does not distinguish correct from wrong answers.
 
     Args:
         good, plain, bad: P(good) - P(bad) of a step, in [-1, 1], bad < plain <= good.
 
     Returns:
-        A judge and StepJudge; the score of an attempt is the sum over its steps. It learns nothing.
+        A judge and StepJudge; the score of a rollout is the sum over its steps. It does not learn.
 
     Raises:
         InputError: scores out of range.
 
     Example:
-        turns: a call that ran, a call that failed, an answer  ->  0.8, -0.6, 0.2, score 0.4
+        turns: a successful call, a failed call, an answer  ->  0.8, -0.6, 0.2, score 0.4
 
-    Idea: a synthetic process reward model, to show what a sum of step scores does that their minimum does not
+    Idea: a synthetic process reward model that shows the difference between the sum of step scores and their minimum
     (arXiv:2504.15275).
     """
     if not -1 <= bad < plain <= good <= 1:
@@ -65,6 +65,6 @@ class StepStatus:
 
 
 def _failed(turn: Turn) -> bool:
-    # What failed in a tool's machinery is no fault of the policy.
+    # Infrastructure errors are no fault of the policy.
     replies = [reply.status not in ("ok", "infra_error") for reply in turn.replies]
     return turn.finish != "stop" or bool(turn.parsed.errors) or any(replies)

@@ -1,4 +1,4 @@
-"""Losses: what the update follows, composed of a ratio, a surrogate, a reduction and further terms."""
+"""Losses, composed of a ratio, a surrogate, a reduction and further terms."""
 
 import lazy_loader
 

@@ -1,11 +1,11 @@
-"""Learn from demonstrations."""
+"""Cross-entropy on demonstrations."""
 
 from __future__ import annotations
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
 from handaxe.core.protocols import Loss
-from handaxe.losses.parts.metrics import floats
-from handaxe.losses.parts.pieces import Reduction
+from handaxe.losses.parts.components import Reduction
+from handaxe.losses.parts.token_metrics import floats
 from handaxe.losses.reductions.token_mean import token_mean
 
 __all__ = ["cross_entropy"]
@@ -17,11 +17,10 @@ def cross_entropy(*, reduction: Reduction | None = None) -> Loss:
         L = reduce(-logp_t)         over trained tokens; advantages do not enter
 
     Args:
-        reduction: how tokens add up; None for `token_mean`, the usual form of supervised fine-tuning.
+        reduction: of tokens; None for `token_mean`, the usual form of supervised fine-tuning.
 
     Returns:
-        A loss: (PolicyOut, Batch) -> LossOut with metric loss, in nats per token.
-        No trained token at all gives 0.
+        A loss: (PolicyOut, Batch) -> LossOut with metric loss, in nats per token. 0 without a trained token.
 
     Example:
         logp -0.5, -1.5 on two trained tokens  ->  L 1.0, d L / d logp_t = -0.5

@@ -1,4 +1,4 @@
-"""A policy loss is a ratio, a surrogate and a reduction, with what is added to them."""
+"""Policy losses, composed of ratio, surrogate, reduction and optional parts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from torch import Tensor
 from handaxe.core.batch import Batch, LossOut, PolicyOut
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Loss
-from handaxe.losses.parts.metrics import floats, token_mean_of
-from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
-from handaxe.ops.kl import k3
+from handaxe.losses.parts.components import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
+from handaxe.losses.parts.token_metrics import floats, mean_over_tokens
+from handaxe.ops.kl_estimators import k3
 from handaxe.ops.masked import masked
 from handaxe.ops.shapes import check_shapes
 
@@ -33,7 +33,7 @@ def policy(
         loss_t = surrogate(log_ratio_t, A_t, logp_t), then each adjustment in turn, then times the correction's weight
         L = reduction(loss) + sum of the terms
 
-    on trained tokens; nothing that stands off the mask reaches a value, a gradient or a metric.
+    on trained tokens; values off the mask enter no value, gradient or metric.
 
         PPO        token, dual_clip or clip, token_mean, terms value and entropy
         GRPO       token, clip, rollout_mean, term kl
@@ -47,27 +47,27 @@ def policy(
         ratio: of `losses.ratios`.
         surrogate: of `losses.surrogates`.
         reduction: of `losses.reductions`.
-        correction: of `losses.corrections`; None when the sampler's log-probs are the old ones.
+        correction: of `losses.corrections`; None if the sampler's log-probs are the old ones.
         adjustments: of `losses.covariance` and `losses.adjustments`.
         terms: of `losses.terms`; each has its own coefficient and reduction.
 
     Returns:
-        A loss: (PolicyOut, Batch) -> LossOut. Its metrics, the terms' among them, are means over the trained tokens of
-        the step unless said otherwise:
+        A loss: (PolicyOut, Batch) -> LossOut. Its metrics, including those of terms, are means over the trained tokens
+        of the step, except:
         loss, policy_loss   scalars with and without the terms
         ratio_mean, ratio_max   of exp(log_ratio); ratio_max is over tokens
-        clip_fraction       share of tokens with an advantage to which the surrogate gives no gradient
+        clip_fraction       share of tokens with an advantage and without a gradient from the surrogate
         approx_kl           k3 between old and new policy, token by token
-        adjusted_fraction   share of tokens whose loss an adjustment changed; only with adjustments
-        correction_mean, correction_square, correction_cut      w, w^2 and what was cut of w; only with a correction
+        adjusted_fraction   share of tokens with a loss changed by an adjustment; only with adjustments
+        correction_mean, correction_square, correction_cut      w, w^2 and the cut part of w; only with a correction
 
     Raises:
-        InputError: shapes of policy and batch differ, or two terms report a metric of one name.
+        InputError: shapes of policy and batch differ, or two terms report a metric with one name.
 
     Example:
         one rollout of two tokens, A 1, ratios 1.5 and 1, clip, token_mean  ->  (-1.2 - 1) / 2 = -1.1, clip_fraction 0.5
 
-    Idea: ratio level, surrogate, aggregation and extra terms are chosen independently of each other.
+    Idea: ratio level, surrogate, aggregation and extra terms are independent choices.
     Differs: nothing.
     """
 
@@ -80,15 +80,15 @@ def policy(
         for adjust in adjustments:
             loss_BT = adjust(loss_BT, log_ratio_BT, out, batch)
         named = _movement(log_ratio_BT, logp_BT, batch)
-        named["clip_fraction"] = token_mean_of(_stopped(surrogate, log_ratio_BT, adv_BT, logp_BT), batch)
+        named["clip_fraction"] = mean_over_tokens(_stopped(surrogate, log_ratio_BT, adv_BT, logp_BT), batch)
         if adjustments:
-            named["adjusted_fraction"] = token_mean_of((loss_BT != plain_BT).to(loss_BT.dtype), batch)
+            named["adjusted_fraction"] = mean_over_tokens((loss_BT != plain_BT).to(loss_BT.dtype), batch)
         if correction is not None:
             weight_BT, raw_BT = correction(batch)
             loss_BT = loss_BT * weight_BT
-            named["correction_mean"] = token_mean_of(weight_BT, batch)
-            named["correction_square"] = token_mean_of(weight_BT.square(), batch)
-            named["correction_cut"] = token_mean_of(raw_BT - weight_BT, batch)
+            named["correction_mean"] = mean_over_tokens(weight_BT, batch)
+            named["correction_square"] = mean_over_tokens(weight_BT.square(), batch)
+            named["correction_cut"] = mean_over_tokens(raw_BT - weight_BT, batch)
         value = named["policy_loss"] = reduction(loss_BT, batch)
         parts = [term(out, batch) for term in terms]
         for part in parts:
@@ -99,18 +99,18 @@ def policy(
 
 
 def _movement(log_ratio_BT: Tensor, logp_BT: Tensor, batch: Batch) -> dict[str, Tensor]:
-    """How far the policy has moved since the tokens were sampled."""
+    """Movement of the policy since the tokens were sampled."""
     rho_BT = masked(log_ratio_BT.detach().exp(), batch.mask_BT)
-    apart_BT = (masked(batch.old_logp_BT, batch.mask_BT) - logp_BT.detach()).clamp(-20, 20)
+    gap_BT = (masked(batch.old_logp_BT, batch.mask_BT) - logp_BT.detach()).clamp(-20, 20)
     return {
-        "ratio_mean": token_mean_of(rho_BT, batch),
+        "ratio_mean": mean_over_tokens(rho_BT, batch),
         "ratio_max": rho_BT.max(),
-        "approx_kl": token_mean_of(k3(apart_BT), batch),
+        "approx_kl": mean_over_tokens(k3(gap_BT), batch),
     }
 
 
 def _stopped(surrogate: Surrogate, log_ratio_BT: Tensor, adv_BT: Tensor, logp_BT: Tensor) -> Tensor:
-    """1 where a token has an advantage but the surrogate no longer pushes it, asked of the surrogate's own gradient."""
+    """1 for tokens with an advantage and a zero gradient of the surrogate."""
     with torch.enable_grad():
         ratio_leaf, logp_leaf = log_ratio_BT.detach().requires_grad_(), logp_BT.detach().requires_grad_()
         total = surrogate(ratio_leaf, adv_BT.detach(), logp_leaf).sum()
@@ -127,6 +127,6 @@ def _merged(parts: Sequence[dict[str, float]]) -> dict[str, float]:
     for part in parts:
         twice = sorted(whole.keys() & part.keys())
         if twice:
-            raise InputError(f"two parts of this loss report {twice}; drop one of them")
+            raise InputError(f"two parts of this loss report {twice}; remove one of them")
         whole |= part
     return whole

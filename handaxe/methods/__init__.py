@@ -1,3 +1,3 @@
-"""What a recipe is, how one is found by name, and how a run is built from it."""
+"""Methods: pages, lookup by name, and arguments of `train` built from a method and options."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Makes the engines that a run may ask besides its policy, such as a simulated user, of what a setting says."""
+"""Loads auxiliary policies, such as a simulated user, from `--aux-policies`."""
 
 from __future__ import annotations
 
@@ -9,37 +9,40 @@ from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Sampling
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.openai.engine import OpenAICompatible
+from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.load import load
-from handaxe.models.transcript import Transcript
 
-__all__ = ["speakers"]
+__all__ = ["load_aux_policies"]
 
 FORM = "write NAME=MODEL, such as user=smollm2, or NAME=ADDRESS#MODEL for a chat server"
 
 
-def speakers(named: Sequence[str], *, max_tokens: int) -> dict[str, AuxPolicy]:
-    """An engine for each of `Setting.others`. They are asked and do not learn.
+def load_aux_policies(entries: Sequence[str], *, max_tokens: int) -> dict[str, AuxPolicy]:
+    """Load an engine for each entry of `RunSettings.aux_policies`. Auxiliary policies are sampled from, never trained.
 
     Args:
-        named: NAME=MODEL, where MODEL is what `load` takes, or NAME=ADDRESS#MODEL of a chat server.
-        max_tokens: of a turn of theirs.
+        entries: NAME=MODEL, where MODEL is an argument of `load`, or NAME=ADDRESS#MODEL for a model of a chat server.
+        max_tokens: limit of a turn.
 
     Raises:
-        InputError: what is named is not there, or a name stands twice.
+        InputError: a model does not exist, an entry has another form, or two entries share a name.
 
     Example:
-        speakers(["user=smollm2"], max_tokens=64); speakers(["user=http://127.0.0.1:8000/v1#clerk"], max_tokens=64)
+        load_aux_policies(["user=smollm2"], max_tokens=64)
+        load_aux_policies(["user=http://127.0.0.1:8000/v1#clerk"], max_tokens=64)
     """
     found = dict[str, AuxPolicy]()
-    for one in named:
-        name, equals, model = one.partition("=")
+    for entry in entries:
+        name, equals, model = entry.partition("=")
         if not (name and equals and model) or name in found:
-            raise InputError(f"--aux-policies {one!r}: {'it stands twice' if name in found else FORM}")
+            raise InputError(
+                f"--aux-policies {entry!r}: {f'two entries are named {name!r}' if name in found else FORM}"
+            )
         sampling = Sampling(max_tokens=max_tokens)
         if model.startswith(("http://", "https://")):
             address, mark, served = model.partition("#")
             if not (mark and served):
-                raise InputError(f"--aux-policies {one!r}: {FORM}")
+                raise InputError(f"--aux-policies {entry!r}: {FORM}")
             chat = Transcript()
             found[name] = AuxPolicy(OpenAICompatible(address, model=served, format=chat), chat, sampling)
         else:

@@ -1,4 +1,4 @@
-"""Every method and study, found by the pages of their folders. No method is imported, so that a listing is quick."""
+"""Lists methods and studies by the pages of folders. Imports no method, which keeps a listing fast."""
 
 import ast
 import importlib.util
@@ -21,13 +21,13 @@ GROUP = "handaxe.papers"
 
 
 class ListedMethod(NamedTuple):
-    """A method as its folder describes it.
+    """A method with the page of the folder.
 
     name      of the function, and on the command line
-    module    that defines it, such as "handaxe.papers.otc"
+    module    of the function, such as "handaxe.papers.otc"
     file      of the module
-    page      what paper.toml says of the method
-    paper     the whole page
+    page      page of the method in paper.toml
+    paper     the whole paper.toml
     """
 
     name: str
@@ -42,19 +42,29 @@ class ListedMethod(NamedTuple):
         return self.file.parent
 
     @property
+    def result_file(self) -> Path:
+        """File of the method's replication: result.json in the folder, result_NAME.json for further methods."""
+        return _result_file(self.folder, self.name)
+
+    @property
     def summary(self) -> str:
         """First line of the function's docstring."""
         return _summary(self.file, self.name)
 
 
 class ListedStudy(NamedTuple):
-    """A study as its folder describes it; the fields are those of `ListedMethod`."""
+    """A study with the page of the folder; fields as in `ListedMethod`."""
 
     name: str
     module: str
     file: Path
     page: StudyPage
     paper: Paper
+
+    @property
+    def result_file(self) -> Path:
+        """File of the study's figures: result.json in the folder, result_NAME.json for a study of another name."""
+        return _result_file(self.file.parent, self.name)
 
 
 def list_methods(home: Path = HOME) -> list[ListedMethod]:
@@ -64,7 +74,7 @@ def list_methods(home: Path = HOME) -> list[ListedMethod]:
         home: folder of the package.
 
     Raises:
-        RecipeError: a page is not valid, a method has no function, or two methods have one name.
+        MethodError: a page is not valid, a method has no function, or two methods have one name.
     """
     found: dict[str, ListedMethod] = {}
     for folder, package in _folders(home):
@@ -82,7 +92,7 @@ def list_studies(home: Path = HOME) -> list[ListedStudy]:
         home: folder of the package.
 
     Raises:
-        RecipeError: a page is not valid, or a study has no function.
+        MethodError: a page is not valid, or a study has no function.
     """
     found = []
     for folder, package in _folders(home):
@@ -94,7 +104,7 @@ def list_studies(home: Path = HOME) -> list[ListedStudy]:
 
 
 def find_method(name: str) -> ListedMethod | None:
-    """The method of a name, None if there is none. A folder of the name is looked at first."""
+    """Find a method by name; None if no method has the name. Searches the folder of the same name first."""
     for kind in METHOD_FOLDERS:
         if name.isidentifier() and (HOME / kind / name / PAGE).is_file():
             for one in _methods_in(HOME / kind / name, f"handaxe.{kind}.{name}"):
@@ -104,7 +114,7 @@ def find_method(name: str) -> ListedMethod | None:
 
 
 def _folders(home: Path) -> Iterator[tuple[Path, str]]:
-    """Folders with a page, and the names of their packages: those of handaxe, then those of entry points."""
+    """Folders with a page, with names of packages: first of handaxe, then of entry points."""
     for kind in METHOD_FOLDERS:
         for page in sorted((home / kind).glob(f"*/{PAGE}")):
             yield page.parent, f"handaxe.{kind}.{page.parent.name}"
@@ -136,6 +146,10 @@ def _place(folder: Path, package: str, name: str) -> tuple[Path, str]:
     if not file.is_file():
         raise MethodError(f"{folder / PAGE} names {name!r}, and there is no {file}")
     return file, package if name == folder.name else f"{package}.{name}"
+
+
+def _result_file(folder: Path, name: str) -> Path:
+    return folder / ("result.json" if name == folder.name else f"result_{name}.json")
 
 
 def _summary(file: Path, name: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from handaxe.core.protocols import AuxPolicy, ChatFormat, Engine, EnvFactory, Rollout
 from handaxe.core.records import Sampling, Task
-from handaxe.evaluation.result import Evaluation
-from handaxe.evaluation.run import evaluate
+from handaxe.evaluation.evaluate import evaluate
+from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.training.loop.progress import Bar
 from handaxe.worlds.world import World
 
@@ -18,16 +18,16 @@ __all__ = ["HeldOut"]
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut:
-    """Evaluates an engine by what the world holds for right; `train` calls it as (engine, steps done).
+    """Evaluates an engine by the correctness rule of a world; `train` calls it as (engine, steps done).
 
     Args:
-        world: says what is right, and what evaluations are broken down by.
-        tasks: what is attempted.
-        env, format, rollout, sampling: how.
-        samples: attempts at each task.
-        seed: of the attempts.
-        others: engines that may be asked besides, by name.
-        progress: called with how many of how many attempts are over.
+        world: supplies the correctness rule and the keys of the breakdown.
+        tasks: held-out tasks.
+        env, format, rollout, sampling: environment, chat format, rollout strategy and sampling parameters.
+        samples: rollouts per task.
+        seed: of the rollouts.
+        others: auxiliary policies by name.
+        progress: called with the number of finished rollouts and the total.
     """
 
     world: World
@@ -42,7 +42,7 @@ class HeldOut:
     progress: Callable[[int, int], None] | None = None
 
     def evaluation(self, engine: Engine) -> Evaluation:
-        """The whole evaluation, with intervals."""
+        """Evaluate; the result has intervals."""
         tell, total = self.progress, len(self.tasks) * self.samples
         return evaluate(
             engine=engine,
@@ -54,23 +54,23 @@ class HeldOut:
             sampling=self.sampling,
             samples=self.samples,
             seed=self.seed,
-            by=self.world.by,
+            breakdown=self.world.breakdown,
             gauges=self.world.gauges,
             statistics=self.world.statistics,
-            others=self.others,
+            aux_policies=self.others,
             progress=None if tell is None else lambda over: tell(over, total),
         )
 
     def watched(self, progress: Callable[[int, int], None]) -> HeldOut:
-        """The same, telling how far it is."""
+        """Return a copy with progress reports."""
         return replace(self, progress=progress)
 
-    def shown(self, engine: Engine, *, enabled: bool = True) -> Evaluation:
-        """The whole evaluation, with a bar that shows how far it is."""
-        with Bar(len(self.tasks) * self.samples, title="attempt", enabled=enabled) as bar:
+    def evaluation_with_bar(self, engine: Engine, *, enabled: bool = True) -> Evaluation:
+        """Evaluate with a progress bar."""
+        with Bar(len(self.tasks) * self.samples, title="rollout", enabled=enabled) as bar:
             return self.watched(lambda over, total: bar.reach(over)).evaluation(engine)
 
     def __call__(self, engine: Engine, steps_done: int) -> dict[str, Any]:
-        """Flat numbers for metrics, and the whole as JSON text under "evaluation"."""
+        """Evaluate; returns flat metrics and the full result as JSON text under "evaluation"."""
         found = self.evaluation(engine)
         return {**found.flat(), "evaluation": found.to_json(), "steps": float(steps_done)}

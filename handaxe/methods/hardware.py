@@ -1,4 +1,7 @@
-"""Where a run computes: in this process, or on ranks and servers. No part of what was chosen, which is the same."""
+"""Processes of a run: the current process, or trainer ranks and vLLM servers.
+
+Machines are no part of a `RunSpec`: the same run may be resumed on other machines.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,19 @@ from handaxe.core.protocols import Engine
 from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.engines.local.engine import LocalEngine
 
-__all__ = ["HERE", "Machines", "closing_engine", "make_engine"]
+__all__ = ["Machines", "THIS_PROCESS", "closing_engine", "make_engine"]
 
 
 @dataclass(frozen=True)
 class Machines:
-    """How many processes work together; none besides this one unless told otherwise.
+    """Trainer ranks and vLLM servers of a run. By default the current process computes alone.
 
     Args:
-        trainers: ranks that the model is split over; 0 computes in this process.
-        servers: addresses of vLLM servers that sample, or one number: how many to start.
-        server_options: of vLLM, for servers that are started, such as --server-options="--gpu-memory-utilization 0.5".
-        ray: address of a Ray cluster that places the ranks, or "local"; without it they are processes of this machine.
+        trainers: number of ranks to shard the model over; 0 trains in this process.
+        servers: addresses of running vLLM servers that sample, or the number of servers to start.
+        server_options: options of vLLM for started servers, such as --server-options="--gpu-memory-utilization 0.5".
+        ray: address of a Ray cluster that places the ranks, or "local"; "" starts the ranks as processes of this
+            machine.
     """
 
     trainers: int = 0
@@ -38,27 +42,29 @@ class Machines:
 
     @property
     def start_servers(self) -> int:
-        """How many servers to start."""
+        """Number of servers to start."""
         return int(self.servers[0]) if len(self.servers) == 1 and self.servers[0].isdecimal() else 0
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Of servers that run."""
+        """Addresses of running servers."""
         return () if len(self.servers) == 1 and self.servers[0].isdecimal() else self.servers
 
     def check(self) -> None:
-        """Raise InputError for what does not fit together."""
+        """Raise InputError if the fields contradict each other."""
         if self.trainers < 0:
             raise InputError(f"--trainers {self.trainers}: give a number of ranks, or 0 for this process")
         if wrong := [one for one in self.addresses if "://" not in one]:
-            raise InputError(f"--servers {wrong[0]}: give addresses such as http://10.0.0.5:8000, or how many to start")
+            raise InputError(
+                f"--servers {wrong[0]}: give addresses such as http://10.0.0.5:8000, or the number of servers to start"
+            )
         if self.server_options and not self.start_servers:
-            raise InputError("--server-options are for servers that are started, and there are none: --servers 1")
+            raise InputError("--server-options need servers to start, and there are none: add --servers 1")
         if self.ray and not self:
-            raise InputError("--ray places ranks, and there are none: say how many, --trainers N")
+            raise InputError("--ray places ranks, and there are none: add --trainers N")
 
 
-HERE = Machines()
+THIS_PROCESS = Machines()
 
 
 def make_engine(
@@ -69,22 +75,22 @@ def make_engine(
     *,
     load: Callable[[], Any] | None = None,
 ) -> Engine:
-    """The engine that a run was told to use.
+    """Make the engine of a run.
 
     Args:
-        make: what was chosen for one process, such as LocalEngine.
-        model: for it.
-        options: of it.
-        load: makes the model in the process of rank 0; None sends `model` there.
+        make: engine class for one process, such as LocalEngine.
+        model: of the engine.
+        options: keyword arguments of the engine.
+        load: loads the model in the process of rank 0; None sends `model` to rank 0.
 
     Raises:
-        InputError: something else than LocalEngine on several processes, or what the engine raises.
+        InputError: several processes with another class than LocalEngine, or an error of the engine.
     """
     machines.check()
     if not machines:
         return make(model, **options)
     if make is not LocalEngine:
-        raise InputError("--trainers and --servers take the place of LocalEngine alone: leave out --engine")
+        raise InputError("--trainers and --servers replace LocalEngine only: leave --engine out")
     return ClusterEngine(
         model if load is None else load,
         trainers=max(machines.trainers, 1),
@@ -98,7 +104,7 @@ def make_engine(
 
 @contextmanager
 def closing_engine(engine: Any) -> Iterator[None]:
-    """Close an engine that has something to close, whatever happens meanwhile."""
+    """Close an engine with `close` on exit, also after an error."""
     try:
         yield
     finally:

@@ -1,11 +1,12 @@
-"""Which values a setting may have, told in the words of the command line."""
+"""Checks the range of run settings; errors name command-line flags."""
 
 import math
 
 from handaxe.core.errors import InputError
+from handaxe.methods.flags import flag
 from handaxe.methods.method import RunSettings
 
-__all__ = ["check_setting", "flag"]
+__all__ = ["check_settings"]
 
 LEAST = {
     "lora": 0,
@@ -21,21 +22,12 @@ LEAST = {
     "samples": 1,
     "eval_every": 0,
 }
-"""The least that a setting may be."""
+"""Minimum of each setting."""
 
 
-def check_setting(setting: RunSettings) -> None:
-    """Raise InputError for a setting out of its range, in the words of the command line."""
+def check_settings(settings: RunSettings) -> None:
+    """Raise InputError if a setting is below the minimum or not finite."""
     for name, least in LEAST.items():
-        value = getattr(setting, name)
+        value = getattr(settings, name)
         if not (math.isfinite(value) and value >= least):
             raise InputError(f"{flag(name)} is {value:g}; give {least} or more")
-
-
-def flag(name: str) -> str:
-    """An option as it is typed.
-
-    Example:
-        flag("group_size") -> "--group-size"
-    """
-    return f"--{name.replace('_', '-')}"

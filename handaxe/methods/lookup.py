@@ -1,4 +1,4 @@
-"""Finds a method, world, tool or engine by the name that a command line or a page gives.
+"""Finds a method, world, tool or engine by name, for command lines and pages.
 
     methods    folders below handaxe/baselines and handaxe/papers        entry points: handaxe.papers
     worlds     handaxe/worlds/__init__.pyi, and files beside a paper     entry points: handaxe.worlds
@@ -19,15 +19,20 @@ from handaxe.core.errors import InputError, MethodError
 from handaxe.core.import_string import attribute
 from handaxe.methods.catalog import find_method, list_methods
 
-__all__ = ["Kind", "find", "names_of", "tools_named"]
+__all__ = ["Kind", "find", "find_tools", "list_names"]
 
 Kind = Literal["methods", "worlds", "tools", "engines"]
 SINGULAR = {"methods": "method", "worlds": "world", "tools": "tool", "engines": "engine"}
-NO_NAMES = {"worlds": {"World", "parts"}, "tools": {"Tool", "tool"}, "engines": set[str]()}
-"""Exports of a package that are no world, tool or engine."""
+NO_NAMES = {
+    "worlds": {"World", "mixture", "parts"},
+    "tools": {"Billed", "Tool", "ToolContext", "noisy", "serve", "tool", "tool_from_schema", "truncate"}
+    | {"ask", "http", "mcp", "search", "sql"},  # tools with required arguments
+    "engines": set[str](),
+}
+"""Exports of a package without a name on the command line: other objects, and tools with required arguments."""
 
 
-def names_of(kind: Kind) -> list[str]:
+def list_names(kind: Kind) -> list[str]:
     """Every name of a kind, sorted."""
     if kind == "methods":
         return [one.name for one in list_methods()]
@@ -35,14 +40,14 @@ def names_of(kind: Kind) -> list[str]:
 
 
 def find(kind: Kind, name: str) -> Any:
-    """Import the object that a name stands for.
+    """Import the object of a name.
 
     Args:
         kind: of the object.
-        name: one of `names_of(kind)`, or MODULE:ATTRIBUTE.
+        name: one of `list_names(kind)`, or MODULE:ATTRIBUTE.
 
     Raises:
-        InputError: nothing has that name (RecipeError for a method); the message lists close matches.
+        InputError: nothing has that name (MethodError for a method); the message lists close matches.
     """
     if ":" in name:
         return attribute(name, noun=SINGULAR[kind], example=f"my_file:my_{SINGULAR[kind]}")
@@ -55,11 +60,11 @@ def find(kind: Kind, name: str) -> Any:
         return plugin.load()
     elif kind == "worlds" and (module := _paper_worlds().get(name)) is not None:
         return getattr(importlib.import_module(module), name)
-    raise _unknown(kind, name, names_of(kind))
+    raise _unknown(kind, name, list_names(kind))
 
 
-def tools_named(names: Sequence[str]) -> list[Any]:
-    """Tools by their names or MODULE:ATTRIBUTE; the name "none" alone gives no tool.
+def find_tools(names: Sequence[str]) -> list[Any]:
+    """Find tools by name or MODULE:ATTRIBUTE; the name "none" alone gives no tool.
 
     Raises:
         InputError: nothing has one of the names.
@@ -83,7 +88,7 @@ def _plugins(kind: Kind) -> dict[str, Any]:
 
 
 def _paper_worlds() -> dict[str, str]:
-    """World of one paper -> its module: the file beside the page that names it."""
+    """World of a paper -> module: a file beside the page."""
     found = {}
     for one in list_methods():
         name = one.page.world.partition(" ")[0]

@@ -1,9 +1,9 @@
-"""What a recipe is: a change to a base. The base, in the same setting, is what its claim is measured against.
+"""Method: a choice for each role of a training run. The method of a paper is a change to a base method.
 
-    change : (Method of the base, *, own knobs) -> Method
+    change : (Method of the base, *, options) -> Method
 
-A recipe file is one constant `RECIPE = Recipe(...)` and one function of the file's name that returns
-`replace(base, ...)`. Claim, Paper, partial and replace stand here too, so that it imports all it is written in at once.
+The change is a function with the name of its folder or file; it returns `replace(base, ...)`. The base, with the same
+settings, is the baseline of the method's claims.
 """
 
 from __future__ import annotations
@@ -13,46 +13,45 @@ from dataclasses import dataclass, field, replace
 
 from handaxe.core.protocols import Credit, Curriculum, HiddenMeasure, Learner, Reward, Rollout, Selector, Shape, Stage
 from handaxe.core.records import Sampling, Task
-from handaxe.losses.parts.pieces import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
+from handaxe.losses.parts.components import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
 from handaxe.selection.keep_all import keep_all
 from handaxe.training.loop.config import AsyncConfig
 from handaxe.training.loop.update import Enough
 from handaxe.worlds.world import World
 
-__all__ = ["Change", "Measured", "Method", "RunSettings", "replace"]
+__all__ = ["Change", "Method", "RunSettings", "StudyFunction", "replace"]
 
 KEEP_ALL = keep_all()
 Change = Callable[..., "Method"]
-"""What a recipe's file defines: (Method of the base, *, knobs) -> Method. The root of all, `plain`, takes (World,
-Setting) in the base's place."""
+"""(Method of the base, *, options) -> Method. The root method, `grpo_no_kl`, takes (World, RunSettings) instead."""
 
-Measured = Callable[[int], Mapping[str, float]]
-"""What the function of a study returns: seed -> figures by name."""
+StudyFunction = Callable[[int], Mapping[str, float]]
+"""Return type of a study: seed -> figures by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What every recipe can be run with, whatever it changes.
+    """Settings of every run, independent of the method.
 
     Args:
-        model: tiny, start (the tiny policy that the world starts from), smollm2, a folder, a file or a hub name.
-        lora: rank of an adapter that trains in the place of the model's own weights, scaled by 2; 0 for none.
-        tools: names of tools, or MODULE:ATTRIBUTE of your own; those of the world unless told otherwise.
+        model: tiny, start (the cold-start checkpoint of the world), smollm2, a folder, a file or a hub name.
+        lora: rank of a LoRA adapter that trains instead of the model's weights, scaled by 2; 0 for none.
+        tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the world.
         steps: training steps.
-        groups: tasks a step.
-        group_size: attempts a task.
+        groups: tasks per step.
+        group_size: rollouts per task.
         learning_rate: of AdamW.
-        max_turns: turns of an attempt.
-        max_tokens: tokens of a turn.
-        wait: median seconds that a tool call takes longer in training; see envs.slow.
-        wait_sigma: spread of the logarithm of the wait.
-        held_out: tasks that are evaluated on.
-        samples: attempts at each of them.
+        max_turns: turns per rollout.
+        max_tokens: tokens per turn.
+        wait: median of the seconds added to each tool call in training; see envs.slow.
+        wait_sigma: standard deviation of the logarithm of the wait.
+        held_out: number of held-out tasks for evaluation.
+        samples: rollouts per held-out task.
         eval_every: steps between evaluations; 0: one before the first step and one after the last.
-        seed: of everything.
-        aux_policies: further models that environments and rollouts may ask, such as user=smollm2 for a simulated user,
-            or user=http://127.0.0.1:8000/v1#NAME for a model of a chat server.
-        permute_rewards: permute the outcomes within each group: a control with nothing to learn.
+        seed: of every random draw.
+        aux_policies: further models that environments and rollouts sample from, such as user=smollm2 for a simulated
+            user, or user=http://127.0.0.1:8000/v1#NAME for a model of a chat server.
+        permute_rewards: permute the outcomes within each group: a control without a learning signal.
     """
 
     model: str = "tiny"
@@ -76,17 +75,18 @@ class RunSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """One choice for each role; a recipe replaces some of them. `world` is there to be read: what is right in it, what
-    counts as an answer. The critic and the reference model follow from `annotate` ("value", "ref_logp").
+    """A choice for each role of a run; a change replaces some choices. `annotate` decides whether the engine has a
+    critic ("value") and a reference model ("ref_logp").
 
-    tasks      (tasks to train on, seed) -> the curriculum; None goes through them in order
-    sampling   None: temperature 1, `RunSettings.max_tokens`; else a value or a function of the training step
-    setting    what the run is told, there to be read as `world` is: a stage that trains takes its sizes from it
-    shared, stages    what is done before the loop; `shared` depends on no seed and is done once for all runs, see
-               training.stages.run_stages. A stage with a loss against a reference needs "ref_logp" in `annotate`
-    closing    stages after the loop's last step, before the last evaluation; the run's weights are what they leave
-    enough     asked after each optimiser step whether the rest of the training step's are left out
-    evaluate_rollout  the strategy of evaluations; None is that of the world, mostly the linear one
+    world      read only: the correctness rule, tools and tasks
+    settings   read only: a stage that trains takes its sizes from the settings
+    tasks      (training tasks, seed) -> curriculum; None: tasks in order
+    sampling   a value or a function of the training step; None: temperature 1 and `RunSettings.max_tokens`
+    shared, stages    stages before the training loop. `shared` stages are independent of the seed and run once for all
+               runs, see training.stages.run_stages. A stage with a reference in its loss needs "ref_logp" in `annotate`
+    closing    stages after the last step of the loop and before the last evaluation; they produce the final weights
+    enough     called after each optimizer step; True skips the remaining optimizer steps of the training step
+    evaluate_rollout  rollout strategy of evaluations; None: the strategy of the world, usually linear
     """
 
     world: World

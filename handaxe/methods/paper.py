@@ -1,4 +1,4 @@
-"""The page of a paper: `paper.toml` in the folder of its method, read into one validated record.
+"""The page of a paper: `paper.toml` in the folder of the method, read into a validated record.
 
     title = "OTC: Optimal Tool Calls via Reinforcement Learning"
     arxiv = "2504.14870"
@@ -35,7 +35,7 @@ import pydantic
 from handaxe.core.errors import MethodError
 from handaxe.evaluation.claims import Claim
 
-__all__ = ["Bound", "MethodPage", "PAGE", "Paper", "StudyPage", "page_of_folder", "read_paper"]
+__all__ = ["Bound", "MethodPage", "PAGE", "Paper", "StudyPage", "read_method_page", "read_paper"]
 
 PAGE = "paper.toml"
 ROOT_METHOD = "grpo_no_kl"
@@ -44,7 +44,7 @@ STRICT = pydantic.ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """One decision of a study: it holds if least <= figure <= most.
+    """Decision of a study: holds if least <= figure <= most.
 
     Args:
         text: one sentence.
@@ -72,19 +72,19 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodPage:
-    """What a page says of one method.
+    """The page of a method.
 
     Args:
         name: of the function.
         short: name in tables, such as "OTC"; the method's name by default.
-        base: the method that it changes and is measured against, with options, in the grammar of the command line; ""
-            only for the root of all methods.
+        base: base method and baseline of the claims, with options, in the grammar of the command line; "" only for the
+            root of all methods.
         world: the default world, with options, in the same grammar.
         settings: run settings that differ from the defaults of `RunSettings`.
-        claims: what runs of the method must show; the first is the main claim.
+        claims: required outcomes of paired runs; the first is the main claim.
         differs: departures from the paper, a sentence each.
         unconfirmed: formulas that could not be checked against the paper, a sentence each.
-        notes: further facts about the method or its setting.
+        notes: further facts about the method or its settings.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
@@ -101,13 +101,13 @@ class MethodPage:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyPage:
-    """What a page says of one study: a function of its name returns `seed -> figures by name`.
+    """The page of a study: a function of the study's name returns `seed -> figures by name`.
 
     Args:
         name: of the function.
         short: name in tables.
-        bounds: what the figures decide.
-        differs, unconfirmed: as of `MethodPage`.
+        bounds: decisions of the study.
+        differs, unconfirmed: as in `MethodPage`.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
@@ -120,15 +120,15 @@ class StudyPage:
 
 @dataclass(frozen=True, kw_only=True)
 class Paper(MethodPage):
-    """A whole page. The fields of `MethodPage` are those of the method named as the folder.
+    """The page of a paper. The fields of `MethodPage` describe the method named as the folder.
 
     Args:
         title: of the paper, "" without a paper.
         arxiv: id such as "2504.14870", "" without one.
         number: in the project's list of papers; None for a base algorithm.
-        about: what the paper does, in some four sentences.
+        about: summary of the paper in some four sentences.
         methods: further methods of the folder.
-        studies: of the folder. A folder with a study of its own name has no method of that name.
+        studies: of the folder. A folder with a study named as the folder has no method of that name.
     """
 
     title: str = ""
@@ -140,16 +140,16 @@ class Paper(MethodPage):
 
     @property
     def all_methods(self) -> tuple[MethodPage, ...]:
-        """Every method of the folder, the one named as the folder first."""
+        """Every method of the folder; the method named as the folder is first."""
         own = () if any(study.name == self.name for study in self.studies) else (self,)
         return (*own, *self.methods)
 
 
 def read_paper(folder: Path) -> Paper:
-    """Read the page of a folder; an empty page if there is none.
+    """Read the page of a folder; an empty page if the folder has no paper.toml.
 
     Raises:
-        RecipeError: the file is not TOML, or a field is unknown or has a wrong value. The message names file and field.
+        MethodError: the file is not TOML, or a field is unknown or has a wrong value. The message names file and field.
     """
     file, name = folder / PAGE, folder.name
     try:
@@ -167,8 +167,8 @@ def read_paper(folder: Path) -> Paper:
     return replace(found, name=name, short=found.short or name)
 
 
-def page_of_folder(folder: Path, name: str) -> MethodPage:
-    """The page of one method of a folder; an empty one if the page has no such method."""
+def read_method_page(folder: Path, name: str) -> MethodPage:
+    """The page of a method of a folder; an empty page if paper.toml lacks the method."""
     return next(
         (page for page in read_paper(folder).all_methods if page.name == name), MethodPage(name=name, short=name)
     )

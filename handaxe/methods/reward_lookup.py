@@ -6,23 +6,23 @@ from typing import Any
 from handaxe.core.errors import InputError
 from handaxe.core.import_string import attribute, exports, named
 from handaxe.core.protocols import Reward
-from handaxe.evaluation.lab import of_judge
+from handaxe.evaluation.attack_trials import judge_reward
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalog import find_method
 from handaxe.methods.run_spec import RunSpec, run_template
-from handaxe.rewards.shuffled import shuffled
+from handaxe.rewards.permuted import permuted
 
-__all__ = ["reward_named", "reward_of"]
+__all__ = ["find_reward", "training_reward"]
 
 PACKAGES = ("handaxe.rewards", "handaxe.judges")
 
 
-def reward_named(name: str, *, like: RunSpec | None = None) -> Reward:
+def find_reward(name: str, *, like: RunSpec | None = None) -> Reward:
     """The reward of a name.
 
     Args:
-        name: a reward or judge without required arguments, a method, or MODULE:ATTRIBUTE of a reward or judge. A judge
-            becomes a reward: its score of a rollout.
+        name: a reward or judge without required arguments, a method, or MODULE:ATTRIBUTE of a reward or judge. The
+            reward of a judge is its score of a rollout.
         like: a method is built in the world of this run, with its options; None: in its own world.
 
     Raises:
@@ -39,14 +39,14 @@ def reward_named(name: str, *, like: RunSpec | None = None) -> Reward:
                     f"{name} needs arguments ({error}): build it in your own file and pass MODULE:ATTRIBUTE"
                 ) from error
     if find_method(name) is not None:
-        return reward_of(_in_world(name, like))
+        return training_reward(_in_world(name, like))
     raise InputError(f"there is no reward, judge or method {name!r}; `handaxe methods` and docs/rewards.md list them")
 
 
-def reward_of(spec: RunSpec) -> Reward:
-    """The reward that a method trains on in the world of its run."""
+def training_reward(spec: RunSpec) -> Reward:
+    """The training reward of a method in the world of a run."""
     found = make_method(spec, make_world(spec)).reward
-    return shuffled(found, seed=spec.settings.seed) if spec.settings.permute_rewards else found
+    return permuted(found, seed=spec.settings.seed) if spec.settings.permute_rewards else found
 
 
 def _in_world(name: str, like: RunSpec | None) -> RunSpec:
@@ -60,7 +60,7 @@ def _in_world(name: str, like: RunSpec | None) -> RunSpec:
 
 def _as_reward(found: Any, name: str) -> Reward:
     if callable(getattr(found, "score", None)):
-        return of_judge(found)
+        return judge_reward(found)
     if not callable(found):
         raise InputError(f"{name} is a {type(found).__name__}, and neither a reward nor a judge")
     reward: Reward = found

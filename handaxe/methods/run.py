@@ -1,4 +1,4 @@
-"""Trains what was chosen."""
+"""Trains the run of a `RunSpec`: stages, training loop, closing stages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Stage, StageContext
 from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.evaluator import HeldOut
-from handaxe.methods.hardware import HERE, Machines, closing_engine
+from handaxe.methods.hardware import THIS_PROCESS, Machines, closing_engine
 from handaxe.methods.method import Method
 from handaxe.methods.run_spec import RunSpec
 from handaxe.ops.seeds import derive_seed
@@ -27,21 +27,22 @@ __all__ = ["run"]
 ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
 
 
-def run(chosen: RunSpec, keep: RunConfig, *, machines: Machines = HERE) -> TrainResult:
-    """Train what was chosen, its method's stages first, in OUT/stages, and those that close it last, in
-    OUT/closing-STEPS: a run that is made longer goes on from what they left, and does them again.
+def run(spec: RunSpec, keep: RunConfig, *, machines: Machines = THIS_PROCESS) -> TrainResult:
+    """Train a run: the method's stages in OUT/stages, the training loop, the closing stages in OUT/closing-STEPS.
+
+    A run that is extended continues from the weights of its closing stages, and runs them again at its new end.
 
     Args:
-        chosen: recipe, base, world, engine, setting and their options.
-        keep: where the run goes, and what is shown of it.
-        machines: where it computes; it may be resumed on others.
+        spec: method, base, world, engine, settings and their options.
+        keep: folder and progress of the run.
+        machines: processes that compute; a run may be resumed on others.
 
     Raises:
-        InputError: something named is not there, or does not fit; the folder is in use.
+        InputError: a named object does not exist, an option does not fit, or the folder is in use.
     """
-    method = make_method(chosen, make_world(chosen))
-    # Made once, since a stage and a role of the loop may hold the same judge.
-    made = build(chosen, method=method, progress=keep.progress, machines=machines)
+    method = make_method(spec, make_world(spec))
+    # One method for both: a stage and a role of the loop may share an object, such as a judge that learns.
+    made = build(spec, method=method, progress=keep.progress, machines=machines)
     with closing_engine(made["engine"]):
         return _run(method, made, keep)
 
@@ -68,7 +69,7 @@ def _run(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
 
 
 def _begin(out: Path, resume: bool, recipe: Mapping[str, Any] | None) -> None:
-    """Say in a run's folder what it is of, before its first stage: so that it can be resumed from there on."""
+    """Write recipe.json before the first stage, to make the run resumable from a stage."""
     if not resume and RunRecord.begun(out):
         raise InputError(f"there is a run in {out} already: resume it, or name another folder")
     about = {"recipe": recipe, "arguments": {}}
@@ -78,9 +79,11 @@ def _begin(out: Path, resume: bool, recipe: Mapping[str, Any] | None) -> None:
 
 @dataclass(frozen=True)
 class _Closing:
-    """Runs the stages that close a run, and then the last evaluation: it and the last checkpoint are of what they left.
-    A run that is killed in one of them is resumed in two parts: the steps since its checkpoint are done again, and the
-    stage goes on from a checkpoint of its own."""
+    """Runs the closing stages before the last evaluation; evaluation and last checkpoint then have the final weights.
+
+    A run killed in a closing stage is resumed in two parts: the training steps since the last checkpoint are repeated,
+    and the stage continues from its own checkpoint.
+    """
 
     evaluate: HeldOut
     steps: int
@@ -93,5 +96,5 @@ class _Closing:
         return self.evaluate(engine, steps_done)
 
     def watched(self, progress: Callable[[int, int], None]) -> _Closing:
-        """The same, whose evaluation tells how far it is."""
+        """Return a copy with progress reports of the evaluation."""
         return replace(self, evaluate=self.evaluate.watched(progress))

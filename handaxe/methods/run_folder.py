@@ -1,4 +1,4 @@
-"""Reads from a run's folder what was run: method, base, world, engine, settings and options."""
+"""Reads the specification of a run from a folder: method, base, world, engine, settings and options."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError, MethodError
-from handaxe.methods.limits import check_setting
+from handaxe.methods.limits import check_settings
 from handaxe.methods.renames import METHODS, renamed_arguments
 from handaxe.methods.run_spec import RunSpec, run_template
 from handaxe.training.record.run_record import RunRecord
@@ -17,14 +17,14 @@ NAMES = ("base", "world", "engine")
 
 
 class RecordedRun(NamedTuple):
-    """The spec of a recorded run. `command` is its command line, "" if a script started it."""
+    """The spec of a recorded run. `command` is the command line, "" for a run started by a script."""
 
     spec: RunSpec
     command: str
 
 
 def method_record(spec: RunSpec, command: str) -> dict[str, Any]:
-    """The entry of recipe.json that `recorded_run` reads."""
+    """The method entry of recipe.json, read by `recorded_run`."""
     return {"name": spec.name, "arguments": spec.arguments(), "command": command}
 
 
@@ -54,7 +54,7 @@ def recorded_run(folder: Path, *, changes: Mapping[str, Any] | None = None) -> R
 
     Raises:
         InputError: the folder holds no run, or a script or version 0.0 of handaxe made it.
-        RecipeError: the method does not exist, or takes other arguments in this version.
+        MethodError: the method does not exist, or takes other arguments in this version.
     """
     found = recorded_method(folder)
     if found is None:
@@ -87,10 +87,10 @@ def spec_in_file(file: Path) -> RunSpec:
 
 
 def _spec(name: str, saved: Mapping[str, Any]) -> RunSpec:
-    arguments = renamed_arguments(saved)
+    arguments = renamed_arguments(saved, method=name)
     template = run_template(METHODS.get(name, name), **{one: str(arguments.get(one, "")) for one in NAMES})
     made = template.read(arguments)
-    check_setting(made.settings)
+    check_settings(made.settings)
     return made
 
 

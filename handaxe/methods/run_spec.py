@@ -1,4 +1,4 @@
-"""What a run is made of: method, base, world, engine, settings, and the options of each."""
+"""Specification of a run: method, base, world, engine, settings, and the options of each."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError, MethodError
+from handaxe.methods.flags import Option, dump_options, list_options, parse_words, read_options, unwrap_partial
 from handaxe.methods.lookup import Kind, find
 from handaxe.methods.method import Change, RunSettings
-from handaxe.methods.options import Option, dump_options, options_of, parse_words, read_options, unwrapped
-from handaxe.methods.paper import ROOT_METHOD, MethodPage, page_of_folder
+from handaxe.methods.paper import ROOT_METHOD, MethodPage, read_method_page
 
 __all__ = [
     "NamedFactory",
     "RunSpec",
     "RunTemplate",
+    "base_spec",
+    "default_base",
     "is_root",
     "load_method",
-    "own_base",
-    "page_of",
+    "method_page",
     "run_template",
-    "spec_of_base",
 ]
 
 FROM_METHOD = ("model", "critic", "reference")
-"""Arguments of an engine that follow from the method."""
+"""Arguments of an engine that the method decides."""
 
 
 class NamedFactory(NamedTuple):
-    """A name, and the factory that it stands for: a method, a function that makes a world, or an engine class."""
+    """A named factory: a method, a function from options to a world, or an engine class."""
 
     name: str
     make: Callable[..., Any]
 
     def options(self) -> list[Option]:
         """Options of the factory."""
-        return options_of(self.make, given=FROM_METHOD)
+        return list_options(self.make, given=FROM_METHOD)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RunTemplate:
         return {"": self.method, **base, "world": self.world, "engine": self.engine}
 
     def check(self, more: Mapping[str, str]) -> None:
-        """Raise RecipeError if two options without a prefix have one name.
+        """Raise MethodError if two options without a prefix share a name.
 
         Args:
             more: further options -> their owners.
@@ -76,15 +76,15 @@ class RunTemplate:
         """The run with default options.
 
         Raises:
-            RecipeError: an option has no default, such as the file of a world.
+            MethodError: an option has no default, such as the file of a world.
         """
         return self.read({})
 
     def read(self, saved: Mapping[str, Any]) -> RunSpec:
-        """The run with the options that `RunSpec.arguments` gave, and defaults for the others.
+        """The run with the options of `RunSpec.arguments`, and defaults for missing options.
 
         Raises:
-            RecipeError: an option is unknown, or its value does not fit.
+            MethodError: an option is unknown, or its value does not fit.
         """
         settings = {name: value for name, value in saved.items() if name in RunSettings.__dataclass_fields__}
         of: dict[str, dict[str, Any]] = {part: {} for part in self.parts()}
@@ -95,20 +95,20 @@ class RunTemplate:
             elif name not in (*settings, "base", "world", "engine"):
                 of[""][name] = value
         options = {
-            part: read_options(made.options(), of[part], whose=f"{part or 'method'} {made.name}")
-            for part, made in self.parts().items()
+            part: read_options(factory.options(), of[part], owner=f"{part or 'method'} {factory.name}")
+            for part, factory in self.parts().items()
         }
-        chosen = read_options(_setting_options(self.settings()), settings, whose="a run")
-        return RunSpec(self, RunSettings(**chosen), options)
+        values = read_options(_setting_options(self.settings()), settings, owner="a run")
+        return RunSpec(self, RunSettings(**values), options)
 
     def settings(self) -> RunSettings:
         """Default settings of the method.
 
         Raises:
-            RecipeError: the page of the method has an unknown setting, or a value that does not fit.
+            MethodError: the page of the method has an unknown setting, or a value that does not fit.
         """
-        whose = f"settings in the page of {self.method.name}"
-        return RunSettings(**read_options(_setting_options(RunSettings()), self.page.settings, whose=whose))
+        owner = f"settings in the page of {self.method.name}"
+        return RunSettings(**read_options(_setting_options(RunSettings()), self.page.settings, owner=owner))
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,11 @@ class RunSpec:
         """Every option and setting as JSON. Options of base, world and engine are named "base.NAME" and so on."""
         found = dump_options(self.template.method.options(), self.options[""])
         found |= dump_options(_setting_options(self.settings), vars(self.settings))
-        for part, made in self.template.parts().items():
+        for part, factory in self.template.parts().items():
             if part:
-                found[part] = made.name
+                found[part] = factory.name
                 found |= {
-                    f"{part}.{key}": value for key, value in dump_options(made.options(), self.options[part]).items()
+                    f"{part}.{key}": value for key, value in dump_options(factory.options(), self.options[part]).items()
                 }
         return found
 
@@ -148,21 +148,21 @@ def run_template(method: str, *, base: str = "", world: str = "", engine: str = 
     Raises:
         InputError: nothing has one of the names, or the root method was given a base.
     """
-    made = load_method(method)
-    page = page_of(made.make)
-    if is_root(made.make):
+    factory = load_method(method)
+    page = method_page(factory.make)
+    if is_root(factory.make):
         if base:
             raise InputError(f"method {method} is the root and has no base: leave --base out")
-        under = None
+        parent = None
     else:
-        under = _named("methods", base, page.base)
+        parent = _named("methods", base, page.base)
     return RunTemplate(
-        made, page, under, _named("worlds", world, page.world), NamedFactory(engine, find("engines", engine))
+        factory, page, parent, _named("worlds", world, page.world), NamedFactory(engine, find("engines", engine))
     )
 
 
-def spec_of_base(spec: RunSpec) -> RunSpec:
-    """The run of the base that claims are measured against: same settings, world and engine.
+def base_spec(spec: RunSpec) -> RunSpec:
+    """The run of the base, the baseline of claims: same settings, world and engine.
 
     Raises:
         InputError: the method is the root, which has no base.
@@ -170,13 +170,13 @@ def spec_of_base(spec: RunSpec) -> RunSpec:
     base = spec.template.base
     if base is None:
         raise InputError(f"method {spec.name} has no base to compare with")
-    page = page_of(base.make)
-    under = None if is_root(base.make) else own_base(base)
-    template = replace(spec.template, method=base, page=page, base=under)
-    options = {part: made for part, made in spec.options.items() if part in ("world", "engine")}
+    page = method_page(base.make)
+    parent = None if is_root(base.make) else default_base(base)
+    template = replace(spec.template, method=base, page=page, base=parent)
+    options = {part: values for part, values in spec.options.items() if part in ("world", "engine")}
     options |= {"": spec.options["base"]}
-    if under is not None:
-        options |= {"base": read_options(under.options(), {}, whose=f"base {under.name}")}
+    if parent is not None:
+        options |= {"base": read_options(parent.options(), {}, owner=f"base {parent.name}")}
     return RunSpec(template, spec.settings, options)
 
 
@@ -184,42 +184,42 @@ def load_method(name: str) -> NamedFactory:
     """Import a method by name or MODULE:ATTRIBUTE.
 
     Raises:
-        RecipeError: there is no such method; the message lists close matches.
+        MethodError: there is no such method; the message lists close matches.
     """
-    made = find("methods", name)
-    if not callable(made):
+    factory = find("methods", name)
+    if not callable(factory):
         raise MethodError(f"{name!r} is no function (base: Method, *, options) -> Method")
-    return NamedFactory(name, made)
+    return NamedFactory(name, factory)
 
 
-def page_of(change: Change) -> MethodPage:
-    """The page of a method: that of paper.toml in the folder of its module, an empty page without one."""
-    function, _ = unwrapped(change)
+def method_page(change: Change) -> MethodPage:
+    """Read the page of a method from paper.toml in the folder of the module; an empty page without the file."""
+    function, _ = unwrap_partial(change)
     file = getattr(sys.modules.get(function.__module__), "__file__", None)
     if file is None:
         return MethodPage(name=function.__name__, short=function.__name__)
-    return page_of_folder(Path(file).parent, function.__name__)
+    return read_method_page(Path(file).parent, function.__name__)
 
 
 def is_root(change: Change) -> bool:
     """Return True if the method is made from a world and settings and changes no other method."""
-    function, _ = unwrapped(change)
+    function, _ = unwrap_partial(change)
     return next(iter(inspect.signature(function).parameters), "") == "world"
 
 
-def own_base(made: NamedFactory) -> NamedFactory:
-    """The base that the page of a method names, with its options as defaults."""
-    return _named("methods", "", page_of(made.make).base)
+def default_base(factory: NamedFactory) -> NamedFactory:
+    """The base on the page of a method, with the options of the page as defaults."""
+    return _named("methods", "", method_page(factory.make).base)
 
 
 def _named(kind: Kind, name: str, own: str) -> NamedFactory:
-    """The factory of a name. The name that a page gives has the options of the page as defaults."""
+    """Find the factory of a name. The name on a page has the options of the page as defaults."""
     first, *words = (own or ROOT_METHOD).split()
     if name and name != first:
         return NamedFactory(name, find(kind, name))
-    made = find(kind, first)
-    return NamedFactory(first, partial(made, **parse_words(made, words, whose=own)) if words else made)
+    factory = find(kind, first)
+    return NamedFactory(first, partial(factory, **parse_words(factory, words, command=own)) if words else factory)
 
 
 def _setting_options(settings: RunSettings) -> list[Option]:
-    return options_of(partial(RunSettings, **vars(settings)))
+    return list_options(partial(RunSettings, **vars(settings)))

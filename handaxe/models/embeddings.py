@@ -1,4 +1,4 @@
-"""The table in which a policy looks its tokens up, for what compares texts by their tokens."""
+"""Input embeddings of a policy as a text embedder, for components that compare texts."""
 
 from collections.abc import Callable
 
@@ -14,29 +14,29 @@ __all__ = ["embeddings"]
 
 
 def embeddings(policy: Policy) -> Callable[[str], np.ndarray]:
-    """Make a function that embeds a text by a policy's input table, as it is now: later training changes nothing.
+    """Make a text embedder from a copy of the policy's input embeddings. Later training does not affect the copy.
 
-        text -> ids as the policy would write them, its stop id left out -> rows of the table
+        text -> ids of the text as a turn of the policy, without the stop ids -> rows of the table
 
     Args:
-        policy: as `load` gives one.
+        policy: the return value of `load`.
 
     Returns:
-        A function: text -> [n, D] float64, one row a token; [0, D] for the empty text.
+        A function: text -> [n, D] float64, one row per token; [0, D] for the empty text.
 
     Raises:
-        InputError: the model has no such table.
+        InputError: the model has no input embeddings.
 
     Example:
-        embeddings(load("tiny"))("tok") has 3 rows, one a byte, of 128 numbers each
+        embeddings(load("tiny"))("tok") has 3 rows, one per byte, of 128 numbers each
     """
-    model, form = policy
+    model, format = policy
     if not isinstance(model, EmbeddingModel):
-        raise InputError(f"{type(model).__name__} has no table of input embeddings: give a policy of another model")
+        raise InputError(f"{type(model).__name__} has no input embeddings: pass a policy with another model")
     table_VD = model.input_table().detach().to("cpu", torch.float64, copy=True).numpy()
 
     def embed(text: str) -> np.ndarray:
-        ids = form.encode_turn(Message("assistant", text), ()) if text else []
-        return table_VD[[one for one in ids if one not in form.stop_ids]]
+        ids = format.encode_turn(Message("assistant", text), ()) if text else []
+        return table_VD[[token for token in ids if token not in format.stop_ids]]
 
     return embed

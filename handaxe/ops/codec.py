@@ -1,10 +1,10 @@
-"""Records as text and bytes and back, for the run record and checkpoints.
+"""Conversion of records to text and bytes and back, for the run record and checkpoints.
 
-Text is JSON in ASCII, so that lone surrogates and control characters in what a tool said survive (JSON libraries that
-write UTF-8 refuse them). A dataclass is an object of its fields. Fields of free content, such as the arguments of a
-call, may hold what JSON lacks, which is tagged: tuples, bytes, numpy arrays and mappings whose keys are not strings
-come back as they were. Anything else comes back as its `repr`: a record is for reading, and one odd object in a task
-must not end a run. The same holds for what nests deeper than KEPT levels, from there on.
+Text is JSON in ASCII, so that lone surrogates and control characters of tool replies survive; JSON libraries that write
+UTF-8 refuse them. A dataclass becomes an object of its fields. Fields of free content, such as a call's arguments, may
+hold values outside JSON: tuples, bytes, numpy arrays and mappings with other keys than strings are tagged and restored.
+Any other value is stored as its `repr`, so that an odd object in a task does not end a run. Values nested deeper than
+KEPT levels are cut there.
 """
 
 import json
@@ -22,25 +22,25 @@ __all__ = ["dump_json", "dump_record", "dump_text", "load_json", "load_record", 
 
 T = TypeVar("T")
 KEPT = 100
-"""Levels of free content that come back as they were."""
+"""Levels of free content that are restored."""
 LONGEST_INT = 10_000
-"""Bits of a whole number that JSON may hold: Python reads and writes 4300 digits."""
+"""Bits of the largest integer in JSON: Python reads and writes at most 4300 digits."""
 TAGS = {"__tuple__", "__pairs__", "__bytes__", "__array__", "__repr__"}
 
 
 def pack(array: np.ndarray) -> bytes:
-    """A one-dimensional array as its dtype, a line break and its compressed bytes."""
+    """Encode an array [N] as dtype, line break and compressed bytes."""
     return array.dtype.str.encode() + b"\n" + zlib.compress(np.ascontiguousarray(array).tobytes(), 1)
 
 
 def unpack(data: bytes) -> np.ndarray:
-    """The array that `pack` was given, of the same dtype."""
+    """Decode an array encoded by `pack`."""
     dtype, _, body = data.partition(b"\n")
     return np.frombuffer(zlib.decompress(body), np.dtype(dtype.decode())).copy()
 
 
 def dump_text(text: str) -> str | bytes:
-    """Text for a column of its own: as it is, or as bytes where a lone surrogate keeps it from being UTF-8."""
+    """Prepare text for a database column: unchanged, or as bytes if a lone surrogate rules out UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -49,28 +49,28 @@ def dump_text(text: str) -> str | bytes:
 
 
 def load_text(text: str | bytes) -> str:
-    """What `dump_text` was given."""
+    """Decode text encoded by `dump_text`."""
     return text.decode(errors="surrogatepass") if isinstance(text, bytes) else text
 
 
 def dump_record(record: Any) -> str:
-    """A dataclass of `handaxe.core.records`, or a tuple of them, as JSON."""
+    """Encode a dataclass of `handaxe.core.records`, or a tuple of dataclasses, as JSON."""
     return ENCODER.encode(record)
 
 
 def load_record(kind: type[T], text: str) -> T:
-    """What `dump_record` was given, which was of this type; fields that are not there have their defaults."""
+    """Decode a record of the given type encoded by `dump_record`; missing fields get their defaults."""
     hint: Any = kind
     return _loader(hint)(json.loads(text))
 
 
 def dump_json(value: Any) -> str:
-    """Any value as tagged JSON."""
+    """Encode any value as tagged JSON."""
     return json.dumps(_tag(value))
 
 
 def load_json(text: str) -> Any:
-    """What `dump_json` was given."""
+    """Decode a value encoded by `dump_json`."""
     return _untag(json.loads(text))
 
 
@@ -79,8 +79,8 @@ def _object(record: Any) -> Any:
     free = _free(kind)
     if free is None:
         return _tag(record)
-    found = vars(record)
-    return found | {name: _tag(found[name]) for name in free} if free else found
+    fields = vars(record)
+    return fields | {name: _tag(fields[name]) for name in free} if free else fields
 
 
 ENCODER = json.JSONEncoder(default=_object)
@@ -88,7 +88,7 @@ ENCODER = json.JSONEncoder(default=_object)
 
 @cache
 def _free(kind: type) -> tuple[str, ...] | None:
-    """The fields of a dataclass that may hold anything; None for what is no dataclass."""
+    """List the fields of a dataclass with free content; None for other types."""
     if not is_dataclass(kind):
         return None
     return tuple(name for name, hint in get_type_hints(kind).items() if _is_free(hint))
@@ -100,7 +100,7 @@ def _is_free(hint: Any) -> bool:
 
 @cache
 def _loader(hint: Any) -> Callable[[Any], Any]:
-    """What makes a value of this type of what `json.loads` gave."""
+    """Make a function from a value of `json.loads` to a value of the given type."""
     if _is_free(hint):
         return _untag
     make: Any = hint
@@ -123,8 +123,9 @@ def _loader(hint: Any) -> Callable[[Any], Any]:
 
 @cache
 def _makers(kind: Any) -> dict[str, Callable[[Any], Any]]:
-    """What makes the fields of a dataclass that JSON does not give as they are. Asked for when a first one is loaded,
-    since a trajectory may hold trajectories."""
+    """Make loaders for the fields of a dataclass other than plain JSON values. Evaluated on first use, since a
+    trajectory may contain trajectories.
+    """
     return {name: maker for name, one in get_type_hints(kind).items() if (maker := _loader(one)) is not _plain}
 
 
@@ -144,7 +145,7 @@ def _tag(value: Any, levels: int = KEPT) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return {"__array__": [value.dtype.str, value.tolist()]}
     if not isinstance(value, list | tuple | Mapping):
-        return {"__repr__": _shown(value)}
+        return {"__repr__": _safe_repr(value)}
     return _tag_items(value, levels - 1) if levels else {"__repr__": f"<{type(value).__name__}, nested too deep>"}
 
 
@@ -157,11 +158,11 @@ def _tag_items(value: Any, levels: int) -> Any:
     return items if isinstance(value, list) else {"__tuple__": items}
 
 
-def _shown(value: Any) -> str:
+def _safe_repr(value: Any) -> str:
     try:
         return repr(value)
-    except Exception as error:  # its class is somebody else's
-        return f"<{type(value).__name__}, of which repr raises {type(error).__name__}>"
+    except Exception as error:  # __repr__ of a foreign class may raise anything
+        return f"<{type(value).__name__}, repr raises {type(error).__name__}>"
 
 
 def _untag(value: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Sums and means over the tokens that a mask lets through.
+"""Sums and means over unmasked tokens.
 
-What lies under the mask may be anything, NaN and infinity included: it is replaced by 0 before any arithmetic, so that
-it reaches neither the value nor the gradient. Multiplying by the mask would not do: 0 * NaN is NaN.
+Masked entries may hold any value, NaN and infinity included: 0 replaces them before any arithmetic, so that they reach
+neither the value nor the gradient. Multiplying by the mask is not enough: 0 * NaN is NaN.
 """
 
 from __future__ import annotations
@@ -9,39 +9,38 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["masked", "masked_mean", "masked_sum", "sum_by"]
+__all__ = ["masked", "masked_mean", "masked_sum", "sum_by_key"]
 
 
 def masked(x: Tensor, mask: Tensor) -> Tensor:
-    """`x` where the mask is True, exactly 0 elsewhere; the gradient elsewhere is exactly 0 too.
+    """Return `x` where the mask is True and exactly 0 elsewhere; the gradient elsewhere is exactly 0, too.
 
     Args:
         x: any shape.
-        mask: bool, of the same shape or one that broadcasts to it.
+        mask: bool, of the same shape or broadcastable.
     """
     return torch.where(mask, x, 0.0)
 
 
 def masked_sum(x: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
-    """Sum of `x` where the mask is True, over one axis or over all; 0 where nothing is."""
-    kept = masked(x, mask)
-    return kept.sum() if dim is None else kept.sum(dim)
+    """Sum `x` where the mask is True, over one axis or over all axes; 0 if the mask is False throughout."""
+    values = masked(x, mask)
+    return values.sum() if dim is None else values.sum(dim)
 
 
 def masked_mean(x: Tensor, mask: Tensor, dim: int | None = None) -> Tensor:
-    """Mean of `x` where the mask is True, over one axis or over all; 0 where nothing is.
+    """Average `x` where the mask is True, over one axis or over all axes; 0 if the mask is False throughout.
 
-    The count is local. A loss must divide by the batch's global denominators instead; this is for statistics that are
-    by definition local.
+    The count is local. A loss divides by the batch's global denominators instead; local means are for statistics.
     """
     count = mask.sum() if dim is None else mask.sum(dim)
     return masked_sum(x, mask, dim) / count.clamp(min=1)
 
 
-def sum_by(x_B: Tensor, key_B: Tensor) -> Tensor:
-    """Give each row the sum of `x` over all rows with the same key.
+def sum_by_key(x_B: Tensor, key_B: Tensor) -> Tensor:
+    """Give each row the sum of `x` over all rows with an equal key.
 
-    Written over all pairs of rows, so that the result does not depend on the order in which a scatter happens to add.
+    Computed over all pairs of rows, so that the result does not depend on the summation order of a scatter.
 
     Args:
         x_B: [B] numbers.

@@ -1,7 +1,7 @@
-"""Returns, advantages and their scale, over plain arrays: one attempt's steps, one group's rewards, one batch's tokens.
+"""Returns, advantages and normalization over plain arrays: the steps of a trajectory, the rewards of a group.
 
-A step is a token or a turn, whatever the caller counts in. Nothing here knows of masks: what was not sampled is left
-out before and put back after, by `handaxe.ops.ragged`.
+A step is a token or a turn, at the caller's choice. These functions know no masks: `handaxe.ops.ragged` removes tokens
+that the policy did not sample before and restores them after.
 """
 
 from collections.abc import Sequence
@@ -11,17 +11,26 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 
-__all__ = ["EQUAL", "Lone", "Std", "deviation", "discounted", "gae_advantages", "standardise", "whiten"]
+__all__ = [
+    "EQUALITY_TOLERANCE",
+    "LoneReward",
+    "Std",
+    "discounted_returns",
+    "gae_advantages",
+    "standard_deviation",
+    "standardise",
+    "whiten",
+]
 
 Std = Literal["sample", "population"]
-Lone = Literal["zero", "reward"]
+LoneReward = Literal["zero", "reward"]
 
-EQUAL = 1e-8
-"""Rewards closer than this, relative to their magnitude or to 1, differ by rounding alone."""
+EQUALITY_TOLERANCE = 1e-8
+"""Rewards closer than this, relative to the larger of their magnitude and 1, count as equal."""
 
 
-def discounted(rewards: np.ndarray | Sequence[float], gamma: float = 1.0) -> np.ndarray:
-    """Sum what is still to come, discounted by the step.
+def discounted_returns(rewards: np.ndarray | Sequence[float], gamma: float = 1.0) -> np.ndarray:
+    """Compute the discounted return of each step.
 
         G_t = sum_{s >= t} gamma^(s - t) * r_s
 
@@ -49,7 +58,7 @@ def gae_advantages(
     lam: float,
     last_value: float = 0.0,
 ) -> np.ndarray:
-    """Estimate advantages from a critic, trading its bias against the variance of returns.
+    """Compute generalized advantage estimates, which trade a critic's bias against the variance of returns.
 
         delta_t = r_t + gamma * V_{t+1} - V_t          V_T = last_value
         A_t     = delta_t + gamma * lam * A_{t+1}    A_T = 0
@@ -59,10 +68,10 @@ def gae_advantages(
         values: [T], the critic's value of the state before each step.
         gamma: discount, in [0, 1], per step.
         lam: lambda, in [0, 1]; 1 is the return minus the value, 0 the one-step error.
-        last_value: of the state after the last step; 0 where the attempt is over.
+        last_value: value of the state after the last step; 0 for a terminal state.
 
     Returns:
-        [T] float64. The value targets are this plus `values`.
+        [T] float64. The value targets are the advantages plus `values`.
 
     Example:
         rewards 0, 0, 1, values 0.5, 0.6, 0.8:
@@ -73,26 +82,28 @@ def gae_advantages(
     """
     rewards, values = np.asarray(rewards, np.float64), np.asarray(values, np.float64)
     following = np.append(values[1:], last_value)[: len(values)]
-    return discounted(rewards + gamma * following - values, gamma * lam)
+    return discounted_returns(rewards + gamma * following - values, gamma * lam)
 
 
-def deviation(values: np.ndarray | Sequence[float], std: Std = "sample", *, weights: np.ndarray | None = None) -> float:
-    """The standard deviation of [N] numbers; exactly 0 for none, one, or numbers equal up to rounding.
+def standard_deviation(
+    values: np.ndarray | Sequence[float], std: Std = "sample", *, weights: np.ndarray | None = None
+) -> float:
+    """Compute the standard deviation of [N] numbers; exactly 0 for none, one, or numbers equal up to rounding.
 
-    Equal means a spread of at most 1e-8 times the largest magnitude (or times 1, when that is larger), so that 0.1
-    summed in several orders is one number and not three.
+    Numbers are equal up to rounding if their range is at most 1e-8 times the larger of the largest magnitude and 1:
+    sums of 0.1 in different orders are one number.
 
     Args:
         std: "sample" divides by N - 1, "population" by N.
-        weights: [N] above 0 of the numbers; None weighs them alike. With w_n that sum to 1, the variance is
-            sum_n w_n (x_n - mean)^2, for "sample" over 1 - sum_n w_n^2.
+        weights: [N] above 0; None for equal weights. With w_n that sum to 1, the variance is sum_n w_n (x_n - mean)^2,
+            for "sample" over 1 - sum_n w_n^2.
 
     Example:
         1, 0, 0, 0  ->  0.5 sample, 0.4330 population
-        1, 0 weighing 3 and 1  ->  0.7071 sample, 0.4330 population
+        1, 0 with weights 3 and 1  ->  0.7071 sample, 0.4330 population
     """
     values = np.asarray(values, np.float64)
-    if len(values) < 2 or np.ptp(values) <= EQUAL * max(1.0, float(np.abs(values).max())):
+    if len(values) < 2 or np.ptp(values) <= EQUALITY_TOLERANCE * max(1.0, float(np.abs(values).max())):
         return 0.0
     if weights is None:
         return float(values.std(ddof={"sample": 1, "population": 0}[std]))
@@ -107,22 +118,22 @@ def standardise(
     *,
     std: Std | None = "sample",
     eps: float = 1e-6,
-    lone: Lone = "zero",
+    lone: LoneReward = "zero",
     weights: np.ndarray | Sequence[float] | None = None,
 ) -> np.ndarray:
-    """Judge each number against the group.
+    """Normalize numbers within a group.
 
-        A_i = (r_i - mean) / (std + eps)     or r_i - mean, where `std` is None
+        A_i = (r_i - mean) / (std + eps)     or r_i - mean if `std` is None
 
     Args:
         rewards: [G].
-        counted: [G] bool, who enters mean and std, and who gets a value at all; the others get exactly 0.
-        std: "sample" (n - 1), "population" (n), or None not to divide.
-        lone: what one counted sibling gets: "zero", or "reward", itself (mean 0, std 1).
-        weights: [G] above 0 of the numbers in mean and std, see `deviation`; None weighs them alike.
+        counted: [G] bool, True for numbers that enter mean and std and get a value; the others get exactly 0.
+        std: "sample" (n - 1), "population" (n), or None for no division.
+        lone: value of a single counted number: "zero", or "reward" for the number itself (mean 0, std 1).
+        weights: [G] above 0, of the numbers in mean and std, see `standard_deviation`; None for equal weights.
 
     Returns:
-        [G] float64; exactly 0 for all when the counted rewards are equal up to rounding (see `deviation`).
+        [G] float64; exactly 0 throughout if the counted rewards are equal up to rounding (see `standard_deviation`).
 
     Example:
         1, 0, 0, 0  ->  1.5, -0.5, -0.5, -0.5
@@ -134,7 +145,7 @@ def standardise(
         out[counted] = chosen
         return out
     weighing = None if weights is None else np.asarray(weights, np.float64)[counted]
-    scale = deviation(chosen, std or "population", weights=weighing)
+    scale = standard_deviation(chosen, std or "population", weights=weighing)
     if scale:
         centred = chosen - (chosen.mean() if weighing is None else np.average(chosen, weights=weighing))
         out[counted] = centred if std is None else centred / (scale + eps)
@@ -144,24 +155,24 @@ def standardise(
 def whiten(
     values: np.ndarray | Sequence[float], *, centre: bool = True, std: Std = "sample", eps: float = 1e-8
 ) -> np.ndarray:
-    """Give numbers mean 0 and variance 1.
+    """Transform numbers to mean 0 and variance 1.
 
-        w = (x - mean) / sqrt(var + eps)      plus mean again, where `centre` is False
+        w = (x - mean) / sqrt(var + eps)      plus mean again if `centre` is False
 
     Returns:
-        [N] float64. Fewer than two numbers, or numbers equal up to rounding, are only moved, not scaled.
+        [N] float64. Fewer than two numbers, or numbers equal up to rounding, are shifted and not scaled.
 
     Raises:
-        InputError: when `eps` is negative.
+        InputError: `eps` is negative.
 
     Example:
         1, 1, 0  ->  0.57735, 0.57735, -1.15470
     """
     if eps < 0:
-        raise InputError(f"eps is {eps}; it is added to a variance and must not be negative")
+        raise InputError(f"eps is {eps}; it must not be negative, because a variance plus eps is a divisor")
     values = np.asarray(values, np.float64)
     if not len(values):
         return values.copy()
-    mean, scale = values.mean(), deviation(values, std)
+    mean, scale = values.mean(), standard_deviation(values, std)
     centred = (values - mean) / np.sqrt(scale**2 + eps) if scale else np.zeros(len(values))
     return centred if centre else centred + mean

@@ -1,4 +1,4 @@
-"""Seeds derived from what they are for, so that neither order nor the number of workers changes a draw."""
+"""Seeds derived from the purpose of a draw, so that neither order nor number of workers changes a draw."""
 
 from hashlib import blake2b
 
@@ -8,7 +8,7 @@ __all__ = ["derive_seed", "generator"]
 
 
 def derive_seed(*parts: str | int) -> int:
-    """A 63-bit seed from (run, step, task, sample, turn) or any other path of strings and integers.
+    """Derive a 63-bit seed from (run, step, task, sample, turn) or any other path of strings and integers.
 
     Example:
         derive_seed(0, 3, "sum-17", 2) is the same number on every machine, and unlike derive_seed(0, 32, ...).
@@ -18,5 +18,5 @@ def derive_seed(*parts: str | int) -> int:
 
 
 def generator(*parts: str | int) -> np.random.Generator:
-    """A numpy generator seeded by `derive_seed` (counter-based, so independent of every other)."""
+    """Make a numpy generator seeded by `derive_seed`; it is counter-based, so independent of all others."""
     return np.random.Generator(np.random.Philox(key=derive_seed(*parts)))

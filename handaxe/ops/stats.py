@@ -1,4 +1,4 @@
-"""Estimates with intervals: how sure a number from a few attempts is. Arrays are over T tasks, which are resampled."""
+"""Estimates from few trajectories with confidence intervals. Arrays are over T tasks, the unit of resampling."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -24,14 +24,14 @@ __all__ = [
 
 
 class Interval(NamedTuple):
-    """Two-sided interval; (-inf, inf) where the data say nothing."""
+    """Two-sided interval; (-inf, inf) if the data allow no estimate."""
 
     low: float
     high: float
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Chance that at least one of k attempts is right, estimated without bias from c right ones of n.
+    """Estimate the probability that at least one of k rollouts is correct, without bias, from c correct of n.
 
         1 - C(n - c, k) / C(n, k)
 
@@ -47,7 +47,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """Chance that all of k attempts are right (pass^k), estimated without bias from c right ones of n.
+    """Estimate the probability that all of k rollouts are correct (pass^k), without bias, from c correct of n.
 
         C(c, k) / C(n, k)
 
@@ -63,19 +63,19 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
 
 
 def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Interval:
-    """Wilson's score interval of a probability, from independent trials; honest even when all or none succeed.
+    """Compute Wilson's score interval of a probability from independent trials; valid even if all or no trials succeed.
 
     Example:
         5 of 5  ->  (0.5655, 1)
     """
     if not trials:
         return Interval(0.0, 1.0)
-    found = stats.binomtest(successes, trials).proportion_ci(confidence_level=level, method="wilson")
-    return Interval(float(found.low), float(found.high))
+    interval = stats.binomtest(successes, trials).proportion_ci(confidence_level=level, method="wilson")
+    return Interval(float(interval.low), float(interval.high))
 
 
 def mean_interval(values: Sequence[float] | np.ndarray, *, level: float = 0.95) -> Interval:
-    """Student's t interval of the mean of independent values, such as one difference for each seed.
+    """Compute Student's t interval of the mean of independent values, such as one difference per seed.
 
     Example:
         1, 2, 3  ->  2 -+ 4.3027 * 1 / sqrt(3), that is (-0.4841, 4.4841)
@@ -88,7 +88,7 @@ def mean_interval(values: Sequence[float] | np.ndarray, *, level: float = 0.95) 
 
 
 def ratio(top_T: np.ndarray, bottom_T: np.ndarray) -> float:
-    """sum(top) / sum(bottom); inf when only the bottom is 0, NaN when both are. A mean has a bottom of ones."""
+    """Compute sum(top) / sum(bottom); inf if only the bottom is 0, NaN if both are 0. A mean has a bottom of ones."""
     top, bottom = float(np.sum(top_T)), float(np.sum(bottom_T))
     if bottom == 0:
         return float("nan") if top == 0 else inf
@@ -98,10 +98,10 @@ def ratio(top_T: np.ndarray, bottom_T: np.ndarray) -> float:
 def ratio_interval(
     top_T: np.ndarray, bottom_T: np.ndarray, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
 ) -> Interval:
-    """Percentile bootstrap interval of `ratio` over tasks, so that the attempts of one task need not be independent.
+    """Compute the percentile bootstrap interval of `ratio` over tasks; rollouts of one task may be dependent.
 
     Returns:
-        The interval; (-inf, inf) with fewer than two tasks, and an infinite end where many resamples have no bottom.
+        The interval; (-inf, inf) for fewer than two tasks, and an infinite end if many resamples have bottom 0.
     """
     return _bootstrap(_ratios, (top_T, bottom_T), level, resamples, seed)
 
@@ -114,7 +114,8 @@ def ratio_difference_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Paired percentile bootstrap interval of ratio(after) - ratio(before), each a (top_T, bottom_T) of the tasks."""
+    """Compute the paired percentile bootstrap interval of ratio(after) - ratio(before), each (top_T, bottom_T) by
+    task."""
 
     def difference(top, bottom, new_top, new_bottom, axis):
         return _ratios(new_top, new_bottom, axis) - _ratios(top, bottom, axis)
@@ -131,12 +132,12 @@ def _bootstrap(
 ) -> Interval:
     data = tuple(np.asarray(column, dtype=np.float64) for column in columns)
     if len({len(column) for column in data}) != 1:
-        raise InputError(f"columns of different lengths {[len(column) for column in data]} cannot be of the same tasks")
+        raise InputError(f"the columns have different lengths {[len(column) for column in data]}: give one row a task")
     if len(data[0]) < 2:
         return Interval(-inf, inf)
     with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # a resample without a bottom; see below
-        found = stats.bootstrap(
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # a resample with bottom 0; see below
+        interval = stats.bootstrap(
             data,
             statistic,
             paired=True,
@@ -147,10 +148,10 @@ def _bootstrap(
             batch=250,
             random_state=generator("bootstrap", seed),
         ).confidence_interval
-    low, high = float(found.low), float(found.high)  # NaN where the quantile falls among infinities
+    low, high = float(interval.low), float(interval.high)  # NaN if the quantile falls among infinities
     return Interval(-inf if np.isnan(low) else low, inf if np.isnan(high) else high)
 
 
 def _check_counts(n: int, c: int, k: int) -> None:
     if not (0 <= c <= n and 1 <= k <= n):
-        raise InputError(f"n={n} attempts, c={c} right, k={k}: give 0 <= c <= n and 1 <= k <= n")
+        raise InputError(f"n={n} rollouts, c={c} correct, k={k}: give 0 <= c <= n and 1 <= k <= n")

@@ -1,4 +1,4 @@
-"""Attention of the tokens of trees to their ancestors, in blocks, without the pairs that a dense mask would throw away.
+"""Block-sparse attention of tree tokens to their ancestors, without the wasted pairs of a dense mask.
 
 Legend: H heads, N tokens in depth-first order, K width of a head, Q queries of a block, S keys of a block.
 """
@@ -14,19 +14,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-__all__ = ["KeyBlock", "spans", "tree_attention"]
+__all__ = ["KeyBlock", "attention_blocks", "tree_attention"]
 
 STEP = 32
-"""Tokens between two places where a chain may be cut."""
+"""Tokens between two possible cuts of a chain."""
 LONGEST = 256
 """Most queries of a block."""
 OVERHEAD = 16384
-"""What a block costs besides its pairs, in pairs. A quarter of it and four times it were at most a tenth slower or
-faster, with 4 heads of width 32 on one core."""
+"""Fixed cost of a block, in pairs. A quarter and four times this value changed the speed by at most a tenth, with 4
+heads of width 32 on one core.
+"""
 
 
 class KeyBlock(NamedTuple):
-    """A block of queries [start, stop), the ranges of keys that it sees, in order, and what each query sees of them."""
+    """Block of queries [start, stop), the key ranges that it attends to, in order, and the mask of each query."""
 
     start: int
     stop: int
@@ -34,16 +35,16 @@ class KeyBlock(NamedTuple):
     sees_QS: Tensor
 
 
-def spans(last_N: np.ndarray, depth_N: np.ndarray, device: torch.device) -> tuple[KeyBlock, ...]:
-    """Cut the tokens into blocks so that few pairs are computed.
+def attention_blocks(last_N: np.ndarray, depth_N: np.ndarray, device: torch.device) -> tuple[KeyBlock, ...]:
+    """Cut the tokens into blocks with few pairs.
 
-    In depth-first order, what any token of [a, b) attends lies in that range or among the ancestors of token a. So the
-    block costs (b - a) * (depth[a] + b - a) pairs, and the best cuts are found by dynamic programming over the places
-    where a branch begins and every STEP tokens of a chain.
+    In depth-first order, the tokens of [a, b) attend only to that range and to the ancestors of token a. A block
+    therefore costs (b - a) * (depth[a] + b - a) pairs; dynamic programming over branch starts and every STEP tokens of
+    a chain finds the best cuts.
 
     Args:
-        last_N: the last token of each token's subtree.
-        depth_N: how many ancestors each token has.
+        last_N: last token of each token's subtree.
+        depth_N: number of ancestors of each token.
     """
     cuts = _cuts(depth_N)
     best = np.zeros(len(cuts))
@@ -62,7 +63,7 @@ def spans(last_N: np.ndarray, depth_N: np.ndarray, device: torch.device) -> tupl
 
 
 def _cuts(depth_N: np.ndarray) -> np.ndarray:
-    """Places to cut: 0, N, wherever a branch begins, and every STEP tokens after that."""
+    """List the possible cuts: 0, N, every branch start, and every STEP tokens after it."""
     place_N = np.arange(len(depth_N))
     begins_N = np.append(True, depth_N[1:] != depth_N[:-1] + 1)[: len(depth_N)]
     begun_N = np.maximum.accumulate(np.where(begins_N, place_N, 0))
@@ -80,15 +81,15 @@ def _span(last_N: np.ndarray, start: int, stop: int, device: torch.device) -> Ke
 
 
 def tree_attention(q_HNK: Tensor, k_HNK: Tensor, v_HNK: Tensor, blocks: Sequence[KeyBlock]) -> Tensor:
-    """Let every token attend its ancestors and itself.
+    """Compute attention of every token to its ancestors and itself.
 
         out[n] = sum_a softmax_a(q[n] . k[a] / sqrt(K)) v[a]      over a = n and the ancestors of n
 
-    For the gradient, the keys and values that each block sees are kept, not its weights.
+    For the gradient, each block stores its keys and values, not its weights.
 
     Args:
-        q_HNK, k_HNK, v_HNK: queries, keys and values, turned to their positions (depths).
-        blocks: from `spans`.
+        q_HNK, k_HNK, v_HNK: queries, keys and values, rotated to their positions (depths).
+        blocks: from `attention_blocks`.
 
     Returns:
         [H, N, K], with gradient.

@@ -1,10 +1,10 @@
-"""Rewards: Group -> Scores. What lifts, what combines, and the mechanisms, one a file.
+"""Rewards: Group -> Scores.
 
     from handaxe import rewards
 
     reward = rewards.weighted({"answer": (1.0, rewards.exact_match()), "format": (0.2, rewards.well_formed())})
 
-The whole reward of a trajectory is its outcome plus the sum of its per-turn rewards, and nothing is in both.
+The total reward of a trajectory is its outcome plus the sum of its per-turn rewards; no value is in both.
 """
 
 import lazy_loader

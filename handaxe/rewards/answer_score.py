@@ -1,4 +1,4 @@
-"""Rewards an answer by the task's own scorer."""
+"""Rewards an answer by a scorer of the task source."""
 
 from collections.abc import Callable
 
@@ -11,23 +11,23 @@ __all__ = ["answer_score"]
 
 
 def answer_score(*, scorer: Callable[[Task, str], float], extract: Callable[[Trajectory], str] = final_text) -> Reward:
-    """Give what a scorer says of the answer text.
+    """Score the answer text by a function.
 
         R_i = scorer(task, extract(trajectory_i))
 
     Args:
-        scorer: (task, answer text) -> finite number, such as the scorer that came with a data set.
-        extract: what the answer text is.
+        scorer: (task, answer text) -> finite number, such as the scorer of a data set.
+        extract: the answer text of a trajectory.
 
     Returns:
         A reward with outcome [G]. A trajectory without a turn is scored on the empty text.
 
     Raises:
-        VerifierError: naming the trajectory, when the scorer raises or returns no finite number.
+        VerifierError: the scorer raises or returns no finite number; it names the trajectory.
 
     Example:
         scorer len(text) / 10; final texts "four", ""  ->  0.4, 0
 
-    Idea: many task sources bring a scorer of their own; it should not have to know what a trajectory is.
+    Idea: scorers of task sources read a task and a text, and need no trajectory.
     """
     return outcome(lambda trajectory: scorer(trajectory.task, extract(trajectory)))

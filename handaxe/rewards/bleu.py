@@ -1,4 +1,4 @@
-"""Rewards an answer by the word sequences it shares with reference answers."""
+"""Rewards an answer by word sequences shared with reference answers."""
 
 import math
 import re
@@ -18,7 +18,7 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def words_and_marks(text: str) -> list[str]:
-    """Runs of letters and digits, and every mark for itself.
+    """Split a text into runs of letters and digits, and single punctuation marks.
 
     Example:
         "The cat, sat." -> ["The", "cat", ",", "sat", "."]
@@ -36,62 +36,62 @@ def bleu(
 ) -> Reward:
     """Give the smoothed sentence BLEU of the answer against the task's reference answers.
 
-        m_n  = sum over n-grams g of min(count_said(g), max over references of count_reference(g))
-        c_n  = max(0, |said| - n + 1)                        n-grams that were said
+        m_n  = sum over n-grams g of min(count_answer(g), max over references of count_reference(g))
+        c_n  = max(0, |answer| - n + 1)                      n-grams of the answer
         p_n  = (m_n + 1) / (c_n + 1)                         with smooth, for every n; else m_n / c_n, 0 where c_n is 0
-        BP   = min(1, exp(1 - |shortest reference| / |said|))
+        BP   = min(1, exp(1 - |shortest reference| / |answer|))
         R_i  = BP * (p_1 * ... * p_N) ^ (1 / N)
         N    = order;   min(order, |shortest reference|) with limit
 
     Args:
         order: longest n-grams, >= 1; 4 in the paper.
-        smooth: with it an order that has no n-gram counts 1, and a wrong answer of one word 0.84; 0 and 1 otherwise.
-        limit: no n-grams that are longer than the shortest reference, so that an answer of one word can earn 1 without
+        smooth: an order without n-grams counts 1, and a wrong answer of one word scores 0.84; without it, 0 and 1.
+        limit: leave out n-grams longer than the shortest reference, so that an answer of one word can score 1 without
             smoothing.
-        extract: what the answer text is.
-        words: how both sides are cut.
+        extract: the answer text of a trajectory.
+        words: splits both sides.
 
     Returns:
-        A reward with outcome [G] in [0, 1]. No turn, or nothing said: 0. Time grows with the length of what was said.
+        A reward with outcome [G] in [0, 1]. No turn, or an empty answer: 0. Time is linear in the length of the answer.
 
     Raises:
-        InputError: an order below 1. TaskError: the task has no answer, or one without a word.
+        InputError: an order below 1. TaskError: the task has no answer, or an answer without a word.
 
     Example:
-        said "the cat sat", reference "the cat sat down": every p_n is 1, BP = exp(1 - 4/3)  ->  0.7165
-        said "paris", reference "paris"; smooth False: 0 at order 4, with limit N = 1 and 1
+        answer "the cat sat", reference "the cat sat down": every p_n is 1, BP = exp(1 - 4/3)  ->  0.7165
+        answer "paris", reference "paris"; smooth False: 0 at order 4; with limit, N = 1  ->  1
 
     Paper: arXiv:2505.11080 (BLEUBERI), its reward; with limit arXiv:2512.07478 (PRS), its length-aware BLEU.
-    Unconfirmed: that every order is smoothed, the first as well; how exactly PRS limits the order.
-    Differs: words are cut at marks and not as mteval does it, which leaves "3.5" whole.
+    Unconfirmed: smoothing of every order, including the first; PRS's exact limit of the order.
+    Differs: words are split at marks, where mteval leaves "3.5" whole.
     """
     if order < 1:
         raise InputError(f"bleu takes an order of at least 1, not {order}")
 
     def score(trajectory: Trajectory) -> float:
-        said = words(extract(trajectory))
+        answer = words(extract(trajectory))
         references = [words(gold) for gold in gold_answers(trajectory.task)]
         shortest = min(map(len, references))
         if not shortest:
             raise TaskError(f"task {trajectory.task.id!r} has a reference answer without a word; give it one")
-        if not said:
+        if not answer:
             return 0.0
         longest = min(order, shortest) if limit else order
-        shares = [_precision(said, references, n, smooth) for n in range(1, longest + 1)]
+        shares = [_precision(answer, references, n, smooth) for n in range(1, longest + 1)]
         if min(shares) <= 0:
             return 0.0
-        brevity = min(1.0, math.exp(1 - shortest / len(said)))
+        brevity = min(1.0, math.exp(1 - shortest / len(answer)))
         return brevity * math.exp(sum(map(math.log, shares)) / longest)
 
     return outcome(score)
 
 
-def _precision(said: Sequence[str], references: Sequence[Sequence[str]], n: int, smooth: bool) -> float:
+def _precision(answer: Sequence[str], references: Sequence[Sequence[str]], n: int, smooth: bool) -> float:
     wanted = Counter[tuple[str, ...]]()
     for one in references:
         wanted |= _grams(one, n)
-    found = _grams(said, n)
-    matched, count = sum((found & wanted).values()), max(0, len(said) - n + 1)
+    found = _grams(answer, n)
+    matched, count = sum((found & wanted).values()), max(0, len(answer) - n + 1)
     if smooth:
         return (matched + 1) / (count + 1)
     return matched / count if count else 0.0

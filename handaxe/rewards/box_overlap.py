@@ -1,4 +1,4 @@
-"""Compares a box that an attempt names with the one that was to be found."""
+"""Compares a predicted box with the task's box."""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
@@ -24,29 +24,29 @@ def box_overlap(
     measure: Measure = "iou",
     sides: Sequence[float] | None = None,
 ) -> Reward:
-    """Give how far two boxes agree, in any number D of dimensions; a stretch of a row is a box of one.
+    """Measure the overlap of two boxes in D dimensions. A stretch of a row is a box of one dimension.
 
         I = volume of both,  V = volume,  b = found(trajectory), g = gold(task)
         iou      I / (V_b + V_g - I)
-        recall   I / V_g                       is 1 for a region that holds everything
-        centre   1 where the centre of b lies in g, its border included, else 0
-        edges    2 D / sum_k (1 / x_k),  x_k = 1 - |b_k - g_k| / side of k's dimension;  0 where some x_k <= 0
+        recall   I / V_g                       is 1 for a region that contains all of g
+        centre   1 if the centre of b lies in g or on its border, else 0
+        edges    2 D / sum_k (1 / x_k),  x_k = 1 - |b_k - g_k| / side of k's dimension;  0 if some x_k <= 0
 
-    0 where no box is found, and for one with swapped corners, without volume, or with a coordinate that is no finite
-    number, or one of 1e300 and more.
+    0 without a predicted box, and for a box with swapped corners, without volume, or with a coordinate that is no
+    finite number, or is 1e300 or larger.
 
     Args:
-        found: the box that counts: of the last call that was carried out, or of the answer.
-        gold: the right one.
-        measure: which of these.
-        sides: of edges, how long all there is to see is in each dimension, D numbers.
+        found: the predicted box: of the last executed call, or of the answer.
+        gold: the box of the task.
+        measure: iou, recall, centre or edges.
+        sides: for edges, the extent of the screen or row in each dimension, D numbers.
 
     Returns:
         A reward with outcome [G] in [0, 1].
 
     Raises:
-        InputError: no such measure, edges without sides, or sides that are not positive. TaskError: a gold box that is
-            none, or of another dimension than sides.
+        InputError: an unknown measure, edges without sides, or sides that are not positive. TaskError: a gold value
+            that is no box, or has another dimension than sides.
 
     Example:
         (100, 100, 200, 200) against (110, 110, 210, 210) in 1000 by 500: iou 8100 / 11900 = 0.6807, centre 1,

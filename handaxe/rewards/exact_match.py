@@ -1,4 +1,4 @@
-"""Rewards an answer that equals a reference answer."""
+"""Rewards an answer equal to a reference answer."""
 
 from collections.abc import Callable
 
@@ -14,14 +14,14 @@ __all__ = ["exact_match"]
 def exact_match(
     *, extract: Callable[[Trajectory], str] = final_text, normalise: Callable[[str], str] = normalise
 ) -> Reward:
-    """Give 1 to an answer that equals one of the task's reference answers, else 0.
+    """Give 1 for an answer equal to a reference answer of the task, else 0.
 
         R_i = 1 if normalise(extract(trajectory_i)) is in {normalise(g) : g in task.answer} and is not empty, else 0
 
     Args:
-        extract: what the answer text is; see rewards/parts/extract.py.
-        normalise: applied to both sides before comparing. Default: SQuAD's (case, punctuation, articles, spaces).
-            It drops points and minus signs, so numbers belong to numeric_match; `str.strip` compares letter for letter.
+        extract: the answer text of a trajectory; see rewards/parts/extract.py.
+        normalise: applied to both sides before the comparison. Default: SQuAD's (case, punctuation, articles, spaces).
+            It drops points and minus signs, so use numeric_match for numbers; `str.strip` compares letter for letter.
 
     Returns:
         A reward with outcome [G] of 0 and 1. No turn: 0.
@@ -33,12 +33,12 @@ def exact_match(
         answer "Eiffel Tower"; final texts "the  Eiffel tower!", "Eiffel", ""  ->  1, 0, 0
 
     Paper: arXiv:1606.05250 (SQuAD), its exact-match metric.
-    Differs: nothing; an answer that is empty after normalisation never matches.
+    Differs: an answer that is empty after normalisation never matches.
     """
 
     def score(trajectory: Trajectory) -> float:
         golds = {normalise(gold) for gold in gold_answers(trajectory.task)}
-        said = normalise(extract(trajectory))
-        return float(bool(said) and said in golds)
+        answer = normalise(extract(trajectory))
+        return float(bool(answer) and answer in golds)
 
     return outcome(score)

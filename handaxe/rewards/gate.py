@@ -1,6 +1,6 @@
-"""Lets one reward through only where another is earned.
+"""Grants a reward only if another is earned.
 
-Idea: what is worth having only once something else is right does not compete with it.
+Idea: a secondary reward does not compete with correctness.
 """
 
 from collections.abc import Callable, Mapping, Sized
@@ -12,7 +12,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores, Trajectory
-from handaxe.rewards.parts.checks import checked, outcome_only
+from handaxe.rewards.parts.checks import outcome_only, validate_scores
 from handaxe.rewards.parts.combined import Combined, Merge
 
 __all__ = ["gate"]
@@ -30,22 +30,23 @@ def gate(
     ask: Ask = "all",
     questions: Callable[[Trajectory], Sized] | None = None,
 ) -> Reward:
-    """Let one reward through only where another is earned.
+    """Grant a reward only if another is earned.
 
         open_i    = outcome_on,i > above
-        outcome_i = outcome_then,i  where open_i,  else outcome_otherwise,i (0 without it);   turns alike
+        outcome_i = outcome_then,i  if open_i,  else outcome_otherwise,i (0 without it);   turns likewise
 
     Args:
-        on: what decides; its own value is not part of the result.
-        then: the reward of trajectories that pass.
-        otherwise: the reward of those that do not.
+        on: the condition; its value is not part of the result.
+        then: the reward of rollouts that pass.
+        otherwise: the reward of the others.
         above: the gate opens strictly above this.
-        mark_eligible: also set Scores.eligible to open_i, for credits that count only those in their statistics.
-        ask: "all" asks `then` about every sibling; "passed" about those that passed alone, as a group of their own, and
-            not at all where none did: for a costly judge that does not compare siblings. The others hold 0 in its
-            channels, and what it says of who is eligible holds among those it was asked about.
-        questions: what `then` asks of a sibling, such as the items of `rubric_points`: their number, 0 for siblings
-            that it was not asked about, is the channel "asked", so that what a spared judge saves can be counted.
+        mark_eligible: also set Scores.eligible to open_i, for credits with statistics over eligible siblings.
+        ask: "all" calls `then` with every sibling. "passed" calls it with the rollouts that passed as a group, and not
+            at
+            all without one: for a costly judge that does not compare siblings. The others have 0 in its channels, and
+            its eligibility applies to the rollouts it scored.
+        questions: what `then` checks of a sibling, such as the items of `rubric_points`. Their number is the channel
+            "asked", 0 for siblings that `then` did not score, so that a run records the cost of a judge.
 
     Returns:
         A reward with the channels "on", "then" and "otherwise", each over all siblings.
@@ -55,11 +56,11 @@ def gate(
 
     Example:
         on (1, 0, 1), then (0.3, 0.9, 0.5), otherwise (-1, -2, -3)  ->  outcome (0.3, -2, 0.5)
-        with ask="passed" the same, and `then` is asked about the first and the third; its channel is (0.3, 0, 0.5)
-        with two questions about each sibling "asked" is then (2, 0, 2), and (2, 2, 2) with ask="all"
+        with ask="passed" the same; `then` scores the first and the third, and its channel is (0.3, 0, 0.5)
+        with two questions a sibling, "asked" is (2, 0, 2), and (2, 2, 2) with ask="all"
     """
     if ask not in ("all", "passed"):
-        raise InputError(f'a gate asks "all" or those that "passed", not {ask!r}')
+        raise InputError(f'gate takes ask "all" or "passed", not {ask!r}')
     components = {"on": on, "then": then} | ({} if otherwise is None else {"otherwise": otherwise})
 
     def merge(group: Group, parts: dict[str, Scores]) -> Scores:
@@ -87,26 +88,28 @@ def _counted(questions: Callable[[Trajectory], Sized], group: Group) -> np.ndarr
 
 
 class _Sparing(Combined):
-    """A gate that asks `then` only about those that pass."""
+    """A gate with calls of `then` for passing rollouts only."""
 
     def __init__(self, components: Mapping[str, Reward], merge: Merge, above: float):
         super().__init__(components, merge)
         self._above = above
 
     def _ask(self, group: Group) -> dict[str, Scores]:
-        said = {
-            name: checked(self._components[name](group), group, name) for name in self._components if name != "then"
+        scores = {
+            name: validate_scores(self._components[name](group), group, name)
+            for name in self._components
+            if name != "then"
         }
-        passed = np.flatnonzero(outcome_only(said["on"], "on").outcome > self._above)
+        passed = np.flatnonzero(outcome_only(scores["on"], "on").outcome > self._above)
         some = replace(group, trajectories=tuple(group[i] for i in passed))
-        then = checked(self._components["then"](some), some, "then") if len(some) else Scores(np.zeros(0))
-        # In the order of the components, which is that of the channels.
-        said["then"] = _spread(group, passed, then)
-        return {name: said[name] for name in self._components}
+        then = validate_scores(self._components["then"](some), some, "then") if len(some) else Scores(np.zeros(0))
+        # Channels come in the order of components.
+        scores["then"] = _spread(group, passed, then)
+        return {name: scores[name] for name in self._components}
 
 
 def _spread(group: Group, passed: np.ndarray, then: Scores) -> Scores:
-    """What was said of some siblings, over all of them, 0 for those that were not asked about."""
+    """Scores of some siblings as scores of all, 0 for the others."""
 
     def wide(values: np.ndarray) -> np.ndarray:
         out = np.zeros(len(group))

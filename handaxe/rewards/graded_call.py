@@ -1,4 +1,4 @@
-"""Rewards calls by how close they come to the reference calls: names, parameters, values."""
+"""Grades calls by similarity to the reference calls: names, parameters, values."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.rewards.parts.checks import called_with, is_number
+from handaxe.rewards.parts.checks import call_score, is_number
 from handaxe.rewards.parts.reference import gold_calls
 
 __all__ = ["graded_call"]
@@ -20,7 +20,7 @@ Grade = Literal["fine", "refined", "intermediate", "coarse"]
 
 
 class _Shares(NamedTuple):
-    """How much of the reference calls is there: names, keys and values."""
+    """Matched shares of the reference calls: names, keys and values."""
 
     names: float
     keys: float
@@ -34,7 +34,7 @@ def graded_call(
     gold: Callable[[Task], Sequence[ToolCall]] = gold_calls,
     rel_tol: float = 0.0,
 ) -> Reward:
-    """Grade the calls of a trajectory against the reference calls, from -scale (nothing right) to scale (equal).
+    """Grade the calls of a trajectory against the reference calls, from -scale (all wrong) to scale (equal).
 
         P, Q        reference and predicted calls, in order;  cnt counts in a list
         match(a, b) = 1 if a == b as ordered lists, 0 if one is empty, else I / (|a| + |b| - I),
@@ -45,23 +45,23 @@ def graded_call(
         S_max       = 1 + sum_{g in P} (1 + |g|)
         R_i         = scale if Q == P, else 2 * scale * score / S_max - scale
 
-    R_i = -scale when a call was malformed or Q is empty, and 0 when P is empty. Only calls count, not their replies.
+    R_i = -scale if a call was malformed or Q is empty, and 0 if P is empty. Only calls count, not their replies.
 
-    Channels say how much of the reference calls is there, each from 0 to 1, p being the fine grade's for g:
+    Channels hold the matched shares, each from 0 to 1, with p the call matched to g at grade "fine":
         names  = match(names(P), names(Q))
         keys   = sum over g of match(keys(g), keys(p)) / |P|
         values = sum over g of #{k in g : k in p and p[k] == g[k]} / sum over g of |g|
-    all 0 when a call was malformed; where nothing is asked for, 1 if nothing was called, else 0.
+    all 0 if a call was malformed. Without reference calls: 1 without any call, else 0.
 
     Args:
         grade: "fine" as above. "refined": match is all or nothing (1 if a == b else 0). "intermediate": s = 1 for an
-            equal call, else 0, and S_max = 1 + |P|. "coarse": -scale for anything but Q == P.
+            equal call, else 0, and S_max = 1 + |P|. "coarse": -scale unless Q == P.
         scale: 3 in the paper; 1 is its CORRECTMAX1 variant.
-        gold: the reference calls of a task; () for a task that wants none.
-        rel_tol: numbers a and b are equal if |a - b| <= rel_tol * |b|, b that of the reference; 0 for ToolRL, 0.01 to
-            0.05 for TIGeR.
+        gold: the reference calls of a task; () for a task without calls.
+        rel_tol: numbers a and b are equal if |a - b| <= rel_tol * |b|, b of the reference; 0 for ToolRL, 0.01 to 0.05
+            for TIGeR.
 
-    The paper's whole reward and its schedules are sums made elsewhere, with format = tags_in_order:
+    The paper's full reward and its schedules are sums, with format = tags_in_order:
         weighted({"format": (1.0, format), "call": (1.0, graded_call())})                                  plain
         ... "thought": (1.0, thought_length())                                                             length
         weighted({"format": (two_stage(1.0, 0.5, at=30), format), "call": (two_stage(1/3, 1.0, at=30), graded_call())})
@@ -78,9 +78,9 @@ def graded_call(
         and R = 6 * 0.58333 - 3 = 0.5; names 1, keys 1/3, values 1/2. Equal -> 3. No call -> -3. B(x=1, y=2) -> -3.
 
     Paper: arXiv:2504.13958 (ToolRL), R_correct; the channels are names and parameters of arXiv:2510.07181 (TIGeR).
-    Unconfirmed: TIGeR's shares, of which only the description is known.
-    Differs: nothing in the arithmetic. Calls are read by the chat format instead of from tags in the text, and calls
-    of all turns count, where the paper has one turn.
+    Unconfirmed: TIGeR's shares, known from their description only.
+    Differs: nothing in the arithmetic. Calls are read by the chat format, not from tags in the text, and calls of all
+    turns count, where the paper has one turn.
     """
     if not rel_tol >= 0:
         raise InputError(f"rel_tol is {rel_tol}; a tolerance is 0 or more")
@@ -104,7 +104,7 @@ def graded_call(
     whole = outcome(score)
 
     def reward(group: Group) -> Scores:
-        parts = [called_with(shares, one) for one in group]
+        parts = [call_score(shares, one) for one in group]
         channels = {name: np.array([getattr(one, name) for one in parts], np.float64) for name in _Shares._fields}
         return replace(whole(group), channels=channels)
 
@@ -116,7 +116,7 @@ def _malformed(trajectory: Trajectory) -> bool:
 
 
 def _equal(wanted: Sequence[ToolCall], made: Sequence[ToolCall], rel_tol: float) -> bool:
-    """Whether the calls are the same but for their ids, which say nothing about what was called."""
+    """The calls are equal up to ids."""
     return len(wanted) == len(made) and all(_one(g, p, rel_tol) for g, p in zip(wanted, made))
 
 
@@ -144,7 +144,7 @@ def _match(a: list[str], b: list[str], *, refined: bool) -> float:
 
 
 def _points(wanted: Sequence[ToolCall], made: Sequence[ToolCall], grade: Grade, rel_tol: float) -> tuple[float, float]:
-    """The points that the calls made earn, and the most that could be earned."""
+    """Points of the calls, and the largest possible number of points."""
     refined = grade == "refined"
     points, most = _match([g.name for g in wanted], [p.name for p in made], refined=refined), 1.0
     for g, _, best in _paired(wanted, made, grade, rel_tol):
@@ -156,7 +156,7 @@ def _points(wanted: Sequence[ToolCall], made: Sequence[ToolCall], grade: Grade, 
 def _paired(
     wanted: Sequence[ToolCall], made: Sequence[ToolCall], grade: Grade, rel_tol: float
 ) -> list[tuple[ToolCall, ToolCall | None, float]]:
-    """Each reference call with the call that is taken for it, if one is anything like it, and how alike they are."""
+    """Each reference call with the best match, or None, and the similarity."""
     unused, pairs = list(made), list[tuple[ToolCall, ToolCall | None, float]]()
     for g in wanted:
         scored = [(_similar(g, p, grade, rel_tol), k) for k, p in enumerate(unused) if p.name == g.name]

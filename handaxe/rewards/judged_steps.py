@@ -1,4 +1,4 @@
-"""Rewards each turn by what a judge says of it."""
+"""Rewards each turn by a step judge."""
 
 import numpy as np
 
@@ -10,27 +10,26 @@ __all__ = ["judged_steps"]
 
 
 def judged_steps(*, judge: StepJudge) -> Reward:
-    """Attach a step judge's scores to turns; the outcome is 0, so that they stay apart from what is right.
+    """Attach a step judge's scores to turns. The outcome is 0, so that process reward and correctness stay separate.
 
         turns_i[n] = judge.score_steps(group)_i[n]        outcome_i = 0
 
-    All siblings are read at once. The judge is asked and nothing else: the reward has no state, and the judge's weights
-    are never a part of it, so list a judge that learns in `learners` of `train`. In a step it says what it has learned
-    up to the step before; `papers.istar.credited_again` asks it once more after it has learned.
+    All siblings are scored in one call. The reward has no state: weights of the judge are never part of it, so list a
+    learning judge in `learners` of `train`. In a step it scores with the weights of the step before.
 
     Args:
-        judge: scores turns; of room judges or your own.
+        judge: scores turns; of the package judges or your own.
 
     Returns:
-        A reward with outcome [G] of zeros and turns, per trajectory [N]. `weighted` puts it beside an outcome and keeps
-        its turns as a channel.
+        A reward with outcome [G] of zeros and turns, per trajectory [N]. `weighted` adds it to an outcome and keeps its
+        turns as a channel.
 
     Raises:
-        VerifierError: naming the trajectory whose scores are not finite.
+        VerifierError: the scores of a trajectory are not finite; it names the trajectory.
         InputError: the judge does not give one number a turn, or is no step judge.
 
     Example:
-        a judge of steps 0.1, -0.05, 0.1 and 0.2  ->  turns (0.1, -0.05, 0.1), (0.2), outcome 0, 0
+        a judge with steps 0.1, -0.05, 0.1 and 0.2  ->  turns (0.1, -0.05, 0.1), (0.2), outcome 0, 0
 
     Paper: arXiv:2509.19199 (iStar), step rewards; arXiv:2504.15275 (PURE), process rewards.
     Differs: nothing.
@@ -42,7 +41,7 @@ def judged_steps(*, judge: StepJudge) -> Reward:
         turns = tuple(np.array(own, np.float64) for own in judge.score_steps(group))
         if [own.shape for own in turns] != [(len(one.turns),) for one in group]:
             shapes, wanted = [own.shape for own in turns], [len(one.turns) for one in group]
-            raise InputError(f"{type(judge).__name__} gives scores of shapes {shapes} for attempts of {wanted} turns")
+            raise InputError(f"{type(judge).__name__} gives scores of shapes {shapes} for rollouts of {wanted} turns")
         for one, own in zip(group, turns, strict=True):
             if not np.isfinite(own).all():
                 raise VerifierError(f"trajectory {one.id!r} was given the step scores {own}", trajectory=one.id)

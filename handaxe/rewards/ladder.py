@@ -1,6 +1,6 @@
-"""Adds rewards one after the other, each only where all before it were earned.
+"""Adds rewards in order, each only if all earlier rewards were earned.
 
-Idea: what comes later cannot make up for what comes first, so a wrong or malformed attempt earns nothing by economy.
+Idea: a later reward cannot compensate an earlier one, so a wrong or malformed rollout earns nothing by few calls.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,14 @@ __all__ = ["Rung", "ladder"]
 
 
 class Rung(NamedTuple):
-    """One step of a ladder: a reward, what it weighs, what it must be above for the next to count, and what the attempt
-    earns where it is not (None: what it had earned until here)."""
+    """A step of a ladder.
+
+    name    channel of the reward
+    reward  of the step
+    weight  of the reward
+    above   the next rung counts if the reward is strictly above this
+    failed  total reward of a rollout that stops here; None: the sum up to here
+    """
 
     name: str
     reward: Reward
@@ -29,14 +35,13 @@ class Rung(NamedTuple):
 
 
 def ladder(rungs: Sequence[Rung]) -> Reward:
-    """Add rewards in order, and stop at the first that is not earned.
+    """Add rewards in order, and stop at the first unearned reward.
 
         earned_ij  = r_ij > above_j
         R_i        = sum_k w_k r_ik prod_{j<k} [earned_ij]          r_ik: outcome of rung k
-        R_i        = failed_c  instead, where the first rung c that is not earned has it set
+        R_i        = failed_c  instead, if the first unearned rung c sets it
 
-    What a rung that is not earned is worth (0, or less) still counts. `above` of the last rung decides nothing but
-    whether its `failed` is taken.
+    The reward of an unearned rung (0, or less) still counts. `above` of the last rung only decides about its `failed`.
 
     Args:
         rungs: one or more, with different names.
@@ -45,18 +50,18 @@ def ladder(rungs: Sequence[Rung]) -> Reward:
         A reward with outcome [G] and a channel for each rung: unweighted, over all siblings, counted or not.
 
     Raises:
-        InputError: no rung, two of one name, a number that is not finite, or a reward with per-turn values (wrap it in
-            `total` or `average`).
+        InputError: no rung, two with one name, a number that is not finite, or a reward with per-turn values (wrap it
+            in `turns_to_outcome`).
 
     Example:
-        format, of weight 0 and failed -1; then answer; then used, of weight 0.1:
+        format, with weight 0 and failed -1; then answer; then used, with weight 0.1:
         format (0, 1, 1, 1), answer (1, 0, 0.5, 1), used (1, 1, 0, 1)  ->  -1, 0, 0.5, 1.1
 
-    Paper: arXiv:2508.10548 (G-RA) for two rungs, an outcome and the sum of what steps earn.
-    Differs: any number of rungs, and a number for those that fail.
+    Paper: arXiv:2508.10548 (G-RA) for two rungs, an outcome and the sum of step rewards.
+    Differs: any number of rungs, and a fixed reward of failed rungs.
     """
     if len({rung.name for rung in rungs}) < len(rungs):
-        raise InputError(f"rungs are called {[rung.name for rung in rungs]}; give each a name of its own")
+        raise InputError(f"rungs are named {[rung.name for rung in rungs]}; give each its own name")
     for rung in rungs:
         if not np.isfinite([rung.weight, rung.above, rung.failed or 0.0]).all():
             raise InputError(f"rung {rung.name!r} has a number that is not finite: {rung[2:]}")

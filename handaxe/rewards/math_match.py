@@ -1,4 +1,7 @@
-"""Rewards an answer that is mathematically equal to a reference answer."""
+"""Rewards an answer mathematically equal to a reference answer.
+
+Kept: users expect symbolic comparison by math-verify; no method here has formulas as answers.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,27 +19,27 @@ ANCHORS = ("$", "\\boxed", "\\(", "\\[")
 
 
 def math_match(*, extract: Callable[[Trajectory], str] = final_text, seconds: int | None = 5) -> Reward:
-    r"""Give 1 to an answer that math-verify finds equal to a reference answer, else 0.
+    r"""Give 1 for an answer equal to a reference answer by math-verify, else 0.
 
         R_i = 1 if verify(parse(g), parse(extract(trajectory_i))) for a reference g, else 0
 
     Args:
-        extract: what the answer text is. From the whole final text math-verify picks the boxed or last expression.
-        seconds: limit for one parsing and one comparison. It works by a signal, so only in the main thread; None
-            sets no limit and works anywhere, as `Pace(reward_beside=True)` needs it.
+        extract: the answer text. In the whole final text math-verify reads the boxed or last expression.
+        seconds: limit for one parsing and one comparison. It uses a signal, so it works in the main thread only; None
+            sets no limit and works anywhere, as `AsyncConfig(reward_beside=True)` requires.
 
     Returns:
-        A reward with outcome [G] of 0 and 1. What cannot be parsed scores 0.
+        A reward with outcome [G] of 0 and 1. Text that cannot be parsed scores 0.
 
     Raises:
         InputError: math-verify is not installed.
-        TaskError: the task has no answer, or one that cannot be parsed.
-        VerifierError: the comparison took too long or broke down: undecided is not wrong.
+        TaskError: the task has no answer, or an answer that cannot be parsed.
+        VerifierError: the comparison timed out or failed: undecided is not wrong.
 
     Example:
         answer "\frac{1}{2}"; final texts "it is \boxed{0.5}", "\boxed{2/4}", "\boxed{0.6}"  ->  1, 1, 0
 
-    Idea: two spellings of one number are the same answer; leave the algebra to a library made for it.
+    Idea: two spellings of one number are the same answer; a library compares formulas.
     """
     try:
         import math_verify
@@ -54,17 +57,17 @@ def math_match(*, extract: Callable[[Trajectory], str] = final_text, seconds: in
         for text, gold in golds:
             if not gold:
                 raise TaskError(f"task {trajectory.task.id!r}: math-verify cannot parse the answer {text!r}")
-        said = extract(trajectory)
+        answer = extract(trajectory)
         try:
-            target = parse(said, wrap="\\" in said)
-        except Exception:  # what the policy wrote cannot be read, which is its own fault
+            target = parse(answer, wrap="\\" in answer)
+        except Exception:  # the policy wrote text that cannot be parsed
             return 0.0
         return float(any(math_verify.verify(g, target, timeout_seconds=seconds, raise_on_error=True) for _, g in golds))
 
     def limited(trajectory: Trajectory) -> float:
         try:
             return score(trajectory)
-        except TimeoutException as error:  # not an Exception, so the lift would not see it
+        except TimeoutException as error:  # no Exception, so the lift does not catch it
             raise VerifierError(f"math-verify took more than {seconds} s") from error
 
     return outcome(limited)

@@ -1,4 +1,4 @@
-"""Takes reward from attempts that come close to the length limit."""
+"""Penalizes rollouts close to the length limit."""
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
@@ -9,14 +9,14 @@ __all__ = ["overlong"]
 
 
 def overlong(*, limit: int, cache: int) -> Reward:
-    """Give 0 to short attempts, -1 to those over the limit, and a straight line between.
+    """Give 0 to short rollouts, -1 beyond the limit, and a linear penalty between.
 
         R_i = 0                                      if |y_i| <= limit - cache
               ((limit - cache) - |y_i|) / cache      if limit - cache < |y_i| <= limit
               -1                                     if |y_i| > limit
 
-    |y_i| counts the tokens the policy wrote, over all its sequences; tool replies are not its doing. Add it to
-    another reward with `weighted`.
+    |y_i| counts the tokens of the policy over all sequences, without tool replies. Add it to another reward with
+    `weighted`.
 
     Args:
         limit: L_max in tokens; 20480 in the paper.

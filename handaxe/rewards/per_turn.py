@@ -1,6 +1,6 @@
-"""Lifts a plain function of one trajectory's turns to a reward.
+"""Lifts a function of a trajectory's turns to a reward.
 
-Idea: process rewards say something of each turn; they need not see the group either.
+Idea: process rewards read single trajectories and need no group.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,13 +11,13 @@ import numpy as np
 from handaxe.core.errors import VerifierError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores, Trajectory
-from handaxe.rewards.parts.checks import called_with, number
+from handaxe.rewards.parts.checks import call_score, finite_number
 
 __all__ = ["per_turn"]
 
 
 def per_turn(score: Callable[[Trajectory], Iterable[float]]) -> Reward:
-    """Lift `Trajectory -> [N] numbers` to a reward attached to turns; the outcome is 0, so nothing counts twice.
+    """Lift `Trajectory -> [N] numbers` to a reward of turns. The outcome is 0, so that no value counts twice.
 
         turns_i[n] = score(trajectory_i)[n]        outcome_i = 0
 
@@ -25,27 +25,27 @@ def per_turn(score: Callable[[Trajectory], Iterable[float]]) -> Reward:
         score: one number for each of the N turns.
 
     Returns:
-        A reward with outcome [G] of zeros and turns, per trajectory [N]. `total` adds them into one number.
+        A reward with outcome [G] of zeros and turns, per trajectory [N]. `turns_to_outcome` adds them to the outcome.
 
     Raises:
-        VerifierError: as `outcome`, and when there are not N numbers. A trajectory without a turn has none.
+        VerifierError: as `outcome`, and for another count than N. A trajectory without a turn has no numbers.
 
     Example:
         replies ok, failed under a score that gives 1 for ok and 0 otherwise  ->  turns (1, 0), outcome 0
     """
 
     def reward(group: Group) -> Scores:
-        turns = tuple(_turn_values(called_with(score, one), one) for one in group)
+        turns = tuple(_turn_values(call_score(score, one), one) for one in group)
         return Scores(np.zeros(len(group)), turns=turns)
 
     return reward
 
 
 def _turn_values(values: Any, trajectory: Trajectory) -> np.ndarray:
-    numbers = [number(value, trajectory) for value in values] if isinstance(values, Iterable) else None
+    numbers = [finite_number(value, trajectory) for value in values] if isinstance(values, Iterable) else None
     if numbers is None or len(numbers) != len(trajectory.turns):
         raise VerifierError(
-            f"trajectory {trajectory.id!r} has {len(trajectory.turns)} turns but was given the turn rewards {values!r}",
+            f"trajectory {trajectory.id!r} has {len(trajectory.turns)} turns but the turn rewards {values!r}",
             trajectory=trajectory.id,
         )
     return np.array(numbers, dtype=np.float64)

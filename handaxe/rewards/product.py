@@ -1,6 +1,6 @@
 """Multiplies rewards.
 
-Idea: what must all be earned is multiplied, so that none of it makes up for another.
+Idea: no component compensates another.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ __all__ = ["product"]
 
 
 def product(components: Mapping[str, Reward]) -> Reward:
-    """Multiply outcomes, so that a trajectory which earns nothing of one component earns nothing at all.
+    """Multiply outcomes: a trajectory without a component earns nothing.
 
         outcome_i = prod_k outcome_k,i
 
@@ -24,10 +24,10 @@ def product(components: Mapping[str, Reward]) -> Reward:
         components: name -> reward without per-turn values.
 
     Raises:
-        InputError: no component, or one with per-turn values (what a product of them means is not defined).
+        InputError: no component, or one with per-turn values (their product is not defined).
 
     Example:
-        answer (1, 0), economy (0.5, 1)  ->  outcome (0.5, 0)
+        answer (1, 0), few_calls (0.5, 1)  ->  outcome (0.5, 0)
     """
 
     def merge(group: Group, parts: dict[str, Scores]) -> Scores:

@@ -1,4 +1,4 @@
-"""Rewards each turn by what came of its calls."""
+"""Rewards turns by the status of tool results."""
 
 from collections.abc import Mapping
 
@@ -13,32 +13,32 @@ FAILED: Mapping[Status, float] = {"failed": -0.5, "timeout": -0.5, "invalid": -0
 
 
 def reply_status(*, values: Mapping[Status, float] = FAILED, malformed: float = -0.5) -> Reward:
-    """Score every turn by the worst of the replies to its calls.
+    """Score every turn by the worst status of the tool results.
 
-        r_n = min over replies of turn n of values[status]   (0 for a status without a value), over `malformed` too
-              where a call of the turn could not be read;    0 for a turn that called nothing
+        r_n = min over replies of turn n of values[status]   (0 for a status without a value), and of `malformed` if a
+              call of the turn could not be parsed;    0 for a turn without a call
 
-    A reply whose status is infra_error counts nowhere: it is not the policy's fault.
+    A reply with status infra_error does not count: the policy is not at fault.
 
     Args:
-        values: what a reply of each status is worth; ok, retry, failed, invalid and timeout.
-        malformed: what a call that could not be read is worth.
+        values: status -> value; ok, retry, failed, invalid and timeout.
+        malformed: value of a call that could not be parsed.
 
     Returns:
-        A reward with outcome 0 and turns, per trajectory [N]; `total` and `average` make them part of the outcome.
+        A reward with outcome 0 and turns, per trajectory [N]; `turns_to_outcome` adds them to the outcome.
 
     Raises:
-        InputError: a status that replies do not have, or infra_error.
+        InputError: an unknown status, or infra_error.
 
     Example:
         replies (ok), (ok, failed), no call  ->  turns 0, -0.5, 0
 
     Paper: arXiv:2512.17312 (CodeDance), the step reward, from its released code.
-    Differs: whatever did not run without error has failed; there, what the reply's text says.
+    Differs: a call has failed unless it ran without error; released code reads the reply's text.
     """
     unknown = set(values) - {"ok", "retry", "failed", "invalid", "timeout"}
     if unknown:
-        raise InputError(f"replies are never {sorted(unknown)}; give values for ok, retry, failed, invalid and timeout")
+        raise InputError(f"unknown statuses {sorted(unknown)}; give values for ok, retry, failed, invalid and timeout")
 
     def worst(trajectory: Trajectory) -> list[float]:
         worth = []

@@ -1,4 +1,4 @@
-"""Rewards the points of a rubric's criteria that an attempt meets."""
+"""Rewards the points of met rubric criteria."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -8,7 +8,7 @@ import numpy as np
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.protocols import Check, Reward
 from handaxe.core.records import Criterion, Task, Trajectory
-from handaxe.ops.checklists import marks_of
+from handaxe.ops.criteria import criteria_progress
 from handaxe.rewards.outcome import outcome
 
 __all__ = ["Aggregate", "rubric_points"]
@@ -25,28 +25,28 @@ def rubric_points(
     aggregate: Aggregate = "points",
     without: float = 1.0,
 ) -> Reward:
-    """Give the share of a rubric's points that an attempt has earned by its end.
+    """Give the share of a rubric's points earned by the end of the rollout.
 
         points   R = max(sum_c points_c m_c, 0) / sum_c max(points_c, 0)
         mean     R = (1 / C) sum_c m_c
         all      R = 1 if every m_c = 1, else 0
 
-    m_c is 1 where criterion c is met after some turn: met once is met, also for what costs points. What criteria come
-    after (`Criterion.after`) counts for nothing here; see `checklist`.
+    m_c is 1 if criterion c is met after some turn. A met criterion stays met, also one with negative points. The order
+    of criteria (`Criterion.after`) has no effect here; `papers.cm2.checklist` reads it.
 
     Args:
-        check: which of them are met after each turn, by rule or by a judge.
-        criteria: those of a task, such as a world's. Give these or `items`.
-        items: those of an attempt, such as one for each of its replies, or `parts.skill_items`.
+        check: criteria met after each turn, by rule or by a judge.
+        criteria: of a task, such as a world's. Give these or `items`.
+        items: of a rollout, such as one for each of its replies, or `papers.scribe.skill_items`.
         aggregate: "points" in RuscaRL and, by items of a segment each, in SCRIBE; "all" or "mean" in DeepTravel.
-        without: the reward of an attempt whose items are none.
+        without: the reward of a rollout without items.
 
     Returns:
-        A reward with outcome [G] in [0, 1]. An attempt without a turn meets nothing.
+        A reward with outcome [G] in [0, 1]. A rollout without a turn meets nothing.
 
     Raises:
         InputError: criteria and items both or neither, another aggregate, a check that does not give [C, N] bool.
-        TaskError: two criteria of one name; points none of which is positive; a task without criteria.
+        TaskError: two criteria with one name; no positive points; a task without criteria.
 
     Example:
         points 5, 3 and -2, met the first and the last  ->  (5 - 2) / 8 = 0.375, mean 0.6667, all 0
@@ -56,7 +56,7 @@ def rubric_points(
     arXiv:2601.03555 (SCRIBE), the mid-level reward.
     Unconfirmed: the cut at 0 of RuscaRL; DeepTravel's product, where "mean" is the other reading; SCRIBE's mean of
     segments.
-    Differs: criteria may be checked by rule, where all three ask a language model.
+    Differs: criteria may be checked by rule, where all three papers use a language model.
     """
     if (criteria is None) == (items is None) or aggregate not in ("points", "mean", "all"):
         raise InputError(
@@ -68,7 +68,7 @@ def rubric_points(
         listed = list(items(trajectory) if items is not None else _of_task(criteria, trajectory.task))
         if not listed:
             return without
-        met_C = marks_of(check, trajectory, listed).met_CN.any(axis=1)
+        met_C = criteria_progress(check, trajectory, listed).met_CN.any(axis=1)
         if aggregate != "points":
             return float(met_C.all() if aggregate == "all" else met_C.mean())
         points_C = np.array([one.points for one in listed], np.float64)

@@ -1,4 +1,4 @@
-"""Compares a set that an attempt found with the one that was to be found."""
+"""Compares a predicted set with the task's set."""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Literal
@@ -19,23 +19,23 @@ def set_overlap(
     gold: Callable[[Task], Iterable[Hashable]],
     measure: Measure = "f1",
 ) -> Reward:
-    """Give how far two sets agree.
+    """Measure the overlap of two sets.
 
         F = set(found(trajectory)), G = set(gold(task)), c = |F & G|
         jaccard c / |F | G|     recall c / |G|     precision c / |F|     f1 2 c / (|F| + |G|)
 
-    Where F and G are both empty all four are 1; where one of them is, 0.
+    All four are 1 if F and G are both empty, and 0 if one of them is.
 
     Args:
-        found: what an attempt found: documents it retrieved, tables its query names, words of its answer.
-        gold: what there is to find.
-        measure: which of these.
+        found: set of a rollout: retrieved documents, tables of a query, words of an answer.
+        gold: set of a task.
+        measure: jaccard, recall, precision or f1.
 
     Returns:
         A reward with outcome [G] in [0, 1].
 
     Raises:
-        InputError: no such measure. What `found` or `gold` raise of this family, such as TaskError, passes through.
+        InputError: an unknown measure. InputErrors of `found` or `gold`, such as TaskError, pass through.
 
     Example:
         gold {1, 2, 3, 4}, found {2, 3, 9}  ->  recall 1/2, precision 2/3, f1 4/7 = 0.5714, jaccard 2/5

@@ -1,4 +1,4 @@
-"""Rewards an answer by how many words it shares with a reference answer."""
+"""Rewards an answer by the words shared with a reference answer."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -19,15 +19,15 @@ def token_f1(
 ) -> Reward:
     """Give the harmonic mean of word precision and recall against the best of the reference answers.
 
-        shared = sum_w min(count_said(w), count_gold(w))
-        F1     = 2 * shared / (words_said + words_gold)
-        R_i    = max over golds of F1;   0 where either side is a word of `whole` and the two are not equal
+        shared = sum_w min(count_answer(w), count_gold(w))
+        F1     = 2 * shared / (words_answer + words_gold)
+        R_i    = max over golds of F1;   0 if one side is a word of `whole` and the two are not equal
 
     Words are those of the SQuAD-normalised texts (case, punctuation and articles dropped).
 
     Args:
-        extract: what the answer text is.
-        whole: answers that must match exactly; frozenset() scores all alike.
+        extract: the answer text of a trajectory.
+        whole: answers that must match exactly; frozenset() for none.
 
     Returns:
         A reward with outcome [G] in [0, 1]. No turn, or an empty answer: 0.
@@ -43,15 +43,15 @@ def token_f1(
     """
 
     def score(trajectory: Trajectory) -> float:
-        said = normalise(extract(trajectory))
-        return max(_f1(said, normalise(gold), whole) for gold in gold_answers(trajectory.task))
+        answer = normalise(extract(trajectory))
+        return max(_f1(answer, normalise(gold), whole) for gold in gold_answers(trajectory.task))
 
     return outcome(score)
 
 
-def _f1(said: str, gold: str, whole: frozenset[str]) -> float:
-    if (said in whole or gold in whole) and said != gold:
+def _f1(answer: str, gold: str, whole: frozenset[str]) -> float:
+    if (answer in whole or gold in whole) and answer != gold:
         return 0.0
-    words, wanted = said.split(), gold.split()
+    words, wanted = answer.split(), gold.split()
     shared = sum((Counter(words) & Counter(wanted)).values())
     return 2 * shared / (len(words) + len(wanted)) if shared else 0.0

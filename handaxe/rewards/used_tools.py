@@ -1,4 +1,4 @@
-"""Rewards the use of tools, whatever came of it."""
+"""Rewards the use of tools, independent of the answer."""
 
 from collections.abc import Collection
 
@@ -11,27 +11,27 @@ __all__ = ["used_tools"]
 
 
 def used_tools(*, tools: Collection[str] = (), every: bool = False) -> Reward:
-    """Give 1 to an attempt in which tools were used with success, and 0 to others.
+    """Give 1 to a rollout with a successful call, else 0.
 
-        R_i = 1  where some reply with status ok came from one of `tools` (every: from each of them),  else 0
+        R_i = 1  if some reply with status ok came from one of `tools` (every: from each of them),  else 0
 
-    Calls that were refused, failed or ran out of time are no use of a tool.
+    Refused, failed and timed-out calls do not count.
 
     Args:
-        tools: names; none stands for any tool.
+        tools: names; empty for any tool.
         every: each of the tools must have been used, not one of them.
 
     Returns:
         A reward with outcome [G], 0 or 1.
 
     Raises:
-        InputError: every of no tools; a string, which would be taken for the letters of one.
+        InputError: every without tools; a string, which would be read as a list of letters.
 
     Example:
         replies search ok, python failed: tools (search, python) -> 1;  every -> 0
 
     Paper: arXiv:2505.16410 (Tool-Star), the condition of r_M, with every.
-    Differs: a call counts where it ran without error, not where it was written.
+    Differs: a call counts if it ran without error; in the paper, if it was written.
     """
     if isinstance(tools, str) or (every and not tools):
         raise InputError(f"tools is {tools!r}; give the names of tools, such as ('search', 'python')")

@@ -1,6 +1,6 @@
 """Adds rewards with weights.
 
-Idea: channels stay apart until something combines them, so that a credit may also normalise each on its own.
+Idea: each reward stays a channel, so that a credit may also normalize it separately.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ def weighted(components: Mapping[str, tuple[Weight, Reward]]) -> Reward:
     """Add rewards with weights, outcome to outcome and turn to turn.
 
         outcome_i  = sum_k w_k(step) * outcome_k,i
-        turns_i[n] = sum_k w_k(step) * turns_k,i[n]        over the components that have turns
+        turns_i[n] = sum_k w_k(step) * turns_k,i[n]        over the components with turns
 
     Channels hold the components unweighted.
 
@@ -30,11 +30,11 @@ def weighted(components: Mapping[str, tuple[Weight, Reward]]) -> Reward:
         components: name -> (weight, reward). A weight may be a function of the training step, `group.step`.
 
     Returns:
-        A reward; `turns` is None when no component has any.
+        A reward; `turns` is None if no component has turns.
 
     Raises:
         InputError: no component, or a weight that is not finite.
-        VerifierError: a component's value that is not finite, naming component and trajectory.
+        VerifierError: a value of a component is not finite; it names component and trajectory.
 
     Example:
         answer (1, 0) with weight 1 and format (1, 1) with weight 0.2  ->  outcome (1.2, 0.2)

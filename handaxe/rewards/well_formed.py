@@ -1,4 +1,4 @@
-"""Rewards attempts whose every call could be read."""
+"""Rewards rollouts without a malformed call."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,20 +14,20 @@ __all__ = ["well_formed"]
 
 
 def well_formed(*, arguments: bool = False, tools: Sequence[Tool] | None = None) -> Reward:
-    """Give 1 to a trajectory without a malformed call that ended by its own decision, else 0.
+    """Give 1 to a completed trajectory without a malformed call, else 0.
 
         ok_i[n] = 1 if turn n has no malformed call and its finish is "stop", else 0
         R_i     = 1 if the ending is completed and all ok_i[n] are 1, else 0
 
     Args:
-        arguments: also count a call as malformed when its reply has the status "invalid" (an unknown tool, or
-            arguments that do not fit the tool's schema).
-        tools: where calls are not carried out, so that nothing replies: what they must fit. A call of another tool, or
-            with arguments that this one does not take, counts as malformed. None: replies alone tell.
+        arguments: also count a call as malformed if its reply has the status "invalid" (an unknown tool, or arguments
+            that violate the tool's schema).
+        tools: for calls that are not executed and have no reply: a call of another tool, or with arguments that its
+            tool does not accept, counts as malformed. None: replies alone decide.
 
     Returns:
         A reward with outcome [G] of 0 and 1, and turn_channels["well_formed"], per trajectory ok_i [N]. The per-turn
-        view is a channel and not part of the reward. No turn: 0.
+        values are a channel, not part of the reward. No turn: 0.
 
     Example:
         turns (good call, answer) completed -> 1;  (malformed call, answer) completed -> 0, ok (0, 1);

@@ -7,7 +7,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Message
 from handaxe.core.requests import Attempt
-from handaxe.ops.spoken import opening
+from handaxe.ops.turn_positions import initial_messages
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Following, Play, Request, Rules
 
@@ -62,7 +62,7 @@ def folding(
     def following(play: Play) -> Following:
         memory = _folded(play, tool)
         if memory is not None:
-            return Following(anew=(*opening(play.messages, turns=len(play.turns)), memory))
+            return Following(anew=(*initial_messages(play.messages, turns=len(play.turns)), memory))
         asks = fold_at is not None and len(play.sequences[-1].ids) >= fold_at * play.attempt.context
         asked = Message("user", f"Your context is nearly full. Call {tool} now.", name=SPEAKER)
         return Following(said=(asked,) if asks and asked not in play.history else ())

@@ -3,8 +3,8 @@
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Spent, Trajectory
 from handaxe.core.requests import Attempt
-from handaxe.ops.going_back import why_not_back
-from handaxe.ops.spoken import spoken_at
+from handaxe.ops.rewindable import rewind_obstacle
+from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.play import Beginning, Mark, Play, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 
@@ -37,7 +37,7 @@ def rewind(attempt: Attempt, rules: Rules, trajectory: Trajectory, *, turn: int,
 
     Raises:
         InputError: there is no such turn, the attempt is at another task, the rules want snapshots, or the record does
-            not say enough, as `ops.going_back` tells.
+            not say enough, as `ops.rewindable` tells.
 
     Example:
         rewind(attempt, Rules(max_turns=6), success, turn=len(success.turns) - 1).plan() plays its last turn again
@@ -50,10 +50,10 @@ def rewind(attempt: Attempt, rules: Rules, trajectory: Trajectory, *, turn: int,
         raise InputError(f"{trajectory.id!r} is an attempt at {trajectory.task.id!r}, not at {attempt.task.id!r}")
     if rules.snapshots:
         raise InputError("a play that begins in a recorded attempt has no snapshots: leave them out of its rules")
-    if why_not := why_not_back(trajectory):
+    if why_not := rewind_obstacle(trajectory):
         raise InputError(f"{trajectory.id!r} cannot be gone back to: {why_not}")
     first = trajectory.turns[turn]
-    cut = spoken_at(trajectory.messages, turns=len(trajectory.turns))[turn]
+    cut = turn_positions(trajectory.messages, turns=len(trajectory.turns))[turn]
     builders = [SequenceBuilder.of(sequence) for sequence in trajectory.sequences[: first.sequence + 1]]
     shared = trajectory.turns[:turn]
     spared = Spent(

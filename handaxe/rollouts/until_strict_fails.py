@@ -7,7 +7,7 @@ from handaxe.core.errors import InfrastructureError
 from handaxe.core.protocols import Check, Rollout, RolloutPlan
 from handaxe.core.records import Criterion, Ending, Task, Trajectory
 from handaxe.core.requests import Attempt, Work
-from handaxe.ops.checklists import marks_of, user_parts
+from handaxe.ops.criteria import criteria_progress, user_turn_indices
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.env_session import infra_error
@@ -83,5 +83,5 @@ def _failed(play: Play, criteria: Sequence[Criterion], check: Check) -> bool:
         ending=Ending("truncated", "stopped"),
         messages=tuple(play.messages),
     )
-    over, met_C = user_parts(so_far)[-1], marks_of(check, so_far, criteria).met_CN[:, -1]
+    over, met_C = user_turn_indices(so_far)[-1], criteria_progress(check, so_far, criteria).met_CN[:, -1]
     return any(one.strict and one.part <= over and not met for one, met in zip(criteria, met_C, strict=True))

@@ -7,8 +7,8 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Rated
-from handaxe.ops.ragged import channel_inside, rewards_of
-from handaxe.ops.returns import Std, deviation
+from handaxe.ops.ragged import group_rewards, resolve_channel
+from handaxe.ops.returns import Std, standard_deviation
 
 __all__ = ["drop_equal_groups"]
 
@@ -44,9 +44,9 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
         raise InputError(f"drop_equal_groups takes a tolerance of at least 0, not {tolerance}")
 
     def differs(one: Rated) -> bool:
-        known = channel is not None and channel_inside(one.scores, channel) in one.scores.channels
-        reward_G = rewards_of(one.group, one.scores, channel=channel if known else None)
-        return deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
+        known = channel is not None and resolve_channel(one.scores, channel) in one.scores.channels
+        reward_G = group_rewards(one.group, one.scores, channel=channel if known else None)
+        return standard_deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
 
     def select(rated: Sequence[Rated]) -> list[Rated]:
         return [one for one in rated if differs(one)]

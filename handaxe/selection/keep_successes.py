@@ -8,8 +8,8 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Rated, Trajectory
-from handaxe.ops.calls import call_key
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
+from handaxe.ops.tool_calls import call_key
 
 __all__ = ["keep_successes"]
 
@@ -73,7 +73,7 @@ def keep_successes(
         return -float(reward_G[i]) if best else 0.0, one.group[i].sample, one.group[i].id
 
     def _good(one: Rated) -> np.ndarray:
-        reward_G = rewards_of(one.group, one.scores, channel=channel)
+        reward_G = group_rewards(one.group, one.scores, channel=channel)
         good_G = np.zeros(len(one.group), bool)
         seen = set[tuple[tuple[str, ...], ...]]()
         for i in sorted(np.flatnonzero(~np.isnan(reward_G)), key=lambda i: _place(one, reward_G, int(i))):

@@ -8,8 +8,8 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Rated
-from handaxe.ops.ragged import rewards_of
-from handaxe.ops.returns import Std, deviation
+from handaxe.ops.ragged import group_rewards
+from handaxe.ops.returns import Std, standard_deviation
 
 __all__ = ["keep_varied"]
 
@@ -48,8 +48,8 @@ def keep_varied(*, share: float = 0.75, channel: str | None = None, std: Std = "
             return []
         spreads = []
         for one in rated:
-            reward_G = rewards_of(one.group, one.scores, channel=channel)
-            spreads.append(deviation(reward_G[~np.isnan(reward_G)], std))
+            reward_G = group_rewards(one.group, one.scores, channel=channel)
+            spreads.append(standard_deviation(reward_G[~np.isnan(reward_G)], std))
         limit = sorted(spreads, reverse=True)[ceil(share * len(spreads)) - 1]
         return [one for one, spread in zip(rated, spreads, strict=True) if spread >= limit]
 

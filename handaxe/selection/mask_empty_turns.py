@@ -7,7 +7,7 @@ import numpy as np
 
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Rated, Trajectory, Turn
-from handaxe.ops.void import is_void
+from handaxe.ops.empty_turn import is_empty_turn
 
 __all__ = ["mask_empty_turns", "says_something"]
 
@@ -48,7 +48,7 @@ def mask_empty_turns(*, answer: Callable[[Turn], bool] = says_something, keep: b
     """
 
     def void(trajectory: Trajectory) -> bool:
-        return not keep and any(is_void(turn, answer=answer) for turn in trajectory.turns)
+        return not keep and any(is_empty_turn(turn, answer=answer) for turn in trajectory.turns)
 
     def select(rated: Sequence[Rated]) -> list[Rated]:
         return [replace(one, trained=one.trained & ~np.array([void(t) for t in one.group], bool)) for one in rated]

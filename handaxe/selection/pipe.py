@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Rated
-from handaxe.ops.composite import Composite
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["Staged", "pipe"]
 
@@ -39,7 +39,7 @@ def pipe(*selectors: Selector) -> Selector:
     return _Pipe(selectors)
 
 
-class _Pipe(Composite):
+class _Pipe(StatefulComposite):
     def __init__(self, selectors: tuple[Selector, ...]):
         self._selectors = selectors
 

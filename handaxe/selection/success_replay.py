@@ -9,10 +9,10 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Credit, Selector
 from handaxe.core.records import Rated
-from handaxe.ops.composite import remembers
-from handaxe.ops.ragged import rewards_of
-from handaxe.ops.returns import deviation
+from handaxe.ops.ragged import group_rewards
+from handaxe.ops.returns import standard_deviation
 from handaxe.ops.seeds import generator
+from handaxe.ops.stateful_composite import has_state
 from handaxe.selection.parts.stored import alone, dump, earned, load, put
 
 __all__ = ["SuccessReplay", "success_replay"]
@@ -68,7 +68,7 @@ def success_replay(
     Paper: arXiv:2505.16282 (ARPO), its experience replay for groups without reward.
     Differs: what was replayed is not stored again, and a buffer of tasks has an end.
     """
-    if remembers(credit):
+    if has_state(credit):
         raise InputError("success_replay credits some groups twice, so its credit must keep no state")
     if most < 1 or tasks < 1 or place not in ("first", "random"):
         raise InputError(
@@ -116,12 +116,12 @@ class SuccessReplay:
         self.stored = {name: [load(one) for one in found] for name, found in state["tasks"]}
 
     def _helped(self, one: Rated) -> Rated:
-        reward_G = rewards_of(one.group, one.scores, channel=self._channel)
+        reward_G = group_rewards(one.group, one.scores, channel=self._channel)
         reward_G = reward_G[~np.isnan(reward_G)]
         found = self.stored.get(one.group.task.id)
         if not found or not len(reward_G):
             return one
-        if deviation(reward_G) >= self._std_below or reward_G.mean() >= self._mean_below:
+        if standard_deviation(reward_G) >= self._std_below or reward_G.mean() >= self._mean_below:
             return one
         rng = generator("success_replay", self._seed, one.group.step, one.group[0].id)
         stored = found[int(rng.integers(len(found)))]

@@ -1,1 +1,1 @@
-"""Serves a policy as chat completions."""
+"""Chat completions server for a policy."""

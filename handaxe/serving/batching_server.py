@@ -1,4 +1,4 @@
-"""Samples for many who ask at the same time: one thread runs the engine's stream, and every request joins it."""
+"""Batching of concurrent requests: a single thread runs the stream of the engine, shared by all requests."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from handaxe.core.errors import HandaxeError
 from handaxe.core.protocols import Engine, Stream
 from handaxe.core.requests import Completion, Partial, Sample
 
-__all__ = ["BatchingServer", "Samples"]
+__all__ = ["BatchingServer", "StreamingEngine"]
 
 LOGGER = logging.getLogger(__name__)
 STEP = 8
-"""Tokens after which a turn is looked at while it is sampled."""
+"""Tokens between two partial completions of a streamed request."""
 
 
-class Samples(Engine, Protocol):
-    """An engine with a stream."""
+class StreamingEngine(Engine, Protocol):
+    """An engine with streams."""
 
     def stream(self) -> Stream:
-        """A new one."""
+        """Open a stream."""
         ...
 
 
 @dataclass(eq=False)
 class _Job:
-    """A request on its way, and who waits for it."""
+    """A request and the future of its completion."""
 
     request: Sample
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Completion]
-    gone: bool = False
+    cancelled: bool = False
 
-    def tell(self, result: Completion | Exception) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nothing waits any more
-            self.loop.call_soon_threadsafe(self._tell, result)
+    def resolve(self, result: Completion | Exception) -> None:
+        with suppress(RuntimeError):  # the event loop is closed
+            self.loop.call_soon_threadsafe(self._set, result)
 
-    def _tell(self, result: Completion | Exception) -> None:
+    def _set(self, result: Completion | Exception) -> None:
         if self.future.done():
             return
         if isinstance(result, Exception):
@@ -53,21 +53,21 @@ class _Job:
 
 
 class BatchingServer:
-    """Hands requests to the stream and completions back; what fails fails for those whose request it was.
+    """Submits requests to the stream and returns their completions; an error fails the affected requests only.
 
     Args:
-        engine: sampled from by one thread, which ends with `close`.
+        engine: sampled by one background thread, which ends with `close`.
     """
 
-    def __init__(self, engine: Samples):
+    def __init__(self, engine: StreamingEngine):
         self._engine = engine
         self._inbox: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._jobs: dict[int, _Job] = {}
-        self._thread = threading.Thread(target=self._run, name="handaxe-desk", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="handaxe-batching", daemon=True)
         self._thread.start()
 
     async def complete(self, request: Sample) -> Completion:
-        """One completion. Cancelling it takes the request out of the stream.
+        """Sample one completion. Cancellation removes the request from the stream.
 
         Raises:
             InputError: the request cannot be sampled.
@@ -79,23 +79,23 @@ class BatchingServer:
         try:
             return await job.future
         finally:
-            job.gone = True
+            job.cancelled = True
 
     async def steps(self, request: Sample) -> AsyncGenerator[Completion]:
-        """The same completion as it grows, a few tokens at a time; the last is the whole."""
-        begun = Partial([], [], [], [])
+        """Sample a completion in steps of a few tokens; yields growing completions, the last one complete."""
+        partial = Partial([], [], [], [])
         limit = min(request.sampling.max_tokens, self._engine.max_length - len(request.ids))
         while True:
-            most = min(len(begun.ids) + STEP, limit)
-            part = replace(request.sampling, max_tokens=most)
-            done = await self.complete(request._replace(sampling=part, begun=begun))
+            max_tokens = min(len(partial.ids) + STEP, limit)
+            sampling = replace(request.sampling, max_tokens=max_tokens)
+            done = await self.complete(request._replace(sampling=sampling, begun=partial))
             yield done
             if done.finish != "length" or len(done.ids) >= limit:
                 return
-            begun = Partial(*done[:4])
+            partial = Partial(*done[:4])
 
     def close(self) -> None:
-        """End the thread; who still waits gets an error."""
+        """End the thread; pending requests fail."""
         self._inbox.put(None)
         self._thread.join()
 
@@ -103,27 +103,27 @@ class BatchingServer:
         stream = self._engine.stream()
         while True:
             try:
-                if not self._take(stream):
+                if not self._submit_waiting(stream):
                     break
-                for ticket in [ticket for ticket, job in self._jobs.items() if job.gone]:
+                for ticket in [ticket for ticket, job in self._jobs.items() if job.cancelled]:
                     stream.interrupt(ticket)
                     del self._jobs[ticket]
                 for ticket, completion in stream.poll() if len(stream) else ():
-                    self._jobs.pop(ticket).tell(completion)
-            except Exception as error:  # the next request finds a new stream
+                    self._jobs.pop(ticket).resolve(completion)
+            except Exception as error:  # the next request gets a new stream
                 LOGGER.exception("sampling failed")
-                told = error if isinstance(error, HandaxeError) else RuntimeError("sampling failed")
+                failure = error if isinstance(error, HandaxeError) else RuntimeError("sampling failed")
                 for job in self._jobs.values():
-                    job.tell(told)
+                    job.resolve(failure)
                 self._jobs.clear()
                 stream.close()
                 stream = self._engine.stream()
         for job in self._jobs.values():
-            job.tell(RuntimeError("the server stops"))
+            job.resolve(RuntimeError("the server stops"))
         stream.close()
 
-    def _take(self, stream: Stream) -> bool:
-        """Let in what waits, waiting for it where there is nothing else to do; False when that is the end."""
+    def _submit_waiting(self, stream: Stream) -> bool:
+        """Submit waiting requests, blocking while the stream is idle; False after `close`."""
         idle = not len(stream)
         while True:
             try:
@@ -133,9 +133,9 @@ class BatchingServer:
             if job is None:
                 return False
             idle = False
-            if job.gone:
+            if job.cancelled:
                 continue
             try:
                 self._jobs[stream.submit(job.request)] = job
             except HandaxeError as error:
-                job.tell(error)
+                job.resolve(error)

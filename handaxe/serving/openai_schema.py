@@ -1,6 +1,6 @@
-"""The words of the chat completions protocol, as a server hears and says them: requests, replies, errors.
+"""Schema of the chat completions protocol: parse requests, write responses, stream chunks and errors.
 
-What a request may hold is what is obeyed: a field that would change the answer and is not known here is refused.
+A field that would change the answer and is not supported is refused.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any, NamedTuple
 from handaxe.core.errors import HandaxeError
 from handaxe.core.records import Message, Sampling, ToolCall, ToolSchema
 
-__all__ = ["ApiError", "Reply", "Request", "chunk", "read_request", "whole"]
+__all__ = ["ApiError", "ChatRequest", "Choice", "completion_body", "completion_chunk", "read_request"]
 
-MOST_CHOICES = 128
-HARMLESS = {
+MAX_CHOICES = 128
+DEFAULT_ONLY = {
     "function_call": ("none", "auto"), "functions": ([],), "logit_bias": ({},), "presence_penalty": (0,),
     "frequency_penalty": (0,), "top_logprobs": (0,), "response_format": ({"type": "text"},), "modalities": (["text"],),
     "prediction": (), "audio": (), "web_search_options": (), "min_p": (0,), "repetition_penalty": (1,),
     "reasoning_effort": (), "echo": (False,), "best_of": (1,), "chat_template_kwargs": ({},),
 }  # fmt: skip
-"""Fields that are not obeyed, and the values that ask for nothing."""
+"""Unsupported fields with their accepted values, which have no effect."""
 
 
 class ApiError(HandaxeError):
-    """A request that is refused, or that failed: HTTP status, and what the protocol says of it."""
+    """A refused or failed request: HTTP status and error body of the protocol."""
 
     def __init__(self, status: int, message: str, *, param: str | None = None, code: str | None = None):
         super().__init__(message)
@@ -37,14 +37,14 @@ class ApiError(HandaxeError):
         self.param, self.code = param, code
 
     def body(self) -> dict[str, Any]:
-        """What the client is sent."""
+        """Body of the error response."""
         kind = "invalid_request_error" if self.status < 500 else "server_error"
         return {"error": {"message": str(self), "type": kind, "param": self.param, "code": self.code}}
 
 
 @dataclass(frozen=True)
-class Request:
-    """What a client asks for. `stop` are texts before which the answer ends; `seeds` one for each choice."""
+class ChatRequest:
+    """A parsed request. `stop`: stop strings; `seeds`: one for each choice; `usage`: include usage in the stream."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...]
@@ -56,9 +56,9 @@ class Request:
     logprobs: bool = False
 
 
-class Reply(NamedTuple):
-    """One choice: text, (id, name, arguments as JSON text) of each call, how it ended, tokens it took and, where they
-    were asked for, (token, log-prob) of each."""
+class Choice(NamedTuple):
+    """One choice of a response: text, (id, name, arguments as JSON text) of each call, finish reason, number of tokens
+    and, if requested, (token, log-prob) of each token."""
 
     content: str
     calls: Sequence[tuple[str, str, str]]
@@ -67,63 +67,63 @@ class Reply(NamedTuple):
     logprobs: Sequence[tuple[str, float]] | None = None
 
     def message(self) -> dict[str, Any]:
-        """As the protocol has it."""
-        made = [{"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in self.calls]
-        said: dict[str, Any] = {"role": "assistant", "content": None if made and not self.content else self.content}
-        return {**said, "tool_calls": made} if made else said
+        """The message of the protocol."""
+        calls = [{"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in self.calls]
+        message: dict[str, Any] = {"role": "assistant", "content": None if calls and not self.content else self.content}
+        return {**message, "tool_calls": calls} if calls else message
 
 
-def read_request(body: bytes, *, model: str, max_tokens: int) -> Request:
-    """What a body asks for.
+def read_request(body: bytes, *, model: str, max_tokens: int) -> ChatRequest:
+    """Parse a request body.
 
     Args:
-        body: as it came.
-        model: what is served.
-        max_tokens: of an answer, where the client sets no limit.
+        body: raw bytes.
+        model: name of the served model.
+        max_tokens: token limit of an answer, if the client sets none.
 
     Raises:
-        ApiError: saying which field is wrong.
+        ApiError: a field is invalid or unsupported; the error names the field.
     """
     try:
         text = json.dumps(json.loads(body), ensure_ascii=False)
-        asked = json.loads(text.encode("utf-8", "replace"))  # half a surrogate pair is no text
+        fields = json.loads(text.encode("utf-8", "replace"))  # replaces unpaired surrogates
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"the body is not JSON: {error}") from None
-    if not isinstance(asked, dict):
+    if not isinstance(fields, dict):
         raise ApiError(400, "the body is not a JSON object")
-    if asked.get("model") not in (None, model):
-        told = f"there is no model {str(asked['model'])[:200]!r} here; this is {model!r}"
-        raise ApiError(404, told, param="model", code="model_not_found")
-    for name, values in HARMLESS.items():
-        if asked.get(name) is not None and asked[name] not in values:
-            raise ApiError(400, f"{name} is not obeyed here; leave it out", param=name, code="unsupported_parameter")
-    streams = _flag(asked, "stream")
-    logprobs = _flag(asked, "logprobs")
-    if streams and logprobs:
-        raise ApiError(400, "logprobs come with whole answers only, not with stream", param="logprobs")
-    return Request(
-        messages=_messages(asked.get("messages")),
-        tools=_tools(asked),
-        sampling=_sampling(asked, max_tokens),
-        seeds=_seeds(asked),
-        stop=_stop(asked.get("stop")),
-        stream=streams,
-        usage=bool(isinstance(asked.get("stream_options"), dict) and asked["stream_options"].get("include_usage")),
+    if fields.get("model") not in (None, model):
+        message = f"there is no model {str(fields['model'])[:200]!r}; this server has {model!r}"
+        raise ApiError(404, message, param="model", code="model_not_found")
+    for name, values in DEFAULT_ONLY.items():
+        if fields.get(name) is not None and fields[name] not in values:
+            raise ApiError(400, f"{name} is not supported; leave it out", param=name, code="unsupported_parameter")
+    stream = _flag(fields, "stream")
+    logprobs = _flag(fields, "logprobs")
+    if stream and logprobs:
+        raise ApiError(400, "logprobs are not supported with stream", param="logprobs")
+    return ChatRequest(
+        messages=_messages(fields.get("messages")),
+        tools=_tools(fields),
+        sampling=_sampling(fields, max_tokens),
+        seeds=_seeds(fields),
+        stop=_stop(fields.get("stop")),
+        stream=stream,
+        usage=bool(isinstance(fields.get("stream_options"), dict) and fields["stream_options"].get("include_usage")),
         logprobs=logprobs,
     )
 
 
-def whole(request_id: str, model: str, replies: Sequence[Reply], read: int) -> dict[str, Any]:
-    """The answer at once; `read` are the tokens of the prompt."""
-    choices = [
-        {"index": k, "message": reply.message(), "finish_reason": reply.finish, "logprobs": _logprobs(reply)}
-        for k, reply in enumerate(replies)
+def completion_body(request_id: str, model: str, choices: Sequence[Choice], prompt_tokens: int) -> dict[str, Any]:
+    """Body of a complete response."""
+    written = [
+        {"index": k, "message": choice.message(), "finish_reason": choice.finish, "logprobs": _logprobs(choice)}
+        for k, choice in enumerate(choices)
     ]
-    about = {"id": request_id, "object": "chat.completion", "created": int(time.time()), "model": model}
-    return {**about, "choices": choices, "usage": _usage(read, sum(reply.tokens for reply in replies))}
+    header = {"id": request_id, "object": "chat.completion", "created": int(time.time()), "model": model}
+    return {**header, "choices": written, "usage": _usage(prompt_tokens, sum(choice.tokens for choice in choices))}
 
 
-def chunk(
+def completion_chunk(
     request_id: str,
     model: str,
     *,
@@ -132,85 +132,86 @@ def chunk(
     finish: str | None = None,
     usage: tuple[int, int] | None = None,
 ) -> str:
-    """One event of a stream; with `usage` (tokens read and written) the one that ends it and holds nothing else."""
-    about: dict[str, Any] = {"id": request_id, "object": "chat.completion.chunk", "created": int(time.time())}
-    about["model"] = model
-    about["choices"] = [] if usage else [{"index": index, "delta": dict(delta or {}), "finish_reason": finish}]
+    """One event of a stream; with `usage` (prompt and completion tokens) the last event, without choices."""
+    event: dict[str, Any] = {"id": request_id, "object": "chat.completion.chunk", "created": int(time.time())}
+    event["model"] = model
+    event["choices"] = [] if usage else [{"index": index, "delta": dict(delta or {}), "finish_reason": finish}]
     if usage:
-        about["usage"] = _usage(*usage)
-    return f"data: {json.dumps(about)}\n\n"
+        event["usage"] = _usage(*usage)
+    return f"data: {json.dumps(event)}\n\n"
 
 
-def _usage(read: int, written: int) -> dict[str, int]:
-    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+def _usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
+    total = prompt_tokens + completion_tokens
+    return {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "total_tokens": total}
 
 
-def _logprobs(reply: Reply) -> dict[str, Any] | None:
-    if reply.logprobs is None:
+def _logprobs(choice: Choice) -> dict[str, Any] | None:
+    if choice.logprobs is None:
         return None
-    return {"content": [{"token": t, "logprob": p, "bytes": None, "top_logprobs": []} for t, p in reply.logprobs]}
+    return {"content": [{"token": t, "logprob": p, "bytes": None, "top_logprobs": []} for t, p in choice.logprobs]}
 
 
-# --- reading fields --------------------------------------------------------------------------------------------------
+# --- parsing fields --------------------------------------------------------------------------------------------------
 
 
-def _messages(given: Any) -> tuple[Message, ...]:
-    if not isinstance(given, list) or not given:
-        raise ApiError(400, "messages is a list of one message or more", param="messages")
+def _messages(value: Any) -> tuple[Message, ...]:
+    if not isinstance(value, list) or not value:
+        raise ApiError(400, "messages must be a list of at least one message", param="messages")
     messages = list[Message]()
-    names = dict[str, str]()
-    for k, one in enumerate(given):
-        where = f"messages[{k}]"
-        role: Any = one.get("role") if isinstance(one, dict) else None
+    call_names = dict[str, str]()
+    for k, item in enumerate(value):
+        path = f"messages[{k}]"
+        role: Any = item.get("role") if isinstance(item, dict) else None
         role = "system" if role == "developer" else role
         if role not in ("system", "user", "assistant", "tool"):
-            raise ApiError(400, f"{where} has no role among system, user, assistant and tool", param=where)
-        calls = _calls(one, where) if role == "assistant" else ()
-        names |= {call.id: call.name for call in calls}
-        call_id = _text(one, "tool_call_id", where) if role == "tool" else ""
-        name = (_text(one, "name", where) or names.get(call_id, "")) if role == "tool" else ""
-        messages.append(Message(role, _content(one.get("content"), where), calls, call_id, name))
+            raise ApiError(400, f"{path} has no role among system, user, assistant and tool", param=path)
+        calls = _calls(item, path) if role == "assistant" else ()
+        call_names |= {call.id: call.name for call in calls}
+        call_id = _text(item, "tool_call_id", path) if role == "tool" else ""
+        name = (_text(item, "name", path) or call_names.get(call_id, "")) if role == "tool" else ""
+        messages.append(Message(role, _content(item.get("content"), path), calls, call_id, name))
     return tuple(messages)
 
 
-def _content(given: Any, where: str) -> str:
-    if given is None:
+def _content(value: Any, path: str) -> str:
+    if value is None:
         return ""
-    if isinstance(given, str):
-        return given
-    parts = given if isinstance(given, list) else [None]
+    if isinstance(value, str):
+        return value
+    parts = value if isinstance(value, list) else [None]
     texts = [part.get("text") if isinstance(part, dict) else None for part in parts]
     if not all(isinstance(text, str) for text in texts):
-        raise ApiError(400, f"{where}.content is text, or a list of parts of type text", param=where)
+        raise ApiError(400, f"{path}.content must be text or a list of parts of type text", param=path)
     return "".join(str(text) for text in texts)
 
 
-def _calls(message: Mapping[str, Any], where: str) -> tuple[ToolCall, ...]:
+def _calls(message: Mapping[str, Any], path: str) -> tuple[ToolCall, ...]:
     calls = list[ToolCall]()
-    given = message.get("tool_calls") or []
-    for k, one in enumerate(given if isinstance(given, list) else [given]):
-        function = one.get("function") if isinstance(one, dict) else None
+    items = message.get("tool_calls") or []
+    for k, item in enumerate(items if isinstance(items, list) else [items]):
+        function = item.get("function") if isinstance(item, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise ApiError(400, f"{where}.tool_calls[{k}] has no function with a name", param=where)
+            raise ApiError(400, f"{path}.tool_calls[{k}] has no function with a name", param=path)
         arguments = function.get("arguments") or {}
         try:
             arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
         except (ValueError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):
-            raise ApiError(400, f"the arguments of {where}.tool_calls[{k}] are not a JSON object", param=where)
-        calls.append(ToolCall(function["name"], arguments, _text(one, "id", where) or f"c{k}"))
+            raise ApiError(400, f"the arguments of {path}.tool_calls[{k}] are not a JSON object", param=path)
+        calls.append(ToolCall(function["name"], arguments, _text(item, "id", path) or f"c{k}"))
     return tuple(calls)
 
 
-def _tools(asked: Mapping[str, Any]) -> tuple[ToolSchema, ...]:
-    choice = asked.get("tool_choice")
+def _tools(fields: Mapping[str, Any]) -> tuple[ToolSchema, ...]:
+    choice = fields.get("tool_choice")
     if choice not in (None, "auto", "none"):
-        raise ApiError(400, 'tool_choice is "auto" or "none" here: nothing forces a call', param="tool_choice")
+        raise ApiError(400, 'tool_choice must be "auto" or "none": a call cannot be forced', param="tool_choice")
     tools = list[ToolSchema]()
-    given = asked.get("tools") or []
-    for k, one in enumerate(given if isinstance(given, list) else [given]):
-        function = one.get("function") if isinstance(one, dict) else None
+    items = fields.get("tools") or []
+    for k, item in enumerate(items if isinstance(items, list) else [items]):
+        function = item.get("function") if isinstance(item, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
             raise ApiError(400, f"tools[{k}] has no function with a name", param="tools")
         parameters = function.get("parameters") or {"type": "object", "properties": {}}
@@ -220,53 +221,53 @@ def _tools(asked: Mapping[str, Any]) -> tuple[ToolSchema, ...]:
     return () if choice == "none" else tuple(tools)
 
 
-def _sampling(asked: Mapping[str, Any], max_tokens: int) -> Sampling:
-    limit = asked.get("max_completion_tokens")
-    limit = asked.get("max_tokens") if limit is None else limit
+def _sampling(fields: Mapping[str, Any], max_tokens: int) -> Sampling:
+    limit = fields.get("max_completion_tokens")
+    limit = fields.get("max_tokens") if limit is None else limit
     return Sampling(
-        temperature=_number(asked, "temperature", 1.0, 0.0, 100.0),
-        top_p=_number(asked, "top_p", 1.0, 1e-6, 1.0),
-        top_k=int(_number(asked, "top_k", 0, 0, 2**31)),
+        temperature=_number(fields, "temperature", 1.0, 0.0, 100.0),
+        top_p=_number(fields, "top_p", 1.0, 1e-6, 1.0),
+        top_k=int(_number(fields, "top_k", 0, 0, 2**31)),
         max_tokens=max_tokens if limit is None else int(_number({"max_tokens": limit}, "max_tokens", 1, 1, 2**31)),
     )
 
 
-def _seeds(asked: Mapping[str, Any]) -> tuple[int, ...]:
-    count = int(_number(asked, "n", 1, 1, MOST_CHOICES))
-    seed = asked.get("seed")
-    first = secrets.randbelow(2**62) if seed is None else int(_number(asked, "seed", 0, -(2**63), 2**64))
+def _seeds(fields: Mapping[str, Any]) -> tuple[int, ...]:
+    count = int(_number(fields, "n", 1, 1, MAX_CHOICES))
+    seed = fields.get("seed")
+    first = secrets.randbelow(2**62) if seed is None else int(_number(fields, "seed", 0, -(2**63), 2**64))
     return tuple((first + k) % 2**63 for k in range(count))
 
 
-def _stop(given: Any) -> tuple[str, ...]:
-    texts = [given] if isinstance(given, str) else given or []
+def _stop(value: Any) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value or []
     if not isinstance(texts, list) or len(texts) > 16 or not all(isinstance(t, str) and t for t in texts):
-        raise ApiError(400, "stop is a text, or a list of at most 16 texts that are not empty", param="stop")
+        raise ApiError(400, "stop must be a non-empty text or a list of at most 16 such texts", param="stop")
     return tuple(texts)
 
 
-def _number(asked: Mapping[str, Any], name: str, default: float, least: float, most: float) -> float:
-    value = asked.get(name)
+def _number(fields: Mapping[str, Any], name: str, default: float, minimum: float, maximum: float) -> float:
+    value = fields.get(name)
     if value is None:
         return default
-    whole_number = isinstance(default, int) and not isinstance(value, int)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or whole_number:
+    not_integer = isinstance(default, int) and not isinstance(value, int)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not_integer:
         raise ApiError(
-            400, f"{name} is {str(value)[:50]!r}, not a {'whole ' if whole_number else ''}number", param=name
+            400, f"{name} is {str(value)[:50]!r}, not {'an integer' if not_integer else 'a number'}", param=name
         )
-    if not least <= value <= most:
-        raise ApiError(400, f"{name} is {value}; give {least} to {most}", param=name)
+    if not minimum <= value <= maximum:
+        raise ApiError(400, f"{name} is {value}; give {minimum} to {maximum}", param=name)
     return value
 
 
-def _flag(asked: Mapping[str, Any], name: str) -> bool:
-    if asked.get(name) not in (None, True, False):
-        raise ApiError(400, f"{name} is true or false", param=name)
-    return bool(asked.get(name))
+def _flag(fields: Mapping[str, Any], name: str) -> bool:
+    if fields.get(name) not in (None, True, False):
+        raise ApiError(400, f"{name} must be true or false", param=name)
+    return bool(fields.get(name))
 
 
-def _text(one: Mapping[str, Any], name: str, where: str) -> str:
-    value = one.get(name)
+def _text(fields: Mapping[str, Any], name: str, path: str) -> str:
+    value = fields.get(name)
     if value is not None and not isinstance(value, str):
-        raise ApiError(400, f"{where}.{name} is not text", param=where)
+        raise ApiError(400, f"{path}.{name} is not text", param=path)
     return value or ""

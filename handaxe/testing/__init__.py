@@ -1,24 +1,24 @@
-"""Contracts for parts of your own, and doubles to test them with.
+"""Contract checks for your own components, and test doubles.
 
 from handaxe.testing import check_reward, make_group
 
-check_reward(my_reward, make_group(...))        # raises AssertionError that says what it breaks
+check_reward(my_reward, make_group(...))        # raises AssertionError with the broken promise
 """
 
 from handaxe.testing.batches import random_batch, random_policy
 from handaxe.testing.credit import check_credit
-from handaxe.testing.engine import check_engine
+from handaxe.testing.engine_contract import check_engine
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
 from handaxe.testing.formats import check_format
 from handaxe.testing.judges import check_judge
 from handaxe.testing.losses import check_loss
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.testing.pairs import check_pairs
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.random_groups import random_group, random_scores
 from handaxe.testing.rewards import check_reward
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.selection import check_selector, check_shape
-from handaxe.testing.tasks import check_tasks
+from handaxe.testing.task_contract import check_tasks
 from handaxe.testing.tools import check_env, check_mcp, check_no_leak, check_tool
 from handaxe.testing.worlds import check_world
 

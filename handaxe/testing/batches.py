@@ -1,4 +1,4 @@
-"""Small batches made by hand and ragged ones made at random, to check losses and engines on."""
+"""Small batches by hand and random ragged batches, for checks of losses and engines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VOCABULARY = 50
 NAN = float("nan")
 
 Rows = Sequence[Sequence[float | None]] | float
-"""Ragged rows of numbers, None for a token that the policy did not write; or one number for all trained tokens."""
+"""Ragged rows of numbers, None for a token that the policy did not sample; or one number for all trained tokens."""
 
 
 def small_batch(
@@ -33,17 +33,17 @@ def small_batch(
     under_mask: float = NAN,
     dtype: torch.dtype = torch.float64,
 ) -> Batch:
-    """A batch written down by hand. A prompt token is put before each row, so numbers stand from column 1 on.
+    """Write a batch by hand. Each row gets a prompt token in front, so numbers begin at column 1.
 
     Args:
         adv: an advantage for each trained token, None for each other token.
         old: old log-probs.
-        behaviour: those of the sampler; None for the old ones.
+        behaviour: log-probs of the sampler; None for the old ones.
         turn: turn indices.
-        rollout: the rollout of each row; None for one each.
-        group: the group of each row; None for all the same.
+        rollout: rollout of each row; None for one each.
+        group: group of each row; None for the same group.
         extras: further named arrays.
-        under_mask: what floating tensors hold off the mask.
+        under_mask: value of floating tensors off the mask.
         dtype: of the floating tensors.
 
     Example:
@@ -78,7 +78,7 @@ def small_batch(
 
 
 def small_policy(batch: Batch, logp: Rows, *, entropy: Rows = 0.0, value: Rows = 0.0) -> PolicyOut:
-    """A policy written down by hand for a `small_batch`: three leaves that take gradients, NaN off the mask."""
+    """Write a policy by hand for a `small_batch`: three leaves with gradients, NaN off the mask."""
 
     def leaf(rows: Rows) -> Tensor:
         spread = torch.tensor(_spread(rows, tuple(batch.mask_BT.shape))).to(batch.old_logp_BT)
@@ -101,22 +101,22 @@ def random_batch(
     under_mask: float = 0.0,
     dtype: torch.dtype = torch.float64,
 ) -> Batch:
-    """A ragged batch of rollouts of several rows and turns. Ranges are inclusive.
+    """Draw a ragged batch of rollouts of several rows and turns. Ranges are inclusive.
 
     Args:
-        groups: how many groups.
+        groups: number of groups.
         siblings: rollouts in a group.
         rows: rows of a rollout.
         turns: turns in a row.
         tokens: tokens in a prompt, a turn and a tool reply.
         untrained: probability that a rollout has no trained token.
-        left_out: probability that a token of the policy does not train, as `Advantages.trains` may say.
-        under_mask: what floating tensors hold off the mask; give NaN to see whether a loss looks there.
+        left_out: probability that a policy token is not trained, as `Advantages.trains` may state.
+        under_mask: value of floating tensors off the mask; NaN detects a loss that reads them.
         dtype: of the floating tensors.
 
     Returns:
-        A batch with extras ref_logp, value and returns; denominators count what is in it. Rollouts are numbered in
-        order, so with `siblings=(2, 2), untrained=0` it holds the pairs that `dpo` reads.
+        A batch with extras ref_logp, value and returns; denominators count its content. Rollouts are numbered in order,
+        so with `siblings=(2, 2), untrained=0` it has the pairs that `dpo` reads.
     """
     rng = generator(seed, "random_batch")
 
@@ -131,7 +131,7 @@ def random_batch(
             for _ in range(between(rows)):
                 spans = [-1] * between(tokens)
                 for _ in range(between(turns)):
-                    # A sampled token is written as its turn, a tool's as -2 minus the turn that it answers.
+                    # A sampled token is its turn, a token of a tool reply -2 minus the answered turn.
                     spans += [turn] * between(tokens) + [-2 - turn] * between(tokens)
                     turn += 1
                 built.append((spans, group, rollout, trained))
@@ -140,13 +140,13 @@ def random_batch(
 
 
 def random_policy(batch: Batch, seed: int, *, drift: float = 0.3, under_mask: float = 0.0) -> PolicyOut:
-    """A policy near the batch's old one, whose log-probs, entropies and values are leaves that take gradients.
+    """Draw a policy near the batch's old one; log-probs, entropies and values are leaves with gradients.
 
     Args:
-        batch: whose old log-probs to start from.
+        batch: with the old log-probs.
         seed: of the draw, which is a function of the seed and the batch's shape.
         drift: nats, standard deviation of logp - old.
-        under_mask: what stands off the mask.
+        under_mask: value off the mask.
     """
     rng = generator(seed, "random_policy")
     shape, mask_BT = tuple(batch.mask_BT.shape), batch.mask_BT
@@ -206,7 +206,7 @@ def _padded(
 
 
 def _counted(batch: Batch) -> Batch:
-    """The batch with its denominators, counted the slow way."""
+    """Compute the batch's denominators by a slow loop."""
     tokens: dict[int, int] = {}
     turns: dict[int, set[int]] = {}
     groups: set[int] = set()
@@ -233,7 +233,7 @@ def _counted(batch: Batch) -> Batch:
 
 
 def _spread(rows: Rows, shape: tuple[int, ...]) -> np.ndarray:
-    """[B, T] from ragged rows, which begin in column 1, or from one number."""
+    """Make [B, T] from ragged rows, which begin at column 1, or from a number."""
     if isinstance(rows, int | float):
         return np.full(shape, float(rows))
     out = np.full(shape, NAN)

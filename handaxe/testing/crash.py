@@ -1,10 +1,10 @@
-"""Kill a program at any instant, start it again, until it is done: the test of whatever claims to resume.
+"""Crash tests for resumable programs: kill a program repeatedly and restart it until it finishes.
 
 kills = kill_until_done(Path("world.py"), "main", (folder,), after=[0.3, 0.05, 0.7])
 
-At a chosen instant a program kills itself there, whatever the machine is busy with:
+A program can also kill itself at a chosen point, independent of machine load:
 
-die = dies_at(7)                                          in the child: die() at the instant; the 7th time is the last
+die = kill_self_at(7)                                in the child: call die() at the point; the 7th call kills it
 run_until_killed(Path("world.py"), "main", (folder, 7))
 """
 
@@ -20,25 +20,25 @@ from typing import Any
 
 from handaxe.core.errors import HandaxeError
 
-__all__ = ["dies_at", "kill_until_done", "run_until_killed", "start_child"]
+__all__ = ["kill_self_at", "kill_until_done", "run_until_killed", "start_child"]
 
 
 def kill_until_done(
     file: Path, function: str, arguments: tuple[Any, ...], *, after: Iterable[float], limit: float = 120.0
 ) -> int:
-    """Call `function` of `file` in a child process again and again, each time killed (SIGKILL), the last time not.
+    """Run `function` of `file` in child processes, each killed (SIGKILL) after some seconds except the last.
 
     Args:
-        file: a Python file; loaded anew in every child.
-        function: a function in it, called with `arguments`, that goes on with what the one before left.
-        after: seconds that each child lives. A child that is done sooner ends the test.
+        file: a Python file; loaded in every child.
+        function: name of a function in it, called with `arguments`, that resumes the work of the earlier child.
+        after: lifetime of each child in seconds. A child that finishes earlier ends the test.
         limit: seconds for the last child.
 
     Returns:
-        How many children were killed.
+        The number of killed children.
 
     Raises:
-        HandaxeError: when a child ends with an error, or the last one is not done in time.
+        HandaxeError: a child ends with an error, or the last one does not finish in time.
     """
     for kills, seconds in enumerate((*after, None)):
         child = start_child(file, function, arguments)
@@ -52,8 +52,8 @@ def kill_until_done(
     raise HandaxeError(f"{function} of {file} was not done in {limit} s")
 
 
-def dies_at(count: int) -> Callable[[], None]:
-    """A function that kills this process (SIGKILL) when it is called for the `count`-th time; 0 is never."""
+def kill_self_at(count: int) -> Callable[[], None]:
+    """Make a function that kills the process (SIGKILL) at call number `count`; 0 for never."""
     calls = itertools.count(1)
 
     def die() -> None:
@@ -64,10 +64,10 @@ def dies_at(count: int) -> Callable[[], None]:
 
 
 def run_until_killed(file: Path, function: str, arguments: tuple[Any, ...], *, limit: float = 120.0) -> None:
-    """Call `function` of `file` in a child process that is to be killed at an instant of its own.
+    """Run `function` of `file` in a self-killing child process.
 
     Raises:
-        HandaxeError: when the child ends otherwise, or lives on for `limit` seconds.
+        HandaxeError: the child ends otherwise, or lives longer than `limit` seconds.
     """
     child = start_child(file, function, arguments)
     child.join(limit)
@@ -78,8 +78,9 @@ def run_until_killed(file: Path, function: str, arguments: tuple[Any, ...], *, l
 
 
 def start_child(file: Path, function: str, arguments: tuple[Any, ...]) -> BaseProcess:
-    """Start a child process that calls `function` of `file`. It is forked from a clean server process that has
-    imported the training loop, so it starts at once and shares no thread or lock with this one."""
+    """Start a child process with a call of `function` of `file`. The child is forked from a clean server process with
+    the training loop imported, so it starts at once and shares no thread or lock with the caller.
+    """
     context = multiprocessing.get_context("forkserver")
     # torch's optimisers import torch._dynamo when the first one is made, which takes a second
     context.set_forkserver_preload(["handaxe.training.loop.train", "handaxe.engines.local.engine", "torch._dynamo"])

@@ -1,4 +1,4 @@
-"""The contract that every credit keeps, as one function: give it yours."""
+"""Contract of credits."""
 
 import copy
 import pickle
@@ -10,9 +10,9 @@ import numpy as np
 from handaxe.core.protocols import Credit, Stateful
 from handaxe.core.records import Advantages, Group, Scores, TokenSequence
 from handaxe.ops.ragged import gather
-from handaxe.testing.copies import untouched_copy
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.isolated_copy import isolated_copy
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
+from handaxe.testing.random_groups import random_group, random_scores
 
 __all__ = ["check_advantages", "check_credit"]
 
@@ -28,61 +28,61 @@ def check_credit(
     over_turns: bool = False,
     seeds: int = 6,
 ) -> None:
-    """Check that a credit keeps its contract, on random ragged groups, their scores all different or 0 and 1 with ties.
+    """Check the contract of a credit on random ragged groups, with distinct scores and with scores 0 and 1.
 
-        shapes       one float64 [T] for each sequence, finite, exactly 0 off the mask; `returns` too where given
-        purity       neither group nor scores are changed, and no array of theirs is handed back
-        determinism  asked twice, it says the same to the last bit
-        order        siblings in another order get the same values in that order, those of equal scores too
-        masked       what features hold where the policy did not write is never looked at, be it NaN
-        sequences    the same turns in three sequences instead of one get the same values; further rows of one sibling
-                     change no other sibling's
-        failures     a sibling that was never scored (outcome NaN) gets 0, the others what they get without it
-        extremes     no sibling, one sibling, a sibling without a turn, and equal outcomes are all fine
-        memory       what it was asked before changes nothing; or, where the credit is `slots.Stateful`, only what its
-                     state_dict tells, which an untouched copy takes up
+        shapes       one float64 [T] for each sequence, finite, exactly 0 off the mask; `returns`, too, if given
+        purity       neither group nor scores are changed, and no array of theirs is returned
+        determinism  two calls are equal, bit for bit
+        order        siblings in another order get equal values in that order, also for equal scores
+        masked       features at tokens of others are never read, even if NaN
+        sequences    equal turns in three sequences instead of one get equal values; further rows of one sibling do not
+                     change other siblings' values
+        failures     an unscored sibling (outcome NaN) gets 0, and the others' values do not depend on it
+        extremes     no sibling, one sibling, a sibling without a turn, and equal outcomes are accepted
+        memory       earlier calls change nothing; for a `core.protocols.Stateful` credit, only through state_dict, from
+                     which an untouched copy is restored
 
     Args:
-        credit: what to check, and not asked anything before. A Stateful one is given back its first state before every
-            question but the last, and at the end.
-        compares: siblings are judged against each other: then one alone, and equal outcomes, must give exactly 0. None:
-            it does where it says nothing of one alone and of outcomes of 1.
-        features: what the credit may ask for.
-        turns: the scores hold per-turn rewards as well.
-        over_turns: its statistics are over turns instead of siblings, so that further turns of one sibling (rows with
-            turns of their own) may change another one's values.
-        seeds: how many random groups.
+        credit: unused credit. The first state of a Stateful one is restored before every call but the last, and at the
+            end.
+        compares: siblings are compared with each other: then a single sibling, and equal outcomes, must give exactly 0.
+            None detects this from a single sibling and from outcomes of 1.
+        features: features that the credit may read.
+        turns: the scores have per-turn rewards, too.
+        over_turns: its statistics are over turns instead of siblings, so that further turns of one sibling may change
+            another sibling's values.
+        seeds: number of random groups.
 
     Raises:
-        AssertionError: saying which promise is broken.
+        AssertionError: a promise is broken; the message names it.
     """
-    untouched, asked = untouched_copy(credit), _from_one_state(credit)
+    untouched, pure = isolated_copy(credit), _from_one_state(credit)
     for seed in range(seeds):
         group = random_group(seed, size=2 + seed % 4, features=features)
         for ties in (False, True):
             scores = random_scores(group, seed, ties=ties)
             scores = scores if turns else replace(scores, turns=None)
-            first = _pure(asked, group, scores)
-            _check_same(first, asked(group, scores), "asked twice, the credit says two things", exact=True)
-            _check_order(asked, group, scores, first)
-            _check_masked(asked, group, scores, first)
-            _check_unscored(asked, group, scores, first)
-        _pure(asked, random_group(seed, size=1, features=features), make_scores([0.7]))
-        if compares or (compares is None and _does_compare(asked, group)):
-            _check_equal(asked, group)
-    _check_sequences(asked, features, over_turns)
-    _pure(asked, make_group(trajectories=[]), make_scores([]))
+            first = _pure(pure, group, scores)
+            _check_same(first, pure(group, scores), "two calls of the credit differ", exact=True)
+            _check_order(pure, group, scores, first)
+            _check_masked(pure, group, scores, first)
+            _check_unscored(pure, group, scores, first)
+        _pure(pure, random_group(seed, size=1, features=features), make_scores([0.7]))
+        if compares or (compares is None and _does_compare(pure, group)):
+            _check_equal(pure, group)
+    _check_sequences(pure, features, over_turns)
+    _pure(pure, make_group(trajectories=[]), make_scores([]))
     silent = make_trajectory(layouts=["Ut"])
     spoke = make_trajectory(layouts=["Utp"], features=dict.fromkeys(features, 0.5))
-    _pure(asked, make_group(trajectories=[silent, spoke]), make_scores([0.0, 1.0]))
+    _pure(pure, make_group(trajectories=[silent, spoke]), make_scores([0.0, 1.0]))
     _check_memory(credit, untouched, features, turns)
 
 
 def check_advantages(advantages: Advantages, group: Group) -> None:
-    """Check shapes, types, finiteness, and zeros wherever the policy did not write.
+    """Check shapes, types, finiteness, and zeros outside policy tokens.
 
     Raises:
-        AssertionError: naming the trajectory.
+        AssertionError: with the trajectory.
     """
     named = {f"channel {name}": ragged for name, ragged in advantages.channels.items()}
     for name, ragged in {"tokens": advantages.tokens, "returns": advantages.returns, **named}.items():
@@ -108,13 +108,13 @@ def check_advantages(advantages: Advantages, group: Group) -> None:
 
 def _pure(credit: Credit, group: Group, scores: Scores) -> Advantages:
     before = pickle.dumps((group, scores))
-    said = credit(group, scores)
-    assert pickle.dumps((group, scores)) == before, "the credit changed what it was given"
-    check_advantages(said, group)
+    advantages = credit(group, scores)
+    assert pickle.dumps((group, scores)) == before, "the credit changed its input"
+    check_advantages(advantages, group)
     given = [scores.outcome, *(a for t in group for s in t.sequences for a in (s.logp, *s.features.values()))]
-    handed = [array for own in said.tokens for array in own]
+    handed = [array for own in advantages.tokens for array in own]
     assert not any(np.shares_memory(a, b) for a in given for b in handed), "the credit hands back an array of its input"
-    return said
+    return advantages
 
 
 def _check_same(left: Advantages, right: Advantages, message: str, *, exact: bool = False) -> None:
@@ -164,7 +164,7 @@ def _check_order(credit: Credit, group: Group, scores: Scores, first: Advantages
 
 
 def _poison(group: Group, value: float) -> Group:
-    """The group with every feature set to `value` where the policy did not write."""
+    """Set every feature to `value` outside policy tokens."""
 
     def own(sequence: TokenSequence) -> TokenSequence:
         mask = sequence.mask
@@ -176,15 +176,15 @@ def _poison(group: Group, value: float) -> Group:
 
 def _check_masked(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:
     for value in (np.nan, 1e9):
-        said = credit(_poison(group, value), scores)
-        _check_same(said, first, f"features of {value} where the policy did not write change values")
+        advantages = credit(_poison(group, value), scores)
+        _check_same(advantages, first, f"features of {value} where the policy did not write change values")
 
 
 def _check_unscored(credit: Credit, group: Group, scores: Scores, first: Advantages) -> None:
     failed = make_trajectory(layouts=["Utpp tTt p"], features=dict.fromkeys(group[0].sequences[0].features, 0.5))
     crowd = replace(group, trajectories=(*group.trajectories, failed))
     missing = np.full(len(failed.turns), np.nan)
-    said = _pure(
+    advantages = _pure(
         credit,
         crowd,
         Scores(
@@ -193,18 +193,20 @@ def _check_unscored(credit: Credit, group: Group, scores: Scores, first: Advanta
             eligible=None if scores.eligible is None else np.append(scores.eligible, False),
         ),
     )
-    assert not any(array.any() for array in said.tokens[-1]), "a sibling that was never scored gets an advantage"
-    _check_same(_pick(said, range(len(group))), first, "a sibling that was never scored changes the others' values")
+    assert not any(array.any() for array in advantages.tokens[-1]), "a sibling that was never scored gets an advantage"
+    _check_same(
+        _pick(advantages, range(len(group))), first, "a sibling that was never scored changes the others' values"
+    )
 
 
 def _check_equal(credit: Credit, group: Group) -> None:
     near = [0.1 + 0.2 - 0.2 if i % 2 else 0.1 for i in range(len(group))]
     for outcome in ([0.0] * len(group), [1.0] * len(group), near):
-        said = credit(group, make_scores(outcome))
-        assert not any(a.any() for a in _flat(said.tokens)), f"equal outcomes {outcome} do not give exactly 0"
+        advantages = credit(group, make_scores(outcome))
+        assert not any(a.any() for a in _flat(advantages.tokens)), f"equal outcomes {outcome} do not give exactly 0"
     alone, _ = _take(group, make_scores([0.0] * len(group)), [0])
-    said = credit(alone, make_scores([0.7]))
-    assert not any(a.any() for a in _flat(said.tokens)), "a sibling without siblings does not get exactly 0"
+    advantages = credit(alone, make_scores([0.7]))
+    assert not any(a.any() for a in _flat(advantages.tokens)), "a sibling without siblings does not get exactly 0"
 
 
 def _check_sequences(credit: Credit, features: Sequence[str], over_turns: bool) -> None:
@@ -225,50 +227,50 @@ def _check_sequences(credit: Credit, features: Sequence[str], over_turns: bool) 
     more = credit(group("Utpp", "UtTTtp", "UUtp", "Utpp", "UtTTtp", "UUtp"), scores)
     for other in (left,) if over_turns else (left, more):
         same = all(np.allclose(x, y, atol=1e-9) for x, y in zip(other.tokens[1], right.tokens[1], strict=True))
-        assert same, "how many sequences a sibling has changes another sibling's values"
+        assert same, "the number of a sibling's sequences changes another sibling's values"
 
 
 def _from_one_state(credit: Credit) -> Credit:
-    """The credit, asked every question in the state that it is in now."""
+    """Wrap a Stateful credit: the present state is restored before and after each call."""
     if not isinstance(credit, Stateful):
         return credit
     first = copy.deepcopy(credit.state_dict())
 
-    def asked(group: Group, scores: Scores) -> Advantages:
+    def restored(group: Group, scores: Scores) -> Advantages:
         credit.load_state_dict(copy.deepcopy(first))
-        said = credit(group, scores)
+        advantages = credit(group, scores)
         credit.load_state_dict(copy.deepcopy(first))
-        return said
+        return advantages
 
-    return asked
+    return restored
 
 
 def _does_compare(credit: Credit, group: Group) -> bool:
-    """Whether it says nothing of a sibling alone, and nothing of outcomes of 1."""
+    """Test whether the credit gives 0 for a single sibling, and for outcomes of 1."""
     alone, _ = _take(group, make_scores([1.0] * len(group)), [0])
     found = credit(alone, make_scores([0.7])), credit(group, make_scores([1.0] * len(group)))
-    return not any(array.any() for said in found for array in _flat(said.tokens))
+    return not any(array.any() for advantages in found for array in _flat(advantages.tokens))
 
 
 def _check_memory(credit: Credit, untouched: Credit, features: Sequence[str], turns: bool) -> None:
-    """Asked about a group of far smaller rewards before, or about another one, it says the same of the next."""
-    asked = list[tuple[Group, Scores]]()
+    """Check the independence from earlier groups, also from far smaller rewards."""
+    questions = list[tuple[Group, Scores]]()
     for seed, scale in enumerate((0.01, 100.0, 1.0)):
         group = random_group(100 + seed, size=4, features=features)
         scores = random_scores(group, 100 + seed)
         parts = None if scores.turns is None or not turns else tuple(scale * own for own in scores.turns)
-        asked.append((group, replace(scores, outcome=scale * scores.outcome, turns=parts)))
-    small, large, last = asked
+        questions.append((group, replace(scores, outcome=scale * scores.outcome, turns=parts)))
+    small, large, last = questions
     credit(*small)
     if isinstance(credit, Stateful) and isinstance(untouched, Stateful):
         state = copy.deepcopy(credit.state_dict())
         untouched(*large)
         untouched.load_state_dict(copy.deepcopy(state))
-        assert _equal(untouched.state_dict(), state), "load_state_dict does not take back the whole state"
-        why = "asked other groups before, the credit says other things, which its state_dict does not tell"
+        assert _equal(untouched.state_dict(), state), "load_state_dict does not restore the whole state"
+        message = "earlier groups change the credit's results, outside its state_dict"
     else:
-        why = "asked other groups before, the credit says other things: give it state_dict and load_state_dict"
-    _check_same(credit(*last), untouched(*last), why)
+        message = "earlier groups change the credit's results: give it state_dict and load_state_dict"
+    _check_same(credit(*last), untouched(*last), message)
 
 
 def _equal(left: object, right: object) -> bool:

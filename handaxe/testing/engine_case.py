@@ -1,4 +1,4 @@
-"""What the checks of an engine share: an example batch and loss, their oracle, and assertions that explain themselves.
+"""Shared parts of the engine checks: an example batch and loss, their oracle, and assertions with explanations.
 
 The oracle loops over single rows without padding, one token at a time, in plain torch.
 
@@ -23,7 +23,8 @@ from handaxe.core.requests import Completion, Sample
 
 __all__ = [
     "EngineCase",
-    "close",
+    "assert_close",
+    "assert_raises",
     "compare_gradient",
     "completed_batch",
     "example_batch",
@@ -31,7 +32,6 @@ __all__ = [
     "example_requests",
     "oracle_loss",
     "oracle_measures",
-    "raised",
     "train_steps",
 ]
 
@@ -40,7 +40,7 @@ ENTROPY_WEIGHT = 0.1
 
 @dataclass(frozen=True)
 class EngineCase:
-    """What `check_engine` was given; see there."""
+    """Arguments of `check_engine`."""
 
     make_engine: Callable[[], Engine]
     make_model: Callable[[], Model]
@@ -53,7 +53,7 @@ class EngineCase:
 
 
 def example_batch(model: Model, *, rows: int = 5, padding: int = 0, seed: int = 0) -> Batch:
-    """Random rows of unequal length, two turns each where they are long enough; temperatures 1, 0.7 and 0 in turn.
+    """Make random rows of unequal length, with two turns if they are long enough; temperatures 1, 0.7 and 0 in turn.
 
     Args:
         padding: columns of padding beyond the longest row.
@@ -73,7 +73,7 @@ def example_batch(model: Model, *, rows: int = 5, padding: int = 0, seed: int = 
         adv_BT[row, 1:length] = draw.normal(size=length - 1)
         logp_BT[row, 1:length] = -draw.random(length - 1)
     mask_BT = turn_BT >= 0
-    mask_BT[:, 4:6] = False  # what a tool replied between the turns
+    mask_BT[:, 4:6] = False  # a tool's reply between the turns
     adv_BT, logp_BT = np.where(mask_BT, adv_BT, 0), np.where(mask_BT, logp_BT, 0)
     tokens_B = mask_BT.sum(1)
     turns_B = np.array([len(set(turn[mask].tolist())) for turn, mask in zip(turn_BT, mask_BT)])
@@ -96,14 +96,14 @@ def example_batch(model: Model, *, rows: int = 5, padding: int = 0, seed: int = 
 
 
 def example_loss(out: PolicyOut, batch: Batch) -> LossOut:
-    """Minus advantage-weighted log-prob, minus a tenth of the entropy, per trained token of the step."""
+    """Compute minus advantage-weighted log-prob, minus a tenth of the entropy, per trained token of the step."""
     each_BT = -batch.adv_BT * out.logp_BT - ENTROPY_WEIGHT * out.entropy()
     value = torch.where(batch.mask_BT, each_BT, 0.0).sum() / batch.denominators.tokens
     return LossOut(value, {"loss": value.item()})
 
 
 def oracle_measures(model: Model, batch: Batch) -> dict[str, Tensor]:
-    """logp, entropy and collision [B, T] in float64, by a loop over rows and tokens, with gradient."""
+    """Compute logp, entropy and collision [B, T] in float64, by a loop over rows and tokens, with gradient."""
     model.module.eval()
     names = ("logp", "entropy", "collision")
     out = {name: torch.zeros(batch.ids_BT.shape, dtype=torch.float64) for name in names}
@@ -121,7 +121,7 @@ def oracle_measures(model: Model, batch: Batch) -> dict[str, Tensor]:
 
 
 def oracle_loss(model: Model, batch: Batch) -> tuple[float, dict[str, Tensor]]:
-    """`example_loss` and its gradient by parameter name, through `oracle_measures`."""
+    """Compute `example_loss` and its gradient by parameter name, through `oracle_measures`."""
     measures = oracle_measures(model, batch)
     value = torch.zeros((), dtype=torch.float64)
     for row, t in batch.mask_BT.nonzero().tolist():
@@ -133,20 +133,20 @@ def oracle_loss(model: Model, batch: Batch) -> tuple[float, dict[str, Tensor]]:
 
 
 def train_steps(engine: Engine, batches: Sequence[Batch]) -> None:
-    """One optimiser step for each batch."""
+    """Make an optimiser step for each batch."""
     for batch in batches:
         engine.forward_backward(batch, example_loss)
         engine.optim_step(learning_rate=1e-2)
 
 
 def example_requests(model: Model, sampling: Sampling) -> list[Sample]:
-    """Two siblings, and ragged prompts beside them; nothing stops them."""
+    """Make requests of two siblings and of other ragged prompts, without stop ids."""
     prompts = [[t * 7 % model.vocab_size for t in range(start, start + 2 + start)] for start in (1, 1, 2, 4)]
     return [Sample(ids, sampling, seed=seed, stop=frozenset()) for seed, ids in enumerate(prompts)]
 
 
 def completed_batch(requests: Sequence[Sample], completions: Sequence[Completion]) -> Batch:
-    """Prompts and completions as rows; what was completed is to be measured."""
+    """Make rows of prompts and completions, with the completions as measured tokens."""
     rows = [[*request.ids, *done.ids] for request, done in zip(requests, completions)]
     width, zeros = max(map(len, rows)), torch.zeros(len(rows), max(map(len, rows)))
     begin = [len(request.ids) for request in requests]
@@ -170,17 +170,19 @@ def completed_batch(requests: Sequence[Sample], completions: Sequence[Completion
 def compare_gradient(
     case: EngineCase, engine: Engine, want: Mapping[str, Tensor], *, times: float = 1.0, where: str = ""
 ) -> None:
-    """Assert that the engine, where it can show it, has gathered `times` the gradient `want`."""
+    """Assert that the engine's accumulated gradient, if readable, is `times` the gradient `want`."""
     if case.gradient is None:
         return
     got = case.gradient(engine)
     largest = max(float(gradient.abs().max()) for gradient in want.values())
     for name, gradient in want.items():
-        close(f"the gradient of {name}{where}", got[name].cpu() / largest, times * gradient / largest, case.tolerance)
+        assert_close(
+            f"the gradient of {name}{where}", got[name].cpu() / largest, times * gradient / largest, case.tolerance
+        )
 
 
-def raised(kind: type[Exception], act: Callable[[], object], what: str) -> str:
-    """The message of the error that `act` must raise."""
+def assert_raises(kind: type[Exception], act: Callable[[], object], what: str) -> str:
+    """Assert an exception of `act`; returns the message."""
     try:
         act()
     except kind as error:
@@ -188,7 +190,7 @@ def raised(kind: type[Exception], act: Callable[[], object], what: str) -> str:
     raise AssertionError(f"{what} must be refused with {kind.__name__}")
 
 
-def close(what: str, got: Tensor, want: Tensor, tolerance: float) -> None:
+def assert_close(what: str, got: Tensor, want: Tensor, tolerance: float) -> None:
     """Assert shape and values; the tolerance is absolute below 1 and relative above."""
     got, want = got.double().cpu(), want.double().cpu()
     assert got.shape == want.shape, f"{what} has shape {list(got.shape)}, and should have {list(want.shape)}"

@@ -1,8 +1,8 @@
-"""The checks of `check_engine` about streams: whichever row joins, leaves or is interrupted, and whatever is kept
-between two requests, each completion is what a fresh engine samples for that request alone.
+"""Engine contract for streams: completions do not depend on other requests.
 
-A stream may sample in another process, also between two polls. How far a request has come is then unknown, so the
-checks limit the time that it may take, and not the number of polls.
+A completion equals the one that a new engine samples for its request alone: rows that join, leave or are interrupted,
+and cached prefixes, must not change it. A stream may sample in another process, also between two polls. The progress of
+a request is then unknown, so the checks bound its time and not the number of polls.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from handaxe.core.records import Sampling
 from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.testing.engine_case import (
     EngineCase,
-    close,
+    assert_close,
+    assert_raises,
     completed_batch,
     example_batch,
     example_requests,
-    raised,
     train_steps,
 )
 
@@ -36,15 +36,15 @@ __all__ = [
 ]
 
 LONGEST = 120.0
-"""Seconds after which a stream that still has requests is taken to hang."""
+"""Seconds after which a stream with requests counts as hanging."""
 WAIT = 0.1
 """Seconds that a poll waits for a stream that samples elsewhere."""
 TRIES = 7
-"""Times that a request is let in to have a token of it, each time for twice as long."""
+"""Most tries to interrupt a request after its first token, each with twice the time."""
 
 
 def check_joining(case: EngineCase) -> None:
-    """Requests that join between two tokens get what they get alone; tickets, order and length are right."""
+    """Check completions of requests joining between two tokens; also tickets, order and length."""
     requests = example_requests(case.make_model(), Sampling(max_tokens=7)) * 2
     want = case.make_engine().sample(requests)
     stream, got = _stream(case.make_engine()), dict[int, Completion]()
@@ -62,7 +62,7 @@ def check_joining(case: EngineCase) -> None:
 
 
 def check_interrupting(case: EngineCase) -> None:
-    """A turn that is interrupted and begun again is the turn that never was."""
+    """Compare an interrupted and resumed turn with the uninterrupted turn."""
     engine = case.make_engine()
     requests = example_requests(case.make_model(), Sampling(max_tokens=8))
     for request, want in zip(requests, engine.sample(requests)):
@@ -81,7 +81,7 @@ def check_interrupting(case: EngineCase) -> None:
 
 
 def check_prefixes(case: EngineCase) -> None:
-    """Later turns, siblings and forks are sampled as if nothing had been kept."""
+    """Compare completions of later turns, siblings and forks with a fresh engine."""
     stream, fresh = _stream(case.make_engine()), case.make_engine()
     first = example_requests(case.make_model(), Sampling(max_tokens=4))[0]
     first = first._replace(ids=first.ids[:2])
@@ -96,7 +96,7 @@ def check_prefixes(case: EngineCase) -> None:
 
 
 def check_new_weights(case: EngineCase) -> None:
-    """After a step requests go on under the new weights, and nothing computed under the old ones is used again."""
+    """Check requests after a step: new weights, no cached values of the old weights."""
     engine, old = case.make_engine(), case.make_engine()
     requests = example_requests(case.make_model(), Sampling(max_tokens=8))
     stream, done = _stream(engine), dict[int, Completion]()
@@ -120,11 +120,11 @@ def check_new_weights(case: EngineCase) -> None:
             chosen = torch.tensor(versions) == version
             want = weights.forward(batch)["logp"][0, start:][chosen]
             what = f"logp of tokens of version {version} in a turn over a step"
-            close(what, torch.tensor(completion.logp)[chosen], want, case.tolerance)
+            assert_close(what, torch.tensor(completion.logp)[chosen], want, case.tolerance)
 
 
 def check_lost_sampler(case: EngineCase) -> None:
-    """What samples elsewhere and dies with requests at work changes no token of any."""
+    """Compare completions after the death of a sampler process."""
     assert case.kill is not None
     requests = example_requests(case.make_model(), Sampling(max_tokens=8)) * 2
     engine = case.make_engine()
@@ -139,20 +139,22 @@ def check_lost_sampler(case: EngineCase) -> None:
 
 
 def check_refusals(case: EngineCase) -> None:
-    """What cannot be sampled, or is not there, is refused, and the rest goes on."""
+    """Check the errors of invalid requests and tickets."""
     request = example_requests(case.make_model(), Sampling(max_tokens=3))[0]
     stream = _stream(case.make_engine())
-    raised(InputError, lambda: stream.submit(request._replace(ids=[])), "a request without ids")
+    assert_raises(InputError, lambda: stream.submit(request._replace(ids=[])), "a request without ids")
     full = Partial([1, 1, 1], [-1.0] * 3, [-1.0] * 3, [0] * 3)
-    raised(InputError, lambda: stream.submit(request._replace(begun=full)), "a turn with no token left to sample")
+    assert_raises(
+        InputError, lambda: stream.submit(request._replace(begun=full)), "a turn with no token left to sample"
+    )
     ticket = stream.submit(request)
-    raised(InputError, lambda: stream.interrupt(ticket + 1), "interrupting a request that was never submitted")
+    assert_raises(InputError, lambda: stream.interrupt(ticket + 1), "interrupting a request that was never submitted")
     done = _finish(stream)
     assert list(done) == [ticket], "a request that was refused changed what is sampled"
-    raised(InputError, lambda: stream.interrupt(ticket), "interrupting a request that has ended")
+    assert_raises(InputError, lambda: stream.interrupt(ticket), "interrupting a request that has ended")
     stream.close()
     assert len(stream) == 0, "a closed stream has no requests"
-    raised(InputError, lambda: stream.submit(request), "a request to a closed stream")
+    assert_raises(InputError, lambda: stream.submit(request), "a request to a closed stream")
 
 
 def _stream(engine: Engine) -> Stream:
@@ -161,7 +163,7 @@ def _stream(engine: Engine) -> Stream:
 
 
 def _once_more(stream: Stream, begun: Sample, want: Completion) -> tuple[int, dict[int, Completion]]:
-    """Let a request in, take it out with a token more or several, and submit it again; its ticket, and what ended."""
+    """Submit, interrupt after some tokens, and submit again; returns the ticket and the ended requests."""
     cut = len(begun.begun.ids) if begun.begun is not None else 0
     done, got = dict[int, Completion](), begun.begun
     for tried in range(TRIES):
@@ -196,4 +198,4 @@ def _same(case: EngineCase, what: str, got: Completion, want: Completion) -> Non
     assert (got.ids, got.finish) == (want.ids, want.finish), f"{what} became {got.ids}, and alone it is {want.ids}"
     assert got.version == want.version, f"{what} has versions {got.version}, and alone {want.version}"
     for name, one, other in (("logp", got.logp, want.logp), ("behaviour", got.behaviour_logp, want.behaviour_logp)):
-        close(f"{name} of {what}", torch.tensor(one), torch.tensor(other), case.tolerance)
+        assert_close(f"{name} of {what}", torch.tensor(one), torch.tensor(other), case.tolerance)

@@ -1,6 +1,6 @@
-"""The half of the engine contract that is about learning: gradients, steps, checkpoints, the reference model.
+"""Engine contract for training: gradients, steps, checkpoints, the reference model.
 
-Run through `testing.engine.check_engine`; each check takes the case and raises AssertionError.
+Run by `check_engine`; each check takes the case and raises AssertionError.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from handaxe.core.errors import CheckpointError, TrainingError
 from handaxe.core.records import Sampling
 from handaxe.testing.engine_case import (
     EngineCase,
-    close,
+    assert_close,
+    assert_raises,
     compare_gradient,
     example_batch,
     example_loss,
     example_requests,
     oracle_loss,
-    raised,
     train_steps,
 )
 
@@ -36,22 +36,22 @@ __all__ = [
 
 
 def check_gradient(case: EngineCase) -> None:
-    """Loss and gradient are the oracle's, and add up over calls."""
+    """Compare loss and gradient with the oracle, over one and two calls."""
     engine, batch = case.make_engine(), example_batch(case.make_model(), padding=2)
     value, gradient = oracle_loss(case.make_model(), batch)
     got = engine.forward_backward(batch, example_loss)
-    close("the loss", got.value, torch.tensor(value), case.tolerance)
-    close("the loss as a metric", torch.tensor(got.metrics["loss"]), torch.tensor(value), case.tolerance)
+    assert_close("the loss", got.value, torch.tensor(value), case.tolerance)
+    assert_close("the loss as a metric", torch.tensor(got.metrics["loss"]), torch.tensor(value), case.tolerance)
     compare_gradient(case, engine, gradient)
     engine.forward_backward(batch, example_loss)
     compare_gradient(case, engine, gradient, times=2.0, where=", gathered twice")
     norm = torch.stack([g.double().norm() for g in gradient.values()]).norm()
     got_norm = torch.tensor(engine.optim_step(learning_rate=1e-3)["grad_norm"])
-    close("grad_norm, before clipping, of the same batch twice", got_norm, 2 * norm, case.tolerance)
+    assert_close("grad_norm, before clipping, of the same batch twice", got_norm, 2 * norm, case.tolerance)
 
 
 def check_splits(case: EngineCase) -> None:
-    """Neither micro-batches nor their order nor padding change loss and gradient."""
+    """Compare loss and gradient over micro-batches, orders and padding."""
     model = case.make_model()
     batch = example_batch(model)
     value, gradient = oracle_loss(model, batch)
@@ -68,14 +68,14 @@ def check_splits(case: EngineCase) -> None:
     for name, parts in splits.items():
         engine = case.make_engine()
         got = sum(engine.forward_backward(part, example_loss).value.item() for part in parts)
-        close(f"the loss in micro-batches ({name})", torch.tensor(got), torch.tensor(value), case.tolerance)
+        assert_close(f"the loss in micro-batches ({name})", torch.tensor(got), torch.tensor(value), case.tolerance)
         compare_gradient(case, engine, gradient, where=f" in micro-batches ({name})")
         got_norm = torch.tensor(engine.optim_step(learning_rate=1e-3)["grad_norm"])
-        close(f"grad_norm in micro-batches ({name})", got_norm, norm, case.tolerance)
+        assert_close(f"grad_norm in micro-batches ({name})", got_norm, norm, case.tolerance)
 
 
 def check_step(case: EngineCase) -> None:
-    """One AdamW step: version, metrics, and weights moved against the gradient."""
+    """Check an AdamW step: version, metrics, and weights moved against the gradient."""
     engine = case.make_engine()
     model = case.make_model()
     rate = 1e-4
@@ -97,11 +97,11 @@ def check_step(case: EngineCase) -> None:
         g = gradient.get(name, torch.zeros_like(weight, device="cpu"))
         large = g.abs() > 1e-3 * max(float(each.abs().max()) for each in gradient.values())
         change = (moved[name].detach().cpu() - weight.detach().cpu())[large] / rate
-        close(f"AdamW's first step of {name}, in units of the learning rate", change, -g[large].sign(), 0.02)
+        assert_close(f"AdamW's first step of {name}, in units of the learning rate", change, -g[large].sign(), 0.02)
 
 
 def check_bad_loss(case: EngineCase) -> None:
-    """A loss of NaN is refused by name and leaves the weights alone."""
+    """Check the error of a NaN loss, and unchanged weights."""
 
     def broken(out: PolicyOut, batch: Batch) -> LossOut:
         del batch
@@ -110,15 +110,15 @@ def check_bad_loss(case: EngineCase) -> None:
     engine, batch = case.make_engine(), example_batch(case.make_model())
     before = engine.forward(batch)["logp"]
     engine.forward_backward(batch, example_loss)
-    message = raised(TrainingError, lambda: engine.forward_backward(batch, broken), "a loss of NaN")
+    message = assert_raises(TrainingError, lambda: engine.forward_backward(batch, broken), "a loss of NaN")
     assert "of_this_test" in message, f"the error must name the metric that is not finite: {message}"
-    raised(TrainingError, lambda: engine.optim_step(learning_rate=1e-3), "a step whose gradient was dropped")
+    assert_raises(TrainingError, lambda: engine.optim_step(learning_rate=1e-3), "a step whose gradient was dropped")
     assert engine.version == 0, "a step that was refused must not raise the version"
     assert torch.equal(engine.forward(batch)["logp"], before), "a loss of NaN must leave the weights alone"
 
 
 def check_checkpoint(case: EngineCase) -> None:
-    """Saved, loaded and continued is as never interrupted."""
+    """Compare an engine restored from a checkpoint with the original."""
     first = case.make_engine()
     second = case.make_engine()
     model = case.make_model()
@@ -129,28 +129,28 @@ def check_checkpoint(case: EngineCase) -> None:
     second.load(case.folder / "checkpoint")
     assert second.version == 2, f"version 2 was saved and {second.version} loaded"
     saved, loaded = (engine.forward(batches[0])["logp"] for engine in (first, second))
-    close("logp after loading", loaded, saved, case.tolerance)
+    assert_close("logp after loading", loaded, saved, case.tolerance)
     train_steps(first, batches[2:])
     train_steps(second, batches[2:])
     one, other = (engine.forward(batches[0])["logp"] for engine in (first, second))
-    close("logp one step after loading, against the run that was not interrupted", other, one, case.tolerance)
+    assert_close("logp one step after loading, against the run that was not interrupted", other, one, case.tolerance)
 
 
 def check_damaged_checkpoint(case: EngineCase) -> None:
-    """A damaged checkpoint is refused by name and changes nothing."""
+    """Check the error of a damaged checkpoint, and an unchanged engine."""
     engine, batch = case.make_engine(), example_batch(case.make_model())
     engine.save(case.folder / "damaged")
     before = engine.forward(batch)["logp"]
-    raised(CheckpointError, lambda: engine.load(case.folder / "nowhere"), "a folder that is not there")
+    assert_raises(CheckpointError, lambda: engine.load(case.folder / "nowhere"), "a folder that is not there")
     largest = max((p for p in (case.folder / "damaged").glob("*") if p.is_file()), key=lambda p: p.stat().st_size)
     largest.write_bytes(largest.read_bytes()[: largest.stat().st_size // 2])
-    message = raised(CheckpointError, lambda: engine.load(case.folder / "damaged"), f"half of {largest.name}")
+    message = assert_raises(CheckpointError, lambda: engine.load(case.folder / "damaged"), f"half of {largest.name}")
     assert largest.name in message, f"the error must name the damaged file {largest.name}: {message}"
     assert torch.equal(engine.forward(batch)["logp"], before), "a load that failed must leave the engine as it was"
 
 
 def check_reference(case: EngineCase) -> None:
-    """The reference model is the policy at first, and never moves."""
+    """Compare the reference model with the initial policy, before and after training."""
     engine, batch = case.make_engine(), example_batch(case.make_model())
     first = engine.forward(batch)["logp"]
     frozen = engine.forward(batch, reference=True)["logp"]

@@ -1,4 +1,4 @@
-"""Breaks tools and environments on purpose, the same way each time, to see what a run makes of it."""
+"""Fault injection for tools and environments, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import AsyncEnv, Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolReply
 from handaxe.core.requests import EnvReply
-from handaxe.envs.wrapped import Wrapped
+from handaxe.envs.wrapper import EnvWrapper
 from handaxe.ops.seeds import generator
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool
-from handaxe.tools.state import tools_of
+from handaxe.tools.tool_owners import collect_tools
 
 __all__ = ["FaultLog", "faulty", "faulty_env"]
 
@@ -52,16 +52,16 @@ def _no_process(owner: Any) -> int | None:
 
 
 class FaultLog:
-    """What went wrong on purpose: `counts` of the faults that struck, by kind. Shared by as many tools as you like."""
+    """Log of injected faults: `counts` by kind. It may be shared by any number of tools."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.released = threading.Event()
-        """Ends every hang in a thread when it is set, now and later; one on an event loop ends when it is cancelled."""
+        """Ends all hangs in threads once it is set; a hang on an event loop ends by cancellation."""
         self._lock = threading.Lock()
 
     def count(self, fault: Fault) -> None:
-        """Note that it struck."""
+        """Count a fault."""
         with self._lock:
             self.counts[fault] += 1
 
@@ -77,23 +77,23 @@ def faulty(
     process: Process = _no_process,
     log: FaultLog | None = None,
 ) -> Any:
-    """Make a tool's calls fail now and then; all else is as it was.
+    """Make a tool's calls fail with given probabilities; everything else is unchanged.
 
-    Which fault strikes a call depends on `seed`, the call's own seed and the number of its try alone.
+    The fault of a call depends only on `seed`, the call's seed and the number of the try.
 
     Args:
-        made: the tool, or what makes for each rollout a new tool, an object with tools, or a list of these.
-        crash: probability of raising an OSError; each is in [0, 1], all together are at most 1.
-        hang: of blocking, or awaiting, without end.
-        garbage: of returning ten megabytes, control characters, half a character or a wrong type.
-        kill: of raising SystemExit; or, where `process` finds one, of SIGKILL to the process behind the tool, which is
-            called then.
+        made: a tool, or a factory that makes for each rollout a tool, an object with tools, or a list of these.
+        crash: probability of an OSError; probabilities are in [0, 1], their sum is at most 1.
+        hang: probability of blocking, or awaiting, without end.
+        garbage: probability of returning ten megabytes, control characters, a lone surrogate or a wrong type.
+        kill: probability of a SystemExit; or, if `process` finds a process, of SIGKILL to it, after which the tool is
+            called.
         seed: of the draws.
-        process: the id of the process behind a tool, given its owner; None where there is none.
-        log: counts what strikes.
+        process: maps a tool's owner to the id of the process behind it, or None.
+        log: counts the faults.
 
     Returns:
-        Another tool; or a factory that makes lists of tools.
+        Another tool; or a factory of lists of tools.
 
     Raises:
         InputError: invalid probabilities.
@@ -104,7 +104,7 @@ def faulty(
     faults = _Faults({"crash": crash, "hang": hang, "garbage": garbage, "kill": kill}, seed, process, log or FaultLog())
     if isinstance(made, Tool):
         return _broken(made, faults)
-    return lambda: [_broken(tool, faults) for tool in tools_of(made())]
+    return lambda: [_broken(tool, faults) for tool in collect_tools(made())]
 
 
 def faulty_env(
@@ -118,10 +118,9 @@ def faulty_env(
     process: Process = _no_process,
     log: FaultLog | None = None,
 ) -> EnvFactory:
-    """Make the steps of an environment fail now and then, as `faulty` does a tool's calls.
+    """Make the steps of an environment fail with given probabilities, as `faulty` does for a tool's calls.
 
-    `process` is given the environment. One that offers `astep` still does. Garbage is nothing that a driver may
-    take for a reply.
+    `process` receives the environment. An environment with `astep` keeps it. Garbage is never a valid reply.
 
     Example:
         faulty_env(tool_chat([calculator]), hang=0.0)
@@ -138,14 +137,14 @@ def faulty_env(
 class _Faults:
     def __init__(self, odds: dict[Fault, float], seed: int, process: Process, log: FaultLog):
         if min(odds.values()) < 0 or sum(odds.values()) > 1:
-            raise InputError(f"the probabilities {odds} are not each 0 or more and together 1 or less")
+            raise InputError(f"the probabilities are {odds}; give numbers from 0 that are together 1 or less")
         self.odds = odds
         self.seed = seed
         self.process = process
         self.log = log
 
     def draw(self, seed: int, tried: int = 0) -> tuple[Fault | None, float]:
-        """The fault that strikes the call of this seed, None for none; and a number in [0, 1) to choose its form."""
+        """Draw the fault for the call of a seed, or None, and a number in [0, 1) for the form."""
         at, form = generator(self.seed, "fault", seed, tried).random(2)
         for fault, odds in self.odds.items():
             if at < odds:
@@ -155,13 +154,13 @@ class _Faults:
         return None, float(form)
 
     def strike(self, fault: Fault, owner: Any) -> None:
-        """Do a fault other than garbage, in a thread that may block."""
+        """Inject a fault other than garbage, in a thread that may block."""
         if fault == "hang":
             self.log.released.wait()
         self._raise(fault, owner)
 
     async def astrike(self, fault: Fault, owner: Any) -> None:
-        """Do a fault other than garbage, on an event loop."""
+        """Inject a fault other than garbage, on an event loop."""
         if fault == "hang":
             await asyncio.get_running_loop().create_future()
         self._raise(fault, owner)
@@ -198,8 +197,8 @@ class _FaultyTool(Tool):
         return astruck if inspect.iscoroutinefunction(self.function) else struck
 
 
-class _FaultyEnv(Wrapped):
-    """Not async, so that a fault strikes where the inner environment works: in the thread of its step."""
+class _FaultyEnv(EnvWrapper):
+    """Not async: a fault strikes in the thread of the inner environment's step."""
 
     def __init__(self, env: Env, faults: _Faults):
         super().__init__(env)

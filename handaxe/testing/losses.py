@@ -1,7 +1,7 @@
-"""The contract of a loss, as a check that anyone can run on their own: `check_loss(my_loss)`.
+"""Contract of losses: `check_loss(my_loss)`.
 
-Everything is done on random ragged batches from `testing.batches`, in which rollouts have one to three rows, rows have
-several turns with tool replies between them, and some rollouts train nothing.
+The batches are random and ragged, from `testing.batches`: rollouts have one to three rows, rows have several turns with
+tool replies between them, and some rollouts have no trained token.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from handaxe.core.protocols import Loss
 from handaxe.ops.seeds import generator
 from handaxe.testing.batches import random_batch, random_policy
 
-__all__ = ["Evaluated", "check_loss", "differentiate", "join"]
+__all__ = ["LossEvaluation", "check_loss", "differentiate", "join_evaluations"]
 
 
-class Evaluated(NamedTuple):
-    """A loss on one batch: its value, its gradients [B, T] by what they are with respect to, and its metrics."""
+class LossEvaluation(NamedTuple):
+    """Loss on a batch: value, gradients [B, T] by input, and metrics."""
 
     value: float
     gradients: dict[str, Tensor]
     metrics: dict[str, float]
 
 
-def differentiate(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
-    """Value, gradients and metrics of a loss; a tensor that it does not use has gradient 0."""
+def differentiate(loss: Loss, out: PolicyOut, batch: Batch) -> LossEvaluation:
+    """Compute value, gradients and metrics of a loss; an unused input has gradient 0."""
     leaves = {"logp": out.logp_BT, "entropy": out.entropy()}
     if out.value_BT is not None:
         leaves["value"] = out.value_BT
@@ -43,25 +43,24 @@ def differentiate(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
         name: torch.zeros_like(leaf) if gradient is None else gradient
         for (name, leaf), gradient in zip(leaves.items(), found)
     }
-    return Evaluated(value.item(), gradients, metrics)
+    return LossEvaluation(value.item(), gradients, metrics)
 
 
 def check_loss(loss: Loss, *, together: Callable[[Batch], Tensor] | None = None, batch: Batch | None = None) -> None:
-    """Check everything that a loss promises.
+    """Check the contract of a loss.
 
-    Value, gradient and metrics are finite, deterministic and the same in float32; they do not change when what stands
-    off the mask becomes NaN or 1e9, when rows are reordered, padding or rows without a trained token are added, or the
-    batch is cut into micro-batches with the same denominators; nothing that was handed over is changed; with nothing
-    to train the loss is 0.
+    Value, gradient and metrics are finite, deterministic and equal in float32; they do not change if values off the
+    mask become NaN or 1e9, if rows are reordered, padding or rows without a trained token are added, or if the batch is
+    cut into micro-batches with equal denominators; the inputs are not changed; without trained tokens the loss is 0.
 
     Args:
         loss: (PolicyOut, Batch) -> LossOut.
-        together: Batch -> [B] int64; rows of equal number are never put into different micro-batches. None: any row
-            may go anywhere. `lambda batch: batch.rollout_B` keeps rollouts whole.
-        batch: float64, to check on; None for two random ones, in one of which some tokens of the policy do not train.
+        together: Batch -> [B] int64; rows of equal number stay in one micro-batch. None: any split is allowed.
+            `lambda batch: batch.rollout_B` keeps rollouts whole.
+        batch: float64; None for two random batches, in one of which some policy tokens are not trained.
 
     Raises:
-        AssertionError: naming the promise that is broken, with the numbers.
+        AssertionError: a promise is broken; the message has the numbers.
     """
     for seed, one in enumerate([random_batch(1), random_batch(2, left_out=0.2)] if batch is None else [batch]):
         out = random_policy(one, seed)
@@ -72,7 +71,7 @@ def check_loss(loss: Loss, *, together: Callable[[Batch], Tensor] | None = None,
         _check_split(loss, out, one, whole, units_B, seed)
 
 
-def _check_alone(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
+def _check_alone(loss: Loss, out: PolicyOut, batch: Batch) -> LossEvaluation:
     before = _copied(out, batch)
     whole = differentiate(loss, out, batch)
     numbers = {"the value": whole.value} | whole.metrics
@@ -88,7 +87,7 @@ def _check_alone(loss: Loss, out: PolicyOut, batch: Batch) -> Evaluated:
     return whole
 
 
-def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -> None:
+def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: LossEvaluation) -> None:
     for poison in (float("nan"), 1e9, float("-inf")):
 
         def poisoned(tensor: Tensor, poison: float = poison) -> Tensor:
@@ -96,8 +95,8 @@ def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -> N
                 return tensor
             return torch.where(batch.mask_BT, tensor, poison)
 
-        told = f"what stands off the mask matters ({poison} there)"
-        _same(differentiate(loss, _mapped(out, poisoned), batch.map(poisoned)), whole, told)
+        message = f"what stands off the mask matters ({poison} there)"
+        _same(differentiate(loss, _mapped(out, poisoned), batch.map(poisoned)), whole, message)
     nothing = replace(
         batch,
         mask_BT=torch.zeros_like(batch.mask_BT),
@@ -112,7 +111,7 @@ def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -> N
             assert not gradient.any(), f"with nothing to train the gradient of {name} is not 0"
 
 
-def _check_padding(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -> None:
+def _check_padding(loss: Loss, out: PolicyOut, batch: Batch, whole: LossEvaluation) -> None:
     def wide(tensor: Tensor) -> Tensor:
         return torch.nn.functional.pad(tensor, (0, 3)) if tensor.ndim == 2 else tensor
 
@@ -137,44 +136,48 @@ def _check_padding(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated) -
     _same(cut, whole, "rows without a trained token matter")
 
 
-def _check_split(loss: Loss, out: PolicyOut, batch: Batch, whole: Evaluated, units_B: Tensor, seed: int) -> None:
+def _check_split(loss: Loss, out: PolicyOut, batch: Batch, whole: LossEvaluation, units_B: Tensor, seed: int) -> None:
     rng = generator(seed, "check_split")
     units = rng.permutation(torch.unique(units_B).numpy())
     for parts in (1, 2, len(units)):
         chosen = [torch.isin(units_B, torch.tensor(part)).nonzero()[:, 0] for part in np.array_split(units, parts)]
         chosen = [index[torch.from_numpy(rng.permutation(len(index)))] for index in chosen if len(index)]
         pieces = [(index, differentiate(loss, *_rows(out, batch, index))) for index in chosen]
-        told = "the order of rows matters" if parts == 1 else f"a split into {parts} micro-batches matters"
-        _same(join(pieces, whole), whole, told)
+        message = "the order of rows matters" if parts == 1 else f"a split into {parts} micro-batches matters"
+        _same(join_evaluations(pieces, whole), whole, message)
 
 
-def join(pieces: list[tuple[Tensor, Evaluated]], like: Evaluated) -> Evaluated:
-    """The whole of micro-batches: values and metrics added up, gradients put back to their rows.
+def join_evaluations(pieces: list[tuple[Tensor, LossEvaluation]], like: LossEvaluation) -> LossEvaluation:
+    """Join micro-batches: add values and metrics, and put gradients back to their rows.
 
     Args:
-        pieces: for each micro-batch its rows' index in the whole batch, and what came of it.
-        like: something with gradients of the whole batch's shape.
+        pieces: for each micro-batch its rows' index in the whole batch, and its evaluation.
+        like: an evaluation with gradients of the whole batch's shape.
     """
     gradients = {name: torch.zeros_like(gradient) for name, gradient in like.gradients.items()}
     for index, piece in pieces:
         for name, gradient in piece.gradients.items():
             gradients[name][index, : gradient.shape[1]] = gradient
     value = sum(piece.value for _, piece in pieces)
-    return Evaluated(value, gradients, combine_metrics([piece.metrics for _, piece in pieces]))
+    return LossEvaluation(value, gradients, combine_metrics([piece.metrics for _, piece in pieces]))
 
 
-def _same(found: Evaluated, wanted: Evaluated, told: str, *, exact: bool = False, tolerance: float = 1e-6) -> None:
+def _same(
+    found: LossEvaluation, wanted: LossEvaluation, message: str, *, exact: bool = False, tolerance: float = 1e-6
+) -> None:
     tolerance = 0.0 if exact else tolerance
     pairs = {"the value": (found.value, wanted.value)}
-    assert found.metrics.keys() == wanted.metrics.keys(), f"{told}: metrics {set(found.metrics) ^ set(wanted.metrics)}"
+    assert found.metrics.keys() == wanted.metrics.keys(), (
+        f"{message}: metrics {set(found.metrics) ^ set(wanted.metrics)}"
+    )
     pairs |= {f"metric {name}": (found.metrics[name], wanted.metrics[name]) for name in wanted.metrics}
     for name, (a, b) in pairs.items():
-        assert abs(a - b) <= tolerance * max(1.0, abs(b)), f"{told}: {name} is {a!r} instead of {b!r}"
+        assert abs(a - b) <= tolerance * max(1.0, abs(b)), f"{message}: {name} is {a!r} instead of {b!r}"
     for name, b_BT in wanted.gradients.items():
         a_BT = found.gradients[name].to(b_BT.dtype)
-        apart = (a_BT - b_BT).abs().max().item()
-        fine = apart <= tolerance * max(1.0, b_BT.abs().max().item())
-        assert fine, f"{told}: the gradient with respect to {name} is off by {apart}"
+        gap = (a_BT - b_BT).abs().max().item()
+        fine = gap <= tolerance * max(1.0, b_BT.abs().max().item())
+        assert fine, f"{message}: the gradient with respect to {name} is off by {gap}"
 
 
 def _rows(out: PolicyOut, batch: Batch, index: Tensor) -> tuple[PolicyOut, Batch]:
@@ -184,7 +187,7 @@ def _rows(out: PolicyOut, batch: Batch, index: Tensor) -> tuple[PolicyOut, Batch
 
 
 def _mapped(out: PolicyOut, change: Callable[[Tensor], Tensor]) -> PolicyOut:
-    """A policy of fresh leaves, changed by `change`."""
+    """Copy a policy to new leaves, changed by `change`."""
 
     def leaf(tensor: Tensor) -> Tensor:
         return change(tensor.detach()).clone().requires_grad_()

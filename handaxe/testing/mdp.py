@@ -1,7 +1,7 @@
-"""An exact world: go on or stop, at most three times, small enough to know every expectation without sampling.
+"""Exact MDP: go on or stop, at most three times, small enough to compute every expectation without sampling.
 
-At turn k the policy writes one token: 1 goes on, with probability sigmoid(logits[k]); 0 stops. After the last turn the
-attempt is over anyway, so there are N + 1 attempts. With N = 3 and the default rewards:
+At turn k the policy writes one token: 1 goes on, with probability sigmoid(logits[k]); 0 stops. The rollout ends after
+the last turn, so there are N + 1 rollouts. With N = 3 and the default rewards:
 
     actions     reward of each turn     outcome
     0           0.1                     1
@@ -9,11 +9,11 @@ attempt is over anyway, so there are N + 1 attempts. With N = 3 and the default 
     1 1 0       -0.3 0.2 -0.4           2
     1 1 1       -0.3 0.2 0.7            -1
 
-How long an attempt is depends on the policy: exactly where baselines by turn index go wrong. Every G-tuple of attempts
-can be listed with its probability, so that what an estimator gives on average is a finite sum:
+The length of a rollout depends on the policy: the case in which baselines by turn index are biased. Every G-tuple of
+rollouts can be listed with its probability, so that the expectation of an estimator is a finite sum:
 
-    gradient(world)[k]              d/d logits[k] of E[outcome + sum of turn rewards]
-    expected(world, credit, 2)[k]   E[1/G sum_i sum_t A_i,t * d log p(a_i,t) / d logits[k]]
+    exact_gradient(world)[k]              d/d logits[k] of E[outcome + sum of turn rewards]
+    expected_gradient(world, credit, 2)[k]   E[1/G sum_i sum_t A_i,t * d log p(a_i,t) / d logits[k]]
 """
 
 from collections.abc import Sequence
@@ -25,17 +25,17 @@ import numpy as np
 
 from handaxe.core.protocols import Credit, Shape
 from handaxe.core.records import Branch, Group, Rated, Scores, Trajectory
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
 
-__all__ = ["Moments", "StopOrGo", "estimate_moments", "expected", "gradient"]
+__all__ = ["Moments", "StopOrGo", "estimate_moments", "exact_gradient", "expected_gradient"]
 
 
-AT_ONE = 6
-"""The token at which turn 1 begins: user, template, the first action, template, reply, template."""
+TURN_ONE_START = 6
+"""Index of the first token of turn 1: after user, template, the first action, template, reply, template."""
 
 
 class Moments(NamedTuple):
-    """What an estimate of the gradient is on average [N], and its variance: the sum of those of its N entries."""
+    """Mean of a gradient estimate [N], and variance summed over the N entries."""
 
     mean: np.ndarray
     variance: float
@@ -43,12 +43,12 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class StopOrGo:
-    """The world and its policy; see the module. N = len(logits).
+    """World and policy; see the module. N = len(logits).
 
-    logits       one a turn, of going on
-    stop, go     reward of turn k for the action taken in it
-    outcome      of the attempt that stops at turn 0, 1, ..., N - 1, and of the one that never stops (N + 1)
-    value        the critic's value of the state before turn k, any numbers; without bias they do not matter
+    logits       of going on, one for each turn
+    stop, go     reward of turn k for its action
+    outcome      of the rollout that stops at turn 0, 1, ..., N - 1, and of the one that never stops (N + 1)
+    value        the critic's value of the state before turn k; any numbers: the estimate stays unbiased
     """
 
     logits: tuple[float, ...] = (0.4, -0.7, 1.1)
@@ -58,32 +58,32 @@ class StopOrGo:
     value: tuple[float, ...] = (0.3, -0.2, 0.6)
 
     def actions(self, attempt: int) -> list[int]:
-        """What attempt number `attempt` of the N + 1 does, turn by turn."""
+        """Return the actions of rollout `attempt` of the N + 1, by turn."""
         return [1] * attempt + [0] * (attempt < len(self.logits))
 
     def rewards(self, attempt: int) -> list[float]:
-        """Its reward in each turn, outcome not included."""
+        """Return the reward of each turn, outcome excluded."""
         return [(self.stop, self.go)[action][k] for k, action in enumerate(self.actions(attempt))]
 
     def logp(self, attempt: int) -> np.ndarray:
-        """[turns taken] log-prob of each of its actions."""
+        """Return the log-prob of each action: [turns taken]."""
         signs = 2 * np.array(self.actions(attempt)) - 1
         return -np.logaddexp(0.0, -signs * np.array(self.logits)[: len(signs)])
 
     def score(self, attempt: int) -> np.ndarray:
-        """[turns taken] d log p(action k) / d logits[k]; the derivative by any other logit is 0."""
+        """Return d log p / d logit of each action: [turns taken]."""
         actions = np.array(self.actions(attempt))
         return actions - 1 / (1 + np.exp(-np.array(self.logits)[: len(actions)]))
 
     def total(self, attempt: int) -> float:
-        """All it earns."""
+        """Return the total reward."""
         return self.outcome[attempt] + sum(self.rewards(attempt))
 
     def group(self, attempts: Sequence[int], *, turn_rewards: bool = True) -> tuple[Group, Scores]:
-        """Siblings that made these attempts, each turn a token, with features value, collision, entropy and old_logp.
+        """Make siblings with these rollouts, each turn a token, with features value, collision, entropy and old_logp.
 
         Args:
-            turn_rewards: False adds the rewards of turns into the outcome.
+            turn_rewards: False adds the rewards of turns to the outcome.
         """
         members = []
         for attempt in attempts:
@@ -103,8 +103,8 @@ class StopOrGo:
         return make_group(trajectories=members), scores
 
 
-def gradient(world: StopOrGo) -> np.ndarray:
-    """[N] the true policy gradient: sum over attempts of p * total * d log p."""
+def exact_gradient(world: StopOrGo) -> np.ndarray:
+    """Compute the true policy gradient [N]: the sum over rollouts of p * total * d log p."""
     out = np.zeros(len(world.logits))
     for attempt in range(len(world.logits) + 1):
         score = world.score(attempt)
@@ -112,12 +112,12 @@ def gradient(world: StopOrGo) -> np.ndarray:
     return out
 
 
-def expected(world: StopOrGo, credit: Credit, size: int, *, turn_rewards: bool = True) -> np.ndarray:
-    """[N] what the gradient estimate of a credit is on average, by listing every group of `size` siblings.
+def expected_gradient(world: StopOrGo, credit: Credit, size: int, *, turn_rewards: bool = True) -> np.ndarray:
+    """Compute the expected gradient estimate of a credit [N], by listing every group of `size` siblings.
 
     Args:
         credit: under test; its loss is -A * logp summed over tokens, averaged over siblings.
-        turn_rewards: False adds the rewards of turns into the outcome.
+        turn_rewards: False adds the rewards of turns to the outcome.
     """
     return estimate_moments(world, credit, size, turn_rewards=turn_rewards).mean
 
@@ -132,15 +132,15 @@ def estimate_moments(
     turn_rewards: bool = True,
     forks: bool = False,
 ) -> Moments:
-    """Mean and variance of the gradient estimate of a credit, by listing every batch of `groups` groups of `size`.
+    """Compute mean and variance of a credit's gradient estimate, by listing every batch of `groups` groups of `size`.
 
     Args:
         credit: under test; its loss is -A * logp summed over tokens, averaged over siblings and groups.
         size, groups: there are (N + 1) ** (size * groups) batches, without forks.
-        shape: what the batch's advantages go through before the loss.
-        turn_rewards: False adds the rewards of turns into the outcome.
-        forks: every attempt that gets to turn 1 is forked there; its branch is a sibling, and half of the group's
-            places are branches'.
+        shape: advantage transform applied to the batch before the loss.
+        turn_rewards: False adds the rewards of turns to the outcome.
+        forks: every rollout that reaches turn 1 is forked there; its branch is a sibling, and half of the group are
+            branches.
     """
     mean, square = np.zeros(len(world.logits)), 0.0
     members = _forked(world) if forks else [((a,), float(np.exp(world.logp(a).sum()))) for a in _attempts(world)]
@@ -166,7 +166,7 @@ def _attempts(world: StopOrGo) -> range:
 
 
 def _forked(world: StopOrGo) -> list[tuple[tuple[int, ...], float]]:
-    """A trunk with the branch that leaves it at turn 1, where it gets there, and how likely the two are."""
+    """List every trunk with a branch at turn 1, if reached, and the joint probability."""
     found = list[tuple[tuple[int, ...], float]]()
     for trunk in _attempts(world):
         likely = float(np.exp(world.logp(trunk).sum()))
@@ -183,7 +183,7 @@ def _rated(world: StopOrGo, credit: Credit, members: Sequence[tuple[int, ...]], 
     place, siblings = 0, list[Trajectory]()
     for one in members:
         trunk, *branches = group.trajectories[place : place + len(one)]
-        siblings += [trunk, *(replace(each, branch_of=Branch(trunk.id, 0, AT_ONE)) for each in branches)]
+        siblings += [trunk, *(replace(each, branch_of=Branch(trunk.id, 0, TURN_ONE_START)) for each in branches)]
         place += len(one)
     group = replace(group, trajectories=tuple(siblings))
     return Rated(group, scores, credit(group, scores), np.ones(len(group), bool))

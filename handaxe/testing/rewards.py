@@ -1,4 +1,4 @@
-"""The contract that every reward keeps, as one function: give it yours."""
+"""Contract of rewards."""
 
 import copy
 import json
@@ -15,31 +15,31 @@ __all__ = ["check_reward", "without_turns"]
 
 
 def check_reward(reward: Reward, group: Group, *, tolerance: float = 0.0) -> None:
-    """Check that a reward keeps its contract on a group.
+    """Check the contract of a reward on a group.
 
-    The group you give should hold siblings that the reward tells apart. Checked are:
-        shapes       outcome [G]; turns, channels and turn_channels of the shapes `records.Scores` states; all finite
-        purity       neither the group nor, after its state is put back, the reward is changed by scoring
-        determinism  asked again from the same state, it says the same
-        order        with siblings in another order the same scores come in that order
-        edge cases   a lone sibling, and a sibling without any turn, are scored too
+    The group should have siblings with different rewards. Checked are:
+        shapes       outcome [G]; turns, channels and turn_channels of the shapes in `records.Scores`; all finite
+        purity       neither the group nor, after its state is restored, the reward is changed by scoring
+        determinism  two calls from one state are equal
+        order        siblings in another order get the same scores in that order
+        edge cases   a lone sibling, and a sibling without turns, are scored
         state        state_dict is JSON, and load_state_dict of it changes nothing
 
     Args:
-        reward: what to check.
+        reward: the reward.
         group: at least two siblings, at least one turn among them.
-        tolerance: by which numbers may differ with siblings in another order; 0 compares bit for bit. For rewards that
-            read siblings in one batch, whose rounding depends on their order.
+        tolerance: allowed difference of numbers with siblings in another order; 0 compares bit for bit. For rewards
+            that read siblings in one batch, whose rounding depends on their order.
 
     Raises:
-        AssertionError: saying which promise is broken.
+        AssertionError: a promise is broken; the message names it.
     """
     assert len(group) >= 2, "check_reward needs at least two siblings"
     before = pickle.dumps(group)
     first = _ask(reward, group)
     _check_shapes(first, group)
     assert pickle.dumps(group) == before, "the reward changed the group that it scored"
-    _check_same(first, _ask(reward, group), range(len(group)), "asked twice, the reward says two things")
+    _check_same(first, _ask(reward, group), range(len(group)), "two calls of the reward differ")
     for order in (list(range(len(group)))[::-1], [*range(1, len(group)), 0]):
         moved = replace(group, trajectories=tuple(group[i] for i in order))
         _check_same(first, _ask(reward, moved), order, f"with siblings in the order {order} scores differ", tolerance)
@@ -53,7 +53,7 @@ def check_reward(reward: Reward, group: Group, *, tolerance: float = 0.0) -> Non
 
 
 def without_turns(trajectory: Trajectory) -> Trajectory:
-    """The same attempt, ended before the policy could say anything: its opening and no turn."""
+    """Cut a trajectory before the first turn."""
     opening = trajectory.sequences[0]
     length = int(np.argmax(opening.mask)) if opening.mask.any() else len(opening)
     cut = TokenSequence(
@@ -71,7 +71,7 @@ def without_turns(trajectory: Trajectory) -> Trajectory:
 
 
 def _ask(reward: Reward, group: Group) -> Scores:
-    """The scores, with the reward's state as it was before."""
+    """Score a group, and restore the reward's state."""
     if not isinstance(reward, Stateful):
         return reward(group)
     stateful: Stateful = reward
@@ -97,7 +97,7 @@ def _check_shapes(scores: Scores, group: Group) -> None:
 
 
 def _check_same(first: Scores, second: Scores, order: Any, broken: str, tolerance: float = 0.0) -> None:
-    """`second` must be `first` with its siblings in `order`."""
+    """Check whether `second` is `first` with siblings in `order`."""
     a, b = _flat(first), _flat(second)
     assert a.keys() == b.keys(), f"{broken}: {sorted(a)} and {sorted(b)}"
     for name in a:
@@ -121,5 +121,5 @@ def _check_state(reward: Stateful, group: Group) -> None:
     state = json.loads(json.dumps(reward.state_dict()))
     first = reward(group)
     reward.load_state_dict(state)
-    assert json.loads(json.dumps(reward.state_dict())) == state, "load_state_dict does not take back the whole state"
+    assert json.loads(json.dumps(reward.state_dict())) == state, "load_state_dict does not restore the whole state"
     _check_same(first, reward(group), range(len(group)), "scores differ after load_state_dict")

@@ -1,4 +1,4 @@
-"""The contracts that every selector and every shape keeps, as one function each: give it yours."""
+"""Contracts of selectors and of advantage transforms."""
 
 import pickle
 from collections.abc import Iterator, Sequence
@@ -9,86 +9,85 @@ import numpy as np
 
 from handaxe.core.protocols import Selector, Shape, Stateful
 from handaxe.core.records import Group, Rated
-from handaxe.testing.copies import untouched_copy
 from handaxe.testing.credit import check_advantages
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_rated, make_scores
+from handaxe.testing.isolated_copy import isolated_copy
+from handaxe.testing.make_records import make_group, make_rated, make_scores
+from handaxe.testing.random_groups import random_group, random_scores
 
 __all__ = ["check_selector", "check_shape"]
 
 
 def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) -> None:
-    """Check that a selector keeps its contract, on random batches of ragged groups.
+    """Check the contract of a selector on random batches of ragged groups.
 
-        shapes       every group it returns is well formed: advantages [T] for each sequence, finite and 0 off the mask,
+        shapes       every returned group is well-formed: advantages [T] for each sequence, finite and 0 off the mask,
                      trained [G] bool
-        purity       neither the list nor anything in it is changed
-        determinism  asked twice, it says the same
-        masked       features that are NaN where the policy did not write change nothing
-        extremes     no group at all, groups of one sibling, of equal outcomes, without a trained sibling are all fine
-        order        (filters) groups in another order fare the same, and what is kept keeps its order
-        siblings     ids within a group are unlike
-        memory       (`slots.Stateful`) all that it remembers is what its state_dict tells, which an untouched copy
-                     takes up
+        purity       neither the list nor its contents are changed
+        determinism  two calls are equal
+        masked       NaN in features at tokens of others changes nothing
+        extremes     no group, groups of one sibling, of equal outcomes, without a trained sibling are accepted
+        order        (filters) the order of groups does not matter, and returned groups keep their order
+        siblings     ids within a group are unique
+        memory       (`core.protocols.Stateful`) state_dict holds the whole state: a copy restored from it is equivalent
 
-    and of a filter, that it invents nothing: each group it returns is one it was given, no sibling trains that did
-    not before, groups that the filter does not change are not copied with other scores, and value targets (`returns`),
-    the choice of tokens (`trains`) and `part` stay as they are.
+    A filter must also invent nothing: each returned group was given, no sibling trains that did not before, unchanged
+    groups keep their scores, and value targets (`returns`), trained tokens (`trains`) and `part` are unchanged.
 
     Args:
-        select: what to check, and not asked anything before. A Stateful one is shown a batch, and is given back the
-            state it then has before every question; any other must not remember anything from one batch to the next.
-        filters: False for what replays, replaces or generates, whose groups need not be among those given.
-        seeds: how many random batches.
+        select: unused selector. A Stateful one is shown a batch, and its state is restored before every call; any other
+            must not have state.
+        filters: False for selectors that replay, replace or generate, whose groups may be new.
+        seeds: number of random batches.
 
     Raises:
-        AssertionError: saying which promise is broken.
+        AssertionError: a promise is broken; the message names it.
     """
-    untouched, asked = untouched_copy(select), _from_one_state(select)
-    for batch, kept in _asked(asked, "selector", seeds):
+    untouched, pure = isolated_copy(select), _from_one_state(select)
+    for batch, selected in _results(pure, "selector", seeds):
         if filters:
-            _check_filter(asked, batch, kept)
+            _check_filter(pure, batch, selected)
     _check_memory(select, untouched, seeds)
 
 
 def check_shape(shape: Shape, *, seeds: int = 6) -> None:
-    """Check that a shape keeps its contract, on random batches of ragged groups: that of a selector, and that it gives
-    back every group with its scores, its choice of what trains (`trained`, `trains`, `part`) and its value targets
-    (`returns`), so that only `advantages.tokens` may differ.
+    """Check the contract of an advantage transform on random batches of ragged groups.
+
+    The contract is the selector's. In addition, every group is returned with its scores, its trained siblings and
+    tokens (`trained`, `trains`, `part`) and its value targets (`returns`): only `advantages.tokens` may differ.
 
     Args:
-        shape: what to check, and not asked anything before. A Stateful one is shown a batch, and is given back the
-            state it then has before every question; any other must not remember anything from one batch to the next.
-        seeds: how many random batches.
+        shape: unused transform. A Stateful one is shown a batch, and its state is restored before every call; any other
+            must not have state.
+        seeds: number of random batches.
 
     Raises:
-        AssertionError: saying which promise is broken.
+        AssertionError: a promise is broken; the message names it.
     """
-    untouched, asked = untouched_copy(shape), _from_one_state(shape)
-    for batch, shaped in _asked(asked, "shape", seeds):
-        assert len(shaped) == len(batch), f"the shape gives back {len(shaped)} of {len(batch)} groups"
-        for one, old in zip(shaped, batch, strict=True):
-            assert one.group is old.group, "the shape gives back other groups, or in another order"
-            assert one.scores is old.scores, "the shape changes scores"
-            assert np.array_equal(one.trained, old.trained), "the shape changes which siblings train"
-            _check_kept(one, old, "the shape")
-        other = list(asked(batch[::-1]))[::-1]
-        _check_same(other, shaped, "with groups in another order, they are shaped differently")
+    untouched, pure = isolated_copy(shape), _from_one_state(shape)
+    for batch, shaped in _results(pure, "shape", seeds):
+        assert len(shaped) == len(batch), f"the shape returns {len(shaped)} of {len(batch)} groups"
+        for new, old in zip(shaped, batch, strict=True):
+            assert new.group is old.group, "the shape returns other groups, or another order"
+            assert new.scores is old.scores, "the shape changes scores"
+            assert np.array_equal(new.trained, old.trained), "the shape changes the trained siblings"
+            _check_unchanged(new, old, "the shape")
+        reordered = list(pure(batch[::-1]))[::-1]
+        _check_same(reordered, shaped, "the order of groups changes the shape's results")
     _check_memory(shape, untouched, seeds)
 
 
 def _from_one_state(select: Selector) -> Selector:
-    """A Stateful selector, shown a batch and put back to the state it then has before each question."""
+    """Wrap a Stateful selector: shown a batch first, then restored before each call."""
     if not isinstance(select, Stateful):
         return select
     select(_batch(-1))
     state, stateful = deepcopy(select.state_dict()), select
 
-    def asked(rated: Sequence[Rated]) -> list[Rated]:
+    def restored(rated: Sequence[Rated]) -> list[Rated]:
         stateful.load_state_dict(deepcopy(state))
         return list(select(rated))
 
-    return asked
+    return restored
 
 
 def _check_memory(select: Selector, untouched: Selector, seeds: int) -> None:
@@ -100,30 +99,31 @@ def _check_memory(select: Selector, untouched: Selector, seeds: int) -> None:
         untouched.load_state_dict(deepcopy(state))
         np.testing.assert_equal(untouched.state_dict(), state)
     except AssertionError as error:
-        raise AssertionError(f"load_state_dict does not take back the whole state: {error}") from error
+        raise AssertionError(f"load_state_dict does not restore the whole state: {error}") from error
     for seed in (seeds + 1, seeds + 2):
-        ours, theirs = list(select(_batch(seed))), list(untouched(_batch(seed)))
-        _check_same(ours, theirs, "it remembers more than its state_dict tells")
+        original, restored = list(select(_batch(seed))), list(untouched(_batch(seed)))
+        _check_same(original, restored, "it has state outside its state_dict")
 
 
-def _asked(part: Selector, name: str, seeds: int) -> Iterator[tuple[list[Rated], list[Rated]]]:
-    """Random batches with what the part made of them; checks what selectors and shapes have in common."""
-    assert list(part([])) == [], f"from no group the {name} makes some"
+def _results(component: Selector, name: str, seeds: int) -> Iterator[tuple[list[Rated], list[Rated]]]:
+    """Yield random batches with the results; checks the common contract of selectors and transforms."""
+    assert list(component([])) == [], f"the {name} makes groups from no group"
     for seed in range(seeds):
         batch = _batch(seed)
         before = pickle.dumps(batch)
-        found = list(part(batch))
-        assert pickle.dumps(batch) == before, f"the {name} changed what it was given"
+        found = list(component(batch))
+        assert pickle.dumps(batch) == before, f"the {name} changed its input"
         for one in found:
             _check_rated(one)
-        _check_same(found, list(part(batch)), f"asked twice, the {name} says two things")
-        _check_same(found, list(part(_batch(seed, off_mask=float("nan")))), "features off the mask matter")
+        _check_same(found, list(component(batch)), f"two calls of the {name} differ")
+        _check_same(found, list(component(_batch(seed, off_mask=float("nan")))), "features off the mask matter")
         yield batch, found
 
 
 def _batch(seed: int, off_mask: float = 0.0) -> list[Rated]:
-    """Random groups, one of equal outcomes, one lone sibling, one of which no sibling trains; each with a task of its
-    own, and some with value targets, a choice of tokens, or a part of their own."""
+    """Draw groups, with equal outcomes, a lone sibling, or no trained sibling; with separate tasks, and some with value
+    targets, trained tokens or a part.
+    """
     rng, out = np.random.default_rng(abs(seed)), []
     for k in range(5):
         group = random_group(10 * seed + k, size=1 if k == 4 else None, features=("value",), off_mask=off_mask)
@@ -142,14 +142,14 @@ def _batch(seed: int, off_mask: float = 0.0) -> list[Rated]:
 
 
 def _random(rng: np.random.Generator, group: Group, kind: type) -> tuple[tuple[np.ndarray, ...], ...]:
-    """[T] a sequence, 0 wherever the policy did not write."""
+    """Draw [T] for each sequence, 0 at tokens of others."""
     return tuple(
         tuple((np.where(s.mask, rng.random(len(s)), 0.0) + 0.4).round().astype(kind) * s.mask for s in one.sequences)
         for one in group
     )
 
 
-def _check_kept(one: Rated, old: Rated, who: str) -> None:
+def _check_unchanged(one: Rated, old: Rated, who: str) -> None:
     assert one.part == old.part, f"{who} changes or loses `part`: use dataclasses.replace"
     for name, now, before in (
         ("returns", one.advantages.returns, old.advantages.returns),
@@ -187,7 +187,7 @@ def _check_filter(select: Selector, batch: list[Rated], kept: list[Rated]) -> No
         assert one.group is old.group, "a filter returns another group than it was given"
         assert one.scores is old.scores, "a filter changes scores"
         assert not np.any(one.trained & ~old.trained), "a sibling trains that did not before"
-        _check_kept(one, old, "the selector")
+        _check_unchanged(one, old, "the selector")
     other = {one.group.task.id: one for one in select(batch[::-1])}
     assert sorted(other) == sorted(ids), "with groups in another order, others are kept"
     _check_same([other[name] for name in ids], kept, "with groups in another order, they fare differently")

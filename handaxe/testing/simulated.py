@@ -1,12 +1,12 @@
-"""Simulated time: tools and decode steps that take seconds on a clock and no real time.
+"""Simulated time: tools and decoding steps that take seconds on a simulated clock and no real time.
 
     clock = SimulatedClock()
     engine = SimulatedEngine(engine, clock, decode=lambda rows: 0.02)
     workers = SimulatedWorkers(clock, lambda request: 5.0)
     train(engine=engine, workers=workers, ...);  clock.now
 
-Everything is carried out for real and in one thread; only how long it took is made up. So a run is deterministic, what
-takes hours takes as long as its arithmetic, and two ways to schedule the same work can be compared exactly.
+All work is carried out for real, in one thread; only its duration is simulated. So a run is deterministic, hours of
+waiting take only the time of their arithmetic, and two schedules of the same work can be compared exactly.
 """
 
 import heapq
@@ -27,24 +27,24 @@ _SEED = 0x9E3779B97F4A7C15
 
 
 class SimulatedClock:
-    """Seconds since it was made; it moves only when told."""
+    """Clock in seconds since its creation; `advance` moves it."""
 
     def __init__(self) -> None:
         self.now = 0.0
 
     def advance(self, seconds: float) -> None:
-        """Let time pass.
+        """Move the clock.
 
         Raises:
             InputError: a negative number, or NaN.
         """
         if not seconds >= 0:
-            raise InputError(f"time cannot pass by {seconds} seconds")
+            raise InputError(f"seconds is {seconds}; time cannot pass by less than 0")
         self.now += seconds
 
 
 class _Pause:
-    """A call that does nothing; how long it takes is known to the executor."""
+    """Call without effect; the executor knows its duration."""
 
     def __init__(self, seconds: float):
         self.seconds = seconds
@@ -54,13 +54,13 @@ class _Pause:
 
 
 class SimulatedWorkers:
-    """Carries requests out at once and delivers their answers when the simulated time has come; an Executor.
+    """Executor with real work and simulated durations: answers arrive at their simulated time.
 
-    Everything starts when it is submitted, side by side. Answers come in the order of their time, then of submission.
+    All requests start at submission, in parallel. Answers are ordered by time, then by submission.
 
     Args:
         clock: shared with the engine.
-        seconds: how long a request takes; called once each, in the order of submission.
+        seconds: duration of a request; called once each, in the order of submission.
     """
 
     def __init__(self, clock: SimulatedClock, seconds: Callable[[Act | Work], float]):
@@ -69,23 +69,24 @@ class SimulatedWorkers:
         self._count = 0
 
     def takes(self, seconds: float) -> Work:
-        """Work that does nothing for so long, such as training elsewhere: `train(meanwhile=lambda _: w.takes(30))`."""
+        """Make work without effect of the given duration, such as training elsewhere: `train(overlap=lambda _:
+        w.takes(30))`."""
         return Work(_Pause(seconds))
 
     def submit(self, ticket: int, request: Act | Work) -> None:
-        """Carry out a request now; its answer is due later."""
+        """Run a request now; its answer is due later."""
         call = request.call if isinstance(request, Work) else None
         seconds = call.seconds if isinstance(call, _Pause) else self._seconds(request)
-        heapq.heappush(self._due, (self._clock.now + seconds, self._count, ticket, _carried_out(request)))
+        heapq.heappush(self._due, (self._clock.now + seconds, self._count, ticket, _carry_out(request)))
         self._count += 1
 
     def ready(self, wait: float | None) -> list[tuple[int, Answer]]:
-        """The answers that are due; with none, time passes until one is, by `wait` seconds at most."""
+        """Return the due answers; without any, advance the clock to the next one, by `wait` seconds at most."""
         if self._due and self._due[0][0] > self._clock.now:
             until = self._due[0][0] - self._clock.now
             self._clock.advance(until if wait is None else min(wait, until))
             if wait is None or wait >= until:
-                self._clock.now = self._due[0][0]  # exactly, whatever the rounding of the difference
+                self._clock.now = self._due[0][0]  # exactly, despite the rounding of the difference
         out = []
         while self._due and self._due[0][0] <= self._clock.now:
             _, _, ticket, answer = heapq.heappop(self._due)
@@ -93,39 +94,38 @@ class SimulatedWorkers:
         return out
 
     def forget(self, ticket: int) -> None:
-        """Drop an answer. What was carried out stays carried out."""
-        self._due = [one for one in self._due if one[2] != ticket]
+        """Drop an answer. The effects of the request remain."""
+        self._due = [entry for entry in self._due if entry[2] != ticket]
         heapq.heapify(self._due)
 
     def __len__(self) -> int:
-        """How many answers are not due yet, or not asked for."""
+        """Count the undelivered answers."""
         return len(self._due)
 
     def close(self) -> None:
-        """Drop every answer."""
+        """Drop all answers."""
         self._due = []
 
 
-def _carried_out(request: Act | Work) -> Answer:
+def _carry_out(request: Act | Work) -> Answer:
     try:
         if isinstance(request, Work):
             return Answer(request.call(), None)
         return Answer(request.env.step(request.turn, seed=request.seed), None)
-    except Exception as error:  # the driver says whose fault it was
+    except Exception as error:  # the driver decides about the fault
         return Answer(None, error)
 
 
 class SimulatedEngine:
-    """An engine whose work takes simulated time. It samples and learns what the engine inside does.
+    """Engine with simulated durations around a real engine.
 
     Args:
-        inner: a real engine or a scripted one. One without `stream` is asked for whole turns, which are then handed
-            over a token at each decode step.
+        inner: a real or a scripted engine. An engine without `stream` samples whole turns, handed over a token at each
+            decoding step.
         clock: shared with the workers.
-        decode: seconds of one decode step, by the number of rows in it.
-        read: seconds for each id that is read before decoding, prefixes of earlier requests excepted (they are cached
-            until the weights change).
-        train: seconds of one optimiser step, during which no token is sampled, as on one device. For training
+        decode: seconds of a decoding step, by the number of its rows.
+        read: seconds for each prompt token, except for cached prefixes of earlier requests (until the weights change).
+        train: seconds of an optimiser step, during which no token is sampled, as on a single device. For training
             elsewhere leave it 0 and use `SimulatedWorkers.takes`.
     """
 
@@ -146,26 +146,26 @@ class SimulatedEngine:
 
     @property
     def version(self) -> int:
-        """Of the engine inside."""
+        """Return the version of the engine inside."""
         return self.inner.version
 
     @property
     def max_length(self) -> int:
-        """Of the engine inside."""
+        """Return the context length of the engine inside."""
         return self.inner.max_length
 
     @property
     def pad_id(self) -> int:
-        """Of the engine inside."""
+        """Return the padding id of the engine inside."""
         return self.inner.pad_id
 
     def stream(self) -> Stream:
-        """A stream in which every poll is a decode step and takes its time."""
+        """Open a stream whose polls are decoding steps."""
         inner = self.inner.stream() if isinstance(self.inner, Streams) else _Turns(self.inner)
         return _Stream(inner, self, self._decode, self._read)
 
     def sample(self, requests: Sequence[Sample]) -> list[Completion]:
-        """All of them in one batch, until the last one ends."""
+        """Sample all requests in one batch, until the last one ends."""
         tickets = [self._rounds.submit(request) for request in requests]
         found: dict[int, Completion] = {}
         while len(self._rounds):
@@ -175,29 +175,29 @@ class SimulatedEngine:
     def forward(
         self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
     ) -> dict[str, torch.Tensor]:
-        """As the engine inside; takes no time."""
+        """Measure with the engine inside; takes no time."""
         return self.inner.forward(batch, reference=reference, names=names)
 
     def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
-        """As the engine inside; its time is that of `optim_step`."""
+        """Accumulate the gradient in the engine inside; `optim_step` takes the time."""
         return self.inner.forward_backward(batch, loss)
 
     def optim_step(self, *, learning_rate: float) -> dict[str, float]:
-        """As the engine inside, after `train` seconds."""
+        """Step the engine inside, after `train` seconds."""
         self.clock.advance(self._train)
         return self.inner.optim_step(learning_rate=learning_rate)
 
     def save(self, folder: Path) -> None:
-        """As the engine inside."""
+        """Save the engine inside."""
         self.inner.save(folder)
 
     def load(self, folder: Path) -> None:
-        """As the engine inside."""
+        """Load the engine inside."""
         self.inner.load(folder)
 
 
 class _Stream:
-    """A stream that charges the clock."""
+    """Stream with simulated durations."""
 
     def __init__(self, inner: Stream, engine: SimulatedEngine, decode: Callable[[int], float], read: float):
         self._inner = inner
@@ -246,7 +246,7 @@ class _Stream:
         self._cached = set()
 
     def _learn(self, ids: list[int]) -> int:
-        """Put every prefix of the ids into the cache; how many were not there."""
+        """Add every prefix of the ids to the cache, and count the new ones."""
         path, new = _SEED, 0
         for token in ids:
             path = hash((path, token))
@@ -256,7 +256,7 @@ class _Stream:
 
 
 class _Turns:
-    """A stream over an engine that says whole turns at once: each poll hands every request one more token."""
+    """Stream over an engine of whole turns: each poll hands every request one token."""
 
     def __init__(self, engine: Engine):
         self._engine = engine

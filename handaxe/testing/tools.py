@@ -1,4 +1,4 @@
-"""The contracts of tools and environments."""
+"""Contracts of tools and environments."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,21 +15,21 @@ __all__ = ["check_env", "check_mcp", "check_no_leak", "check_tool"]
 
 
 def check_tool(tool: Tool, *, arguments: Mapping[str, Any]) -> ToolReply:
-    """Check that a tool describes itself and answers good and bad calls.
+    """Check the contract of a tool: description, and replies to good and bad calls.
 
-    The schema is JSON of type object with a description; `arguments` are accepted and answered with status "ok"; a
-    parameter that does not exist and, where one is required, none at all are "invalid"; the call's id and name come
-    back; content is text within `max_chars` that UTF-8 can say.
+    The schema is JSON of type object with a description; `arguments` give status "ok"; an unknown parameter and, if a
+    parameter is required, no arguments are "invalid"; the reply has the call's id and name; content is text within
+    `max_chars` that UTF-8 can encode.
 
     Args:
-        tool: its state is changed by the call.
-        arguments: of a call that works.
+        tool: the call changes its state.
+        arguments: of a valid call.
 
     Returns:
         The reply to that call.
 
     Raises:
-        AssertionError: saying which of these does not hold.
+        AssertionError: a promise is broken; the message names it.
     """
     schema = tool.schema
     _expect(json.loads(json.dumps(dict(schema.parameters))) == schema.parameters, "the schema is not JSON")
@@ -46,17 +46,17 @@ def check_tool(tool: Tool, *, arguments: Mapping[str, Any]) -> ToolReply:
 
 
 def check_env(factory: EnvFactory, task: Task) -> None:
-    """Check that an environment opens, answers an unknown call and an empty turn, reports, forks and closes.
+    """Check the contract of an environment: opening, unknown call, empty turn, report, fork and close.
 
-    A call to a tool that does not exist is answered, as "invalid", or ends the attempt as its own fault. `restore`
-    of a snapshot brings the report back. `close` is called once.
+    A call to an unknown tool is answered as "invalid", or ends the rollout as policy_error. `restore` of a snapshot
+    restores the report. `close` is called once.
 
     Args:
-        factory: what makes it.
-        task: any it accepts.
+        factory: of the environment.
+        task: any accepted task.
 
     Raises:
-        AssertionError: saying which of these does not hold.
+        AssertionError: a promise is broken; the message names it.
     """
     env = factory(task)
     try:
@@ -82,41 +82,41 @@ def check_env(factory: EnvFactory, task: Task) -> None:
 
 
 def check_no_leak(factory: EnvFactory, task: Task, *, write: Callable[[str], ParsedTurn], read: ParsedTurn) -> None:
-    """Check that what one rollout writes no other can read, be it live at the same time or made later.
+    """Check the isolation of rollouts, live at the same time or one after another.
 
     Args:
-        factory: what makes the environments.
-        task: any it accepts.
-        write: a turn that leaves its argument in the environment's state.
+        factory: of the environments.
+        task: any accepted task.
+        write: makes a turn that stores its argument in the environment's state.
         read: a turn whose reply shows that state.
 
     Raises:
-        AssertionError: another rollout saw the nonce; or the writer itself did not, so that nothing was checked.
+        AssertionError: another rollout reads the nonce; or the writer does not, so that nothing was checked.
     """
     nonce = "nonce-5f1c07"
     with ExitStack() as stack:
-        beside, writer = _opened(stack, factory, task), _opened(stack, factory, task)
+        other, writer = _opened(stack, factory, task), _opened(stack, factory, task)
         writer.step(write(nonce), seed=0)
-        seen = {"the writer": _text(writer.step(read, seed=1)), "one beside it": _text(beside.step(read, seed=1))}
+        seen = {"the writer": _text(writer.step(read, seed=1)), "a parallel one": _text(other.step(read, seed=1))}
     with ExitStack() as stack:
         seen["a later one"] = _text(_opened(stack, factory, task).step(read, seed=1))
-    _expect(nonce in seen.pop("the writer"), "the writer cannot read what it wrote, so the check says nothing")
+    _expect(nonce in seen.pop("the writer"), "the writer cannot read its own text, so nothing is checked")
     for who, text in seen.items():
         _expect(nonce not in text, f"{who} can read what another rollout wrote: {text[:200]!r}")
 
 
 def check_mcp(factory: Callable[[], Any], call: Callable[[str], Sequence[ToolCall]]) -> None:
-    """Check that the sessions of an MCP server share nothing: what one makes it keep no other finds, be it open at the
-    same time or begun later. A server that keeps its state in a file shares it, for example, unless that file lies in
-    "{folder}".
+    """Check the isolation of sessions of an MCP server, open at the same time or one after another. A server with its
+    state in a file shares state, for example, unless the file is in "{folder}".
 
     Args:
-        factory: what `tools.mcp.mcp` made.
-        call: given a word, the calls that leave it with the server; the last one reads what is there, without naming
-            the word itself.
+        factory: made by `tools.mcp.mcp`.
+        call: for a word, the calls that store it in the server; the last call reads the state, without containing the
+            word.
 
     Raises:
-        AssertionError: another session found the word; or the one that left it did not, so that nothing was checked.
+        AssertionError: another session reads the word; or the session that stored it does not, so that nothing was
+            checked.
 
     Example:
         call = lambda word: [ToolCall("write", {"text": word}, "c0"), ToolCall("read", {}, "c1")]
@@ -152,7 +152,7 @@ def _status(reply: ToolReply, status: str) -> None:
 def _check_reply(turn: ParsedTurn, reply: EnvReply) -> None:
     made = [call.id for call in turn.calls]
     _expect(all(item.call_id in made for item in reply.replies), "a reply answers a call that was not made")
-    _expect(reply.done or bool(reply.messages), "it goes on without telling the policy anything")
+    _expect(reply.done or bool(reply.messages), "it goes on without a message to the policy")
     _expect(reply.done or reply.ending is None, "it names an ending but is not done")
 
 

@@ -1,4 +1,4 @@
-"""The contract that every world keeps, as one function: give it yours."""
+"""Contract of worlds."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 from handaxe.core.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import Policy
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
 from handaxe.testing.tools import check_no_leak
 from handaxe.tools.decorator import tool
-from handaxe.tools.schema import NAME
+from handaxe.tools.definition import NAME
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import Split, World
 
 __all__ = ["check_world"]
 
 CORRECT = 0.5
-"""An attempt whose outcome is above this is right."""
+"""An outcome above this is correct."""
 LONGEST = 64
-"""Turns that an expert may take."""
+"""Turns of an expert."""
 
 
 def check_world(
@@ -38,30 +38,31 @@ def check_world(
     max_turns: int = 4,
     max_tokens: int = 48,
 ) -> None:
-    """Check that a world keeps its contract.
+    """Check the contract of a world.
 
-        tasks      the same seed gives the same tasks, and the first k do not depend on how many are asked for; ids
-                   differ; answers and metadata are JSON; no question is in both splits
-        tools      their schemas are JSON, of type object, and their names can be called
-        isolation  what one attempt writes no other can read, where attempts can act at all
-        correct    the expert is right on every task, with the world's tools offered; an empty answer and a random one
-                   are right on one task in ten at most
-        start      where it is given, it is right on 0.1 to 0.6 of test tasks
+        tasks      a seed determines the tasks, and the first k do not depend on the requested number; ids are unique;
+        answers
+                   and metadata are JSON; no question is in both splits
+        tools      their schemas are JSON, of type object, and their names are callable
+        isolation  a rollout cannot read what another wrote, if rollouts can act at all
+        correct    the expert is correct on every task, with the world's tools; an empty and a random answer are correct
+        on
+                   one task in ten at most
+        start      the given policy is correct on 0.1 to 0.6 of the test tasks
 
     Args:
-        world: what to check.
-        tools: offered; None: the world's own.
+        world: the world.
+        tools: offered tools; None for the world's own.
         count: tasks of each split.
-        start: what `handaxe.training.sft.cold_start.start_policy` makes, which takes minutes; None leaves its check
-            out.
-        max_turns: turns of the start's attempts.
+        start: result of `handaxe.training.sft.cold_start.start_policy`, which takes minutes; None skips its check.
+        max_turns: turns of the start's rollouts.
         max_tokens: tokens of each turn.
 
     Raises:
-        AssertionError: saying which promise is broken.
+        AssertionError: a promise is broken; the message names it.
 
     Example:
-        check_world(sums())
+        check_world(arithmetic())
     """
     offered = world.tools if tools is None else tools
     train, test = world.tasks("train", count, 0), world.tasks("test", count, 0)
@@ -70,15 +71,18 @@ def check_world(
     _check_isolation(world, train[0])
     for task in (*train, *test):
         if world.expert is not None:
-            one = demonstrate(world.env(offered), task, world.expert, format=Compact(), rollout=world.plays(LONGEST))
-            _expect(_right(world, one), f"the expert is wrong on task {task.id!r}, and said {one.final_text[:80]!r}")
-    for name, says in (("an empty", _empty), ("a random", _noise)):
-        tried = [demonstrate(world.env(offered), task, says, format=Compact(), max_turns=1) for task in test]
-        share = sum(_right(world, one) for one in tried) / len(tried)
-        _expect(share <= 0.1, f"{name} answer is right on {share:.0%} of the tasks")
+            one = demonstrate(
+                world.env(offered), task, world.expert, format=Compact(), rollout=world.make_rollout(LONGEST)
+            )
+            correct = _is_correct(world, one)
+            _expect(correct, f"the expert is incorrect on task {task.id!r}, with answer {one.final_text[:80]!r}")
+    for name, expert in (("an empty", _empty), ("a random", _noise)):
+        tried = [demonstrate(world.env(offered), task, expert, format=Compact(), max_turns=1) for task in test]
+        share = sum(_is_correct(world, one) for one in tried) / len(tried)
+        _expect(share <= 0.1, f"{name} answer is correct on {share:.0%} of the tasks")
     if start is not None:
         share = _start_share(world, offered, test, start, max_turns, max_tokens)
-        _expect(0.1 <= share <= 0.6, f"the start is right on {share:.0%} of the test tasks, not on 10% to 60%")
+        _expect(0.1 <= share <= 0.6, f"the start is correct on {share:.0%} of the test tasks, not on 10% to 60%")
 
 
 def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], count: int) -> None:
@@ -86,31 +90,30 @@ def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], coun
     for split, made in splits.items():
         _expect(bool(made), f"there is no task to {split}")
         again, fewer = world.tasks(split, count, 0), world.tasks(split, max(1, count // 2), 0)
-        _expect([_told(one) for one in again] == [_told(one) for one in made], f"seed 0 gives two lists to {split}")
+        _expect(_shown(again) == _shown(made), f"seed 0 gives two lists to {split}")
         _expect(
-            [_told(one) for one in fewer] == [_told(one) for one in made[: len(fewer)]],
-            f"the first tasks to {split} depend on how many are asked for",
+            _shown(fewer) == _shown(made[: len(fewer)]), f"the first tasks to {split} depend on the number of tasks"
         )
         _expect(len({one.id for one in made}) == len(made), f"two tasks to {split} have one id")
         for task in made:
             _expect(bool(task.messages) and bool(task.messages[-1].content.strip()), f"task {task.id!r} asks nothing")
-            kept = {"answer": task.answer, "metadata": dict(task.metadata)}
-            _expect(_through_json(kept) == kept, f"answer or metadata of task {task.id!r} are not JSON")
-    # Other seeds too: a split that depends on the seed would let a question change sides.
+            facts = {"answer": task.answer, "metadata": dict(task.metadata)}
+            _expect(_through_json(facts) == facts, f"answer or metadata of task {task.id!r} are not JSON")
+    # Other seeds, too: if the split depends on the seed, a question may be in both splits.
     both = sorted(_questions(world, "train", count) & _questions(world, "test", count))
     _expect(not both, f"{len(both)} questions are in both splits, such as {both[:1]}")
 
 
 def _questions(world: World, split: Split, count: int) -> set[str]:
     return {
-        repr((task.messages, *(task.metadata[key] for key in world.hidden)))
+        repr((task.messages, *(task.metadata[key] for key in world.hidden_keys)))
         for seed in (0, 1)
         for task in world.tasks(split, count, seed)
     }
 
 
-def _told(task: Task) -> str:
-    return repr((task.id, task.messages, task.answer, task.tools, task.metadata))
+def _shown(tasks: Sequence[Task]) -> list[str]:
+    return [repr((task.id, task.messages, task.answer, task.tools, task.metadata)) for task in tasks]
 
 
 def _through_json(value: Any) -> Any:
@@ -124,8 +127,8 @@ def _check_schemas(world: World, tools: Sequence[Any], task: Task) -> None:
     env = world.env(tools)(task)
     try:
         for schema in env.start()[1]:
-            _expect(NAME.fullmatch(schema.name) is not None, f"{schema.name!r} cannot name a tool")
-            _expect(bool(schema.description.strip()), f"tool {schema.name!r} does not say what it does")
+            _expect(NAME.fullmatch(schema.name) is not None, f"{schema.name!r} is no tool name")
+            _expect(bool(schema.description.strip()), f"tool {schema.name!r} has no description")
             parameters = dict(schema.parameters)
             _expect(parameters.get("type") == "object", f"the parameters of tool {schema.name!r} are no object")
             _expect(_through_json(parameters) == parameters, f"the parameters of tool {schema.name!r} are not JSON")
@@ -134,7 +137,7 @@ def _check_schemas(world: World, tools: Sequence[Any], task: Task) -> None:
 
 
 class _Pad:
-    """A tool with state, to see that a world makes it anew for every attempt."""
+    """Tool with state, to detect state shared between rollouts."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -178,7 +181,7 @@ def _noise(task: Task, facts: Any) -> Message:
     return Message("assistant", "".join(rng.choices("abcdefghijklmnopqrstuvwxyz0123456789 ", k=12)))
 
 
-def _right(world: World, one: Trajectory) -> bool:
+def _is_correct(world: World, one: Trajectory) -> bool:
     _expect(one.ending.kind != "infra_error", f"the environment of task {one.task.id!r} failed: {one.ending.reason}")
     return bool(world.correct(Group(one.task, (one,))).outcome[0] > CORRECT)
 
@@ -200,7 +203,7 @@ def _start_share(
         )
         for task in tasks
     ]
-    played = driver.run(attempts, world.plays(max_turns), engine)
+    played = driver.run(attempts, world.make_rollout(max_turns), engine)
     scores = [score_group(world.correct, Group(task, tuple(tried)))[1] for task, tried in zip(tasks, played)]
     return sum(bool(one.outcome[0] > CORRECT) for one in scores) / len(scores)
 

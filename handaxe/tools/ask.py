@@ -1,4 +1,4 @@
-"""Another policy as a tool: it is asked one question, answers in one turn, and is billed by its tokens."""
+"""Tool for questions to another policy, answered in a single turn and billed by tokens."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Message
 from handaxe.core.requests import Sample
 from handaxe.tools.decorator import Tool, tool
-from handaxe.tools.schema import Billed, ToolContext
+from handaxe.tools.definition import Billed, ToolContext
 
-__all__ = ["PolicyAnswer", "answer_of", "ask"]
+__all__ = ["PolicyAnswer", "ask", "sample_answer"]
 
 
 class PolicyAnswer(NamedTuple):
-    """What a policy said to one question: its text, and how many tokens it read and wrote, the one that ends its turn
-    among these."""
+    """Answer of a policy: its text, and the numbers of tokens read and written, the end-of-turn token included."""
 
     text: str
     read: int
@@ -32,52 +31,56 @@ def ask(
     prompt_price: float = 0.0,
     seconds_per_token: float | None = None,
 ) -> Tool:
-    """Make a tool with which a policy asks another one.
+    """Make a tool with which a policy asks another policy.
 
-        cost    = price * tokens that the other one writes + prompt_price * tokens that it reads
-        seconds = seconds_per_token * tokens that it writes, declared and not measured
+        cost    = price * tokens written by the other policy + prompt_price * tokens read
+        seconds = seconds_per_token * tokens written, declared and not measured
 
-    The other one sees the question alone, without tools, and answers in one turn. What it draws depends on the call's
-    own seed (`ToolContext.seed`), so a replay hears, pays and waits the same. It does not learn by being asked. One
-    call at a time asks it.
+    The other policy sees only the question, without tools, and answers in one turn. Its sample depends on the call's
+    seed (`ToolContext.seed`), so a replay has the same answers, costs and seconds. It is not trained by questions.
+    Calls run one at a time.
 
     Args:
-        speaker: the engine that is asked, its chat format, and how it is sampled; `max_tokens` bounds the answer.
+        speaker: engine of the other policy, its chat format and sampling; `max_tokens` bounds the answer.
         name: of the tool.
-        description: what the policy is told of it.
-        price: of a token that it writes, in the unit of the other tools' costs.
-        prompt_price: of a token that it reads.
+        description: shown to the policy.
+        price: of a written token, in the unit of the other tools' costs.
+        prompt_price: of a read token.
         seconds_per_token: None records wall time.
 
     Returns:
-        A tool `name(question)`. A question that the other one has no room for is status "retry".
+        A tool `name(question)`. A question that leaves no room for an answer is status "retry".
 
     Raises:
-        InputError: a negative price or time; ToolDefinitionError: a name that no policy can write.
+        InputError: a negative price or time.
+        ToolDefinitionError: an invalid tool name.
 
     Example:
-        price 2, 0.5 seconds a token; it writes "56" and ends its turn, 3 tokens of a byte-level policy
+        price 2, 0.5 seconds a token; the answer is "56" and the end of the turn, 3 tokens of a byte-level policy
         -> the reply "56" of cost 6 and 1.5 seconds
     """
     if min(price, prompt_price, seconds_per_token or 0.0) < 0:
-        raise InputError(f"prices and seconds are not negative: {price}, {prompt_price}, {seconds_per_token}")
+        raise InputError(
+            f"price, prompt_price and seconds_per_token are {price}, {prompt_price} and {seconds_per_token}; give 0 or "
+            "more"
+        )
 
-    def asked(question: Annotated[str, "all that the other one reads"], context: ToolContext) -> Billed:
-        said = answer_of(speaker, question, seed=context.seed)
-        seconds = None if seconds_per_token is None else seconds_per_token * said.written
-        return Billed(said.text, price * said.written + prompt_price * said.read, seconds)
+    def ask_policy(question: Annotated[str, "all that the other one reads"], context: ToolContext) -> Billed:
+        answer = sample_answer(speaker, question, seed=context.seed)
+        seconds = None if seconds_per_token is None else seconds_per_token * answer.written
+        return Billed(answer.text, price * answer.written + prompt_price * answer.read, seconds)
 
-    asked.__doc__ = description
-    return tool(name=name, timeout=None, limit=1)(asked)
+    ask_policy.__doc__ = description
+    return tool(name=name, timeout=None, limit=1)(ask_policy)
 
 
-def answer_of(speaker: AuxPolicy, question: str, *, seed: int) -> PolicyAnswer:
-    """What a policy says to one question, without tools.
+def sample_answer(speaker: AuxPolicy, question: str, *, seed: int) -> PolicyAnswer:
+    """Sample a policy's answer to a question, without tools.
 
     Args:
-        speaker: who is asked, and how it is sampled.
-        question: one message of a user.
-        seed: of what it draws.
+        speaker: engine, chat format and sampling of the policy.
+        question: content of a user message.
+        seed: of the sampling.
 
     Raises:
         Retry: the question leaves no room for an answer.
@@ -86,5 +89,5 @@ def answer_of(speaker: AuxPolicy, question: str, *, seed: int) -> PolicyAnswer:
     if len(ids) >= speaker.engine.max_length:
         raise Retry(f"the question has {len(ids)} tokens, which leaves no room for an answer: ask a shorter one")
     request = Sample(ids, speaker.sampling, seed, speaker.format.stop_ids, speaker.format.header_ids)
-    (said,) = speaker.engine.sample([request])
-    return PolicyAnswer(speaker.format.parse(said.ids, ()).text, len(ids), len(said.ids))
+    (completion,) = speaker.engine.sample([request])
+    return PolicyAnswer(speaker.format.parse(completion.ids, ()).text, len(ids), len(completion.ids))

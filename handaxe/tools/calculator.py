@@ -1,4 +1,4 @@
-"""Arithmetic on an expression, read as a tree and never handed to eval."""
+"""Arithmetic on an expression, evaluated on the syntax tree and never by eval."""
 
 import ast
 import math
@@ -13,14 +13,15 @@ from handaxe.tools.decorator import tool
 __all__ = ["MAX_BITS", "MAX_CHARS", "MAX_DEPTH", "calculator"]
 
 MAX_BITS = 13_000
-"""Size of the largest whole number, about 3900 digits."""
+"""Bits of the largest integer, about 3900 digits."""
 MAX_CHARS = 2_000
-"""Length of the longest expression."""
+"""Characters of the longest expression."""
 MAX_DEPTH = 60
-"""Depth of the deepest expression."""
-ODD = re.compile(r"\\|[0-9a-f_.j](and|else|for|if|in|is|not|or)", re.IGNORECASE)
-"""What is no arithmetic and what Python's parser would warn of on the host's terminal: a backslash, and a number that
-runs into a word."""
+"""Levels of the deepest expression."""
+WARNED = re.compile(r"\\|[0-9a-f_.j](and|else|for|if|in|is|not|or)", re.IGNORECASE)
+"""Text that is no arithmetic and makes Python's parser warn on the host's terminal: a backslash, or a number followed
+by a keyword.
+"""
 
 
 @tool(timeout=None, max_chars=4_000)
@@ -43,7 +44,7 @@ def calculator(expression: Annotated[str, "for example 12*(3+4)"]) -> str:
     if len(text) > MAX_CHARS:
         raise Retry(f"the expression has {len(text)} characters, the limit is {MAX_CHARS}")
     try:
-        if ODD.search(text):
+        if WARNED.search(text):
             raise ValueError
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""One arithmetic step given in three parameters, for rewards that grade a call argument by argument."""
+"""Arithmetic step with three parameters, for rewards on the arguments of a call."""
 
 import operator as op
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""A full CPython session in a bubblewrap sandbox, one for each rollout."""
+"""CPython session in a bubblewrap sandbox, one for each rollout.
+
+Kept: users run programs that need numpy or other packages; the embedded interpreter has none.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +16,27 @@ from typing import Annotated, Any, NoReturn
 
 from handaxe.core.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.decorator import Tool, tool
-from handaxe.tools.sandbox.command import Spec
-from handaxe.tools.sandbox.layout import layout_of
+from handaxe.tools.definition import ToolContext
+from handaxe.tools.sandbox.check_sandbox import check_sandbox
+from handaxe.tools.sandbox.command import SandboxSpec
 from handaxe.tools.sandbox.limits import Limits
-from handaxe.tools.sandbox.pool import Pool, pool_of
-from handaxe.tools.sandbox.probe import probe
-from handaxe.tools.sandbox.process import Ended, Worker
+from handaxe.tools.sandbox.mounts import find_mounts
+from handaxe.tools.sandbox.pool import Pool, shared_pool
+from handaxe.tools.sandbox.process import CallResult, Worker
 from handaxe.tools.sandbox.reply import reply_text
-from handaxe.tools.schema import ToolContext
 
 __all__ = ["PythonSession", "cpython"]
 
 MAX_CODE = 50_000
 """Characters of the longest program."""
 MAX_FILE = 2**20
-"""Bytes of the largest file that is read back, unless told otherwise."""
+"""Bytes of the largest file that `read` returns by default."""
 KEPT = "The session goes on; names set so far are kept."
 EMPTY = "The session starts again: names are gone, and files are as at the beginning."
 SETUP = 30.0
 """Seconds to write the given files."""
 DIRECT = ToolContext(call_id="", seed=0)
-"""Stands in for the context when the tool is called as a plain function."""
+"""Context of a call as a plain function."""
 LIMITS = Limits()
 PACKAGES = ("numpy", "sympy", "pandas")
 
@@ -53,69 +56,72 @@ def cpython(
     prefix: str = "",
     fallback: Callable[[], Tool] | None = None,
 ) -> Tool:
-    """Make a CPython session in a sandbox of its own; pass `cpython` or `lambda: cpython(files=...)` to an environment.
+    """Make a CPython session in a new sandbox; pass `cpython` or `lambda: cpython(files=...)` to an environment.
 
-    The code runs as the user nobody in a bubblewrap sandbox: no network, no other process, nothing of this machine but
-    the interpreter and the named packages, read-only, and a private folder that is gone with the session. A session is
-    one process from a pool of started ones; it begins with the first call, keeps names and files for the next, stands
-    still between calls, and is destroyed by `close`. docs/sandboxes.md says what is promised and what is not.
+    The code runs as the user nobody in a bubblewrap sandbox: no network, no other process, of this machine only the
+    interpreter and the named packages, read-only, and a private folder that is deleted with the session. A session is a
+    process from a pool of started workers; it begins with the first call, keeps names and files for the next, is
+    stopped between calls, and is destroyed by `close`. docs/sandboxes.md lists guarantees and their limits.
+    `tools.sandbox.limits.Limits` has the limits on time, memory, disk, threads and output.
 
-    The policy reads what was printed, then the value of the last expression as `repr` writes it, unless None. An error
-    is status "retry" and ends with the traceback. At the limit of time or output the code is interrupted, status
-    "retry", and the names stay. Code that cannot be interrupted, or ends its own process (by `os._exit`, a crash, the
-    limit on processor time, too many files), is killed: "retry", and the next call finds a new, empty session with
-    the given files. `random` is seeded by the first call's seed, and so is numpy's when it is preloaded.
+    The policy reads the printed output, then the `repr` of the last expression unless None. An error is status "retry"
+    and ends with the traceback. At the limit of time or output the code is interrupted, status "retry", and the names
+    stay. Code that ignores the interrupt or ends its process (by `os._exit`, a crash, the limit on processor time, too
+    many files) is
+    killed: status "retry", and the next call finds a new, empty session with the given files. `random` is seeded by the
+    first call's seed, and numpy's generator, too, if numpy is preloaded.
 
     Args:
         limits: of a session and a call.
-        files: what lies in the folder at the start, by relative path; text is written as UTF-8.
-        outputs: paths of files whose text `report()` shows.
-        packages: distributions that can be imported, with what they require.
-        preload: modules to import before a session is waited for, such as "numpy"; each saves its time in the first
+        files: initial content of the folder, by relative path; text is written as UTF-8.
+        outputs: paths of files whose text is in `report()`.
+        packages: distributions that can be imported, with their requirements.
+        preload: modules to import before a session is used, such as "numpy"; each saves its import time in the first
             call that uses it and costs its memory in every session.
-        interpreter: path of another CPython, with packages of its own; None: this one.
-        warm: sessions of this kind that are kept started ahead in this process, >= 0.
-        live: most sessions of this kind at once, >= 1; one more is an `infra_error`.
+        interpreter: path of another CPython, with its own packages; None for this interpreter.
+        warm: sessions of this kind that this process starts in advance, >= 0.
+        live: most sessions of this kind at once, >= 1; a further session is an `infra_error`.
         max_chars: most characters of a reply.
-        cost: of one call.
-        prefix: put before the tool's name, to tell it from another of that name, such as that of `python`.
-        fallback: makes the tool that is offered where bubblewrap is missing or cannot run (found by running it), such
-            as `handaxe.tools.python.python`, the embedded interpreter, which needs no bubblewrap; a RuntimeWarning
-            says so and why. Files, outputs and packages are then not there. None: InputError. Never without a sandbox.
+        cost: of a call.
+        prefix: before the tool's name, to tell it from another tool of that name, such as that of `python`.
+        fallback: makes the tool to use if bubblewrap is missing or cannot run (found by running it), such as
+            `handaxe.tools.python.python`, the embedded interpreter, which needs no bubblewrap; a RuntimeWarning gives
+            the reason. Files, outputs and packages are then missing. None raises InputError. Code never runs without
+            sandbox.
 
     Returns:
         The tool `python(code)`. Its `owner` is a PythonSession.
 
     Raises:
         InputError: bubblewrap is missing or cannot run here, and there is no fallback; a package is not installed; a
-            limit or path out of range.
+            limit or path is out of range.
 
     Example:
         run = cpython(); run("import numpy as np\\nx = np.arange(4)"); run("int(x.sum())") is "6"; run.owner.close().
     """
     limits.check()
     if isinstance(packages, str) or isinstance(preload, str) or isinstance(outputs, str):
-        raise InputError("packages, preload and outputs are lists of names, such as ('numpy',)")
+        raise InputError("packages, preload and outputs must be lists of names, such as ('numpy',)")
     for name in (*(files or ()), *outputs):
         _parts(name)
     contents = {name: text.encode() if isinstance(text, str) else bytes(text) for name, text in (files or {}).items()}
     if sum(map(len, contents.values())) > limits.disk // 2:
-        raise InputError(f"the files have more than half of the {limits.disk} bytes of the folder; give it more disk")
+        raise InputError(f"the files fill more than half of the {limits.disk} bytes of the folder; raise limits.disk")
     chosen = None if interpreter is None else os.fspath(interpreter)
     try:
-        probe(chosen)
+        check_sandbox(chosen)
     except InputError as error:
         if fallback is None:
             raise
-        warnings.warn(f"{error}\nThe fallback {fallback!r} is offered instead.", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{error}\nUsing the fallback {fallback!r}.", RuntimeWarning, stacklevel=2)
         return fallback().but(max_chars=max_chars, cost=cost, prefix=prefix)
-    spec = Spec(layout_of(chosen, tuple(packages)), limits, tuple(preload))
-    pool = pool_of(spec, warm=warm, live=live)
+    spec = SandboxSpec(find_mounts(chosen, tuple(packages)), limits, tuple(preload))
+    pool = shared_pool(spec, warm=warm, live=live)
     return PythonSession(pool, contents, tuple(outputs)).python.but(max_chars=max_chars, cost=cost, prefix=prefix)
 
 
 class PythonSession:
-    """The session that owns the tool `python`. Made by `cpython`."""
+    """Session that owns the tool `python`. Made by `cpython`."""
 
     def __init__(self, pool: Pool, files: dict[str, bytes], outputs: tuple[str, ...]):
         self._pool = pool
@@ -132,7 +138,7 @@ class PythonSession:
         """Run Python and read what it prints and the value of its last expression. Names stay for the next call."""
         if len(code) > MAX_CODE:
             raise Retry(f"the program has {len(code)} characters, the limit is {MAX_CODE}")
-        worker = self._begun(context.seed)
+        worker = self._get_worker(context.seed)
         limits = self._pool.spec.limits
         answer = worker.ask({"op": "run", "code": code}, seconds=limits.seconds)
         if not answer.alive:
@@ -147,10 +153,10 @@ class PythonSession:
         return text
 
     def read(self, name: str, *, limit: int = MAX_FILE) -> bytes | None:
-        """The content of a file in the session's folder as it is now. No symbolic link is followed on the way.
+        """Read the present content of a file in the session's folder. No symbolic link is followed.
 
         Returns:
-            None when there is no such regular file, or no session yet (then the given files count).
+            None if there is no such regular file; before the first call, the given files count.
 
         Raises:
             InputError: the path is absolute, empty or has "..", or the file has more than `limit` bytes.
@@ -181,19 +187,20 @@ class PythonSession:
         return content
 
     def report(self) -> Mapping[str, Any]:
-        """`restarts`: how often the session was killed; `files`: the text of each of `outputs`, None where there is
-        none or it is too large or no UTF-8."""
+        """Report `restarts`, the number of times the session was killed, and `files`, the text of each of `outputs`;
+        None for a file that is missing, too large or not UTF-8.
+        """
         return {"restarts": self._restarts, "files": {name: self._text(name) for name in self._outputs}}
 
     def snapshot(self) -> NoReturn:
-        """A running process cannot be copied."""
+        """Raise InputError: a running process cannot be copied."""
         raise InputError(
-            "a CPython session is a process, which cannot be copied, so a rollout with it cannot fork; "
-            "handaxe.tools.python is a Python session that can"
+            "a CPython session is a process and cannot be copied, so its rollout cannot fork; a session of "
+            "handaxe.tools.python can"
         )
 
     def restore(self, state: Any) -> NoReturn:
-        """As `snapshot`."""
+        """Raise InputError, as `snapshot`."""
         del state
         self.snapshot()
 
@@ -209,23 +216,23 @@ class PythonSession:
         except (InputError, UnicodeDecodeError):
             return None
 
-    def _begun(self, seed: int) -> Worker:
-        """The session's process, which is started when there is none."""
+    def _get_worker(self, seed: int) -> Worker:
+        """Return the session's process, started if there is none."""
         if self._closed:
             raise InfrastructureError("the Python session is closed")
         if self._owner != os.getpid():
-            raise InfrastructureError("the Python session belongs to the process that this one was forked from")
+            raise InfrastructureError("the Python session belongs to the parent of this forked process")
         if self._worker is not None:
             return self._worker
         worker = self._pool.take()
         self._worker = worker
-        # A session that is not closed is destroyed when nothing holds it any more.
+        # A session that is not closed is destroyed by the garbage collector.
         self._finalizer = weakref.finalize(self, self._pool.discard, worker)
         files = {name: base64.b64encode(content).decode() for name, content in self._files.items()}
-        begun = worker.ask({"op": "begin", "seed": seed, "files": files}, seconds=SETUP)
-        if begun.stop:
+        setup = worker.ask({"op": "begin", "seed": seed, "files": files}, seconds=SETUP)
+        if setup.stop:
             self._drop()
-            raise InfrastructureError(f"the Python sandbox did not begin: {begun.stop} {begun.printed[-500:]}")
+            raise InfrastructureError(f"the Python sandbox did not begin: {setup.stop} {setup.printed[-500:]}")
         return worker
 
     def _drop(self) -> None:
@@ -235,18 +242,18 @@ class PythonSession:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    """The folders and the name in a relative path that stays where it is."""
+    """Split a relative path without ".." into folders and name."""
     path = PurePosixPath(name) if isinstance(name, str) else PurePosixPath("/")
     bad = path.is_absolute() or not path.parts or ".." in path.parts or "\0" in str(path)
     if bad or str(path) != name or len(name) > 200:
         raise InputError(
-            f"{name!r} is no path of a file in the session's folder: use a relative one such as 'data.csv'"
+            f"{name!r} is no path of a file in the session's folder: give a relative path such as 'data.csv'"
         )
     return path.parts
 
 
-def _why(answer: Ended, limits: Limits) -> str:
-    """What the policy reads about a call that did not end by itself."""
+def _why(answer: CallResult, limits: Limits) -> str:
+    """Explain to the policy why a call was stopped."""
     if answer.stop == "time":
         return f"TimeoutError: the code ran for more than {limits.seconds:g} seconds"
     if answer.stop == "output":

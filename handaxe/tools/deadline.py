@@ -1,9 +1,8 @@
-"""Does work that may hang without hanging with it, in a thread or on an event loop.
+"""Work with a deadline, in a thread or on an event loop, abandoned if it hangs.
 
-Why this, `threads` and `rollouts.driver.event_loop` are not anyio's `to_thread`, `fail_after` and
-`start_blocking_portal` (anyio 4.16, tried side by side): its threads are no daemons, so one that hangs keeps the
-program from ending; its `fail_after` waits for a coroutine that refuses to be cancelled, however long; a portal whose
-loop is blocked can be neither noticed nor left.
+anyio 4.16 was tried side by side with this module, `thread_pool` and `rollouts.driver.event_loop`, and lacks three
+properties: its threads are no daemons, so a hanging thread keeps the program alive; `fail_after` waits forever for a
+coroutine that ignores cancellation; a blocked loop of `start_blocking_portal` can be neither detected nor abandoned.
 """
 
 import asyncio
@@ -14,12 +13,12 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from handaxe.tools.threads import Limit, ThreadPool
+from handaxe.tools.thread_pool import Limit, ThreadPool
 
-__all__ = ["DeadlineError", "GRACE", "Threads", "within", "within_async"]
+__all__ = ["DeadlineError", "GRACE", "Threads", "run_async_with_deadline", "run_with_deadline"]
 
 GRACE = 0.25
-"""Seconds that a cancelled coroutine has to clean up."""
+"""Seconds for the cleanup of a cancelled coroutine."""
 
 _POOL = ThreadPool()
 
@@ -27,22 +26,22 @@ Work = Callable[[], Coroutine[Any, Any, Any]]
 
 
 class DeadlineError(Exception):
-    """The work took too long. Not a TimeoutError, so that it cannot be confused with one the work itself raises."""
+    """Deadline passed. Distinct from TimeoutError, which the work itself may raise."""
 
 
-def within(work: Callable[[], Any], *, seconds: float | None) -> Any:
-    """Do `work` in another thread, which is used again, and give up on it after `seconds`.
+def run_with_deadline(work: Callable[[], Any], *, seconds: float | None) -> Any:
+    """Run `work` in a pooled thread, and abandon it after `seconds`.
 
-    Python cannot kill a thread: work that hangs goes on in the background, with whatever it holds, until it returns
-    or the process ends; its thread is a daemon, which does not keep the process alive. Its result is thrown away.
+    Python cannot kill a thread: hanging work continues in the background with its resources, until it returns or the
+    process ends; the daemon thread does not keep the process alive. The late result is discarded.
 
     Args:
-        work: takes nothing; sees the caller's context variables.
-        seconds: wall time, > 0; None waits for ever.
+        work: without arguments; sees the caller's context variables.
+        seconds: wall time, > 0; None for no limit.
 
     Raises:
         DeadlineError: `seconds` have passed.
-        BaseException: whatever `work` raised.
+        BaseException: raised by `work`.
     """
     done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
     job = _POOL.submit(partial(contextvars.copy_context().run, work), lambda value, error: done.put((value, error)))
@@ -60,23 +59,23 @@ def within(work: Callable[[], Any], *, seconds: float | None) -> Any:
     return value
 
 
-def within_async(work: Work, *, seconds: float | None) -> Any:
-    """Run a coroutine in an event loop and thread of its own, so that it works inside a running loop too.
+def run_async_with_deadline(work: Work, *, seconds: float | None) -> Any:
+    """Run a coroutine on a new event loop in a thread; works inside a running loop, too.
 
-    After `seconds` it is cancelled and has GRACE seconds to clean up; one that refuses, or blocks its loop, is left
-    behind as in `within`. Raises as `within` does.
+    After `seconds` the coroutine is cancelled and has GRACE seconds for cleanup; a coroutine that ignores cancellation
+    or blocks its loop is abandoned as in `run_with_deadline`. Raises the same exceptions.
     """
     limit = None if seconds is None else seconds + 2 * GRACE
-    return within(lambda: asyncio.run(_bounded(work, seconds)), seconds=limit)
+    return run_with_deadline(lambda: asyncio.run(_bounded(work, seconds)), seconds=limit)
 
 
 class Threads:
-    """What an environment's `astep` has its slow work done by; made for one step, used on its event loop.
+    """Executor of slow work in an environment's `astep`; made for each step.
 
     Args:
-        pool: for what blocks its thread.
-        post: has a function called on the event loop, from any thread.
-        longest: seconds for work that names no limit of its own.
+        pool: for work that blocks its thread.
+        post: schedules a function on the event loop, from any thread.
+        longest: seconds for work without a limit.
     """
 
     __slots__ = ("_longest", "_pool", "_post", "since")
@@ -86,30 +85,31 @@ class Threads:
         self._post = post
         self._longest = longest
         self.since: float | None = time.monotonic()
-        """Since when the step does something that nothing here bounds; None while it waits for `run` or `wait`."""
+        """Start of the step's present unbounded activity; None while it awaits `run` or `wait`."""
 
     async def run(self, work: Callable[[], Any], *, seconds: float | None = None, limit: Limit | None = None) -> Any:
-        """Do `work()` in a thread of the pool, once `limit` lets it in.
+        """Run `work()` in a thread of the pool, once `limit` admits it.
 
         Args:
             work: may block; sees the caller's context variables.
-            seconds: from when a thread takes it up; waiting for one, or for `limit`, does not count.
-            limit: at most so many at once. Waiting for it holds no thread.
+            seconds: from its start in a thread; waiting for a thread or for `limit` does not count.
+            limit: concurrency limit. Waiting for it occupies no thread.
 
         Raises:
-            DeadlineError: `seconds` have passed; the thread is left behind as in `within`.
-            BaseException: whatever `work` raised.
+            DeadlineError: `seconds` have passed; the thread is abandoned as in `run_with_deadline`.
+            BaseException: raised by `work`.
         """
-        return await self._once_in(
-            lambda: self._in_a_thread(work, self._longest if seconds is None else seconds), limit
+        return await self._run_admitted(
+            lambda: self._run_in_thread(work, self._longest if seconds is None else seconds), limit
         )
 
     async def wait(self, work: Work, *, seconds: float | None = None, limit: Limit | None = None) -> Any:
-        """Run the coroutine `work()` on the event loop, once `limit` lets it in. As `run`; after `seconds` it is
-        cancelled and has GRACE seconds to clean up."""
-        return await self._once_in(lambda: _bounded(work, self._longest if seconds is None else seconds), limit)
+        """Run the coroutine `work()` on the event loop, once `limit` admits it; otherwise as `run`. After `seconds` it
+        is cancelled and has GRACE seconds for cleanup.
+        """
+        return await self._run_admitted(lambda: _bounded(work, self._longest if seconds is None else seconds), limit)
 
-    async def _once_in(self, work: Work, limit: Limit | None) -> Any:
+    async def _run_admitted(self, work: Work, limit: Limit | None) -> Any:
         self.since = None
         try:
             if limit is None:
@@ -126,7 +126,7 @@ class Threads:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def let_in() -> None:
-            if turn.done():  # it was cancelled while the message was on its way
+            if turn.done():  # cancelled while the message was in transit
                 limit.leave()
             else:
                 turn.set_result(None)
@@ -141,11 +141,11 @@ class Threads:
             try:
                 await turn
             except asyncio.CancelledError:
-                if turn.done() and not turn.cancelled():  # cancelled just after its turn had come
+                if turn.done() and not turn.cancelled():  # cancelled just after admission
                     limit.leave()
                 raise
 
-    async def _in_a_thread(self, work: Callable[[], Any], seconds: float) -> Any:
+    async def _run_in_thread(self, work: Callable[[], Any], seconds: float) -> Any:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
         timer: asyncio.TimerHandle
@@ -154,17 +154,17 @@ class Threads:
             if not answer.done():
                 answer.set_result((value, error))
 
-        def look() -> None:
+        def check_deadline() -> None:
             nonlocal timer
             left = seconds if job.since is None else job.since + seconds - time.monotonic()
             if left > 0:
-                timer = loop.call_later(left, look)
+                timer = loop.call_later(left, check_deadline)
             elif self._pool.give_up(job):
                 settle(None, DeadlineError())
 
         bound = partial(contextvars.copy_context().run, work)
         job = self._pool.submit(bound, lambda value, error: self._post(partial(settle, value, error)))
-        timer = loop.call_later(seconds, look)
+        timer = loop.call_later(seconds, check_deadline)
         try:
             value, error = await answer
         except asyncio.CancelledError:
@@ -178,12 +178,12 @@ class Threads:
 
 
 async def _bounded(work: Work, seconds: float | None) -> Any:
-    """Run a coroutine for at most `seconds`, also when who waits for it is cancelled."""
+    """Run a coroutine for at most `seconds`, even if its awaiter is cancelled."""
 
     async def guarded() -> tuple[Any, BaseException | None]:
         try:
             return await work(), None
-        except BaseException as error:  # a SystemExit that left its task would end the event loop
+        except BaseException as error:  # a SystemExit outside its task would end the event loop
             return None, error
 
     task = asyncio.ensure_future(guarded())

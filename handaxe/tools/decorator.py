@@ -1,4 +1,4 @@
-"""Makes a tool of a typed function with a docstring."""
+"""Decorator that makes a tool from a typed function with a docstring."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pydantic import ValidationError
 from handaxe.core.errors import InputError, ToolDefinitionError
 from handaxe.core.records import ToolCall, ToolReply, ToolSchema
 from handaxe.tools import fault
-from handaxe.tools.deadline import Threads, within, within_async
+from handaxe.tools.deadline import Threads, run_async_with_deadline, run_with_deadline
+from handaxe.tools.definition import Billed, Definition, ToolContext, define
 from handaxe.tools.fault import CallOutcome, TimeoutIs
-from handaxe.tools.schema import Billed, Definition, ToolContext, define
-from handaxe.tools.text import as_bill
-from handaxe.tools.threads import Limit
+from handaxe.tools.text import to_billed
+from handaxe.tools.thread_pool import Limit
 from handaxe.tools.truncate import Drop, truncate
 
 __all__ = ["Tool", "tool"]
@@ -29,10 +29,10 @@ NOTHING = Billed("")
 
 
 class Tool:
-    """A function that a policy can call, with what it says of itself. Calling it calls the function.
+    """Function with a schema that a policy can call. Calling the object calls the function.
 
-    Made by `tool`. On a method it is a descriptor: `notes.write` is the tool bound to that object, which is its
-    `owner`; the method's state is the object's.
+    Made by `tool`. On a method it is a descriptor: `notes.write` is the tool bound to the object, its `owner`. The
+    state of a method is the state of the object.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class Tool:
 
     @property
     def schema(self) -> ToolSchema:
-        """What a policy is told about it."""
+        """Return the name, description and parameters shown to a policy."""
         return self.definition.schema
 
     @property
     def unbound(self) -> bool:
-        """Whether it is a method that belongs to no object yet, and so cannot run."""
+        """Test whether the tool is a method without an object, which cannot run."""
         return self.method and self.owner is None
 
     def __repr__(self) -> str:
@@ -82,7 +82,7 @@ class Tool:
         return bound
 
     def but(self, *, max_chars: int, cost: float, prefix: str = "") -> Tool:
-        """The same tool with other `max_chars` and cost, and a prefix before its name."""
+        """Copy the tool with another `max_chars` and cost, and a prefix before the name."""
         changed = copy.copy(self)
         changed.max_chars = max_chars
         changed.cost = cost
@@ -91,88 +91,88 @@ class Tool:
 
     @property
     def __call__(self) -> Callable[..., Any]:
-        """The function, bound to the owner if it is a method. Python calls what this property gives."""
+        """Return the function, bound to the owner if it is a method. Python calls the returned function."""
         bound = self.method and self.owner is not None
         return functools.partial(self.function, self.owner) if bound else self.function
 
     def run(self, call: ToolCall, *, seed: int = 0) -> ToolReply:
-        """Carry out one call of a policy. Raises nothing: whatever happens is a reply.
+        """Run a policy's call. Never raises: every outcome becomes a reply.
 
-        Arguments are validated before the body runs, and defaults filled in; the body does not run when they do not
-        fit. The reply's status is what `fault` says; content of "ok" is what the function returned, a string as it is
-        and anything else as JSON, and what JSON cannot say is an infra_error. Where it returned `Billed`, its value.
+        Arguments are validated and defaults filled in before the body runs; invalid arguments skip the body.
+        `tools.fault` defines the status. The content of "ok" is the returned value: a string unchanged, another value
+        as JSON; a value that JSON cannot represent is an infra_error. A returned `Billed` is unwrapped.
 
         Args:
-            call: its id is passed on, to the reply and to a parameter of type ToolContext.
-            seed: handed to such a parameter too.
+            call: the id is passed to the reply and to a parameter of type ToolContext.
+            seed: passed to such a parameter, too.
 
         Returns:
-            content of at most `max_chars` characters without lone surrogates; `seconds` of wall time, or as billed
-            where the status is "ok", and `cost` of all tries and what is billed, without cost if invalid.
+            content of at most `max_chars` characters without lone surrogates; `seconds` of wall time, or the billed
+            seconds if the status is "ok"; `cost` of all tries plus the billed cost, 0 for invalid arguments.
         """
         tries = self._tries(call, seed)
-        said: CallOutcome | Billed | None = None
+        result: CallOutcome | Billed | None = None
         while True:
             try:
-                work = tries.send(said)
-            except StopIteration as over:
-                return over.value
+                work = tries.send(result)
+            except StopIteration as finished:
+                return finished.value
             try:
                 with self.limit or contextlib.nullcontext():
-                    said = self._carry_out(work)
+                    result = self._run_once(work)
             except BaseException as error:
-                said = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
+                result = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
 
     async def arun(self, call: ToolCall, *, seed: int = 0, threads: Threads) -> ToolReply:
-        """Carry out one call as `run` does, from an event loop and without blocking it: a coroutine function on that
-        loop, any other in one of `threads`. Waiting for a thread or for `limit` takes nothing from the timeout.
+        """Run a call from an event loop without blocking it; otherwise as `run`. A coroutine function runs on the loop,
+        any other in one of `threads`. Waiting for a thread or for `limit` does not count against the timeout.
 
         Raises:
-            asyncio.CancelledError: the task that waits for the reply was cancelled; so was the function, or its
-                thread is given up.
+            asyncio.CancelledError: the task that awaits the reply was cancelled; the coroutine is cancelled, or the
+                thread is abandoned.
         """
         tries = self._tries(call, seed)
-        said: CallOutcome | Billed | None = None
+        result: CallOutcome | Billed | None = None
         while True:
             try:
-                work = tries.send(said)
-            except StopIteration as over:
-                return over.value
+                work = tries.send(result)
+            except StopIteration as finished:
+                return finished.value
             try:
                 if self._async:
-                    said = as_bill(await threads.wait(work, seconds=self.timeout, limit=self.limit))
+                    result = to_billed(await threads.wait(work, seconds=self.timeout, limit=self.limit))
                 else:
-                    said = await threads.run(lambda: as_bill(work()), seconds=self.timeout, limit=self.limit)  # noqa: B023
+                    result = await threads.run(lambda: to_billed(work()), seconds=self.timeout, limit=self.limit)  # noqa: B023
             except BaseException as error:
                 task = asyncio.current_task()
                 if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                     raise
-                said = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
+                result = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
 
     def _tries(self, call: ToolCall, seed: int) -> Generator[Callable[[], Any], Any, ToolReply]:
-        """Yields every try, receives what came of it, a bill where it is ok, and returns the reply."""
+        """Generate the tries of a call: yields a function, receives its outcome or bill, and returns the reply."""
         if self.unbound:
-            raise ToolDefinitionError(f"{self!r} is a method: take it from an object, as in notes.write")
+            raise ToolDefinitionError(f"{self!r} is a method: access it on an object, as in notes.write")
         begin, tried = time.perf_counter(), 0
         while True:
             try:
                 work = self.prepare(call, seed=seed, tried=tried)
             except ValidationError as error:
                 return self._reply(call, fault.misfit(error, name=self.schema.name), begin, tried)
-            said = yield work
+            result = yield work
             tried += 1
-            bill = said if isinstance(said, Billed) else NOTHING
-            outcome = CallOutcome("ok", said.value) if isinstance(said, Billed) else said
+            bill = result if isinstance(result, Billed) else NOTHING
+            outcome = CallOutcome("ok", result.value) if isinstance(result, Billed) else result
             if tried > self.retries or not fault.machinery(outcome.status, timeout_is=self.timeout_is):
                 return self._reply(call, outcome, begin, tried, bill)
 
     def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
-        """The function with the arguments of a call. Raises pydantic's ValidationError when they do not fit.
+        """Bind the function to the arguments of a call. Raises pydantic's ValidationError for invalid arguments.
 
         Args:
-            call: what the policy wrote.
+            call: as the policy wrote it.
             seed: for a parameter of type ToolContext.
-            tried: how many times this call was tried before; for a subclass that minds.
+            tried: number of earlier tries of the call; for subclasses.
         """
         del tried
         valid = self.definition.arguments.model_validate(dict(call.arguments))
@@ -182,17 +182,17 @@ class Tool:
         return functools.partial(self.__call__, **arguments)
 
     def takes(self, call: ToolCall) -> bool:
-        """Whether the arguments of a call fit, so that the function would be called. The name is not looked at."""
+        """Test whether the arguments of a call are valid. The name is ignored."""
         try:
             self.prepare(call, seed=0)
         except ValidationError:
             return False
         return True
 
-    def _carry_out(self, work: Callable[[], Any]) -> Billed:
+    def _run_once(self, work: Callable[[], Any]) -> Billed:
         if self._async:
-            return as_bill(within_async(work, seconds=self.timeout))
-        return as_bill(work() if self.timeout is None else within(work, seconds=self.timeout))
+            return to_billed(run_async_with_deadline(work, seconds=self.timeout))
+        return to_billed(work() if self.timeout is None else run_with_deadline(work, seconds=self.timeout))
 
     def _reply(
         self, call: ToolCall, outcome: CallOutcome, begin: float, tried: int, bill: Billed = NOTHING
@@ -205,7 +205,7 @@ class Tool:
 
 @overload
 def tool(function: Callable[..., Any], /) -> Tool:
-    """As `@tool`."""
+    """Decorate as `@tool`."""
 
 
 @overload
@@ -220,7 +220,7 @@ def tool(
     limit: int | Limit | None = None,
     retries: int = 0,
 ) -> Callable[[Callable[..., Any]], Tool]:
-    """As `@tool(...)`."""
+    """Decorate as `@tool(...)`."""
 
 
 def tool(
@@ -236,33 +236,34 @@ def tool(
     limit: int | Limit | None = None,
     retries: int = 0,
 ) -> Any:
-    """Make a tool of a typed function (or method, or coroutine function) with a docstring.
+    """Make a tool from a typed function, method or coroutine function with a docstring.
 
-    The signature gives the JSON schema, the docstring the description; `Annotated[str, "..."]` describes one
-    parameter. The function returns, or raises `Retry` (the policy may try again) or `Failed` (it should not). It may
-    return `Billed`, where a call has a price or a time of its own; a call that raises has wall time, and no such price.
-    A method's first parameter is called `self`.
+    The signature gives the JSON schema, the docstring the description; `Annotated[str, "..."]` describes a parameter.
+    The function returns a value, or raises `Retry` (the policy may try again) or `Failed` (a further try is useless). A
+    call with a price or time of its own returns `Billed`; a call that raises has wall time and the declared cost. The
+    first parameter of a method is called `self`.
 
     Args:
-        name: what the policy calls it; default the function's name.
-        timeout: seconds a try may take; None: as long as the caller allows (`run` makes the call in its own
-            thread, without end). A function that hangs is left behind in a daemon thread; a coroutine is cancelled.
-            In a rollout all async tools share an event loop; `run` makes one for each call.
-        timeout_is: whose fault a timeout is. "infra_error" ends the trajectory unscored; "policy" tells the policy.
-        cost: of one call, in a unit of your choice.
+        name: name of the tool; by default the function's name.
+        timeout: seconds of a try; None for the caller's limit (`run` then uses the calling thread, without limit). A
+            hanging function is abandoned in a daemon thread; a coroutine is cancelled. Async tools of a rollout share
+            an event loop; `run` makes a loop for each call.
+        timeout_is: status of a timeout, see `tools.fault`: "infra_error" ends the trajectory unscored, "policy" answers
+            the policy.
+        cost: of a call, in a unit of your choice.
         max_chars: most characters of a reply, >= 0.
-        drop: which part of a longer reply is cut: head, middle or tail.
-        limit: most calls at the same time, over all rollouts; None: no limit. A number belongs to the decorated
-            function: one that every rollout's factory decorates anew has a limit in each. A `Limit` is shared by all
-            tools given it. A blocking function left behind at its timeout no longer counts, though its thread runs on.
-        retries: further tries, with the same call id and seed, when a try died (infra_error, or a timeout that is not
-            the policy's). One that timed out may still be at work beside the next.
+        drop: part of a longer reply that is cut: head, middle or tail.
+        limit: most calls at the same time, over all rollouts; None for no limit. A number belongs to the decorated
+            function: a factory that decorates in every rollout has a limit in each. A `Limit` is shared by all tools
+            that receive it. A blocking function abandoned at its timeout no longer counts, although its thread runs on.
+        retries: further tries, with the same call id and seed, after an infra_error or a timeout that is not the
+            policy's fault. A try that timed out may still run during the next.
 
     Returns:
-        A Tool, or a decorator that makes one.
+        A Tool, or a decorator that makes a Tool.
 
     Raises:
-        ToolDefinitionError: no docstring, a parameter without a type, a bad name; it says which and how to fix it.
+        ToolDefinitionError: no docstring, a parameter without a type, or a bad name; the message says how to fix it.
         InputError: a timeout that is not above 0, a limit below 1, a negative cost, max_chars or retries.
 
     Example:
@@ -274,15 +275,15 @@ def tool(
         double.run(ToolCall("double", {"number": 4}, "c0")) replies "8"; double(4) is still 8.
     """
     if timeout is not None and not timeout > 0:
-        raise InputError(f"a timeout of {timeout} seconds leaves no time; give more than 0, or None for no limit")
+        raise InputError(f"timeout is {timeout} seconds; give more than 0, or None for no limit")
     if cost < 0 or max_chars < 0 or retries < 0:
-        raise InputError(f"cost, max_chars and retries cannot be negative: they are {cost}, {max_chars}, {retries}")
+        raise InputError(f"cost, max_chars and retries are {cost}, {max_chars}, {retries}; none may be negative")
     if isinstance(limit, int) and limit < 1:
-        raise InputError(f"a limit of {limit} calls at a time lets none through; give 1 or more, or None for no limit")
+        raise InputError(f"limit is {limit} calls at a time; give 1 or more, or None for no limit")
 
     def make(target: Callable[..., Any]) -> Tool:
         if not inspect.isfunction(target):
-            raise ToolDefinitionError(f"{target!r} is no function: decorate a function or method (below @staticmethod)")
+            raise ToolDefinitionError(f"{target!r} is no function: decorate a function or method, below @staticmethod")
         first = next(iter(inspect.signature(target).parameters.values()), None)
         method = first is not None and first.name == "self" and first.annotation is first.empty
         return Tool(

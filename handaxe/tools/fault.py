@@ -1,21 +1,22 @@
-"""Decides whose fault it is when a call goes wrong, and what the policy reads of it. The only place that does.
+"""Fault, status and reply of failed tool calls, all decided in this file.
 
-    what happened                                  status         whose fault, and what follows
+    event                                          status         fault and consequence
     the function returned                          ok
-    it raised Retry                                retry          the policy's, which reads the message
-    it raised Failed                               failed         the same
-    the arguments do not fit                       invalid        the policy's, which reads what does not fit
-    there is no such tool, or it is not offered    invalid        the policy's, which reads which tools there are
-    a call could not be parsed                     (no reply)     the policy's, which reads why
-    no reply in time                               timeout        as `timeout_is` says
-    it raised anything else                        infra_error    the machinery's
+    it raised Retry                                retry          the policy's; the policy reads the message
+    it raised Failed                               failed         the policy's; the policy reads the message
+    invalid arguments                              invalid        the policy's; the policy reads the errors
+    unknown tool, or a tool that is not offered    invalid        the policy's; the policy reads the tools' names
+    a call could not be parsed                     (no reply)     the policy's; the policy reads the error
+    no reply in time                               timeout        as `timeout_is` states
+    it raised anything else                        infra_error    the infrastructure's
 
-What is the machinery's fault ends the trajectory as infra_error, which is never scored, and the policy never reads it;
-a client of a server gets a protocol error. What is the policy's fault is a tool message, for a client a result marked
-as an error.
+A fault of the infrastructure ends the trajectory as infra_error, which is never scored (see `core.endings`); the policy
+never reads the reply, and a client of a server gets a protocol error. A fault of the policy becomes a tool message, or
+a result marked as an error for a client of a server. So a tool that times out ends its trajectory as infra_error by
+default, and with timeout_is="policy" the trajectory continues.
 
-What a policy wrote may be what no protocol can carry; it is looked at before it is sent (`check_sendable`), or it would
-end the session of its tool, which is the machinery's fault.
+Arguments that no protocol can represent are checked before sending (`check_sendable`): sent, they would end the tool's
+session, a fault of the infrastructure.
 """
 
 import asyncio
@@ -27,9 +28,9 @@ from pydantic import ValidationError
 
 from handaxe.core.errors import Failed, InfrastructureError, Retry
 from handaxe.core.records import Ending, Status, ToolReply
-from handaxe.ops.nesting import DEEPEST, deeper, strings
+from handaxe.ops.nested_values import MAX_NESTING, exceeds_depth, iter_strings
 from handaxe.tools.deadline import DeadlineError
-from handaxe.tools.text import explain
+from handaxe.tools.text import explain_validation
 
 __all__ = [
     "CallOutcome",
@@ -45,23 +46,23 @@ __all__ = [
 ]
 
 TimeoutIs = Literal["infra_error", "policy"]
-"""Whose fault a timeout is."""
+"""Party at fault for a timeout."""
 
 
 class CallOutcome(NamedTuple):
-    """What came of a call. `content` is for the policy, unless the machinery failed: then for the record only."""
+    """Outcome of a call. `content` is for the policy, or for the record only after a fault of the infrastructure."""
 
     status: Status
     content: str
 
 
 def of_error(error: BaseException, *, name: str, timeout: float | None) -> CallOutcome:
-    """The outcome of a call whose function raised this; raises it again where it is not the tool's doing (Ctrl-C).
+    """Return the outcome of a call whose function raised; re-raises errors outside the tool's control (Ctrl-C).
 
     Args:
-        error: what was raised; a DeadlineError means that there was no reply in time.
+        error: the exception; a DeadlineError stands for a missing reply.
         name: of the tool.
-        timeout: seconds it had, None where the caller decided.
+        timeout: its seconds; None for the caller's limit.
     """
     if isinstance(error, Retry):
         return CallOutcome("retry", str(error))
@@ -78,43 +79,44 @@ def of_error(error: BaseException, *, name: str, timeout: float | None) -> CallO
 
 
 def misfit(error: ValidationError, *, name: str) -> CallOutcome:
-    """The outcome of a call whose arguments do not fit."""
-    return CallOutcome("invalid", f"invalid arguments for {name}: {explain(error)}")
+    """Return the outcome of a call with invalid arguments."""
+    return CallOutcome("invalid", f"invalid arguments for {name}: {explain_validation(error)}")
 
 
 def unknown(name: str, *, offered: Iterable[str]) -> CallOutcome:
-    """The outcome of a call to a tool that is not offered."""
+    """Return the outcome of a call to a tool that is not offered."""
     return CallOutcome("invalid", f"there is no tool {name[:80]!r}; the tools are: {', '.join(offered) or 'none'}")
 
 
 def unparsed(error: str) -> str:
-    """What a policy reads of a call that could not be parsed."""
+    """Format the tool message for a call that could not be parsed."""
     return f"malformed call: {error}"
 
 
 def check_sendable(arguments: Mapping[str, Any]) -> None:
-    """Raise Retry when no server could be sent these arguments: the policy reads why, and the session goes on."""
-    if deeper(arguments, DEEPEST):
-        raise Retry(f"the arguments are nested more than {DEEPEST} deep, which cannot be sent")
+    """Raise Retry for arguments that cannot be sent to a server: the policy reads the reason, and the session
+    continues."""
+    if exceeds_depth(arguments, MAX_NESTING):
+        raise Retry(f"the arguments are nested more than {MAX_NESTING} deep, which cannot be sent")
     try:
-        for text in strings(arguments):
+        for text in iter_strings(arguments):
             text.encode()
     except UnicodeEncodeError:
         raise Retry("the arguments hold half a character (a lone surrogate), which cannot be sent") from None
 
 
 def trouble(what: str, *, whose: TimeoutIs) -> Retry | InfrastructureError:
-    """What a tool raises for trouble that is `whose` fault."""
+    """Make the exception for trouble by the party at fault, `whose`."""
     return Retry(what) if whose == "policy" else InfrastructureError(what)
 
 
 def machinery(status: Status, *, timeout_is: TimeoutIs) -> bool:
-    """Whether a reply of this status is the machinery's fault."""
+    """Test whether a reply of this status is the infrastructure's fault."""
     return status == "infra_error" or (status == "timeout" and timeout_is == "infra_error")
 
 
 def ending(reply: ToolReply, *, timeout_is: TimeoutIs) -> Ending | None:
-    """How a trajectory ends with this reply; None: it goes on, and the policy reads the reply."""
+    """Return the ending that a reply causes; None if the trajectory continues and the policy reads the reply."""
     if machinery(reply.status, timeout_is=timeout_is):
         return Ending("infra_error", f"tool {reply.name!r}: {reply.content}")
     return None

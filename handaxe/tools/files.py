@@ -1,4 +1,7 @@
-"""A private folder of text files for each rollout, kept in memory."""
+"""Private in-memory folder of text files for each rollout.
+
+Kept: users give a policy files to edit without a sandbox.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ __all__ = ["Files", "files"]
 MAX_PART, MAX_PATH = 100, 200
 """Bytes of the longest name and of the longest path."""
 REPORTED = 100
-"""Most files that the report names."""
+"""Most files in the report."""
 
 
 def files(
@@ -29,14 +32,15 @@ def files(
 ) -> Callable[[], Files]:
     """Make a factory of folders, for `tool_chat([files({"notes.txt": "..."})])`.
 
-    The folder is a dictionary in this process: nothing touches the disk, so there is nothing to escape to, a fork costs
-    a copy of the dictionary (the texts are shared), and no rollout sees another's files. A program in a sandbox does
-    not see them either: it needs real files, which `handaxe.tools.cpython.cpython(files=folder.contents())` gives it a
-    copy of. Where the policy runs programs on its files, let the sandbox keep them and do without this tool.
+    The folder is a dictionary in this process: nothing touches the disk, a fork copies the dictionary (texts are
+    shared), and
+    no rollout sees the files of another. A program in a sandbox does not see them either: give it a copy by
+    `handaxe.tools.cpython.cpython(files=folder.contents())`. If the policy runs programs on its files, store the files
+    in the sandbox instead of using this tool.
 
     A path is names joined by "/". A name is printable text in Unicode's form NFC, of at most 100 bytes, not "." or
     "..", without / and backslash, and does not begin or end with a space; a path has at most 200 bytes. Two paths that
-    differ only in case, and a file where a folder is, are refused. So `contents()` can be written to any disk.
+    differ only in case, and a file at the path of a folder, are refused. So `contents()` can be written to any disk.
 
     Args:
         start: path -> text, in the folder at the start of every rollout.
@@ -44,21 +48,24 @@ def files(
         max_file: bytes (UTF-8) of the largest file.
         max_total: bytes of all files together.
         max_chars: most characters of a reply.
-        prefix: put before the tools' names, to tell two folders' tools apart.
+        prefix: before the tools' names, to tell two folders' tools apart.
 
     Returns:
-        A function that makes a `Files`, an object with the tools list_files, read_file, write_file and replace_text.
-        What a policy does wrong is status "retry" and says what to do.
+        A function that makes a `Files`, an object with the tools list_files, read_file, write_file and replace_text. A
+        mistake of the policy is status "retry" with a hint.
 
     Raises:
-        InputError: a limit below 1, or starting files that break one.
+        InputError: a limit below 1, or starting files that violate a limit.
 
     Example:
         folder = files({"a.txt": "one\\ntwo"})(); folder.write_file("b.txt", "x"); folder.list_files() is
         "a.txt (7 bytes)\\nb.txt (1 bytes)"; folder.read_file("a.txt", 2) is "line 2 of 2\\ntwo".
     """
     if min(max_files, max_file, max_total, max_chars) < 1:
-        raise InputError(f"limits are 1 or more; they are {max_files}, {max_file}, {max_total} and {max_chars}")
+        raise InputError(
+            f"max_files, max_file, max_total and max_chars are {max_files}, {max_file}, {max_total} and {max_chars}; "
+            "give 1 or more"
+        )
     limits = max_files, max_file, max_total, max_chars
     first = Files(limits)
     named = {
@@ -82,13 +89,13 @@ def files(
 
 
 class Files:
-    """The folder of one rollout; see `files`."""
+    """Folder of a rollout; made by `files`."""
 
     def __init__(self, limits: tuple[int, int, int, int]):
         self.max_files, self.max_file, self.max_total, self.max_chars = limits
         self.texts: dict[str, str] = {}
 
-    @tool(timeout=None, max_chars=10**9)  # its own limit says what to do
+    @tool(timeout=None, max_chars=10**9)  # `_cut` limits the reply with a hint
     def list_files(self) -> str:
         """List the files with their sizes."""
         lines = [f"{path} ({_size(text)} bytes)" for path, text in sorted(self.texts.items())]
@@ -134,14 +141,14 @@ class Files:
         return f"wrote {path} ({_size(self.texts[path])} bytes)"
 
     def contents(self) -> dict[str, str]:
-        """All files: path -> text. A copy."""
+        """Return all files: path -> text, as a copy."""
         return dict(self.texts)
 
     def replace(self, texts: Mapping[str, str]) -> None:
-        """Put these files in the place of all there are.
+        """Replace all files.
 
         Raises:
-            Retry: a bad path, or over a limit; then nothing was changed.
+            Retry: a bad path, or a limit is exceeded; the files are then unchanged.
         """
         clean = {path: text.encode(errors="replace").decode() for path, text in texts.items()}
         if len(clean) > self.max_files:
@@ -158,15 +165,15 @@ class Files:
         self.texts = clean
 
     def snapshot(self) -> Mapping[str, str]:
-        """The files; nothing can change it, for writing makes a new dictionary."""
+        """Return the files; nothing can change the snapshot, because writing makes a new dictionary."""
         return self.texts
 
     def restore(self, state: Mapping[str, str]) -> None:
-        """Go back to a snapshot of this or another folder."""
+        """Restore a snapshot of this or another folder."""
         self.texts = dict(state)
 
     def report(self) -> dict[str, Any]:
-        """How many files and bytes, and of the first hundred by name the size and SHA-256 of the UTF-8 bytes."""
+        """Report the numbers of files and bytes, and size and SHA-256 (of UTF-8) of the first hundred files by name."""
         named = {
             path: {"bytes": _size(text), "sha256": hashlib.sha256(text.encode()).hexdigest()}
             for path, text in sorted(self.texts.items())[:REPORTED]
@@ -200,7 +207,7 @@ def _check_paths(paths: list[str]) -> None:
 
 
 def _check_path(path: str) -> None:
-    """Whether the path names a file inside the folder, on every disk."""
+    """Check that a path names a file inside the folder, on every disk."""
     parts = path.split("/")
     if path.startswith("/"):
         raise Retry(f"{_short(path)} is absolute: paths begin with a name, as in notes.txt")

@@ -1,4 +1,7 @@
-"""A tool with which a policy asks that what it notes takes the place of the conversation so far."""
+"""Tool with which a policy replaces the conversation so far by a summary.
+
+Kept: the tool of `rollouts.folding`.
+"""
 
 from typing import Annotated
 

@@ -1,4 +1,7 @@
-"""Web pages and services that a policy may ask, from a list of allowed places."""
+"""HTTP tools restricted to a list of allowed addresses.
+
+Kept: users give a policy their own web services.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from typing import Annotated, Literal, NamedTuple
 from handaxe.core.errors import InputError, Retry
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.fault import TimeoutIs, trouble
+from handaxe.tools.web.allowlist import Address, Allowlist
 from handaxe.tools.web.fetch import ExchangeError, ForbiddenAddressError, Response, exchange
-from handaxe.tools.web.keys import Keys
-from handaxe.tools.web.origin import Address, Allowed
-from handaxe.tools.web.page import page_text
+from handaxe.tools.web.page_text import page_text
+from handaxe.tools.web.secret_headers import OriginHeaders
 
 __all__ = ["http"]
 
@@ -21,7 +24,7 @@ Method = Literal["GET", "POST"]
 REDIRECTS = (301, 302, 303, 307, 308)
 MAX_REDIRECTS = 5
 MAX_BODY = 100_000
-"""Bytes of the longest body sent."""
+"""Bytes of the longest request body."""
 
 
 def http(
@@ -39,50 +42,50 @@ def http(
 ) -> list[Tool]:
     """Make the tools `http_get(url)` and, if allowed, `http_post(url, body)`.
 
-    A policy reaches the places in `allow` and nothing else: a URL, and every redirect, must have the scheme, host and
-    port of one and a path below its path. The host is resolved once, its addresses must be public, and the connection
-    goes to one of them. Nothing is taken from environment variables or .netrc; no cookie is kept; every request has a
-    connection of its own. The tools hold no state of a rollout and serve any number of rollouts and threads.
+    A policy reaches only the addresses in `allow`: a URL, and every redirect, must have the scheme, host and port of an
+    allowed address and a path below its path. The host is resolved once, its addresses must be public, and the
+    connection uses one of them. Environment variables and .netrc are ignored; no cookie is stored; every request has a
+    new connection. The tools hold no state of a rollout and serve any number of rollouts and threads.
 
-    A reply is the page as text: HTML reduced to its words and links, JSON laid out, other text as it is. An answer that
-    is no success (4xx, 5xx) is status "retry" and begins with its number; so are a place that is not allowed and a page
-    that is no text. No connection, no answer in time, or one that is no HTTP is trouble, for which see `trouble_is`;
-    the tools never try again by themselves.
+    A reply is the page as text: HTML reduced to its words and links, JSON laid out, other text unchanged. An
+    unsuccessful response (4xx, 5xx) is status "retry" and begins with its number; so is an address that is not allowed
+    and a page that is no text. A missing connection, a missing or late response and a response that is not HTTP follow
+    `trouble_is`; the tools never retry by themselves.
 
     Args:
         allow: such as "https://docs.python.org/3/" or "http://127.0.0.1:8000"; at least one.
         methods: GET, POST or both. A POST's body is sent as application/json if it is JSON, else as text/plain.
-        headers: for each origin, such as "https://api.example.org", what is sent there and nowhere else, also not after
-            a redirect: keys, cookies, a User-Agent. The policy never sees them, and what `Secrets.hide` finds of them
-            in an answer is shown as ***. A redirect to an address with a key in it is not followed.
+        headers: headers for each origin, such as "https://api.example.org": keys, cookies, a User-Agent. They are sent
+            only to that origin, also after a redirect. The policy never sees them, and *** replaces the secrets that
+            `Secrets.hide` finds in a response. A redirect to an address with a key in it is not followed.
         private: also allow hosts that resolve to loopback, private and other special addresses.
-        seconds: of wall time for all of it, redirects included, > 0.
+        seconds: wall time of a request with all redirects, > 0.
         max_bytes: of a page, after decompression; more is not read, >= 1.
         max_chars: most characters of a reply; more is cut at the end, >= 100.
-        trouble_is: whose fault trouble is: "infra_error" ends the attempt unscored, "policy" is status "retry". Take
-            "policy" where a policy may choose addresses that hang.
-        cost: of one request.
-        prefix: put before the tools' names, to tell two services' tools apart.
+        trouble_is: "infra_error" ends the trajectory unscored, "policy" is status "retry". Use "policy" if a policy may
+            choose addresses that hang.
+        cost: of a request.
+        prefix: before the tools' names, to tell two services' tools apart.
 
     Returns:
         The tools in the order of GET, POST.
 
     Raises:
-        InputError: nothing or no URL allowed, an argument out of range, invalid headers or headers for
-            what is not allowed, or httpcore is not installed.
+        InputError: no or invalid allowed URLs, an argument out of range, invalid headers or headers for an origin that
+            is not allowed, or httpcore is not installed.
 
     Example:
         http(["https://docs.python.org/3/"])[0]("https://docs.python.org/3/library/json.html")
     """
     if not methods or not set(methods) <= {"GET", "POST"}:
-        raise InputError(f"methods are GET and POST, at least one; they are {list(methods)}")
+        raise InputError(f"methods are {list(methods)}; give GET, POST or both")
     if not seconds > 0 or max_bytes < 1 or max_chars < 100:
         raise InputError(
             "seconds must be above 0, max_bytes 1 or more and max_chars 100 or more; they are "
             f"{seconds}, {max_bytes} and {max_chars}"
         )
-    allowed = Allowed(allow)
-    rules = _Rules(allowed, methods, Keys(headers or {}, allowed), max_bytes, private)
+    allowed = Allowlist(allow)
+    rules = _Rules(allowed, methods, OriginHeaders(headers or {}, allowed), max_bytes, private)
 
     def visit(method: str, url: str, body: bytes) -> str:
         end = time.monotonic() + seconds
@@ -91,8 +94,8 @@ def http(
         except ForbiddenAddressError as error:
             raise Retry(f"{error}") from None
         except ExchangeError as error:
-            what = rules.keys.hide(f"{error}")
-            raise trouble(what, whose=trouble_is) from None
+            message = rules.keys.hide(f"{error}")
+            raise trouble(message, whose=trouble_is) from None
         return _show(rules.keys, address, answer)
 
     @tool(name=f"{prefix}http_get", timeout=None, max_chars=max_chars, drop="tail", cost=cost)
@@ -112,17 +115,17 @@ def http(
 
 
 class _Rules(NamedTuple):
-    """What holds for every request."""
+    """Settings of every request."""
 
-    allowed: Allowed
+    allowed: Allowlist
     methods: Sequence[str]
-    keys: Keys
+    keys: OriginHeaders
     max_bytes: int
     private: bool
 
 
 def _follow(rules: _Rules, method: str, url: str, body: bytes, end: float) -> tuple[Address, Response]:
-    """The answer after all redirects, and where it came from."""
+    """Return the response after all redirects, and its address."""
     for _ in range(MAX_REDIRECTS + 1):
         address = rules.allowed.check(url)
         answer = exchange(
@@ -159,7 +162,7 @@ def _content_type(body: bytes) -> str:
     return "application/json"
 
 
-def _show(keys: Keys, address: Address, answer: Response) -> str:
+def _show(keys: OriginHeaders, address: Address, answer: Response) -> str:
     kind = answer.headers.get("content-type", "")
     text = page_text(answer.body, kind, link=address.join, cut=answer.cut)
     shown = keys.hide(text or "", cut=answer.cut)

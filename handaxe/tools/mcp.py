@@ -1,4 +1,7 @@
-"""Makes tools of any MCP server, over stdio or streamable HTTP."""
+"""Tools of any MCP server, over stdio or streamable HTTP.
+
+Kept: users train on tools of MCP servers.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,21 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import InfrastructureError, InputError, ToolDefinitionError
 from handaxe.core.records import ToolSchema
-from handaxe.tools.declared import declared
 from handaxe.tools.decorator import Tool
+from handaxe.tools.definition import ToolContext
 from handaxe.tools.fault import TimeoutIs
 from handaxe.tools.mcp_session import McpSession, Server
-from handaxe.tools.schema import ToolContext
-from handaxe.tools.threads import Limit
+from handaxe.tools.thread_pool import Limit
+from handaxe.tools.tool_from_schema import tool_from_schema
 from handaxe.tools.truncate import truncate
-from handaxe.tools.web.keys import check_headers
+from handaxe.tools.web.secret_headers import check_headers
 
 __all__ = ["McpTools", "mcp"]
 
 LOGGER = logging.getLogger(__name__)
 
 MAX_DESCRIPTION = 2_000
-"""Characters of a description, of a tool or inside its schema, that a policy is shown."""
+"""Characters of a description shown to a policy, of a tool or inside its schema."""
 MAX_SCHEMA = 50_000
 """Characters of a tool's schema as JSON."""
 MAX_DEPTH = 40
@@ -57,117 +60,124 @@ def mcp(
 ) -> McpTools:
     """Make a factory of the tools of an MCP server, for `tool_chat`.
 
-    Every rollout gets a session of its own: its own server process (stdio), or its own session id (HTTP), so nothing
-    that a server keeps in its memory or working directory leaks from one rollout into another; what it keeps elsewhere
-    does, and `testing.check_mcp` finds it. It ends with the rollout; a process gets a second to go, then its whole
-    process group is killed, also when this program dies. A server that dies is an infra_error of its rollout, and the
-    next rollout gets a new one.
+    Every rollout gets its own session: its own server process (stdio), or its own session id (HTTP). State in the
+    server's memory or working directory does not leak between rollouts; other state does, and `testing.check_mcp`
+    detects it. The
+    session ends with the rollout: a process gets a second to exit, then its whole process group is killed, also when
+    this program dies. A server that dies is an infra_error of its rollout, and the next rollout gets a new server.
 
-    Whatever a server says is untrusted. Names are made writable (other characters become "_", at most 64), descriptions
-    are cut to 2,000 characters, schemas may have 50,000 characters and 40 levels, messages 64 MiB, lists 1,000 tools; a
-    later session whose tools differ from the first one's is refused. Texts of a result are joined, of at most 1,000
-    parts; images, sound and resources are named, not inlined; a result without content is its structured content as
-    JSON. A result marked as an error, arguments that the server refuses, and those that cannot be sent are status
-    "retry". What a server asks of its client (sampling, elicitation, roots) is declined.
+    All server output is untrusted. Names are made valid (other characters become "_", at most 64), descriptions are cut
+    to 2,000 characters, schemas may have 50,000 characters and 40 levels, messages 64 MiB, lists 1,000 tools; a later
+    session with other tools than the first is refused. Texts of a result are joined, of at most 1,000 parts; images,
+    audio and resources are named, not inlined; a result without content is its structured content as JSON. A result
+    marked as an error, arguments refused by the server, and arguments that cannot be sent are status "retry". Requests
+    of the server to its client (sampling, elicitation, roots) are declined.
 
     Args:
-        command: program and arguments of a server that speaks over its stdin and stdout. "{folder}" in it stands for
-            the empty folder that every session has for itself, deleted afterwards. Or
+        command: program and arguments of a server on stdin and stdout. "{folder}" stands for the session's empty
+            folder, deleted afterwards. Or
         url: address of a server's streamable HTTP endpoint.
-        env: variables for the process, besides PATH, HOME, USER, LOGNAME, SHELL, TERM and LANG; no others pass.
-            "{folder}" in their values is replaced too.
-        cwd: its working directory, "." for this one; default that folder.
+        env: environment variables of the process, added to PATH, HOME, USER, LOGNAME, SHELL, TERM and LANG; no others
+            pass. "{folder}" is replaced in the values, too.
+        cwd: working directory of the process, "." for the present one; default the session's folder.
         headers: sent with every HTTP request, for example {"Authorization": ...}.
-        prefix: put before the tools' names, to tell two servers' tools apart.
-        only: the server's own names of the tools wanted; None: all.
-        shared: all rollouts share one session, which is right for a server that remembers nothing.
-        servers: sessions that the rollouts of one driver may have open at the same time, >= 1; the others begin as
-            these end, and their waiting counts for nothing. None: all at once. `shared` needs one in any case.
-        warm: sessions kept started in advance, >= 0, besides. Each is used by one rollout.
-        timeout, timeout_is, max_chars, cost: of each tool, as of `tool`. A timeout cancels the request at the server.
-        startup: seconds until a session must stand.
-        limit: most calls at the same time, over all rollouts and all tools of this factory; None: no limit.
-        retries: further tries of a call that timed out or met an internal error of the server, with the same
-            `ToolContext.key`, which the server finds as the call's id. Only of tools that are safe to call twice, which
-            `repeatable` says. A session that has ended is not begun again, for what it remembered is lost; but a shared
-            one is, since it remembers nothing.
-        repeatable: the server's own names of the tools that are safe to call twice; None: those that the server marks
-            as read-only or idempotent.
+        prefix: before the tools' names, to tell two servers' tools apart.
+        only: the server's names of the tools to offer; None for all.
+        shared: all rollouts share a session; correct for a stateless server.
+        servers: most open sessions of the rollouts of one driver, >= 1; further rollouts wait, and their waiting counts
+            against no limit. None for no limit. `shared` always opens one.
+        warm: additional sessions started in advance, >= 0. Each serves one rollout.
+        timeout, timeout_is, max_chars, cost: of each tool, as in `tool`. A timeout cancels the request at the server.
+        startup: seconds until a session must be ready.
+        limit: most calls at the same time, over all rollouts and all tools of this factory; None for no limit.
+        retries: further tries of a call after a timeout or an internal error of the server, with the same
+            `ToolContext.key`, sent as the call's id. Only for tools that are safe to repeat, see `repeatable`. An ended
+            session is not restarted, because its state is lost; a shared session is, because it has no state.
+        repeatable: the server's names of the tools that are safe to repeat; None for the tools that the server marks as
+            read-only or idempotent.
 
     Returns:
         A factory without arguments: each call gives the list of tools of a new session (their `owner`). `close()` ends
-        what is shared or warm; a `with` block does that too.
+        shared and warm sessions, as does the end of a `with` block.
 
     Raises:
         InputError: neither or both of command and url, a number out of range, an invalid header; by the first call,
-            `only` or `repeatable` that name what is not there.
-        ToolDefinitionError: by the first call, for a tool that cannot be offered; leave it out with `only`.
-        InfrastructureError: by a call, when there is no session; the message ends with the end of the server's stderr.
+            unknown names in `only` or `repeatable`.
+        ToolDefinitionError: by the first call, for a tool that cannot be offered; exclude it with `only`.
+        InfrastructureError: by a call, if there is no session; the message ends with the last lines of the server's
+            stderr.
 
     Example:
         env = tool_chat([mcp(command=["npx", "-y", "@modelcontextprotocol/server-everything", "stdio"])])
     """
     if isinstance(command, str) or bool(command) == bool(url):
-        raise InputError("give command, a list such as ['npx', '-y', 'some-server'], or url, and not both")
+        raise InputError("give either command, a list such as ['npx', '-y', 'some-server'], or url")
     if not (timeout > 0 and startup > 0) or warm < 0 or retries < 0:
         raise InputError(
-            f"timeout {timeout} and startup {startup} must be above 0, warm {warm} and retries {retries} not below"
+            f"timeout {timeout} and startup {startup} must be above 0, warm {warm} and retries {retries} 0 or more"
         )
     if limit is not None and limit < 1:
-        raise InputError(f"a limit of {limit} calls at a time lets none through; give 1 or more, or None for no limit")
+        raise InputError(f"limit is {limit} calls at a time; give 1 or more, or None for no limit")
     if servers is not None and servers < 1:
-        raise InputError(f"{servers} servers let no rollout begin; give 1 or more, or None for no limit")
+        raise InputError(f"servers is {servers}; give 1 or more, or None for no limit")
     server = Server(
         tuple(command), url, dict(env or {}), None if cwd is None else Path(cwd), check_headers(headers or {})
     )
     shared_limit = None if limit is None else Limit(limit)
-    look = {"timeout": timeout, "timeout_is": timeout_is, "max_chars": max_chars, "cost": cost, "limit": shared_limit}
-    chosen = _Chosen(prefix, only, repeatable, retries)
-    return McpTools(server, chosen, shared, 1 if shared else warm, startup, look, None if shared else servers)
+    tool_settings = {
+        "timeout": timeout,
+        "timeout_is": timeout_is,
+        "max_chars": max_chars,
+        "cost": cost,
+        "limit": shared_limit,
+    }
+    options = _ToolOptions(prefix, only, repeatable, retries)
+    most = None if shared else servers
+    return McpTools(server, options, shared, 1 if shared else warm, startup, tool_settings, most)
 
 
-class _Chosen(NamedTuple):
-    """What the user says of a server's tools, by the server's names."""
+class _ToolOptions(NamedTuple):
+    """The user's choices about a server's tools, by the server's names."""
 
     prefix: str
     only: Collection[str] | None
     repeatable: Collection[str] | None
     retries: int
 
-    def of(self, listed: Collection[str], server: Server) -> list[str]:
-        """The names wanted, in the server's order."""
+    def select(self, listed: Collection[str], server: Server) -> list[str]:
+        """Select the names to offer, in the server's order."""
         missing = sorted({*(self.only or ()), *(self.repeatable or ())} - set(listed))
         if missing:
             raise InputError(f"{server!r} has no tools {missing}; it has {sorted(listed)}")
         return [name for name in listed if self.only is None or name in self.only]
 
-    def retries_of(self, name: str, annotations: Any) -> int:
-        """How often a call may be repeated. A server that marks a tool wrongly harms itself alone."""
+    def retries_for(self, name: str, annotations: Any) -> int:
+        """Return the number of retries of a tool. Wrong marks harm only the server."""
         marked = annotations is not None and (annotations.read_only_hint or annotations.idempotent_hint)
         safe = marked if self.repeatable is None else name in self.repeatable
         return self.retries if safe else 0
 
 
 class McpTools:
-    """The factory that `mcp` makes."""
+    """Factory of tools, made by `mcp`."""
 
     def __init__(
         self,
         server: Server,
-        chosen: _Chosen,
+        options: _ToolOptions,
         shared: bool,
         warm: int,
         startup: float,
-        look: dict[str, Any],
+        tool_settings: dict[str, Any],
         most: int | None,
     ):
-        self._server, self._chosen = server, chosen
+        self._server, self._options = server, options
         self._shared = shared
         self._warm = warm
         self._startup = startup
-        self._look = look
+        self._tool_settings = tool_settings
         self.most = most
-        """Sessions that may be open at a time; None: as many as are wanted."""
+        """Most open sessions; None for no limit."""
         self._noisy = False
         self._ready: collections.deque[McpSession] = collections.deque()
         self._offered: list[ToolSchema] | None = None
@@ -177,7 +187,7 @@ class McpTools:
         return f"<tools of {self._server!r}>"
 
     def __call__(self) -> list[Tool]:
-        """The tools of a session that no other rollout has."""
+        """Make the tools of a new session."""
         session = self._take()
         try:
             tools = self._tools(session.wait())
@@ -199,7 +209,7 @@ class McpTools:
         self.close()
 
     def close(self) -> None:
-        """End the sessions that are shared, or warm and unused. Those of rollouts end with them."""
+        """End shared and unused warm sessions. Sessions of rollouts end with their rollouts."""
         with self._lock:
             ending = list(self._ready)
             self._ready.clear()
@@ -212,11 +222,11 @@ class McpTools:
         return McpSession(self._server, startup=self._startup, ended=self._note_noise)
 
     def _note_noise(self, session: McpSession) -> None:
-        """Say once that a server writes what is no message."""
+        """Warn once about server output that is no message."""
         if session.noise and not self._noisy:
             self._noisy = True
             LOGGER.warning(
-                "%r wrote %d lines that are no messages where messages belong; they are passed over: %s",
+                "%r wrote %d lines to stdout that are no messages; they are ignored: %s",
                 self._server,
                 session.noise,
                 session.last_words(),
@@ -232,10 +242,10 @@ class McpTools:
         return session
 
     def _current(self) -> McpSession:
-        """The session that all share: another one where that has ended by itself."""
+        """Return the shared session; a new session if the old one has ended."""
         with self._lock:
             if not self._ready:
-                raise InfrastructureError(f"{self!r} were closed")
+                raise InfrastructureError(f"{self!r} are closed")
             return self._first()
 
     def _first(self) -> McpSession:
@@ -247,7 +257,7 @@ class McpTools:
 
     def _tools(self, session: McpSession) -> list[Tool]:
         listed = {tool.name: tool for tool in session.tools}
-        names = self._chosen.of(listed, self._server)
+        names = self._options.select(listed, self._server)
         if not names:
             raise ToolDefinitionError(f"{self._server!r} offers no tools")
         owner = _Shared(session) if self._shared else session
@@ -255,25 +265,29 @@ class McpTools:
         made, taken = list[Tool](), set[str]()
         try:
             for tool in (listed[name] for name in names):
-                name = _writable(self._chosen.prefix + tool.name, taken)
+                name = _valid_name(self._options.prefix + tool.name, taken)
                 schema = ToolSchema(name, _described(tool.description or ""), _schema(tool.name, tool.input_schema))
-                retries = self._chosen.retries_of(tool.name, tool.annotations)
-                made.append(declared(schema, _carry(find, tool.name), owner=owner, retries=retries, **self._look))
+                retries = self._options.retries_for(tool.name, tool.annotations)
+                made.append(
+                    tool_from_schema(
+                        schema, _carry(find, tool.name), owner=owner, retries=retries, **self._tool_settings
+                    )
+                )
         except ToolDefinitionError as error:
             if self._offered is None:
                 raise
-            raise InfrastructureError(f"{self._server!r} offers other tools than at first: {error}") from error
+            raise InfrastructureError(f"{self._server!r} offers other tools than the first session: {error}") from error
         return made
 
 
 class _Shared:
-    """What owns the tools of a shared session in one rollout: closing it ends nothing."""
+    """Owner of a shared session's tools in a rollout: closing it ends nothing."""
 
     def __init__(self, session: McpSession):
         self.session = session
 
     def close(self) -> None:
-        """Others go on using the session."""
+        """Do nothing: other rollouts use the session."""
 
 
 def _carry(find: Callable[[], McpSession], name: str) -> Any:
@@ -283,8 +297,8 @@ def _carry(find: Callable[[], McpSession], name: str) -> Any:
     return carry
 
 
-def _writable(name: str, taken: set[str]) -> str:
-    """The name as a policy can write it, unlike any in `taken`, to which it is added."""
+def _valid_name(name: str, taken: set[str]) -> str:
+    """Make a valid tool name outside `taken`; adds the name to `taken`."""
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
     plain = (plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}")[:64]
     number = 1
@@ -297,12 +311,12 @@ def _writable(name: str, taken: set[str]) -> str:
 
 
 def _difference(first: Sequence[ToolSchema], now: Sequence[ToolSchema]) -> str:
-    """How the tools of a session differ from those of the first one."""
+    """Describe how a session's tools differ from the tools of the first session."""
     names = [[tool.name for tool in tools] for tools in (first, now)]
     if names[0] != names[1]:
-        return f"offers {names[1][:50]} now; at first it offered {names[0][:50]}"
-    other = next(new.name for old, new in zip(first, now) if new != old)
-    return f"describes its tool {other!r} otherwise than at first, so attempts could not be compared"
+        return f"offers {names[1][:50]} now; the first session offered {names[0][:50]}"
+    changed = next(new.name for old, new in zip(first, now) if new != old)
+    return f"describes its tool {changed!r} differently from the first session, so rollouts are not comparable"
 
 
 def _described(text: str) -> str:
@@ -310,7 +324,7 @@ def _described(text: str) -> str:
 
 
 def _schema(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with its descriptions cut, if it is not too large to show."""
+    """Cut the descriptions of a schema, and check its size."""
     schema = {"type": "object", "properties": {}, **_cut(name, dict(given), 0)}
     size = len(json.dumps(schema))
     if size > MAX_SCHEMA:

@@ -1,4 +1,4 @@
-"""Talks to an MCP server over streamable HTTP."""
+"""MCP transport over streamable HTTP."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ try:
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
-__all__ = ["MAX_BODY", "over_http"]
+__all__ = ["MAX_BODY", "http_transport"]
 
 MAX_BODY = 64 * 2**20
-"""Bytes of the longest message. A longer one breaks the session."""
-NO_LOGIN = "it wants a log-in, or another one: give headers={'Authorization': 'Bearer ...'}"
+"""Bytes of the longest message. A longer message ends the session."""
+NO_LOGIN = "the server refuses the credentials: give headers={'Authorization': 'Bearer ...'}"
 CONNECT = 10.0
-"""Seconds until a connection must stand. How long an answer may take is the caller's business."""
+"""Seconds to connect. The caller limits the time of a response."""
 
 
 @asynccontextmanager
-async def over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
-    """The two streams of an MCP transport. At the end the server is told that the session is over.
+async def http_transport(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
+    """Open the two streams of an MCP transport. Closing also ends the session at the server.
 
-    Redirects are followed on the same host and port alone, so headers go to no other server.
+    Redirects are followed only on the same host and port, so headers reach no other server.
     """
     timeout = httpx2.Timeout(CONNECT, read=None)
     async with (
@@ -39,9 +39,9 @@ async def over_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[Any]:
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Cuts off a response of more than MAX_BODY bytes, unless it is a stream of events, whose reader counts itself.
+    """Transport with responses of at most MAX_BODY bytes. Event streams are limited by the SDK.
 
-    The SDK tells of a refused request only that it was; this says that a log-in is missing.
+    For a refused request the SDK reports only the refusal; this class adds that authentication is missing.
     """
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -1,7 +1,7 @@
-"""How much a server may say in one message, whatever carries it: what is more is cut before the SDK looks at it.
+"""Limits on an MCP server's messages, applied before the SDK parses them.
 
 The SDK makes an object of every part of a result and of every tool of a list, on the event loop that all sessions
-share: 300,000 of them would hold up all of them for seconds.
+share: 300,000 of them would block all sessions for seconds.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ try:
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
-__all__ = ["Heard", "MAX_PARTS", "MAX_TOOLS", "bounded"]
+__all__ = ["CappedStream", "MAX_PARTS", "MAX_TOOLS", "cap_messages"]
 
 MAX_PARTS = 1_000
-"""Parts of the longest result; of those after it, it is said how many they were."""
+"""Parts of the longest result; further parts are replaced by their number."""
 MAX_TOOLS = 1_000
 """Tools that a server may list."""
 
 
-class Heard:
-    """What came of a server, in place of the stream that the SDK reads.
+class CappedStream:
+    """Server's message stream with messages cut to size.
 
     Attributes:
-        noise: how many lines looked like a message and were none.
+        noise: number of lines that looked like messages and were invalid.
     """
 
     def __init__(self, stream: Any):
@@ -37,51 +37,51 @@ class Heard:
         self.noise = 0
 
     async def receive(self) -> Any:
-        """The next message, cut to size."""
-        heard = await self._stream.receive()
-        if isinstance(heard, Exception):
+        """Receive the next message, cut to size."""
+        received = await self._stream.receive()
+        if isinstance(received, Exception):
             self.noise += 1
-            return heard
-        result = getattr(getattr(heard, "message", None), "result", None)
+            return received
+        result = getattr(getattr(received, "message", None), "result", None)
         if isinstance(result, dict):
             _cut(result)
-        return heard
+        return received
 
     async def aclose(self) -> None:
         """Close the stream."""
         await self._stream.aclose()
 
-    async def __aenter__(self) -> Heard:
+    async def __aenter__(self) -> CappedStream:
         return self
 
     async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
-    def __aiter__(self) -> Heard:
+    def __aiter__(self) -> CappedStream:
         return self
 
     async def __anext__(self) -> Any:
         try:
             return await self.receive()
-        except EndOfStream as over:
-            raise StopAsyncIteration from over
+        except EndOfStream as end:
+            raise StopAsyncIteration from end
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
 @asynccontextmanager
-async def bounded(transport: AbstractAsyncContextManager[Any], heard: list[Heard]) -> AsyncIterator[Any]:
-    """The transport with its messages cut to size; what reads them is added to `heard`."""
+async def cap_messages(transport: AbstractAsyncContextManager[Any], streams: list[CappedStream]) -> AsyncIterator[Any]:
+    """Wrap a transport to cut messages to size; the wrapped stream is appended to `streams`."""
     async with transport as (incoming, *others):
-        heard.append(Heard(incoming))
-        yield (heard[-1], *others)
+        streams.append(CappedStream(incoming))
+        yield (streams[-1], *others)
 
 
 def _cut(result: dict[str, Any]) -> None:
     content, tools = result.get("content"), result.get("tools")
     if isinstance(content, list) and len(content) > MAX_PARTS:
-        left_out = {"type": "text", "text": f"[{len(content) - MAX_PARTS} further parts left out]"}
-        result["content"] = [*content[:MAX_PARTS], left_out]
+        omitted = {"type": "text", "text": f"[{len(content) - MAX_PARTS} further parts left out]"}
+        result["content"] = [*content[:MAX_PARTS], omitted]
     if isinstance(tools, list):
         result["tools"] = tools[: MAX_TOOLS + 1]

@@ -1,4 +1,4 @@
-"""One session with an MCP server. All sessions live on one event loop, in a thread of its own."""
+"""Session with an MCP server. All sessions share an event loop in a daemon thread."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import handaxe
 from handaxe.core.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.fault import check_sendable
-from handaxe.tools.mcp_http import over_http
-from handaxe.tools.mcp_limits import MAX_TOOLS, Heard, bounded
-from handaxe.tools.mcp_stdio import Process
-from handaxe.tools.web.keys import Secrets
+from handaxe.tools.mcp_http import http_transport
+from handaxe.tools.mcp_limits import MAX_TOOLS, CappedStream, cap_messages
+from handaxe.tools.mcp_stdio import StdioServerProcess
+from handaxe.tools.web.secret_headers import Secrets
 
 try:
     import mcp_types as types
@@ -33,16 +33,16 @@ __all__ = ["McpSession", "Server", "content_text"]
 
 MAX_PAGES = 50
 """Pages of the longest list of tools."""
-TOO_NEW = types.UNSUPPORTED_PROTOCOL_VERSION
-LIVES_ON = types.INTERNAL_ERROR
-"""The error of one request after which the session goes on."""
-US = types.Implementation(name="handaxe", version=handaxe.__version__)
-CLOSING = 10.0
-"""Most seconds that the end of a session is waited for."""
+UNSUPPORTED_VERSION = types.UNSUPPORTED_PROTOCOL_VERSION
+RECOVERABLE = types.INTERNAL_ERROR
+"""Error code of a request after which the session continues."""
+CLIENT_INFO = types.Implementation(name="handaxe", version=handaxe.__version__)
+CLOSE_SECONDS = 10.0
+"""Most seconds to wait for the end of a session."""
 
 
 class Server(NamedTuple):
-    """Where a server is: a command to start, or a URL. `env`, `cwd` belong to a command, `headers` to a URL."""
+    """Address of a server: a command to start, or a URL. `env` and `cwd` belong to a command, `headers` to a URL."""
 
     command: tuple[str, ...] = ()
     url: str = ""
@@ -55,28 +55,28 @@ class Server(NamedTuple):
 
 
 LIVE: weakref.WeakSet[McpSession] = weakref.WeakSet()
-"""Every session that may not have ended, for the end of the program."""
+"""Sessions that may not have ended, to be closed at exit."""
 
 
 class McpSession:
-    """A session with its own server process, or its own session id at a URL. Begins at once; `wait` until it stands.
+    """Session with a new server process, or a new session id at a URL. Starts at once; `wait` until ready.
 
     Args:
-        server: where.
-        startup: seconds until it must stand.
-        ended: told when it is over.
+        server: command or URL.
+        startup: seconds until it must be ready.
+        ended: called when the session is over.
 
     Raises:
-        InfrastructureError: by `wait` and `call`, when the server cannot be reached, is gone or breaks the protocol.
+        InfrastructureError: by `wait` and `call`, if the server is unreachable, has ended or violates the protocol.
     """
 
     def __init__(self, server: Server, *, startup: float, ended: Callable[[McpSession], object] = lambda session: None):
         self.server, self.startup = server, startup
-        self._tell = ended
+        self._on_end = ended
         self.tools: list[types.Tool] = []
-        self._heard: list[Heard] = []
+        self._streams: list[CappedStream] = []
         self._hide = Secrets([server.headers]).hide
-        self._process = Process(server.command, env=server.env, cwd=server.cwd) if server.command else None
+        self._process = StdioServerProcess(server.command, env=server.env, cwd=server.cwd) if server.command else None
         self._client: Client | None = None
         self._loop = _loop(os.getpid())
         self._stop = asyncio.Event()
@@ -89,57 +89,58 @@ class McpSession:
 
     @property
     def pid(self) -> int | None:
-        """Of the server's process; None at a URL."""
+        """Return the id of the server's process; None at a URL."""
         return self._process.pid if self._process else None
 
     @property
     def usable(self) -> bool:
-        """Whether it stands or is about to, and nothing has gone wrong yet."""
+        """Test whether the session is ready or starting, without errors so far."""
         return not (self._closed or self._broken or self._ended.is_set())
 
     @property
     def noise(self) -> int:
-        """How many lines that were no messages the server has written where messages belong; those that do not look
-        like one are counted in powers of two until the session is over."""
-        return sum(heard.noise for heard in self._heard) + (self._process.noise if self._process else 0)
+        """Count the invalid lines of the server's output. Lines that do not look like messages are counted
+        in powers of two until the session is over.
+        """
+        return sum(heard.noise for heard in self._streams) + (self._process.noise if self._process else 0)
 
     def report(self) -> dict[str, int]:
-        """For the record of a rollout."""
+        """Report the noise, for the record of a rollout."""
         return {"lines that are no messages": self.noise}
 
     def last_words(self) -> str:
-        """What is known of how the server's process went; "" at a URL."""
+        """Describe the end of the server's process; "" at a URL."""
         return self._process.last_words() if self._process else ""
 
     def wait(self) -> McpSession:
-        """Return it once it stands."""
+        """Wait until the session is ready; returns the session."""
         try:
-            self._ready.result(self.startup + CLOSING)
+            self._ready.result(self.startup + CLOSE_SECONDS)
         except TimeoutError:
             self.close()
             raise InfrastructureError(f"{self.server!r} did not start within {self.startup:g} seconds") from None
         return self
 
     async def call(self, name: str, arguments: dict[str, Any], call_id: str) -> str:
-        """Call a tool once the session stands; awaited on any event loop. Cancelled, it cancels the request at the
+        """Call a tool once the session is ready; awaited on any event loop. Cancellation cancels the request at the
         server.
 
-        The server finds `call_id` in the request's `_meta` under "handaxe/call_id", so that a call which is sent again
-        can be carried out once.
+        `call_id` is sent in the request's `_meta` under "handaxe/call_id", so that the server can carry out a repeated
+        call once.
 
         Raises:
-            Retry: the tool says it failed, or the server refuses the arguments.
+            Retry: the tool reports a failure, or the server refuses the arguments.
         """
         work = asyncio.run_coroutine_threadsafe(self._call(name, arguments, call_id), self._loop)
         return await asyncio.wrap_future(work)
 
     def close(self) -> None:
-        """End the session and its process. The second time nothing happens."""
+        """End the session and its process. A second call does nothing."""
         self.begin_closing()
-        self._ended.wait(CLOSING)
+        self._ended.wait(CLOSE_SECONDS)
 
     def begin_closing(self) -> None:
-        """As `close`, without waiting."""
+        """Start closing, without waiting for the end."""
         if not self._closed:
             self._closed = True
             self._loop.call_soon_threadsafe(self._end)
@@ -150,17 +151,17 @@ class McpSession:
             self._task.cancel()
 
     async def _live(self) -> None:
-        """Enter the session, wait for its end, leave it: all in one task, as the SDK wants it."""
+        """Enter the session, wait for the end and leave, all in a single task as the SDK requires."""
         self._task = asyncio.current_task()
         try:
-            # Only the handshake of before 2026 gives a session at a URL; a server that is too new for it says so.
+            # Only the handshake before 2026 gives a session at a URL; newer servers reject it with this error.
             for mode in ("legacy", "auto"):
                 if self._ready.done() or self._stop.is_set():
                     return
                 try:
                     await self._session(mode)
                 except BaseException as error:
-                    too_new = any(isinstance(e, MCPError) and e.code == TOO_NEW for e in _leaves(error))
+                    too_new = any(isinstance(e, MCPError) and e.code == UNSUPPORTED_VERSION for e in _leaves(error))
                     if mode == "auto" or not too_new or self._ready.done():
                         raise
         except BaseException as error:
@@ -171,7 +172,7 @@ class McpSession:
             self._fail("it was closed")
             self._broken = True
             self._ended.set()
-            self._tell(self)
+            self._on_end(self)
 
     async def _session(self, mode: str) -> None:
         async with AsyncExitStack() as stack:
@@ -179,8 +180,8 @@ class McpSession:
                 if self._process:
                     transport = self._process.transport()
                 else:
-                    transport = over_http(self.server.url, self.server.headers)
-                client = Client(bounded(transport, self._heard), mode=mode, cache=None, client_info=US)
+                    transport = http_transport(self.server.url, self.server.headers)
+                client = Client(cap_messages(transport, self._streams), mode=mode, cache=None, client_info=CLIENT_INFO)
                 self._client = await stack.enter_async_context(client)
                 self.tools = await self._list(self._client)
             self._ready.set_result(None)
@@ -192,7 +193,8 @@ class McpSession:
             self._ready.set_exception(InfrastructureError(f"{self.server!r} gives no session: {about}"))
 
     async def _list(self, client: Client) -> list[types.Tool]:
-        """Every tool. Asked for by hand: the SDK's own way keeps output schemas and runs their regular expressions."""
+        """List every tool. Requested directly, because the SDK's method stores output schemas and runs their regular
+        expressions."""
         tools, cursor = list[types.Tool](), None
         for _ in range(MAX_PAGES):
             request = types.ListToolsRequest(params=types.PaginatedRequestParams(cursor=cursor))
@@ -208,8 +210,8 @@ class McpSession:
     async def _call(self, name: str, arguments: dict[str, Any], call_id: str) -> str:
         await asyncio.shield(asyncio.wrap_future(self._ready))
         if self._broken or self._client is None:
-            raise InfrastructureError(f"{self.server!r} is gone: {await self._obituary()}")
-        check_sendable(arguments)  # sent, it would end the session
+            raise InfrastructureError(f"{self.server!r} has ended: {await self._describe_end()}")
+        check_sendable(arguments)  # unsendable arguments would end the session
         meta: Any = {"handaxe/call_id": call_id}
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments, _meta=meta))
         try:
@@ -218,29 +220,31 @@ class McpSession:
             message = self._hide(error.message)
             if error.code == types.INVALID_PARAMS:
                 raise Retry(message) from None
-            if error.code == LIVES_ON:
-                raise InfrastructureError(f"{self.server!r} says {message[:500]!r}") from error
+            if error.code == RECOVERABLE:
+                raise InfrastructureError(f"{self.server!r} reports {message[:500]!r}") from error
             self._broken = True
-            raise InfrastructureError(f"{self.server!r} says {message[:500]!r}; {await self._obituary()}") from error
+            end = await self._describe_end()
+            raise InfrastructureError(f"{self.server!r} reports {message[:500]!r}; {end}") from error
         except Exception as error:
             self._broken = True
-            what = f"{type(error).__name__}: {self._hide(str(error))[:500]}"
-            raise InfrastructureError(f"{self.server!r} broke the protocol: {what}") from error
+            problem = f"{type(error).__name__}: {self._hide(str(error))[:500]}"
+            raise InfrastructureError(f"{self.server!r} violated the protocol: {problem}") from error
         text = self._hide(content_text(result))
         if result.is_error:
             raise Retry(text or f"{name} failed")
         return text
 
-    async def _obituary(self) -> str:
+    async def _describe_end(self) -> str:
         if self._process is None:
             return "the session is over"
-        await asyncio.sleep(0.05)  # a process that closed its stdout needs a moment to be gone
-        return self._process.last_words() or "its process is still there"
+        await asyncio.sleep(0.05)  # a process that closed its stdout needs a moment to exit
+        return self._process.last_words() or "its process still runs"
 
 
 def content_text(result: types.CallToolResult) -> str:
-    """What a policy reads of a result: its texts, one below the other. Everything else is named and not inlined: an
-    image, sound or resource by kind, address and size. Without any content, the structured content as JSON."""
+    """Format a result for the policy: its texts, one below the other. Other parts are named and not inlined: an image,
+    audio or resource by kind, address and size. Without content, the structured content as JSON.
+    """
     parts = [_block_text(block) for block in result.content]
     if not parts and result.structured_content is not None:
         return json.dumps(result.structured_content, ensure_ascii=False)
@@ -262,7 +266,7 @@ def _block_text(block: Any) -> str:
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
-    """The exceptions in groups of groups, each once."""
+    """Flatten nested exception groups into a list of exceptions."""
     if isinstance(error, BaseExceptionGroup):
         return [leaf for part in error.exceptions for leaf in _leaves(part)]
     return [error]
@@ -270,7 +274,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 @functools.cache
 def _loop(process: int) -> asyncio.AbstractEventLoop:
-    """The event loop of one process (by id: one that was forked off needs its own), running in a daemon thread."""
+    """Start the event loop of a process in a daemon thread, keyed by process id for forks."""
     del process
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="handaxe-mcp").start()

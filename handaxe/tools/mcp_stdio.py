@@ -1,8 +1,8 @@
-"""Runs an MCP server as a process and talks to it with the SDK's client. Nothing of it outlives the one who started it.
+"""MCP server as a child process, connected to the SDK's client. No process outlives this program.
 
-What the SDK's client lacks stands in `mcp_relay`, a small program between the two: a limit on the length of a line,
-the end of the whole process group also where the server exits by itself or this program dies, and what is known
-afterwards of how it went. And a decoder here joins long lines in time that grows with their length only.
+`mcp_relay`, a small program between client and server, adds what the SDK's client lacks: a limit on the length of a
+line, the end of the whole process group even if the server exits by itself or this program dies, and a report of the
+server's end. The decoder below joins long lines in linear time.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ try:
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
-__all__ = ["FOLDER", "MAX_MESSAGE", "Process"]
+__all__ = ["FOLDER", "MAX_MESSAGE", "StdioServerProcess"]
 
 MAX_MESSAGE = 64 * 2**20
 """Bytes of the longest message. A server that writes a longer line is stopped."""
 INHERITED = ("LANG", "LC_ALL")
-"""Environment variables that a server sees besides those that the SDK passes on; none of them is a secret."""
+"""Environment variables passed to a server in addition to the SDK's; none of them is secret."""
 FOLDER = "{folder}"
-"""In a server's command and variables: the folder of its own."""
+"""Placeholder for the session's folder in a server's command and variables."""
 RELAY = str(Path(__file__).with_name("mcp_relay.py"))
 
 WHOLE_LINES = "handaxe_whole_lines"
-"""UTF-8 whose decoder hands on whole lines only. The SDK joins a line by adding every 64 KiB to all that came before,
-which takes a minute for the longest message, on the event loop that all sessions share; so it is given whole ones."""
+"""UTF-8 codec whose decoder returns whole lines only. The SDK appends every 64 KiB to the whole earlier text of a line,
+which takes a minute for the longest message, on the event loop that all sessions share; whole lines avoid this.
+"""
 
 
 class _WholeLines(codecs.IncrementalDecoder):
@@ -47,7 +48,7 @@ class _WholeLines(codecs.IncrementalDecoder):
         self._held: list[bytes] = []
 
     def decode(self, data: Any, final: bool = False) -> str:
-        """The lines that end in these bytes."""
+        """Return the lines completed by the bytes."""
         self._held.append(bytes(data))
         if b"\n" not in data:
             return ""
@@ -65,20 +66,20 @@ def _codec(name: str) -> codecs.CodecInfo | None:
 
 codecs.register(_codec)
 
-# The SDK logs every line that is no message with a traceback; without a handler Python would print that.
+# The SDK logs every line that is no message with a traceback, which Python prints if there is no handler.
 logging.getLogger("mcp.client.stdio").addHandler(logging.NullHandler())
 
 
-class Process:
-    """A server's process: its transport for one MCP session, and what is left of it afterwards.
+class StdioServerProcess:
+    """Server process with a transport for an MCP session and a final report.
 
-    It is in a process group and session of its own. Its working directory and TMPDIR are a folder of its own that is
-    deleted at the end, and its environment is what the SDK passes on, `INHERITED` and `env`.
+    The process has its own process group and session. Its working directory and TMPDIR are a new folder, deleted at the
+    end; its environment is the SDK's variables, `INHERITED` and `env`.
 
     Args:
-        command: program and arguments; FOLDER in them stands for that folder.
-        env: further environment variables, in whose values it does too.
-        cwd: another working directory, which is kept.
+        command: program and arguments; FOLDER stands for that folder.
+        env: further environment variables, FOLDER replaced in their values.
+        cwd: another working directory, which is not deleted.
     """
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path | None):
@@ -86,20 +87,21 @@ class Process:
         self.env = dict(env)
         self.cwd = cwd
         self._report: TextIO | None = None
-        self._heard: dict[str, Any] = {}
+        self._last_report: dict[str, Any] = {}
 
     @property
     def pid(self) -> int | None:
-        """Of the server, or None before it was started."""
+        """Return the server's process id; None before its start."""
         return self._known().get("pid")
 
     @property
     def noise(self) -> int:
-        """How many lines of its stdout did not look like messages."""
+        """Count the lines of stdout without the look of a message."""
         return self._known().get("noises", 0)
 
     def last_words(self) -> str:
-        """What is known of how it went: exit status, a broken rule, what was no message, the end of stderr."""
+        """Describe the server's end: exit status, a violated rule, output that is no message, the last lines of
+        stderr."""
         known = self._known()
         parts = [known["fault"]] if known.get("fault") else []
         code = known.get("status")
@@ -108,14 +110,14 @@ class Process:
         if known.get("noise"):
             count = known.get("noises", 1)
             lines = "a line that is no message" if count == 1 else f"{count} lines that are no messages, the first"
-            parts.append(f"its stdout held {lines}: {known['noise']!r}")
+            parts.append(f"its stdout had {lines}: {known['noise']!r}")
         if known.get("tail"):
             parts.append(f"the end of its stderr:\n{known['tail']}")
         return "; ".join(parts)
 
     @asynccontextmanager
     async def transport(self) -> AsyncIterator[Any]:
-        """Start it and give the two streams of an MCP transport; stop it at the end.
+        """Start the server and yield the two streams of an MCP transport; stop the server at the end.
 
         Raises:
             InfrastructureError: the program cannot be started.
@@ -126,7 +128,7 @@ class Process:
         ):
             server = StdioServerParameters(
                 command=sys.executable,
-                args=["-I", "-S", RELAY, str(MAX_MESSAGE), *(part.replace(FOLDER, folder) for part in self.command)],
+                args=["-I", "-S", RELAY, str(MAX_MESSAGE), folder, *(part.replace(FOLDER, folder) for part in self.command)],
                 env={name: os.environ[name] for name in INHERITED if name in os.environ}
                 | {"TMPDIR": folder}
                 | {name: value.replace(FOLDER, folder) for name, value in self.env.items()},
@@ -142,20 +144,21 @@ class Process:
                         raise self._unstarted(error) from error
                     yield streams
             finally:
-                self._heard, self._report = self._known(), None
-                if "group" in self._heard and "status" not in self._heard:  # the relay was killed, so it killed nothing
+                self._last_report, self._report = self._known(), None
+                # Without a status the relay itself was killed, and did not kill the group.
+                if "group" in self._last_report and "status" not in self._last_report:
                     with suppress(OSError):
-                        os.killpg(self._heard["group"], signal.SIGKILL)
-                if "unstarted" in self._heard:
-                    raise self._unstarted(self._heard["unstarted"])
+                        os.killpg(self._last_report["group"], signal.SIGKILL)
+                if "unstarted" in self._last_report:
+                    raise self._unstarted(self._last_report["unstarted"])
 
     def _unstarted(self, why: object) -> InfrastructureError:
         return InfrastructureError(f"{self.command[0]!r} cannot be started: {why}")
 
     def _known(self) -> dict[str, Any]:
-        """What the relay has said so far."""
+        """Read the relay's report so far."""
         if self._report is None:
-            return self._heard
+            return self._last_report
         known: dict[str, Any] = {}
         for line in os.pread(self._report.fileno(), 2**16, 0).split(b"\n")[:-1]:
             with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""A Python session in a sandbox, one for each rollout."""
+"""Python session in an embedded sandbox, one for each rollout."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from pydantic_monty import (
 
 from handaxe.core.errors import InfrastructureError, InputError, Retry
 from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.definition import ToolContext
 from handaxe.tools.sandbox.reply import reply_text
-from handaxe.tools.schema import ToolContext
 
 __all__ = ["python"]
 
 MAX_CODE = 50_000
 """Characters of the longest program."""
 MAX_PRINTED = 16 * 2**20
-"""Bytes of the longest output that is kept; printing more is a limit hit, of which the worker learns at the end."""
+"""Bytes of the longest stored output; printing more is a limit hit, reported to the worker at the end."""
 EPOCH = datetime(2026, 1, 1)
-"""What the clock in the sandbox always says: the same program prints the same in every run."""
+"""Fixed time of the sandbox clock, so that a program prints the same in every run."""
 ROOMY = 64
-"""A state of less than this part of the memory limit is taken to fit when it is loaded again."""
+"""A state smaller than the memory limit divided by this is assumed to fit when it is loaded again."""
 GONE = "no longer exists"
-"""What the sandbox says of an object that it is asked about and that nothing in the session holds."""
+"""Sandbox message about an object that nothing in the session references."""
 UNSHOWN = "the value of the last expression cannot be shown"
 REVERTED = "The session is as it was before this call."
 LOCK = threading.Lock()
 DIRECT = ToolContext(call_id="", seed=0)
-"""Stands in for the context when the tool is called as a plain function."""
+"""Context of a call as a plain function."""
 
 
 def python(
@@ -56,25 +56,25 @@ def python(
     cost: float = 0.0,
     prefix: str = "",
 ) -> Tool:
-    """Make a Python session with state of its own; pass `python` or `lambda: python(seconds=1)` to an environment.
+    """Make a Python session with separate state; pass `python` or `lambda: python(seconds=1)` to an environment.
 
-    Between calls the session is a few kilobytes of bytes and holds no process, so thousands may be live: a call
-    borrows a sandboxed worker, loads the state, runs the code, and takes the state back. The state keeps the text of
-    every program, for tracebacks, so it grows with each call. A call that hits the limit on time, memory or output
-    (16 MiB) leaves no trace in it. There are no files, no network, no environment variables and no third-party modules;
-    sleeping takes no time, the clock stands still, and `random` is seeded by the first call's seed. The interpreter is
-    a subset of Python (no `del`, for one), and says so where it ends.
+    Between calls the session is a few kilobytes of bytes and occupies no process, so thousands may be live: a call
+    borrows a sandboxed worker, loads the state, runs the code, and stores the state. The state includes the text of
+    every program, for tracebacks, so it grows with each call. A call that hits the limit on time, memory or output (16
+    MiB) leaves the state unchanged. There are no files, no network, no environment variables and no third-party
+    modules; sleeping takes no time, the clock stands still, and `random` is seeded by the first call's seed. The
+    interpreter supports a subset of Python (no `del`, for example), and reports unsupported syntax.
 
-    The policy reads what was printed, then the value of the last expression as `repr` writes it, unless None; an
-    error is status "retry" and ends with the traceback.
+    The policy reads the printed output, then the `repr` of the last expression unless None; an error is status "retry"
+    and ends with the traceback.
 
     Args:
-        seconds: of execution a call may take, > 0; a `__repr__` that shows its value may take as many again.
-        memory: bytes the session may hold, >= 1 MiB.
+        seconds: of execution a call may take, > 0; a `__repr__` of the value may take as long again.
+        memory: bytes of the session, >= 1 MiB.
         recursion: deepest call stack, 1 to 1000.
         max_chars: most characters of a reply.
-        cost: of one call.
-        prefix: put before the tool's name, to tell it from another of that name.
+        cost: of a call.
+        prefix: before the tool's name, to tell it from another tool of that name.
 
     Returns:
         The tool `python(code)`. Its `owner` is the session, with `snapshot()`, `restore(state)` and `close()`.
@@ -99,7 +99,7 @@ def python(
 
 
 class _Session:
-    """The state between calls: bytes, or None before the first."""
+    """State between calls: bytes, or None before the first call."""
 
     def __init__(self, limits: ResourceLimits):
         self.limits = limits
@@ -117,17 +117,17 @@ class _Session:
         try:
             with LOCK:
                 pool = _pool(os.getpid())
-            text, failed, state = self._carried_out(pool, policy, code)
+            text, failed, state = self._execute(pool, policy, code)
             if len(state) > (self.limits.get("max_memory") or 0) // ROOMY:
-                # A state may need more to load than it had when it was dumped; kept, it would fail every later call.
+                # Loading a state may need more memory than dumping it; stored, it would fail every later call.
                 with pool.checkout(limits=self.limits, os_policy=policy) as session:
                     session.load_session(state)
-                    _dumped(session)
+                    _dump(session)
             self.state = state
         except _LimitError as limit:
             raise Retry(f"{limit}\n{REVERTED}") from None
         except MontyRuntimeError as broken:
-            # What another state has loaded, this one has not: it needs more than the limit.
+            # A state that fails to load needs more memory than the limit.
             raise Retry(f"{broken}\n{REVERTED}") from None
         except MontyError as broken:
             raise InfrastructureError(f"the Python sandbox died: {broken}") from broken
@@ -135,11 +135,11 @@ class _Session:
             raise Retry(text)
         return text
 
-    def _carried_out(self, pool: Monty, policy: OSPolicy, code: str) -> tuple[str, bool, bytes]:
-        """Run the code: what `_feed` gives, and the state after it.
+    def _execute(self, pool: Monty, policy: OSPolicy, code: str) -> tuple[str, bool, bytes]:
+        """Run the code: returns the result of `_feed` and the new state.
 
-        A worker that dies of the code does so each time, and nothing is left of it: it is run once more to tell that
-        from a worker that was ended from outside.
+        Code that kills its worker does so every time: it is run once more, to tell it from a worker killed from
+        outside.
         """
         for last in (False, True):
             with pool.checkout(limits=self.limits, os_policy=policy) as session:
@@ -147,7 +147,7 @@ class _Session:
                     session.load_session(self.state)
                 try:
                     text, failed = _feed(session, code)
-                    return text, failed, _dumped(session)
+                    return text, failed, _dump(session)
                 except MontyCrashedError as broken:
                     if broken.timed_out:
                         raise _LimitError("TimeoutError: the time is used up") from None
@@ -156,24 +156,24 @@ class _Session:
         raise AssertionError("the last try returns or raises")
 
     def snapshot(self) -> bytes | None:
-        """The state; nothing can change it."""
+        """Return the state, which is immutable."""
         return self.state
 
     def restore(self, state: bytes | None) -> None:
-        """Go back to a snapshot of this or another session."""
+        """Restore a snapshot of this or another session."""
         self.state = state
 
     def close(self) -> None:
-        """Forget the state; later calls fail."""
+        """Drop the state; later calls fail."""
         self.state, self.closed = None, True
 
 
 class _LimitError(Exception):
-    """The code used more time or memory than it may, or cannot be kept; its session must not be used again."""
+    """The code exceeded time or memory, or its state cannot be stored; the session must not be used again."""
 
 
 def _feed(session: MontySession, code: str) -> tuple[str, bool]:
-    """Run the code: what it printed, then its value or traceback; and whether it failed."""
+    """Run the code: returns the printed output with value or traceback, and whether it failed."""
     printed = CollectString(MAX_PRINTED)
     try:
         value = session.feed_run(code, print_callback=printed)
@@ -186,20 +186,18 @@ def _feed(session: MontySession, code: str) -> tuple[str, bool]:
         return reply_text(printed.output, f"{UNSHOWN}: {error}"), True
     except MontyError:
         raise
-    except Exception as error:  # of what was made of the value here, such as a set of what cannot be in one
+    except Exception as error:  # raised on the host while converting the value, such as a set of unhashable items
         return reply_text(printed.output, f"{UNSHOWN}: {type(error).__name__}: {error}"), True
     return reply_text(printed.output, shown), False
 
 
-def _dumped(session: MontySession) -> bytes:
-    """The state of a session, whatever a program has left in it."""
+def _dump(session: MontySession) -> bytes:
+    """Dump the state of a session. Raises _LimitError if dumping exceeds the memory limit."""
     try:
         return session.dump()
     except MontyCrashedError:
         raise
-    except (
-        MontyError
-    ) as error:  # for one, the dump of a session that is almost full can itself need more than the limit
+    except MontyError as error:  # for example, dumping an almost full session can need more than the limit
         raise _LimitError(f"the session cannot be kept: {error}") from None
 
 
@@ -209,7 +207,7 @@ def _show(session: MontySession, value: Any, printed: CollectString) -> str:
     text = repr(value)
     if f"{MontyClassProxy.__name__}(" not in text:
         return text
-    # Only the sandbox knows an object's own __repr__; `_` is the last value, as in any Python session.
+    # Only the sandbox can call an object's __repr__; `_` is the last value, as in any Python session.
     try:
         return str(session.feed_run("repr(_)", inputs={"_": value}, print_callback=printed))
     except MontyRuntimeError as error:
@@ -220,7 +218,7 @@ def _show(session: MontySession, value: Any, printed: CollectString) -> str:
 
 @functools.cache
 def _pool(process: int) -> Monty:
-    """The workers of one process (by id: one that was forked off needs its own). Call it holding LOCK."""
+    """Make the workers of a process, keyed by process id for forks. The caller holds LOCK."""
     del process
     pool = Monty(checkout_timeout=60.0).__enter__()
     atexit.register(pool.__exit__, None, None, None)

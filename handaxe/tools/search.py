@@ -1,4 +1,4 @@
-"""Search in documents: by words, by meaning, or both; and open what was found."""
+"""Search tools over an index of documents: by words, by meaning, or both."""
 
 import difflib
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Annotated
 from handaxe.core.errors import InputError, Retry
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.index.documents import Passage
-from handaxe.tools.index.lexical import words
-from handaxe.tools.index.reader import Hit, Index, Way, open_index
+from handaxe.tools.index.lexical import tokenize_words
+from handaxe.tools.index.search_index import Hit, Index, Way, open_index
 
 __all__ = ["search"]
 
@@ -26,31 +26,33 @@ def search(
     cost: float = 0.0,
     prefix: str = "",
 ) -> list[Tool]:
-    """Make the tools `search(query, k)` and `open(id, page)` of an index that `build_index` made.
+    """Make the tools `search(query, k)` and `open(id, page)` of an index made by `build_index`.
 
-    The tools hold no state of a rollout: one pair serves any number of rollouts and threads. The same query always
-    gives the same text; equal scores stand in the order of ids. What `search` replies is a line for each passage found,
+    The tools hold no state of a rollout: one pair serves any number of rollouts and threads. Replies are deterministic;
+    passages with equal scores are ordered by id. `search` replies with a line for each passage,
 
-        [id] title, page 2 of 3: the part of the passage that holds most words of the query
+        [id] title, page 2 of 3: the part of the passage with most words of the query
 
-    where the title is left out if it is the id, and the page if there is one. `open` shows a whole page, of at most as
-    many characters as the index was built with; an id is only ever looked up in the index, never used as a path.
+    without the title if it equals the id, and without the page if there is only one. `open` shows a whole page, of at
+    most as many characters as the index was built with; an id is looked up in the index only, never used as a path.
 
     Args:
-        index: the folder, or what `open_index` returned. A way by meaning loads a model of 90 MB at the first query.
-        way: bm25 (by words), dense (by meaning) or hybrid; `handaxe.tools.index.reader.Index.rank` has the formulas.
-        results: how many passages a policy gets that does not say, >= 1.
-        max_results: the most it may ask for; a larger k counts as this one.
+        index: the folder, or the result of `open_index`. A way by meaning loads a model of 90 MB at the first query.
+        way: bm25 (by words), dense (by meaning) or hybrid; `handaxe.tools.index.search_index.Index.rank` has the
+            formulas.
+        results: default number of passages, >= 1.
+        max_results: largest number of passages; a larger k is reduced to it.
         snippet: most characters shown of a passage in the results, >= 20.
-        cost: of one call.
-        prefix: put before both tools' names, to tell two indexes' tools apart.
+        cost: of a call.
+        prefix: before both tools' names, to tell two indexes' tools apart.
 
     Returns:
-        [search, open], for `tool_chat([search(folder)])` or, beside others, `tool_chat([search(folder), calculator])`.
+        [search, open], for `tool_chat([search(folder)])` or, with other tools, `tool_chat([search(folder),
+        calculator])`.
 
     Raises:
-        InputError: the index is missing, damaged or lacks what the way needs; an argument out of range. A bad query or
-            an id that does not exist is status "retry" with the ids that come close.
+        InputError: the index is missing, damaged or lacks the data for `way`; an argument out of range. A bad query or
+            an unknown id is status "retry" with similar ids.
 
     Example:
         With the document {"id": "kemi", "text": "kemi lies on the river arn."}:
@@ -58,10 +60,11 @@ def search(
     """
     if not 1 <= results <= max_results or snippet < 20:
         raise InputError(
-            f"results must be 1 to max_results and snippet 20 or more; they are {results}, {max_results} and {snippet}"
+            f"results, max_results and snippet are {results}, {max_results} and {snippet}; give results from 1 to "
+            "max_results and a snippet of 20 or more"
         )
     known = index if isinstance(index, Index) else open_index(index)
-    known.rank("", 0, way=way)  # says at once when the index cannot be searched so
+    known.rank("", 0, way=way)  # raises now if the index lacks data for `way`
     limit = known.manifest.settings["passage_chars"]
 
     @tool(name=f"{prefix}search", timeout=None, cost=cost, max_chars=max_results * (snippet + 500))
@@ -102,19 +105,19 @@ def _line(hit: Hit, query: str, chars: int) -> str:
 
 
 def _window(text: str, query: str, chars: int) -> str:
-    """The first stretch of at most `chars` characters, from the start of a word, that holds most words of the query."""
+    """Return the first window of at most `chars` characters, from the start of a word, with most words of the query."""
     if len(text) <= chars:
         return text
-    wanted = set(words(query))
+    wanted = set(tokenize_words(query))
     room = chars - 6  # for the dots at both ends
     best = 0
     most = -1
     place = 0
     for word in text.split(" "):
-        # A window begins at the text's start, or at a word of the query with a few words before it.
-        if place == 0 or wanted & set(words(word)):
+        # A window begins at the start of the text, or a few words before a word of the query.
+        if place == 0 or wanted & set(tokenize_words(word)):
             start = text.find(" ", max(place - room // 4, 0)) + 1 if place > room // 4 else 0
-            found = len(wanted & set(words(text[start : start + room])))
+            found = len(wanted & set(tokenize_words(text[start : start + room])))
             if found > most:
                 best, most = start, found
         place += len(word) + 1
@@ -123,7 +126,7 @@ def _window(text: str, query: str, chars: int) -> str:
 
 
 def _near(index: Index, text: str) -> str:
-    """Ids of what a search for the wrong id finds; the whole list of ids may be millions long."""
+    """List ids that a search for the unknown id finds; the whole list of ids may have millions of entries."""
     hits = index.rank(text[:MAX_QUERY], 20, way="bm25")
     ids = list(dict.fromkeys(hit.passage.id for hit in hits))
     close = difflib.get_close_matches(text, ids, n=3, cutoff=0.3) or ids[:3]

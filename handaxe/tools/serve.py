@@ -1,4 +1,7 @@
-"""Serves tools over MCP, to any client that speaks it."""
+"""MCP server for tools, over stdio or HTTP.
+
+Kept: `handaxe serve` imports it on use.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from typing import Any, Literal
 from handaxe.core.errors import HandaxeError, InputError, ToolDefinitionError
 from handaxe.core.records import ToolCall, ToolReply, ToolSchema
 from handaxe.ops.seeds import derive_seed
-from handaxe.tools.bearer import Bearer, check_door
+from handaxe.tools.bearer_auth import BearerAuth, require_token
+from handaxe.tools.bind_socket import bind_socket
 from handaxe.tools.decorator import Tool
+from handaxe.tools.definition import check_names
 from handaxe.tools.fault import machinery
-from handaxe.tools.listening import listen
-from handaxe.tools.schema import check_names
-from handaxe.tools.state import Closes, Offered, address_of, entries_of, tools_of
+from handaxe.tools.tool_owners import SupportsClose, ToolSource, collect_tools, flatten_sources, import_path
 
 try:
     import anyio
@@ -26,7 +29,7 @@ try:
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
 
-    from handaxe.tools.timely import Timely
+    from handaxe.tools.request_timeout import RequestTimeoutProtocol
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
@@ -36,7 +39,7 @@ STATE = "handaxe"
 
 
 def serve(
-    tools: Sequence[Offered | Sequence[Offered]],
+    tools: Sequence[ToolSource | Sequence[ToolSource]],
     *,
     name: str = "handaxe",
     transport: Literal["stdio", "http"] = "stdio",
@@ -48,38 +51,38 @@ def serve(
     idle: float = 1800.0,
     seed: int = 0,
 ) -> None:
-    """Serve tools over MCP until the client goes (stdio) or the program is stopped (http).
+    """Serve tools over MCP until the client leaves (stdio) or the program is stopped (http).
 
-    What a client gets for a reply of status
+    A client gets, for a reply of status
 
-        ok                                      its content
-        retry, failed, invalid                  its content, marked as an error
-        timeout that is the policy's fault      the same
-        infra_error, any other timeout          a protocol error; details stand on stderr only
+        ok                                      the content
+        retry, failed, invalid                  the content, marked as an error
+        timeout that is the policy's fault      the content, marked as an error
+        infra_error, any other timeout          a protocol error; details go to stderr only
 
-    Every client session has its own instance of what a factory makes, closed when the session ends; a session's calls
-    run one after the other if it has such state. Over HTTP that takes a client that begins with `initialize`, and a
-    server with state tells newer clients so.
+    Every client session has its own tools from a factory, closed when the session ends; the calls of a session run one
+    after another if the tools have state. Over HTTP this needs a client that begins with `initialize`, and a server
+    with state tells newer clients to do so.
 
-    Over HTTP a client that brings `token` may call the tools; without one every program on this machine may, and no
-    other host than localhost, 127.0.0.1 and ::1 can be listened at. There is no TLS: where the network is not yours
-    alone, put a server that has it before this one, or the token can be read on the way. A request that has not arrived
-    after 30 seconds is hung up on. Clients are not told apart: one may open all sessions, which then last for `idle`.
+    Over HTTP a client with the `token` may call the tools; without a token every program on this machine may, and the
+    server must listen at localhost, 127.0.0.1 or ::1. There is no TLS: on a shared network, put a server with TLS in
+    front, or the token can be read in transit. A request that is incomplete after 30 seconds is disconnected. Clients
+    are not distinguished: one client may open all sessions, which last for `idle`.
 
     Args:
-        tools: as for `tool_chat`: tools, lists of tools, or functions without arguments that make them.
-        name: what the server calls itself.
+        tools: as in `tool_chat`: tools, lists of tools, or functions without arguments that make tools.
+        name: of the server.
         transport: stdio, or http (streamable HTTP, at http://host:port/mcp).
-        host, port: where to listen for http.
-        token: what a client sends in the header "Authorization: Bearer TOKEN"; "": there is no log-in.
+        host, port: address for http.
+        token: expected in the header "Authorization: Bearer TOKEN"; "" for no authentication.
         workers: calls that run at the same time, over all sessions.
         max_sessions: over HTTP, sessions at the same time.
         idle: seconds after which an unused HTTP session is ended.
-        seed: of the seeds that tools are handed.
+        seed: base of the seeds passed to tools.
 
     Raises:
-        ToolDefinitionError: as `tool_chat` does.
-        InputError: a limit out of range, an invalid token, no token where one is needed, or one for stdio.
+        ToolDefinitionError: as in `tool_chat`.
+        InputError: a limit out of range, an invalid token, no token for a reachable host, or a token for stdio.
 
     Example:
         serve([calculator, python], name="lab", transport="http", port=8000)
@@ -87,21 +90,21 @@ def serve(
     if workers < 1 or max_sessions < 1 or not idle > 0:
         raise InputError(f"workers {workers} and max_sessions {max_sessions} must be 1 or more, idle {idle} above 0")
     if token and transport == "stdio":
-        raise InputError("a token is for http: who talks over stdio has started the server")
+        raise InputError("a token is for http: over stdio the client itself starts the server")
     if transport == "http":
-        check_door(host, token)
+        require_token(host, token)
     server = mcp_server(tools, name=name, workers=workers, seed=seed, one_client=transport == "stdio")
     if transport == "stdio":
         anyio.run(_over_stdio, server)
         return
     app: Any = server.streamable_http_app(host=host, max_sessions=max_sessions, session_idle_timeout=idle)
     if token:
-        app = Bearer(app, token)
-    with closing(listen(host, port)) as listening, suppress(KeyboardInterrupt):
+        app = BearerAuth(app, token)
+    with closing(bind_socket(host, port)) as listening, suppress(KeyboardInterrupt):
         place = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving {name} at http://{place}:{listening.getsockname()[1]}/mcp\n")
         sys.stderr.flush()
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, http=Timely)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, http=RequestTimeoutProtocol)
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -111,34 +114,34 @@ async def _over_stdio(server: Server[Any]) -> None:
 
 
 def mcp_server(
-    tools: Sequence[Offered | Sequence[Offered]],
+    tools: Sequence[ToolSource | Sequence[ToolSource]],
     *,
     name: str = "handaxe",
     workers: int = 16,
     seed: int = 0,
     one_client: bool = False,
 ) -> Server[Any]:
-    """Make the SDK's server of tools, to be run by `serve`, mounted into an app, or tried with `mcp.Client(server)`.
+    """Make the SDK's server of tools, to be run by `serve`, mounted into an app, or tested with `mcp.Client(server)`.
 
     Args:
-        tools, name, workers, seed: as of `serve`.
-        one_client: there will be one client only, and all it asks shares one state.
+        tools, name, workers, seed: as in `serve`.
+        one_client: all requests come from one client and share one state.
 
     Raises:
-        ToolDefinitionError: two tools of one name, an entry that is no tool, needs arguments or fails to make tools, or
+        ToolDefinitionError: two tools share a name, or an entry is no tool, needs arguments, fails to make tools, or is
             a method of an object.
     """
-    entries = entries_of(tools, whose="clients")
-    probe = _Session(entries, 0, stateful=False)
-    schemas = [tool.schema for tool in probe.tools()]
-    stateful = any(tool.owner is not None for tool in probe.tools())
-    probe.close()
+    entries = flatten_sources(tools, whose="clients")
+    sample = _Session(entries, 0, stateful=False)
+    schemas = [tool.schema for tool in sample.tools()]
+    stateful = any(tool.owner is not None for tool in sample.tools())
+    sample.close()
     check_names(schemas)
-    one = _Session(entries, seed, stateful=stateful) if one_client or not stateful else None
-    desk = _Desk(entries, schemas, workers, seed, one)
-    server: Server[Any] = Server(name, on_list_tools=desk.list, on_call_tool=desk.call)
-    if desk.one is None:
-        # A client of 2026-07-28 has no session over HTTP: told that this is unknown, it begins with `initialize`.
+    shared = _Session(entries, seed, stateful=stateful) if one_client or not stateful else None
+    handlers = _Handlers(entries, schemas, workers, seed, shared)
+    server: Server[Any] = Server(name, on_list_tools=handlers.list, on_call_tool=handlers.call)
+    if shared is None:
+        # A client of protocol 2026-07-28 has no session over HTTP; this error makes it begin with `initialize`.
         server.add_request_handler("server/discover", types.RequestParams, _unknown)
     return server
 
@@ -148,15 +151,15 @@ async def _unknown(context: Any, params: Any) -> Any:
     raise MCPError(types.METHOD_NOT_FOUND, "these tools keep state: begin the session with `initialize`")
 
 
-class _Desk:
-    """Answers requests. `one` is the only session there is, or None where each connection has its own."""
+class _Handlers:
+    """Request handlers. `shared` is the only session, or None if each connection has its own."""
 
     def __init__(
-        self, tools: Sequence[Offered], schemas: list[ToolSchema], workers: int, seed: int, one: _Session | None
+        self, tools: Sequence[ToolSource], schemas: list[ToolSchema], workers: int, seed: int, shared: _Session | None
     ):
         self.offered = tools
         self.seed = seed
-        self.one = one
+        self.shared = shared
         self.listed = [
             types.Tool(name=s.name, description=s.description, input_schema=dict(s.parameters)) for s in schemas
         ]
@@ -164,16 +167,16 @@ class _Desk:
         self._limit: anyio.CapacityLimiter | None = None
 
     async def list(self, context: Any, params: Any) -> types.ListToolsResult:
-        """Every tool, on one page."""
+        """List every tool, on a single page."""
         del context, params
         return types.ListToolsResult(tools=self.listed)
 
     async def call(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Carry out one call in a thread."""
+        """Run a call in a thread."""
         if params.name not in [tool.name for tool in self.listed]:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
         self._limit = self._limit or anyio.CapacityLimiter(self.workers)
-        session = self.one or self._session_of(context.session)
+        session = self.shared or self._session_of(context.session)
         meta = dict(params.meta or {})
         async with session.turn:
             tool, reply = await anyio.to_thread.run_sync(
@@ -182,8 +185,8 @@ class _Desk:
         return _result(tool, reply)
 
     def _session_of(self, session: Any) -> _Session:
-        """The state of the client's connection, made at its first call and closed with it."""
-        # The SDK has no public way from a request to its connection.
+        """Return the state of the client's connection, made at the first call and closed with the connection."""
+        # The SDK has no public access from a request to its connection.
         connection = session._connection
         if STATE not in connection.state:
             self.count += 1
@@ -194,9 +197,9 @@ class _Desk:
 
 
 class _Session:
-    """The tools of one client, made in the thread of its first call, since that may take long."""
+    """Tools of a client, made in the thread of the first call, since a factory may be slow."""
 
-    def __init__(self, offered: Sequence[Offered], seed: int, *, stateful: bool):
+    def __init__(self, offered: Sequence[ToolSource], seed: int, *, stateful: bool):
         self.offered = offered
         self.seed = seed
         self.numbers = itertools.count()
@@ -205,11 +208,11 @@ class _Session:
 
     def tools(self) -> list[Tool]:
         if self.made is None:
-            self.made = tools_of([_made(entry) for entry in self.offered])
+            self.made = collect_tools([_made(entry) for entry in self.offered])
         return self.made
 
     def run(self, name: str, arguments: dict[str, Any], call_id: Any) -> tuple[Tool, ToolReply]:
-        number = next(self.numbers)  # many threads may be here
+        number = next(self.numbers)  # atomic: many threads call this
         call = ToolCall(name, arguments, call_id if isinstance(call_id, str) else f"c{number}")
         (tool,) = [tool for tool in self.tools() if tool.schema.name == name]
         return tool, tool.run(call, seed=derive_seed(self.seed, call.id))  # a call sent again has the same key
@@ -217,13 +220,13 @@ class _Session:
     def close(self) -> None:
         owners = {id(tool.owner): tool.owner for tool in self.made or () if tool.owner is not None}
         for owner in owners.values():
-            if isinstance(owner, Closes):
+            if isinstance(owner, SupportsClose):
                 with suppress(Exception):
                     owner.close()
 
 
-def _made(entry: Offered) -> Any:
-    """A tool, or what a function makes."""
+def _made(entry: ToolSource) -> Any:
+    """Return a tool, or the result of a factory."""
     if isinstance(entry, Tool):
         return entry
     try:
@@ -232,7 +235,7 @@ def _made(entry: Offered) -> Any:
         raise
     except Exception as error:
         raise ToolDefinitionError(
-            f"{address_of(entry)} made no tools but raised {error!r}: make them in a module of your own and serve those"
+            f"{import_path(entry)} made no tools but raised {error!r}: make the tools in your own module and serve them"
         ) from error
 
 

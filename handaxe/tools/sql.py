@@ -1,4 +1,7 @@
-"""Questions to a database file in SQL, read-only by construction: sqlite or duckdb."""
+"""Read-only SQL tools for a sqlite or duckdb file.
+
+Kept: users give a policy their own databases.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from handaxe.tools.decorator import Tool, tool
 __all__ = ["sql"]
 
 MAGIC = {"sqlite": (0, b"SQLite format 3\x00"), "duckdb": (8, b"DUCK")}
-"""Where in the file what stands."""
+"""Offset and magic bytes of each file format."""
 
 
 def sql(
@@ -28,33 +31,34 @@ def sql(
     cost: float = 0.0,
     prefix: str = "",
 ) -> list[Tool]:
-    """Make the tools `query(sql)` and `tables()` for one database file.
+    """Make the tools `query(sql)` and `tables()` for a database file.
 
     The tools hold no state of a rollout: one pair serves any number of rollouts and threads. Queries run in worker
-    processes that are kept from one query to the next, opened the file read-only, see no environment and may write no
-    file at all; `handaxe.tools.database.worker` lists what a query cannot do and why. The file's bytes stay as they
-    are. It must not be written by others meanwhile.
+    processes that are reused, open the file read-only, see no environment and may not write any file;
+    `handaxe.tools.database.query_worker` lists the forbidden actions and their enforcement. The file's bytes do not
+    change. Other programs must not write the file at the same time.
 
     A reply is a header, the rows, and their number: "name | year\\nkemi | 1179\\n(1 row)". NULL is NULL, a blob is
-    x'0a0b'. A wrong query, one that would change something, and one that hits a limit are status "retry" with what the
-    database says.
+    x'0a0b'. A wrong query, a query that would change the database, and a query that hits a limit are status "retry"
+    with the database's message.
 
     Args:
-        database: a sqlite or duckdb file; which one is read from its first bytes.
-        seconds: of wall time a query may take, > 0; one that cannot be interrupted is killed a second later.
+        database: path of the file; sqlite or duckdb, read from its first bytes.
+        seconds: wall time of a query, > 0; a query that ignores the interrupt is killed a second later.
         rows: most rows shown, >= 1.
         max_chars: most characters of a reply, >= 100.
-        memory: bytes a worker may take beyond what it takes idle, >= 64 MiB. Enforced where there is /proc (Linux).
-        workers: queries that run at once, >= 1; others wait their turn, which does not count.
-        cost: of one query.
-        prefix: put before both tools' names, to tell two databases' tools apart.
+        memory: bytes of a worker beyond its idle memory, >= 64 MiB. Enforced on systems with /proc (Linux).
+        workers: queries that run at once, >= 1; waiting for a worker does not count as query time.
+        cost: of a query.
+        prefix: before both tools' names, to tell two databases' tools apart.
 
     Returns:
         [query, tables], for `tool_chat([sql("towns.db")])`.
 
     Raises:
-        InputError: no such file, of another kind or damaged, with changes not yet merged (a -wal file; open it once for
-            writing and close it), an argument out of range, or duckdb is not installed.
+        InputError: the file is missing, of another kind or damaged, or has changes that are not yet merged (a -wal
+            file; open the database once for writing and close it), an argument is out of range, or duckdb is not
+            installed.
 
     Example:
         query("select name, year from town where year < 1200") is "name | year\\nkemi | 1179\\n(1 row)";
@@ -62,8 +66,9 @@ def sql(
     """
     if not seconds > 0 or rows < 1 or max_chars < 100 or memory < 64 * 2**20 or workers < 1:
         raise InputError(
-            "seconds must be above 0, rows and workers 1 or more, max_chars 100 or more and memory at least "
-            f"{64 * 2**20} bytes; they are {seconds}, {rows}, {workers}, {max_chars} and {memory}"
+            f"seconds, rows, workers, max_chars and memory are {seconds}, {rows}, {workers}, {max_chars} and {memory}; "
+            f"give seconds above 0, rows and workers of 1 or more, max_chars of 100 or more, memory of {64 * 2**20} or "
+            "more"
         )
     path = Path(database).resolve()
     settings = {"kind": _kind(path), "path": str(path), "memory": memory}
@@ -99,5 +104,5 @@ def _kind(path: Path) -> str:
     for suffix in ("-wal", ".wal"):
         log = path.with_name(path.name + suffix)
         if log.exists() and log.stat().st_size:
-            raise InputError(f"{str(log)!r} holds changes that are not in the database yet: open it once and close it")
+            raise InputError(f"{str(log)!r} has changes that are not in the database: open it for writing and close it")
     return kinds[0]

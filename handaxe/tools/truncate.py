@@ -1,4 +1,4 @@
-"""Cuts text that is too long for a policy to read."""
+"""Truncation of long text."""
 
 import unicodedata
 from typing import Literal
@@ -13,20 +13,20 @@ LOOK_BACK = 16
 
 
 def truncate(text: str, *, limit: int, drop: Drop = "middle") -> str:
-    """Cut `text` to at most `limit` characters, the marker that says so included.
+    """Cut `text` to at most `limit` characters, marker included.
 
     The cut never separates the halves of a surrogate pair, nor a base character from the combining marks, variation
-    selectors and joiners that follow it (of which it steps back over at most 16, so that a run of them cannot eat
-    the whole text).
+    selectors and joiners after it. It moves by at most 16 such characters, so that a long run of them cannot consume
+    the whole text.
 
     Args:
-        text: anything.
+        text: any text.
         limit: most characters of the result, >= 0. Characters, not tokens: a tool does not know the tokenizer.
-        drop: which part goes: the head, the middle or the tail.
+        drop: part to cut: the head, the middle or the tail.
 
     Returns:
-        `text` itself when it fits. Else what is kept around `[... 123 characters cut ...]`, where 123 is the exact
-        number; when not even that fits in `limit`, the first `limit` characters of "...".
+        `text` itself if it fits. Else the remaining parts around `[... 123 characters cut ...]`, with the exact number;
+        if `limit` is shorter than the marker, the first `limit` characters of "...".
 
     Raises:
         InputError: `limit` is negative.
@@ -35,7 +35,7 @@ def truncate(text: str, *, limit: int, drop: Drop = "middle") -> str:
         truncate("a" * 50 + "b" * 50, limit=40) is "aaaaaa[... 88 characters cut ...]bbbbbb" (39 characters).
     """
     if limit < 0:
-        raise InputError(f"a text cannot be cut to {limit} characters; give a limit of 0 or more")
+        raise InputError(f"limit is {limit} characters; give 0 or more")
     if len(text) <= limit:
         return text
     room = limit - len(_marker(len(text)))
@@ -52,7 +52,7 @@ def _marker(count: int) -> str:
 
 
 def _joined(text: str, place: int) -> bool:
-    """Whether the character at `place` belongs to the one before it."""
+    """Test whether the character at `place` belongs to the character before."""
     if not 0 < place < len(text):
         return False
     before, after = text[place - 1], text[place]

@@ -1,4 +1,4 @@
-"""The files that the pages are made of: our own, and the scripts that two packages carry. Nothing is fetched."""
+"""Files of the pages: modules of handaxe, and scripts of two installed packages. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["MODULES", "PAGES", "library_file", "page_file"]
 PAGES = Path(__file__).parent / "pages"
 MODULES = (
     "text.js", "source.js", "links.js", "table.js", "chart.js", "tokens.js", "page_runs.js", "page_step.js",
-    "page_run.js", "page_attempt.js", "page_results.js", "main.js",
+    "page_run.js", "page_rollout.js", "page_results.js", "main.js",
 )  # fmt: skip
-"""Our modules, each after those that it imports."""
+"""Modules of handaxe in import order."""
 LIBRARIES = {
     "plotly.min.js": ("plotly", "package_data/plotly.min.js"),
     "dt_bundle.js": ("itables", "html/dt_bundle.js"),
@@ -23,21 +23,20 @@ LIBRARIES = {
 
 
 def page_file(name: str, *, stored: bool = False) -> str:
-    """The text of one of our own files. `source.js` is where the pages get their answers: from the server, or, of a
-    report, from the file itself."""
+    """Read a file of handaxe. `source.js` is the data source of pages: a server, or, with `stored`, the report file."""
     if name == "source.js":
         name = "stored.js" if stored else "served.js"
     return (PAGES / name).read_text(encoding="utf-8")
 
 
 def library_file(name: str) -> str:
-    """The text of a library's file.
+    """Read a file of a library.
 
     Raises:
-        InputError: its package is not installed, or holds no such file.
+        InputError: the package is not installed, or lacks the file.
     """
     package, inside = LIBRARIES[name]
-    spec = importlib.util.find_spec(package)  # does not import it
+    spec = importlib.util.find_spec(package)  # without an import
     folders = [] if spec is None else list(spec.submodule_search_locations or [])
     for folder in folders:
         file = Path(folder) / inside

@@ -1,4 +1,4 @@
-"""The curves of runs for a chart: each run's own, and the mean over the seeds of a setting with its interval."""
+"""Curves of runs for charts: metrics of each run, and means over seeds with intervals."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from handaxe.evaluation.figures import TRAINING, Axis, RunFigures
 from handaxe.ops.stats import mean_interval
 from handaxe.view.runs import ViewedRun
 
-__all__ = ["AXES", "bands", "run_curves", "setting_of"]
+__all__ = ["AXES", "bands", "run_curves", "settings_digest"]
 
 AXES: tuple[Axis, ...] = get_args(Axis)
 POINTS = 200
-"""Most points of a band."""
+"""Limit of points of a band."""
 UNSEEDED = ("seed",)
 
 
-def setting_of(run: ViewedRun) -> str:
-    """The same text for runs that differ in nothing but their seed; "" for a run that no recipe made."""
-    if not run.recipe:
+def settings_digest(run: ViewedRun) -> str:
+    """Digest of method and arguments, equal for runs that differ only in the seed; "" for a run without a method."""
+    if not run.method:
         return ""
-    chosen = {name: value for name, value in run.settings.items() if name not in UNSEEDED}
-    return sha256(json.dumps([run.recipe, chosen], sort_keys=True, default=str).encode()).hexdigest()[:12]
+    arguments = {name: value for name, value in run.settings.items() if name not in UNSEEDED}
+    return sha256(json.dumps([run.method, arguments], sort_keys=True, default=str).encode()).hexdigest()[:12]
 
 
 def run_curves(figures: RunFigures) -> dict[str, Any]:
-    """Every figure of a run along every axis.
+    """All metrics of a run along all axes.
 
     Returns:
-        "metrics": name -> [steps done, values], those of training with `training/` before their name, those of
-        evaluations without; "spent": axis -> how much of it was used up, by the number of steps done.
+        "metrics": name -> [steps done, values]; training metrics have the prefix `training/`, evaluation metrics none.
+        "spent": axis -> amount used, by the number of steps done.
     """
     names = sorted({name for row in figures.metrics for name in row} - {"step"})
     names = [TRAINING + name for name in names if not name.startswith("eval/")]
@@ -45,30 +45,30 @@ def run_curves(figures: RunFigures) -> dict[str, Any]:
     for name in names:
         try:
             series = figures.series(name)
-        except InputError:  # an evaluation that lacks what another has
+        except InputError:  # some evaluations lack this metric
             continue
         found[name] = [series.axis.astype(int).tolist(), series.values.tolist()]
     spent = {}
     for axis in AXES:
         try:
             spent[axis] = figures.spent(axis).tolist()
-        except InputError:  # an old record that did not count it
+        except InputError:  # an old record without this axis
             continue
     return {"metrics": found, "spent": spent}
 
 
 def bands(runs: Sequence[dict[str, Any]], metric: str, axis: str) -> dict[str, list[float]] | None:
-    """The mean of a figure over runs of one setting, with its 95 % interval.
+    """Mean of a metric over runs with equal settings, with 95 % interval.
 
-    Along steps: at the steps that all runs have. Along anything else: at the places of the first run that lie within
-    every run, the others read off between their own.
+    Along steps: at the steps common to all runs. Along other axes: at the points of the first run within the range of
+    every run, with linear interpolation of the other runs.
 
     Args:
-        runs: what `run_curves` gave, two or more.
-        metric, axis: one of its metrics, one of AXES.
+        runs: results of `run_curves`, two or more.
+        metric, axis: name of a metric, and one of AXES.
 
     Returns:
-        x, mean, low and high; None where fewer than two runs have the figure along this axis, or they do not overlap.
+        x, mean, low and high; None if fewer than two runs have the metric along the axis, or ranges do not overlap.
     """
     lines = [line for one in runs if (line := _line(one, metric, axis)) is not None]
     if len(lines) < 2:

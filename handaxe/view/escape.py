@@ -1,4 +1,4 @@
-"""Untrusted text for rich: what a tool or a policy wrote may hold escape codes, and is shown, not obeyed."""
+"""Escapes untrusted text of tools and policies for rich: control sequences and markup have no effect."""
 
 import unicodedata
 
@@ -6,17 +6,17 @@ from rich.text import Text
 
 from handaxe.core.escape import UNSAFE, escape
 
-__all__ = ["add_untrusted", "plain", "shorten"]
+__all__ = ["add_untrusted", "escaped_text", "shorten"]
 
 
-def plain(text: object, *, style: str = "", room: int = 0) -> Text:
-    """A rich Text of untrusted text: escaped, its square brackets no markup; cut in the middle to `room`, if given."""
+def escaped_text(text: object, *, style: str = "", max_chars: int = 0) -> Text:
+    """Make a rich Text of untrusted text, without markup; longer text than `max_chars` > 0 is cut in the middle."""
     shown = escape(str(text))
-    return Text(shorten(shown, room) if room else shown, style=style)
+    return Text(shorten(shown, max_chars) if max_chars else shown, style=style)
 
 
 def add_untrusted(line: Text, text: str, *, style: str = "") -> None:
-    """Append untrusted text to `line`; what had to be escaped stands out, and a newline is shown and then obeyed."""
+    """Append untrusted text to `line`. Escaped characters are highlighted; a newline is shown and breaks the line."""
     start = 0
     for place, char in enumerate(text):
         if unicodedata.category(char) in UNSAFE:
@@ -28,16 +28,16 @@ def add_untrusted(line: Text, text: str, *, style: str = "") -> None:
     line.append(text[start:], style=style)
 
 
-def shorten(text: str, room: int) -> str:
-    """At most `room` characters, the middle left out and said so.
+def shorten(text: str, max_chars: int) -> str:
+    """Cut the middle out of text longer than `max_chars`, and insert a mark.
 
     Example:
         shorten("abcdefghijklmnopqrstuvwxyz0123456789abcdefgh", 40) -> "abcdefghi [.. 25 left out ..] 89abcdefgh"
     """
-    if len(text) <= room:
+    if len(text) <= max_chars:
         return text
     note = f" [.. {len(text)} left out ..] "
-    kept = max(room - len(note), 0)
+    kept = max(max_chars - len(note), 0)
     note = f" [.. {len(text) - kept} left out ..] "
     head = kept // 2
-    return (text[:head] + note + text[len(text) - (kept - head) :])[:room]
+    return (text[:head] + note + text[len(text) - (kept - head) :])[:max_chars]

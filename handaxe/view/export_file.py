@@ -1,4 +1,4 @@
-"""What a page's search found as one file: JSON lines, a zipped folder for the package datasets, or a log of Inspect."""
+"""Exports found rollouts as a file: JSON lines, a zipped folder for the package datasets, or an Inspect log."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ __all__ = ["ExportKind", "export_file"]
 
 ExportKind = Literal["jsonl", "datasets", "inspect"]
 MOST = 20_000
-"""Attempts that a page may ask for: all other questions wait meanwhile."""
+"""Limit of exported rollouts: other queries wait for an export."""
 
 
 def export_file(run: ViewedRun, where: Where, kind: str, folder: Path) -> Path:
-    """Write what was found, in the order of steps.
+    """Write the found rollouts, sorted by step.
 
     Args:
-        run: whose attempts.
-        where: which of them.
+        run: the run.
+        where: query.
         kind: one of `ExportKind`.
-        folder: an empty one, in which the file is made.
+        folder: empty folder for the file.
 
     Returns:
         The file.
 
     Raises:
-        InputError: there is no such kind, nothing or too much was found, or a package is missing.
+        InputError: the kind does not exist, no or too many rollouts were found, or a package is missing.
     """
     if kind not in get_args(ExportKind):
         raise InputError(f"there is no export {kind!r}; there are {', '.join(get_args(ExportKind))}")
     rows = run.rows.chosen(where)
     if not rows:
-        raise InputError("nothing was found, so there is nothing to export; search for something else")
+        raise InputError("the search found no rollout to export; change the search")
     if len(rows) > MOST:
-        raise InputError(f"{len(rows)} attempts are more than {MOST}: narrow the search, or use handaxe trajectories")
+        raise InputError(f"{len(rows)} rollouts are more than {MOST}: narrow the search, or use handaxe trajectories")
     name = run.folder.resolve().name or "run"
     found = chosen(run.record, rows)
     if kind == "jsonl":

@@ -1,4 +1,4 @@
-"""Reads a question of one line, as `handaxe trajectories --where` takes it."""
+"""Parses the query of `handaxe trajectories --where`."""
 
 import re
 from typing import Any
@@ -15,27 +15,27 @@ BOUND = re.compile(rf"(?P<sign>>=|<=)?(?P<bound>{NUMBER})")
 
 
 def parse_where(text: str) -> Where:
-    """A question in one line: words and "phrases" that were said, and fields of `Where` with their values.
+    """Parse a query: words and "phrases" of the conversation, and fields of `Where` with values.
 
-        step:4   step:3..9   step:5..   score:>=0.5   score:0..0.2   outcome:wrong   tool:search   task:"a b"
+        step:4   step:3..9   step:5..   score:>=0.5   score:0..0.2   outcome:incorrect   tool:search   task:"a b"
         fate:unselected   trained:no
 
-    A word before a colon that is no such field belongs to what was said.
+    A word before a colon other than a field is text of the conversation.
 
     Raises:
-        InputError: a value that a field cannot have, or a field given twice.
+        InputError: a field has a wrong value, or appears twice.
 
     Example:
         'tool:search step:3.. http://x "no results"' ->
         Where(tool="search", step=(3, None), text='http://x "no results"')
     """
     found: dict[str, Any] = {}
-    said: list[str] = []
+    words: list[str] = []
     for part in PART.finditer(text):
         key, phrase = part["key"], part["phrase"]
         value = part["word"] if phrase is None else phrase
         if key in found:
-            raise InputError(f"{key}: stands there twice; give it once")
+            raise InputError(f"{key}: appears twice; give it once")
         if key in ("step", "score"):
             found[key] = _bounds(key, value)
         elif key == "group":
@@ -44,13 +44,13 @@ def parse_where(text: str) -> Where:
             found[key] = int(value)
         elif key == "trained":
             if value not in ("yes", "no"):
-                raise InputError(f"trained:{value} means nothing; give trained:yes or trained:no")
+                raise InputError(f"trained:{value} is not valid; give trained:yes or trained:no")
             found[key] = value == "yes"
         elif key in ("outcome", "fate", "tool", "task"):
             found[key] = value
         else:
-            said.append(part[0] if phrase is None else f'"{phrase}"')
-    return Where(text=" ".join(said), **found)
+            words.append(part[0] if phrase is None else f'"{phrase}"')
+    return Where(text=" ".join(words), **found)
 
 
 def _bounds(key: str, value: str) -> Bounds:

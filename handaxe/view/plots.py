@@ -1,5 +1,4 @@
-"""Plots: of replications, each side's mean over its runs with the interval around it; of channels of rewards; of the
-bias and variance of credits."""
+"""Plots of replications, of reward channels, and of bias and variance of credits."""
 
 from __future__ import annotations
 
@@ -10,40 +9,39 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.bias import Measured
+from handaxe.evaluation.gradient_bias import BiasRow
 from handaxe.evaluation.replication import Curve, Replication
 
 __all__ = ["plot_bias", "plot_channels", "plot_curves"]
 
 COLOURS = ("#1b6ca8", "#c8553d", "#6a994e", "#8338ec")
 STYLES = ("-", "--", ":")
-"""Of lines whose colour is there already."""
+"""Line styles for repeated colours."""
 SIZE, DPI = (4.2, 3.0), 110
 PANELS = 3
-"""Panels side by side."""
+"""Panels per row."""
 FEW = 3
-"""Fewer steps than this are points with bars, which stand BESIDE each other."""
-BESIDE = 0.12
+"""Below this number of steps, a side is drawn as points with error bars, shifted by OFFSET."""
+OFFSET = 0.12
 
 
 def plot_curves(found: Replication, file: Path) -> None:
-    """Write a picture with a panel for each figure: the mean over runs at each step, shaded by its 95 % interval, or
-    with bars for a side of one or two steps.
+    """Draw a panel per metric: mean over runs by step with 95 % interval, as error bars for one or two steps.
 
     Raises:
         InputError: matplotlib is not installed.
     """
     panels = list(found.curves.items())
     names = list(dict.fromkeys(name for sides in found.curves.values() for name in sides))
-    figure, axes = _figure(1, len(panels), instead="pass --no-plots")
+    figure, axes = _figure(1, len(panels), instead="leave --plots out")
     for panel, (metric, sides) in zip(axes, panels):
         few = sorted({step for curve in sides.values() for step in curve.steps})
         for number, (name, curve) in enumerate(sides.items()):
             again, place = divmod(names.index(name), len(COLOURS))
             colour, style = COLOURS[place], STYLES[again % len(STYLES)]
             if len(curve.steps) < FEW:
-                aside = BESIDE * (number - (len(sides) - 1) / 2) * (len(few) < FEW)
-                _bars(panel, curve, aside, colour, name)
+                offset = OFFSET * (number - (len(sides) - 1) / 2) * (len(few) < FEW)
+                _bars(panel, curve, offset, colour, name)
                 continue
             panel.plot(curve.steps, curve.mean, color=colour, linestyle=style, label=name, linewidth=1.6)
             panel.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
@@ -59,22 +57,22 @@ def plot_curves(found: Replication, file: Path) -> None:
     figure.savefig(file, metadata={"Software": None})
 
 
-def _bars(panel: Any, curve: Curve, aside: float, colour: str, label: str) -> None:
+def _bars(panel: Any, curve: Curve, offset: float, colour: str, label: str) -> None:
     steps, mean = np.array(curve.steps), np.array(curve.mean)
-    apart = np.stack([mean - curve.low, curve.high - mean])
-    shown = {"color": colour, "markersize": 4, "capsize": 3, "linewidth": 1.6, "label": label}
-    panel.errorbar(steps + aside, mean, yerr=apart, fmt="o", **shown)
+    errors = np.stack([mean - curve.low, curve.high - mean])
+    style = {"color": colour, "markersize": 4, "capsize": 3, "linewidth": 1.6, "label": label}
+    panel.errorbar(steps + offset, mean, yerr=errors, fmt="o", **style)
 
 
 def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file: Path) -> None:
-    """Write a picture with a panel for each channel: the share of attempts that earn at most so much, by reward.
+    """Draw a panel per channel: the cumulative distribution of values over rollouts, with a line per reward.
 
     Args:
-        found: name of a reward -> channel -> values by group, NaN where there is none.
-        file: its ending says which kind of picture.
+        found: name of a reward -> channel -> values by group, NaN for a missing value.
+        file: the extension decides the format.
 
     Raises:
-        InputError: matplotlib is not installed, or does not write such pictures.
+        InputError: matplotlib is not installed, or does not know the format.
     """
     channels = list(dict.fromkeys(name for one in found.values() for name in one))
     rows, columns = -(-len(channels) // PANELS), min(len(channels), PANELS)
@@ -93,16 +91,15 @@ def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file:
     for panel in axes[len(channels) :]:
         panel.set_visible(False)
     axes[0].legend(fontsize=8, frameon=False)
-    figure.supylabel("share of attempts that earn at most so much", fontsize=9)
+    figure.supylabel("cumulative share of rollouts", fontsize=9)
     try:
         figure.savefig(file)
     except ValueError as error:
         raise InputError(f"{file}: {error}") from error
 
 
-def plot_bias(found: Sequence[Measured], file: Path) -> None:
-    """Write a picture with a line for each credit, in the order given: the angle that it bends the gradient by, and its
-    variance. What points away from the gradient, at 90 degrees or more, stands at the edge.
+def plot_bias(found: Sequence[BiasRow], file: Path) -> None:
+    """Draw a row per credit in the given order: angle to the true gradient, clipped to 90 degrees, and variance.
 
     Raises:
         InputError: matplotlib is not installed.
@@ -116,7 +113,7 @@ def plot_bias(found: Sequence[Measured], file: Path) -> None:
     variances.scatter([one.variance for one in found], places, color=colours, s=18, clip_on=False)
     for colour, label in zip(shown.values(), ("unbiased", "unbiased up to its length", "biased")):
         variances.scatter([], [], color=colour, s=18, label=label)
-    angles.set_yticks(places, [one.case.said for one in found], fontsize=7, family="monospace")
+    angles.set_yticks(places, [one.case.text for one in found], fontsize=7, family="monospace")
     variances.set_yticks(places, [""] * len(found))
     variances.tick_params(axis="y", length=0)
     angles.set_xlabel("degrees off the true gradient", fontsize=9)
@@ -134,7 +131,7 @@ def plot_bias(found: Sequence[Measured], file: Path) -> None:
 
 
 def _figure(rows: int, columns: int, *, instead: str) -> tuple[Any, Any]:
-    """An empty figure and its panels, in one row of an array. `instead`: what to do where matplotlib is missing."""
+    """An empty figure and a flat array of panels. `instead`: advice in the error without matplotlib."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""Writes the pages of a run, with all that they show, as one HTML file that opens from a disk without a network."""
+"""Writes the pages of runs with data as one HTML file for offline use."""
 
 from __future__ import annotations
 
@@ -14,69 +14,69 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.ops.codec import dump_text
-from handaxe.view.answers import Answers, finite, whole_step
+from handaxe.view.api import ViewApi, full_step, to_json
 from handaxe.view.assets import MODULES, library_file, page_file
-from handaxe.view.curves import AXES, bands, setting_of
-from handaxe.view.rows import row_of
+from handaxe.view.curves import AXES, bands, settings_digest
+from handaxe.view.rows import table_row
 from handaxe.view.runs import ViewedRun
 from handaxe.view.search import Where, search
 from handaxe.view.trajectory import Decode
 
-__all__ = ["Held", "bundled", "spread_out", "write_report"]
+__all__ = ["ReportContents", "bisection_order", "bundle", "write_report"]
 
 IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+\.js)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
 LIBRARY_EXPORT = re.compile(r"export\s*\{([^{}]*)\}\s*;?")
-SMALLEST = 2
-NAMED = 20
-"""Most steps that are listed one by one."""
+MIN_STEPS = 2
+LISTED = 20
+"""Limit of listed steps."""
 
 
-class Held(NamedTuple):
-    """What a report holds of a run in full: steps and attempts, of how many."""
+class ReportContents(NamedTuple):
+    """Steps and rollouts of a run that a report has in full."""
 
     steps: tuple[int, ...]
     all_steps: int
-    attempts: int
-    all_attempts: int
+    rollouts: int
+    all_rollouts: int
 
     def __str__(self) -> str:
-        """As a person reads it."""
+        """Description for users."""
         if len(self.steps) == self.all_steps:
-            return "every attempt in full"
-        named = [str(step) for step in sorted(self.steps)]
-        if len(named) > NAMED:
-            named = [*named[:3], "...", *named[-3:]]
-        of = f"{len(self.steps)} of {self.all_steps}, {self.attempts:,} of its attempts"
-        return f"steps {', '.join(named)} in full: {of}"
+            return "every rollout in full"
+        listed = [str(step) for step in sorted(self.steps)]
+        if len(listed) > LISTED:
+            listed = [*listed[:3], "...", *listed[-3:]]
+        share = f"{len(self.steps)} of {self.all_steps} steps, {self.rollouts:,} rollouts"
+        return f"steps {', '.join(listed)} in full: {share}"
 
 
 def write_report(
     folder: Path, file: Path, decoder: Callable[[Path], Decode], *, megabytes: float = 20.0
-) -> dict[str, Held]:
+) -> dict[str, ReportContents]:
     """Write the report of a run, or of a folder of runs.
 
-    Every run's figures and the table of all its attempts are in it. Attempts are held in full by steps: the last, the
-    first, and others evenly between, as many as there is room for, two steps of each run at least.
+    A report has all metrics and the table of all rollouts of every run. Rollouts are stored in full by step: the last
+    step, the first step, and further steps spread evenly up to the size limit, at least two steps per run.
 
     Args:
-        folder: as of `handaxe view`.
-        file: is made or replaced.
-        decoder: the folder of a run -> what turns its ids into text.
-        megabytes: room for attempts in full, compressed, over all runs; the rest of the file comes on top.
+        folder: argument of `handaxe view`.
+        file: created or replaced.
+        decoder: folder of a run -> decoder of token ids.
+        megabytes: size limit of rollouts in full, compressed, over all runs; the rest of the file is extra.
 
     Returns:
-        Name of a run -> what is held of it.
+        Name of a run -> contents of the report.
 
     Raises:
         InputError: there is no run, a package is missing, or the file cannot be written.
     """
-    answers = Answers(folder, decoder)
+    answers = ViewApi(folder, decoder)
     try:
         runs = answers.runs.all()
         if not runs:
             raise InputError(f"there is no run in {folder}")
-        held: dict[str, Held] = {}
+        held: dict[str, ReportContents] = {}
         data = dict(_data(answers, runs, megabytes * 1e6, held))
     finally:
         answers.close()
@@ -89,8 +89,8 @@ def write_report(
     return held
 
 
-def spread_out(steps: list[int]) -> Iterator[int]:
-    """The steps in the order in which they are wanted: the last, the first, then halfway between those named.
+def bisection_order(steps: list[int]) -> Iterator[int]:
+    """Order steps by priority: last, first, then repeated halving of the gaps.
 
     Example:
         0 1 2 3 4 -> 4 0 2 1 3
@@ -110,8 +110,8 @@ def spread_out(steps: list[int]) -> Iterator[int]:
             gaps += [(low, middle), (middle, high)]
 
 
-def bundled(*, stored: bool = True) -> str:
-    """Our modules as one script: each a function that gives what it exports."""
+def bundle(*, stored: bool = True) -> str:
+    """Bundle the modules of handaxe into one script, each as a function that returns the exports."""
     parts = ["const modules = {};"]
     for name in MODULES:
         source = page_file(name, stored=stored)
@@ -121,42 +121,44 @@ def bundled(*, stored: bool = True) -> str:
     return "\n".join(parts)
 
 
-def _data(answers: Answers, runs: list[ViewedRun], room: float, held: dict[str, Held]) -> Iterator[tuple[str, str]]:
-    """What the pages ask for, under the names by which they do."""
+def _data(
+    answers: ViewApi, runs: list[ViewedRun], limit: float, held: dict[str, ReportContents]
+) -> Iterator[tuple[str, str]]:
+    """Answers to the queries of the pages, by query."""
     yield "runs", _packed(answers.answer("runs", {}))
     yield "results", _packed(answers.answer("results", {}))
     yield "bands", _packed(_all_bands(answers, runs))
     for run in runs:
-        asked = {"run": run.name}
-        found = [row_of(one) for one in search(run.record, Where(), most=-1)]
+        query = {"run": run.name}
+        found = [table_row(one) for one in search(run.record, Where(), most=-1)]
         first = run.rows.page(Where(), length=0)
         yield f"rows/{run.name}", _packed({"columns": first["columns"], "rows": found})
-        yield f"curves/{run.name}", _packed(answers.answer("curves", asked))
-        full = list(_steps(run, room / len(runs)))
+        yield f"curves/{run.name}", _packed(answers.answer("curves", query))
+        full = list(_steps(run, limit / len(runs)))
         yield from ((f"step/{run.name}/{step}", text) for step, _, text in full)
         steps = tuple(step for step, _, _ in full)
-        held[run.name] = Held(steps, len(run.record.steps()), sum(count for _, count, _ in full), len(found))
-        about = answers.answer("run", asked)
+        held[run.name] = ReportContents(steps, len(run.record.steps()), sum(count for _, count, _ in full), len(found))
+        about = answers.answer("run", query)
         whole = len(steps) == held[run.name].all_steps
         yield f"run/{run.name}", _packed(about | {"held": None if whole else str(held[run.name])})
 
 
-def _steps(run: ViewedRun, room: float) -> Iterator[tuple[int, int, str]]:
-    """Steps in full, with how many attempts each has, as long as there is room."""
+def _steps(run: ViewedRun, limit: float) -> Iterator[tuple[int, int, str]]:
+    """(step, number of rollouts, packed data) of the steps in full, up to the size limit."""
     used = 0
-    for place, step in enumerate(spread_out(run.record.steps())):
-        found = whole_step(run, step)
+    for place, step in enumerate(bisection_order(run.record.steps())):
+        found = full_step(run, step)
         text = _packed(found)
         used += len(text)
-        if used > room and place >= SMALLEST:
+        if used > limit and place >= MIN_STEPS:
             return
-        yield step, len(found["attempts"]), text
+        yield step, len(found["rollouts"]), text
 
 
-def _all_bands(answers: Answers, runs: list[ViewedRun]) -> dict[str, Any]:
+def _all_bands(answers: ViewApi, runs: list[ViewedRun]) -> dict[str, Any]:
     by: dict[str, list[ViewedRun]] = {}
     for run in runs:
-        if setting := setting_of(run):
+        if setting := settings_digest(run):
             by.setdefault(setting, []).append(run)
     found = {}
     for setting, same in by.items():
@@ -165,15 +167,15 @@ def _all_bands(answers: Answers, runs: list[ViewedRun]) -> dict[str, Any]:
             for axis in AXES:
                 if (band := bands(curves, metric, axis)) is not None:
                     key = f"{setting} {metric} {axis}"
-                    found[key] = {"runs": [run.name for run in same], "band": finite(band)}
+                    found[key] = {"runs": [run.name for run in same], "band": to_json(band)}
     return found
 
 
 def _packed(value: Any) -> str:
     try:
         text = json.dumps(value, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError):  # something that JSON lacks; to look for it in all that is written takes long
-        text = json.dumps(finite(value), allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError):  # a value unknown to JSON; converting every value is slow
+        text = json.dumps(to_json(value), allow_nan=False, separators=(",", ":"))
     return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
@@ -181,7 +183,7 @@ def _page(name: str, data: dict[str, str]) -> str:
     scripts = [
         ("text/javascript", library_file("plotly.min.js")),
         ("module", _tables()),
-        ("module", bundled()),
+        ("module", bundle()),
     ]
     scripts = [(kind, _inline(text)) for kind, text in scripts]
     hashes = " ".join(f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for _, text in scripts)
@@ -199,27 +201,27 @@ def _page(name: str, data: dict[str, str]) -> str:
         for key, text in data.items()
     )
     tail = "\n".join(f'<script type="{kind}">{text}</script>' for kind, text in scripts)
-    # Each is put in as it is: a pattern's replacement would read the backslashes of the scripts.
+    # str.replace and not re.sub, which would interpret backslashes of the scripts.
     page = page.replace("<title>handaxe</title>", title).replace("</head>", head)
     return page.replace("</body>", f"{held}\n{tail}\n</body>")
 
 
 def _inline(text: str) -> str:
-    """A script as it can stand in a page, in the very characters that a browser sees, since its digest is of those."""
+    """Escape a script for a page; the result has exactly the characters that a browser reads and digests."""
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\0").replace("</script", "<\\/script")
 
 
 def _tables() -> str:
-    """The library of tables as a script that keeps its default export where ours look for it."""
+    """The table library as a script that assigns its default export to a global name."""
     source = library_file("dt_bundle.js")
     found = list(LIBRARY_EXPORT.finditer(source))
     name = re.search(r"([\w$]+) as default", found[-1][1]) if found else None
     if name is None:
-        raise InputError("itables holds its tables in another form than handaxe knows: install itables>=2.5,<3")
+        raise InputError("this version of itables is not supported: install itables>=2.5,<3")
     return f"{source[: found[-1].start()]}globalThis.HandaxeTables={name[1]};{source[found[-1].end() :]}"
 
 
 def _printable(name: str) -> str:
-    """A file's name, which may hold bytes that are no text."""
+    """Printable name of a file, also with bytes that are no text."""
     text = dump_text(name)
     return name if isinstance(text, str) else text.decode(errors="replace")

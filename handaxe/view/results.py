@@ -1,4 +1,4 @@
-"""The results files under a folder: what `handaxe replicate` and `handaxe compare` wrote, as they are."""
+"""Finds the result files of `handaxe replicate` and `handaxe compare` in a folder."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from handaxe.view.runs import INSIDE
 __all__ = ["find_results"]
 
 LARGEST = 5_000_000
-"""Bytes of a file that is looked into."""
+"""Size limit of a file in bytes."""
 COMPARED = {"seeds", "sides", "metrics"}
 
 
 def find_results(folder: Path) -> list[dict[str, Any]]:
-    """The results in a folder, by their path from it; a run's own files are not looked into.
+    """List the results in a folder, sorted by path. Skips files of runs.
 
     Returns:
-        For each "name", "kind" ("replication" or "comparison") and "body", the file's JSON.
+        Per result: "name", the path from the folder; "kind", replication or comparison; "body", the JSON of the file.
     """
     found = []
     for place, folders, files in os.walk(folder):
@@ -37,7 +37,7 @@ def find_results(folder: Path) -> list[dict[str, Any]]:
 
 
 def _read(path: Path) -> tuple[str, Any] | None:
-    """What kind of results a file holds, and its body; None when it holds none."""
+    """Kind and body of a result file; None for another file."""
     try:
         if path.stat().st_size > LARGEST:
             return None

@@ -1,4 +1,4 @@
-"""The attempts of a run as a table: one question at a time is asked of the record, and scrolled through."""
+"""Rollouts of a run as a table with search, sorting and paging."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.search import FoundRow, Where, count, keys, read_found
 
-__all__ = ["COLUMNS", "MOST", "Rows", "row_of"]
+__all__ = ["COLUMNS", "MOST", "Rows", "table_row"]
 
 COLUMNS = (
     "id", "step", "task", "sample", "outcome", "score", "ending", "reason", "turns", "calls", "tokens", "seconds",
     "cost", "trained", "fate", "final",
 )  # fmt: skip
 MOST = 1000
-"""Rows of a page."""
+"""Row limit of a page."""
 FINAL = 120
 
 
 class Rows:
-    """The attempts of one run.
+    """Rollouts of a run.
 
     Args:
         record: opened for reading.
@@ -30,40 +30,40 @@ class Rows:
 
     def __init__(self, record: RunRecord):
         self.record = record
-        self._asked: tuple[Any, ...] = ()
+        self._cached: tuple[Any, ...] = ()
         self._keys: list[int] = []
         self._total = 0
 
     def page(
         self, where: Where, *, order: str = "step", descending: bool = False, start: int = 0, length: int = 100
     ) -> dict[str, Any]:
-        """Rows [start, start + length) of those that fit, sorted.
+        """Rows [start, start + length) of the matching rollouts, sorted.
 
         Returns:
-            "total" and "filtered", how many there are before and after filtering, and "rows", one list in the order of
-            COLUMNS each.
+            "total" and "filtered": numbers of rollouts before and after filtering; "rows": lists in the order of
+            COLUMNS.
 
         Raises:
-            InputError: there is no such order.
+            InputError: the sort key does not exist.
         """
         found = self.chosen(where, order=order, descending=descending)
         start = max(start, 0)
         wanted = found[start : start + max(0, min(length, MOST))]
-        rows = [row_of(one) for one in read_found(self.record, wanted, right=where.right)]
+        rows = [table_row(one) for one in read_found(self.record, wanted, right=where.right)]
         return {"columns": COLUMNS, "total": self._total, "filtered": len(found), "rows": rows}
 
     def chosen(self, where: Where, *, order: str = "step", descending: bool = False) -> Sequence[int]:
-        """The rows of all that fit, sorted; kept until something else is asked or the run writes something."""
+        """Row numbers of all matching rollouts, sorted; cached until another query or new data of the run."""
         (mark,) = self.record.query("SELECT count(*), total(time) FROM steps")
-        asked = (where, order, descending, mark)
-        if asked != self._asked:
+        query = (where, order, descending, mark)
+        if query != self._cached:
             self._keys = keys(self.record, where, order=order, descending=descending)
             self._total = len(self._keys) if where == Where() else count(self.record, Where())
-            self._asked = asked
+            self._cached = query
         return self._keys
 
-    def beside(self, row: int) -> dict[str, int | None]:
-        """The rows before and after one."""
+    def adjacent(self, row: int) -> dict[str, int | None]:
+        """Numbers of the previous and the next row."""
         query = (
             "SELECT (SELECT max(id) FROM trajectories WHERE id < ?), (SELECT min(id) FROM trajectories WHERE id > ?)"
         )
@@ -71,26 +71,26 @@ class Rows:
         return {"previous": before, "next": after}
 
     def group_of(self, row: int) -> int:
-        """The group of an attempt, which is there."""
+        """Group number of an existing rollout."""
         ((group,),) = self.record.query("SELECT group_id FROM trajectories WHERE id = ?", row)
         return int(group)
 
     def in_group(self, group: int) -> list[int]:
-        """The rows of a group's attempts, in its order."""
+        """Row numbers of a group's rollouts, in the order of the group."""
         return [
             row for (row,) in self.record.query("SELECT id FROM trajectories WHERE group_id = ? ORDER BY id", group)
         ]
 
     def tools(self) -> list[str]:
-        """The names of the tools that were offered, sorted."""
+        """Names of offered tools, sorted."""
         found = {
             tool["name"] for (text,) in self.record.query("SELECT schemas FROM toolsets") for tool in json.loads(text)
         }
         return sorted(map(str, found))
 
 
-def row_of(one: FoundRow) -> list[Any]:
-    """A line of the table, in the order of COLUMNS."""
+def table_row(one: FoundRow) -> list[Any]:
+    """A row of the table, in the order of COLUMNS."""
     score = one.score if math.isfinite(one.score) else None
     return [
         one.key,

@@ -1,4 +1,4 @@
-"""The runs under a folder, and their records, kept open for as long as they are looked at."""
+"""Runs of a folder, with open records."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from handaxe.view.trajectory import Decode
 __all__ = ["Runs", "ViewedRun", "find_runs"]
 
 INSIDE = ("checkpoints", "format")
-"""Folders of a run that hold no run."""
+"""Folders of a run without further runs."""
 
 
 def find_runs(folder: Path) -> dict[str, Path]:
-    """Name -> folder of every run in a folder, the stages of a run among them. The name of a run is its path from
-    `folder`; where `folder` itself is a run, the name of that folder.
+    """Find every run in a folder, stages of runs included.
+
+    Returns:
+        Name -> folder. The name of a run is the path from `folder`; a run in `folder` itself is named as the folder.
 
     Raises:
-        InputError: there is no such folder.
+        InputError: the folder does not exist.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -41,7 +43,7 @@ def find_runs(folder: Path) -> dict[str, Path]:
 
 
 class ViewedRun:
-    """One run: its record, the index of its attempts, and what turns its ids into text."""
+    """A run: record, table of rollouts, and decoder of token ids."""
 
     def __init__(self, name: str, folder: Path, decoder: Callable[[Path], Decode]):
         self.name, self.folder = name, folder
@@ -50,55 +52,55 @@ class ViewedRun:
         self.rows = Rows(self.record)
         self._silent: tuple[list[float], list[str]] | None = None
         self.about: dict[str, Any] = {}
-        with suppress(InputError):  # a damaged recipe.json takes its facts from the page, and nothing else
+        with suppress(InputError):  # with a damaged recipe.json, only its facts are missing on the page
             self.about = self.record.about()
 
     @cached_property
     def decode(self) -> Decode:
-        """Turns ids into text. Made when it is first needed, since it may load a tokenizer."""
+        """Decoder of token ids, made on first use: it may load a tokenizer."""
         return self._decoder(self.folder)
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What was chosen, by its name on the command line; empty for a run that no recipe made."""
-        recipe = self.about.get("recipe")
-        found = recipe.get("arguments") if isinstance(recipe, Mapping) else None
+        """Arguments by name on the command line; empty for a run without a method."""
+        method = self.about.get("recipe")
+        found = method.get("arguments") if isinstance(method, Mapping) else None
         return found if isinstance(found, Mapping) else {}
 
     @property
-    def recipe(self) -> str:
-        """The recipe's name; "" without one."""
-        recipe = self.about.get("recipe")
-        return str(recipe.get("name", "")) if isinstance(recipe, Mapping) else ""
+    def method(self) -> str:
+        """Name of the method; "" for a run of a script."""
+        method = self.about.get("recipe")
+        return str(method.get("name", "")) if isinstance(method, Mapping) else ""
 
     def figures(self) -> RunFigures:
-        """The figures of its steps and evaluations."""
+        """Metrics of steps and evaluations."""
         return RunFigures(self.record.metrics(), evaluations(self.record))
 
     def pulse(self) -> list[float]:
-        """Changes when something was written: steps done, and when the last one and the last event were."""
+        """Number of steps, and times of the last step and the last event: changes with every write."""
         query = "SELECT (SELECT count(*) FROM steps), (SELECT max(time) FROM steps), (SELECT max(time) FROM events)"
         (found,) = self.record.query(query)
         return [float(one or 0) for one in found]
 
     def silent(self) -> list[str]:
-        """The channels that never told two siblings apart; looked for again when the run has written something."""
+        """Channels without spread within any group; cached until new data of the run."""
         pulse = self.pulse()
         if self._silent is None or self._silent[0] != pulse:
             self._silent = (pulse, self.record.silent_channels())
         return self._silent[1]
 
     def close(self) -> None:
-        """Release the record."""
+        """Close the record."""
         self.record.close()
 
 
 class Runs:
-    """The runs under a folder, by name. One thread at a time.
+    """Runs of a folder by name. Not thread-safe.
 
     Args:
-        folder: where they are; what is written there later is found too.
-        decoder: the folder of a run -> what turns its ids into text.
+        folder: searched again for new runs.
+        decoder: folder of a run -> decoder of token ids.
     """
 
     def __init__(self, folder: Path, decoder: Callable[[Path], Decode]):
@@ -107,7 +109,7 @@ class Runs:
         self._places = find_runs(self.folder)
 
     def all(self) -> list[ViewedRun]:
-        """Every run that can be read, by name; looks for new ones, and releases those that are gone."""
+        """All readable runs, sorted by name. Searches for new runs and closes removed runs."""
         self._places = find_runs(self.folder)
         for name in self._open.keys() - self._places.keys():
             self._open.pop(name)[1].close()
@@ -118,7 +120,7 @@ class Runs:
         return found
 
     def __getitem__(self, name: str) -> ViewedRun:
-        """The run of this name. Raises InputError when there is none."""
+        """The run of a name. Raises InputError if there is none."""
         if name not in self._places:
             self._places = find_runs(self.folder)
         if name not in self._places:
@@ -127,16 +129,16 @@ class Runs:
         try:
             number = (place / "record.sqlite").stat().st_ino
         except OSError as error:
-            raise InputError(f"the run {name!r} is gone: {error}") from None
-        there = self._open.get(name)
-        if there is None or there[0] != number:
-            if there is not None:
-                there[1].close()
+            raise InputError(f"the run {name!r} was removed: {error}") from None
+        opened = self._open.get(name)
+        if opened is None or opened[0] != number:
+            if opened is not None:
+                opened[1].close()
             self._open[name] = (number, ViewedRun(name, place, self._decoder))
         return self._open[name][1]
 
     def close(self) -> None:
-        """Release every record."""
+        """Close every record."""
         for _, run in self._open.values():
             run.close()
         self._open.clear()

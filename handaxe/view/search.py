@@ -1,11 +1,10 @@
-"""Finds trajectories in a run's record by what they did, said and earned. No tokens are read for it.
+"""Searches trajectories of a run's record by actions, text and reward, without reading tokens.
 
-    search(record, Where(tool="search", outcome="wrong", step=(3, 9)), order="score", descending=True, most=50)
-    search(record, parse_where('tool:search outcome:wrong step:3..9 "no results"'))
+    search(record, Where(tool="search", outcome="incorrect", step=(3, 9)), order="score", descending=True, most=50)
+    search(record, parse_where('tool:search outcome:incorrect step:3..9 "no results"'))
 
-A record of this handaxe's format has an index of all that a table shows, so that a hundred thousand trajectories are
-counted and sorted without reading what was said. Older ones are searched as well, and slower. A question of one line is
-read by `view.parse_where`.
+A record of the current format has an index of all columns of the table: counting and sorting 100,000 trajectories reads
+no conversation. Older records can be searched too, but slower. `view.parse_where` parses a query in one line.
 """
 
 import json
@@ -27,33 +26,33 @@ from handaxe.view.why import OUTCOMES
 __all__ = ["FoundRow", "ORDERS", "Where", "count", "keys", "read_found", "search"]
 
 Bounds = tuple[float | None, float | None]
-"""First and last, both included; None for no bound."""
+"""Inclusive lower and upper bound; None for no bound."""
 Key = int | float | str | bytes | None
 LONGEST = 1000
-"""Characters of a word that is searched for."""
+"""Limit of characters of a word."""
 BATCH = 500
-"""Rows that are read by their numbers in one query."""
+"""Rows read per query."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """What is looked for; what is left out does not matter.
+    """Query for trajectories; default values match everything.
 
     Args:
-        text: words, each of which was said in the conversation, in calls and replies too; upper and lower case are the
-            same. A phrase stands in double quotes.
-        tool: a call of this name was made.
+        text: words, and phrases in double quotes, that must all appear in the conversation, calls and replies included;
+            case is ignored.
+        tool: name of a called tool.
         outcome: one of `view.why.OUTCOMES`, or "scored".
         fate: of the group; see `GroupRecord`.
-        task: its id.
-        step: of the step that it was made for.
-        score: of what it earned in all, its turns included. What was not scored is in no bounds.
-        trained: whether its tokens entered the loss.
-        group: row of the group, as `FoundRow.group` tells it.
-        right: an attempt that earned more is right.
+        task: id of the task.
+        step: bounds of the training step.
+        score: bounds of the total reward, turn rewards included. Unscored trajectories match no bounds.
+        trained: True for trajectories with tokens in the loss.
+        group: row of the group, see `FoundRow.group`.
+        right: trajectories with a larger total reward are correct.
 
     Raises:
-        InputError: an outcome or a fate that does not exist, or a word that is too long.
+        InputError: an outcome or a fate does not exist, or a word is too long.
     """
 
     text: str = ""
@@ -79,8 +78,11 @@ class Where:
 
 
 class FoundRow(NamedTuple):
-    """A trajectory in a table. `key` is its row in the record, as `RunRecord.group_of` takes it, `group` that of its
-    group. `score` is what it earned in all, NaN where it was not scored."""
+    """Row of the table of trajectories.
+
+    `key`: row in the record, argument of `RunRecord.group_of`. `group`: row of the group. `score`: total reward, NaN for
+    an unscored trajectory.
+    """
 
     key: int
     group: int
@@ -104,16 +106,16 @@ class FoundRow(NamedTuple):
 
 
 ORDERS = ("step", "task", "outcome", "score", "trained", "fate", "turns", "calls", "tokens", "cost", "seconds")
-"""What `search` may sort by."""
+"""Sort keys of `search`."""
 
 
 def search(
     record: RunRecord, where: Where, *, order: str = "step", descending: bool = False, first: int = 0, most: int = 100
 ) -> list[FoundRow]:
-    """The trajectories that fit, sorted, from the `first` on, counted from 0, `most` at most.
+    """Find matching trajectories, sorted: at most `most`, starting at index `first`.
 
     Raises:
-        InputError: an order that does not exist.
+        InputError: the sort key does not exist.
     """
     return read_found(
         record, keys(record, where, order=order, descending=descending, first=first, most=most), right=where.right
@@ -123,10 +125,10 @@ def search(
 def keys(
     record: RunRecord, where: Where, *, order: str = "step", descending: bool = False, first: int = 0, most: int = -1
 ) -> list[int]:
-    """The rows of the trajectories that fit, as `search` sorts them; `most` -1 is all of them.
+    """Find row numbers of matching trajectories in the order of `search`; `most` -1 means no limit.
 
     Raises:
-        InputError: an order that does not exist.
+        InputError: the sort key does not exist.
     """
     if order not in ORDERS:
         raise InputError(f"there is no order {order!r}; give one of {', '.join(ORDERS)}")
@@ -140,7 +142,7 @@ def keys(
 
 
 def read_found(record: RunRecord, keys: Sequence[int], *, right: float = 0.5) -> list[FoundRow]:
-    """The trajectories of these rows, in this order. Rows that are gone are left out."""
+    """Read the trajectories of row numbers, in order. Removed rows are skipped."""
     asked = _Query(record, Where(right=right))
     found: dict[int, FoundRow] = {}
     for start in range(0, len(keys), BATCH):
@@ -149,7 +151,7 @@ def read_found(record: RunRecord, keys: Sequence[int], *, right: float = 0.5) ->
 
 
 def count(record: RunRecord, where: Where) -> int:
-    """How many trajectories fit."""
+    """Count matching trajectories."""
     asked = _Query(record, where)
     return int(record.query(f"SELECT count(*) FROM {TABLES} WHERE {asked.condition}", *asked.keys)[0][0])
 
@@ -162,7 +164,7 @@ SHOWN = (
 
 
 class _Query:
-    """A question as SQL, for a record of any format; every value of it is a parameter."""
+    """A query as SQL for a record of any format. Values are bound parameters."""
 
     def __init__(self, record: RunRecord, where: Where):
         self._record = record
@@ -207,7 +209,7 @@ class _Query:
             yield condition
 
     def read(self, keys: Sequence[int]) -> dict[int, FoundRow]:
-        """The rows of these numbers."""
+        """Read rows by number."""
         shown = SHOWN.format(outcome=self.outcome, score=self.score)
         query = f"SELECT {shown} FROM {TABLES} WHERE t.id IN ({', '.join('?' * len(keys))})"
         return {int(row[0]): _found(row) for row in self._record.query(query, *keys)}
@@ -222,31 +224,34 @@ def _found(row: Sequence[Any]) -> FoundRow:
 
 
 def _score(kept: bool) -> str:
-    """What a trajectory earned in all; NULL where it was not scored. Older records keep only what it is made of."""
+    """SQL of the total reward; NULL for an unscored trajectory. Older records store only the summands."""
     turns = f"(SELECT sum_of(data) FROM turn_scores WHERE trajectory = t.id AND name = '{TURN_REWARD}')"
     made = f"CASE WHEN t.outcome IS NULL THEN NULL ELSE t.outcome + ifnull({turns}, 0.0) END"
     return f"ifnull(t.total, {made})" if kept else made
 
 
 def _outcome(score: str, right: float) -> str:
-    """As `view.why.outcome_class`."""
+    """SQL of `view.why.outcome_class`."""
     return (
         "CASE WHEN t.ending = 'truncated' AND t.reason = 'stopped' THEN 'stopped' "
         "WHEN t.ending IN ('infra_error', 'verifier_error') THEN t.ending "
-        f"WHEN {score} IS NULL THEN 'unscored' WHEN {score} > {right!r} THEN 'right' "
-        "WHEN t.ending IN ('truncated', 'policy_error') THEN t.ending ELSE 'wrong' END"
+        f"WHEN {score} IS NULL THEN 'unscored' WHEN {score} > {right!r} THEN 'correct' "
+        "WHEN t.ending IN ('truncated', 'policy_error') THEN t.ending ELSE 'incorrect' END"
     )
 
 
 # --- words -------------------------------------------------------------------------------------------------------
 
 SKELETON = codec.dump_record((Message("assistant", "", (ToolCall("", {}),)), Message("tool", ""))).lower()
-"""What stands in every conversation as it is kept, without having been said."""
+"""JSON text of every stored conversation that is not content."""
 
 
 def _said(word: str) -> tuple[str, list[Key]]:
-    """Whether a word was said. A pattern over the JSON of the conversation finds candidates fast. Where the word may
-    also be a part of the JSON itself, of a name of its fields or of an escape such as \\n, the conversation is read."""
+    """SQL condition: the conversation contains a word.
+
+    A pattern over the JSON text finds candidates fast. If the word may match the JSON syntax, such as field names or an
+    escape like \\n, the conversation is parsed.
+    """
     kept = list(dict.fromkeys(json.dumps(one)[1:-1] for one in (word, word.lower(), word.upper(), word.title())))
     kept = kept if not word.isascii() else kept[:1]  # LIKE knows upper and lower case of ASCII
     candidates = " OR ".join("t.messages LIKE ? ESCAPE '!'" for _ in kept)
@@ -275,7 +280,7 @@ def _says(messages: str, word: str) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Everything that was said in a message: its text, and names, arguments and their values of calls."""
+    """All content of a message: text, and names and arguments of calls."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping) and "role" in value:

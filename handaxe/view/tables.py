@@ -1,4 +1,4 @@
-"""Tables of figures: an evaluation, two of them side by side, the metrics of a run."""
+"""Tables for the terminal: an evaluation, a comparison of two evaluations, metrics of a run."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,13 +8,21 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from handaxe.view.escape import plain
+from handaxe.view.escape import escaped_text
 
-__all__ = ["Changed", "Estimated", "comparison_table", "decimal", "evaluation_table", "interval", "metrics_table"]
+__all__ = [
+    "DifferenceLike",
+    "EstimateLike",
+    "comparison_table",
+    "decimal",
+    "evaluation_table",
+    "interval",
+    "metrics_table",
+]
 
 
-class Estimated(Protocol):
-    """A value with its interval, such as evaluation.metrics.Estimate."""
+class EstimateLike(Protocol):
+    """A value with interval, such as evaluation.estimates.Estimate."""
 
     @property
     def value(self) -> float: ...
@@ -24,8 +32,8 @@ class Estimated(Protocol):
     def high(self) -> float: ...
 
 
-class Changed(Protocol):
-    """A paired difference with its interval, such as evaluation.compare.Difference."""
+class DifferenceLike(Protocol):
+    """A paired difference with interval, such as evaluation.comparison.Difference."""
 
     @property
     def before(self) -> float: ...
@@ -41,11 +49,11 @@ class Changed(Protocol):
     def verdict(self) -> str: ...
 
 
-Breakdown = Mapping[str, Mapping[str, Mapping[str, Estimated]]]
+Breakdown = Mapping[str, Mapping[str, Mapping[str, EstimateLike]]]
 
 
 def decimal(value: float | None, *, sign: bool = False) -> str:
-    """A figure in at most three decimals, fewer where it is large; a dash for what is missing or not finite.
+    """Format a number with at most three decimals, fewer for large numbers; a dash for None, NaN and infinity.
 
     Example:
         0.5 -> "0.500"    12.345 -> "12.35"    1234.5 -> "1,234"    0.00012 -> "1.20e-04"    nan -> "-"
@@ -62,65 +70,67 @@ def decimal(value: float | None, *, sign: bool = False) -> str:
 
 
 def interval(low: float, high: float, *, sign: bool = False) -> str:
-    """`[low, high]`, a dash for an end that is not finite."""
+    """Format `[low, high]`, with a dash for a bound that is not finite."""
     return f"[{decimal(low, sign=sign)}, {decimal(high, sign=sign)}]"
 
 
 def evaluation_table(
-    metrics: Mapping[str, Estimated],
+    metrics: Mapping[str, EstimateLike],
     *,
-    endings: Mapping[str, Estimated] | None = None,
+    endings: Mapping[str, EstimateLike] | None = None,
     breakdown: Breakdown | None = None,
     shown: Sequence[str] | None = None,
     title: str = "",
 ) -> Table:
-    """One row a metric, then how attempts ended, then the first metric by breakdown, where that has two values or more.
+    """Make a table with a row per metric, a row per ending, and the first metric by breakdowns of two values or more.
 
     Args:
         metrics: name -> estimate.
-        endings: way of ending -> share.
-        breakdown: metadata key -> its value -> metrics.
-        shown: which metrics, in this order; None is all. A name that is not there is left out.
+        endings: kind of ending -> share of rollouts.
+        breakdown: metadata key -> value -> metrics.
+        shown: names of metrics, in this order; None for all. Unknown names are ignored.
         title: above the table.
     """
     table = _table(title, ("", "value", "95 % interval"))
     names = [name for name in (metrics if shown is None else shown) if name in metrics]
     for name in names:
-        table.add_row(plain(name), decimal(metrics[name].value), interval(metrics[name].low, metrics[name].high))
+        table.add_row(escaped_text(name), decimal(metrics[name].value), interval(metrics[name].low, metrics[name].high))
     if endings:
         table.add_section()
         for name, share in endings.items():
-            table.add_row(plain(f"ended {name}", room=60), decimal(share.value), interval(share.low, share.high))
+            table.add_row(
+                escaped_text(f"ended {name}", max_chars=60), decimal(share.value), interval(share.low, share.high)
+            )
     for key, by in (breakdown or {}).items():
         if len(by) < 2:
             continue
         table.add_section()
         for value, found in by.items():
             for name in names[:1]:
-                label = plain(f"{name} where {key} is {value}", room=60)
+                label = escaped_text(f"{name} where {key} is {value}", max_chars=60)
                 table.add_row(label, decimal(found[name].value), interval(found[name].low, found[name].high))
     return table
 
 
 def comparison_table(
-    before: Mapping[str, Estimated],
-    after: Mapping[str, Estimated],
-    differences: Mapping[str, Changed],
+    before: Mapping[str, EstimateLike],
+    after: Mapping[str, EstimateLike],
+    differences: Mapping[str, DifferenceLike],
     *,
     shown: Sequence[str],
     title: str = "",
     narrow: bool = False,
 ) -> Table:
-    """One row a metric: before and after, each with its interval, and the paired difference with its own.
+    """Make a table with a row per metric: before, after and paired difference, each with interval.
 
-    The verdict is unclear where the interval of the difference holds 0.
+    The verdict is unclear if the interval of the difference contains 0.
 
     Args:
         before, after: name -> estimate.
         differences: name -> paired difference.
-        shown: which metrics, in this order; one that is missing or undefined on both sides is left out.
+        shown: names of metrics, in this order. Missing metrics, and metrics undefined on both sides, are ignored.
         title: above the table.
-        narrow: leave out the intervals of both sides, and let the verdict stand beside the difference.
+        narrow: omit the intervals of before and after, and put the verdict into the column of the difference.
     """
     table = _table(title, ("", "before", "after", "difference", *(() if narrow else ("verdict",))))
     for name in shown:
@@ -137,20 +147,20 @@ def comparison_table(
         if narrow:
             difference.append(f" {change.verdict if clear else 'unclear'}")
         difference.append(f"\n{interval(change.low, change.high, sign=True)}", style="not bold bright_black")
-        verdict = plain(change.verdict if clear else "unclear", style="bold" if clear else "bright_black")
-        table.add_row(plain(name), *cells, difference, *(() if narrow else (verdict,)))
+        verdict = escaped_text(change.verdict if clear else "unclear", style="bold" if clear else "bright_black")
+        table.add_row(escaped_text(name), *cells, difference, *(() if narrow else (verdict,)))
     return table
 
 
 def metrics_table(
     rows: Sequence[Mapping[str, float]], *, columns: Sequence[str], last: int = 12, title: str = ""
 ) -> Table:
-    """Metrics of a run, one row a step.
+    """Make a table of metrics with a row per step.
 
     Args:
-        rows: one dict a step with the key "step", in order.
-        columns: metrics shown; one that no row has is left out.
-        last: at most this many rows, spread evenly, the first and the last among them; 0 shows all.
+        rows: a dict per step with the key "step", in order.
+        columns: names of metrics; unknown metrics are ignored.
+        last: limit of rows, spread evenly from the first to the last; 0 shows all.
         title: above the table.
     """
     columns = [name for name in columns if any(name in row for row in rows)]
@@ -169,9 +179,9 @@ def _spread(rows: Sequence[Mapping[str, float]], last: int) -> Sequence[Mapping[
 
 
 def _table(title: str, columns: tuple[str, ...]) -> Table:
-    heading = plain(title, style="bold") if title else None
+    heading = escaped_text(title, style="bold") if title else None
     table = Table(box=SIMPLE_HEAD, title=heading, title_justify="left", collapse_padding=True)
     for place, name in enumerate(columns):
         words = place == 0 or name == "verdict"
-        table.add_column(plain(name), justify="left" if words else "right", no_wrap=name != "verdict")
+        table.add_column(escaped_text(name), justify="left" if words else "right", no_wrap=name != "verdict")
     return table

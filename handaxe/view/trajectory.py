@@ -1,6 +1,6 @@
-"""Shows one trajectory token by token: who wrote each token, its advantage and its log-probability.
+"""Renders a trajectory token by token in the terminal: author, advantage and log-prob of tokens.
 
-Everything that a tool, a user or a policy wrote is escaped (see handaxe.view.escape).
+Text of tools, users and policies is escaped (see handaxe.view.escape).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from handaxe.core.records import Author, TokenSequence, Trajectory
-from handaxe.view.escape import add_untrusted, plain, shorten
+from handaxe.view.escape import add_untrusted, escaped_text, shorten
 
 __all__ = ["Characters", "Decode", "pieces", "token_table", "trajectory_panel"]
 
@@ -34,7 +34,7 @@ LONGEST_CHARACTER = 4
 
 
 class Characters(NamedTuple):
-    """A few tokens [start, stop) that together make whole characters."""
+    """Tokens [start, stop) that form whole characters."""
 
     text: str
     start: int
@@ -48,22 +48,21 @@ def trajectory_panel(
     advantages: Sequence[np.ndarray] | None = None,
     outcome: float | None = None,
     channels: Mapping[str, float] | None = None,
-    room: int = 2000,
+    max_chars: int = 2000,
 ) -> RenderableType:
-    """One row for each stretch of tokens that the policy wrote or was given.
+    """Render a trajectory with a row per span of sampled or given tokens.
 
     Args:
-        trajectory: what to show.
+        trajectory: to show.
         decode: ids -> text, such as `ChatFormat.decode`.
-        advantages: per sequence [T], zero where the policy did not write; None when it was not scored.
-        outcome: its score, if it has one.
-        channels: the named parts of the score.
-        room: longest text of one author shown in full, in characters; a policy's own tokens are all shown.
+        advantages: per sequence [T], zero at tokens not sampled by the policy; None for an unscored trajectory.
+        outcome: score, None for an unscored trajectory.
+        channels: named parts of the score.
+        max_chars: limit of characters for given text; sampled tokens are all shown.
 
     Returns:
-        Something that a rich Console prints. Policy tokens are green where the advantage is positive and red where
-        it is negative, the stronger the larger it is; nothing is shaded when it is zero or unknown. The log-prob is
-        the mean over the tokens that the policy drew.
+        A renderable for a rich Console. Sampled tokens are green for a positive and red for a negative advantage,
+        darker for larger values, unshaded for zero or unknown advantages. The log-prob is the mean over sampled tokens.
     """
     table = Table(box=SIMPLE, show_header=True, header_style="bright_black", expand=True, pad_edge=False)
     table.add_column("turn", no_wrap=True)
@@ -76,29 +75,29 @@ def trajectory_panel(
         if len(trajectory.sequences) > 1:
             table.add_row(Text(f"sequence {place}", style="underline"), "", "", "")
         for start, stop in _stretches(sequence):
-            table.add_row(*_row(trajectory, sequence, start, stop, decode, advantage_T, largest, room))
+            table.add_row(*_row(trajectory, sequence, start, stop, decode, advantage_T, largest, max_chars))
     parts: list[RenderableType] = [table, _facts(trajectory, outcome, channels or {})]
     if env := {name: value for name, value in trajectory.env.items() if value}:
-        parts.append(plain(f"environment {env}", style="bright_black", room=room))
+        parts.append(escaped_text(f"environment {env}", style="bright_black", max_chars=max_chars))
     return Panel(Stack(*parts, _legend(trajectory)), title=_title(trajectory), border_style="bright_black")
 
 
 def token_table(
     sequence: TokenSequence, *, decode: Decode, advantages: np.ndarray | None = None, policy_only: bool = True
 ) -> Table:
-    """One row a token: place, id, text, author (unless only the policy's are listed), turn, version of the weights,
-    log-prob, behaviour log-prob, advantage."""
+    """Make a table with a row per token: place, id, text, turn, version of the weights, log-prob, behaviour log-prob,
+    advantage; also the author unless `policy_only`."""
     table = Table(box=SIMPLE, header_style="bright_black")
     for name in ("place", "id", "text", "author", "turn", "weights", "log-prob", "behaviour", "advantage"):
         if name != "author" or not policy_only:
             table.add_column(name, justify="left" if name in ("text", "author") else "right")
-    mask, forced = sequence.mask, sequence.forced  # each looks at the whole sequence
+    mask, forced = sequence.mask, sequence.forced  # computed over the whole sequence
     for t in np.flatnonzero(mask) if policy_only else range(len(sequence)):
         author, trained = Author(int(sequence.author[t])), bool(mask[t])
         facts = [f"{sequence.logp[t]:.3f}" if not forced[t] else "", f"{sequence.behaviour_logp[t]:.3f}"]
         facts = facts if trained else ["", ""]
         facts.append(f"{advantages[t]:+.3f}" if trained and advantages is not None else "")
-        text = plain(decode([int(sequence.ids[t])]), style=STYLES[author])
+        text = escaped_text(decode([int(sequence.ids[t])]), style=STYLES[author])
         numbers = [str(int(sequence.turn[t])), str(int(sequence.version[t]))] if trained else ["", ""]
         who = [] if policy_only else [author.name.lower()]
         table.add_row(str(t), str(int(sequence.ids[t])), text, *who, *numbers, *facts)
@@ -106,7 +105,7 @@ def token_table(
 
 
 def _legend(trajectory: Trajectory) -> Text:
-    """What the colours mean, of the authors that there are."""
+    """Legend of colours for the authors of the trajectory."""
     line, there = Text("\n"), {int(author) for one in trajectory.sequences for author in np.unique(one.author)}
     for author, style in STYLES.items():
         if author in there:
@@ -116,7 +115,7 @@ def _legend(trajectory: Trajectory) -> Text:
 
 
 def pieces(ids: Sequence[int], decode: Decode) -> Iterator[Characters]:
-    """Decode token by token, taking a few tokens together where a character is spread over them."""
+    """Decode token by token, with several tokens in one piece if they share a character."""
     start = 0
     for stop in range(1, len(ids) + 1):
         text = decode(ids[start:stop])
@@ -127,7 +126,7 @@ def pieces(ids: Sequence[int], decode: Decode) -> Iterator[Characters]:
 
 
 def _stretches(sequence: TokenSequence) -> list[tuple[int, int]]:
-    """Spans in which the policy wrote every token of one turn, or none."""
+    """Spans of tokens sampled in one turn, or of tokens not sampled."""
     key = np.where(sequence.mask, sequence.turn, -1)
     edges = [0, *(np.flatnonzero(np.diff(key)) + 1).tolist(), len(key)]
     return list(pairwise(edges))
@@ -141,12 +140,12 @@ def _row(
     decode: Decode,
     advantage_T: np.ndarray | None,
     largest: float,
-    room: int,
+    max_chars: int,
 ) -> tuple[RenderableType, RenderableType, str, str]:
     turn = int(sequence.turn[start])
     if not sequence.mask[start]:
         label = "prompt" if turn < 0 else "reply"
-        return Text(label, style="bright_black"), _given(sequence, start, stop, decode, room), "", ""
+        return Text(label, style="bright_black"), _given(sequence, start, stop, decode, max_chars), "", ""
     text = _sampled(sequence, start, stop, decode, None if largest == 0 else advantage_T, largest)
     for note in _notes(trajectory, turn):
         text.append("\n").append_text(note)
@@ -158,7 +157,7 @@ def _row(
 def _sampled(
     sequence: TokenSequence, start: int, stop: int, decode: Decode, advantage_T: np.ndarray | None, largest: float
 ) -> Text:
-    """Tokens of the policy's turn, shaded by advantage, else coloured by author; what looks alike is kept together."""
+    """Tokens of a policy turn, shaded by advantage or coloured by author; neighbours of equal style are merged."""
     styled: list[tuple[str, str]] = []
     for piece in pieces(sequence.ids[start:stop].tolist(), decode):
         share = 0.0
@@ -173,33 +172,33 @@ def _sampled(
     return text
 
 
-def _given(sequence: TokenSequence, start: int, stop: int, decode: Decode, room: int) -> Text:
-    """Tokens the policy was given, coloured by author."""
+def _given(sequence: TokenSequence, start: int, stop: int, decode: Decode, max_chars: int) -> Text:
+    """Given tokens, coloured by author."""
     text, authors = Text(), sequence.author[start:stop]
     edges = [start, *(np.flatnonzero(np.diff(authors)) + 1 + start).tolist(), stop]
     for first, last in pairwise(edges):
         whole = decode(sequence.ids[first:last].tolist())
-        add_untrusted(text, shorten(whole, room), style=STYLES[Author(int(sequence.author[first]))])
+        add_untrusted(text, shorten(whole, max_chars), style=STYLES[Author(int(sequence.author[first]))])
     return text
 
 
 def _notes(trajectory: Trajectory, turn: int) -> list[Text]:
-    """What is worth knowing of a turn beside its tokens."""
+    """Notes below a turn: malformed calls, truncation, statuses of replies."""
     if not 0 <= turn < len(trajectory.turns):
         return []
     one = trajectory.turns[turn]
-    notes = [plain(f"malformed call: {error}", style="red", room=300) for error in one.parsed.errors]
+    notes = [escaped_text(f"malformed call: {error}", style="red", max_chars=300) for error in one.parsed.errors]
     if one.finish != "stop":
         notes.append(Text(f"finish: {one.finish}", style="red"))
     for reply in one.replies:
         if reply.status != "ok":
-            unread = f": {reply.content}" if reply.status in ("timeout", "infra_error") else ""
-            notes.append(plain(f"{reply.name} {reply.status}{unread}", style="red", room=200))
+            content = f": {reply.content}" if reply.status in ("timeout", "infra_error") else ""
+            notes.append(escaped_text(f"{reply.name} {reply.status}{content}", style="red", max_chars=200))
     return notes
 
 
 def _shade(share: float) -> str:
-    """A style for an advantage, as a share of the largest one; "" for none."""
+    """Style of an advantage, given as share of the largest advantage; "" for 0."""
     if not abs(share) > 1e-9:
         return ""
     depth = int(70 + 80 * min(abs(share), 1.0))
@@ -212,19 +211,23 @@ def _range(values: np.ndarray) -> str:
 
 
 def _title(trajectory: Trajectory) -> Text:
-    title = plain(trajectory.task.id, style="bold", room=60)
+    title = escaped_text(trajectory.task.id, style="bold", max_chars=60)
     title.append(f", sample {trajectory.sample}", style="not bold")
     if trajectory.branch_of is not None:
         branch = trajectory.branch_of
-        title.append_text(plain(f", branch of {branch.trajectory} at token {branch.token}", style="not bold", room=80))
+        title.append_text(
+            escaped_text(f", branch of {branch.trajectory} at token {branch.token}", style="not bold", max_chars=80)
+        )
     return title
 
 
 def _facts(trajectory: Trajectory, outcome: float | None, channels: Mapping[str, float]) -> Text:
     ending = trajectory.ending
     good = ending.kind == "completed"
-    line = plain(ending.kind + (f" ({ending.reason})" if ending.reason else ""), style="" if good else "red", room=80)
+    line = escaped_text(
+        ending.kind + (f" ({ending.reason})" if ending.reason else ""), style="" if good else "red", max_chars=80
+    )
     line.append(" | not scored" if outcome is None else f" | outcome {outcome:.3f}")
     for name, value in channels.items():
-        line.append_text(plain(f" | {name} {value:.3f}", style="bright_black"))
+        line.append_text(escaped_text(f" | {name} {value:.3f}", style="bright_black"))
     return line.append(f" | {len(trajectory.calls)} calls, {trajectory.num_tokens} tokens, {trajectory.seconds:.2f} s")

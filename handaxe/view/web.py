@@ -1,4 +1,4 @@
-"""Serves the pages of the runs under a folder, to this machine and for reading only."""
+"""Serves the pages of runs to this machine, read-only."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from handaxe.core.errors import InputError
-from handaxe.tools.bearer import OnlyHere
-from handaxe.tools.listening import listen
-from handaxe.view.answers import Answers, where_of
+from handaxe.tools.bearer_auth import LocalOnly
+from handaxe.tools.bind_socket import bind_socket
+from handaxe.view.api import ViewApi, parse_query
 from handaxe.view.assets import LIBRARIES, MODULES, library_file, page_file
 from handaxe.view.export_file import export_file
 from handaxe.view.trajectory import Decode
@@ -35,7 +35,7 @@ except ImportError as error:
 
 __all__ = ["serve_view", "view_app"]
 
-# Plotly writes style rules of its own, so inline styles are allowed; text of others never becomes markup or a style.
+# Inline styles are allowed for Plotly. Untrusted text never becomes markup or a style.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "font-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -57,112 +57,111 @@ KINDS = {
 
 
 def view_app(folder: Path, decoder: Callable[[Path], Decode]) -> Any:
-    """The web app: the pages, and the answers to what they ask. It answers programs and pages of this machine that call
-    it by the name localhost, and those of no other origin.
+    """Make the web app of the pages and their data. Answers requests to localhost only, and no other origin.
 
     Args:
         folder: a run, or a folder of runs and results.
-        decoder: the folder of a run -> what turns its ids into text.
+        decoder: folder of a run -> decoder of token ids.
 
     Raises:
-        InputError: there is no such folder, or a package is missing.
+        InputError: the folder does not exist, or a package is missing.
     """
     for name in LIBRARIES:
-        library_file(name)  # now, and not when a page asks for it
-    desk = _Desk(folder, decoder)
+        library_file(name)  # a missing package is an error before the first request
+    handlers = _Handlers(folder, decoder)
     app = Starlette(
         routes=[
-            Route("/", desk.index),
-            Route("/pages/{name}", desk.page),
-            Route("/lib/{name}", desk.library),
-            Route("/api/{question}", desk.answer),
-            Route("/export/{kind}", desk.export),
+            Route("/", handlers.index),
+            Route("/pages/{name}", handlers.page),
+            Route("/lib/{name}", handlers.library),
+            Route("/api/{name}", handlers.answer),
+            Route("/export/{kind}", handlers.export),
         ],
-        lifespan=desk.lifespan,
+        lifespan=handlers.lifespan,
     )
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)
-    return OnlyHere(app)
+    return LocalOnly(app)
 
 
 def serve_view(folder: Path, decoder: Callable[[Path], Decode], *, port: int = 0, show: Callable[[str], None]) -> None:
-    """Serve until the program is stopped.
+    """Serve until the process is stopped.
 
     Args:
-        folder, decoder: as of `view_app`.
-        port: of localhost; 0 takes a free one.
-        show: called with the address once it is listened at.
+        folder, decoder: arguments of `view_app`.
+        port: of localhost; 0 chooses a free port.
+        show: called with the address once the server listens.
 
     Raises:
-        InputError: the port cannot be listened at, or as `view_app`.
+        InputError: the port is in use, or an error of `view_app`.
     """
     app = view_app(folder, decoder)
-    with contextlib.closing(listen("127.0.0.1", port)) as listening:
+    with contextlib.closing(bind_socket("127.0.0.1", port)) as listening:
         show(f"http://localhost:{listening.getsockname()[1]}/")
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
         server.run(sockets=[listening])
 
 
-class _Desk:
-    """Answers requests. Records are read by one thread."""
+class _Handlers:
+    """Request handlers. A single thread reads records."""
 
     def __init__(self, folder: Path, decoder: Callable[[Path], Decode]):
-        self.make = partial(Answers, folder, decoder)
-        self.make().close()  # raises when there is no such folder
+        self.make = partial(ViewApi, folder, decoder)
+        self.make().close()  # raises for a missing folder
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        """The reader, for as long as the app lives."""
+        """Open and close the reader thread with the app."""
         del app
         self.reader = ThreadPoolExecutor(1, thread_name_prefix="handaxe-view")
-        self.answers = await self._ask(self.make)
+        self.answers = await self._read(self.make)
         try:
             yield
         finally:
-            await self._ask(self.answers.close)
+            await self._read(self.answers.close)
             self.reader.shutdown(wait=False, cancel_futures=True)
 
     async def index(self, request: Request) -> Response:
-        """The one page."""
+        """The HTML page."""
         del request
         return _file("index.html", page_file("index.html"))
 
     async def page(self, request: Request) -> Response:
-        """One of our own files."""
+        """A file of handaxe."""
         name = request.path_params["name"]
         if name not in (*MODULES, "style.css", "tables_library.js"):
-            return _said({"error": "there is no such file"}, 404)
+            return _json({"error": "there is no such file"}, 404)
         return _file(name, page_file(name))
 
     async def library(self, request: Request) -> Response:
         """A file of a library."""
         name = request.path_params["name"]
-        return _file(name, library_file(name)) if name in LIBRARIES else _said({"error": "there is no such file"}, 404)
+        return _file(name, library_file(name)) if name in LIBRARIES else _json({"error": "there is no such file"}, 404)
 
     async def answer(self, request: Request) -> Response:
-        """What a page asks."""
-        asked = dict(request.query_params)
+        """Answer to a query."""
+        query = dict(request.query_params)
         try:
-            return _said(await self._ask(partial(self.answers.answer, request.path_params["question"], asked)))
+            return _json(await self._read(partial(self.answers.answer, request.path_params["name"], query)))
         except Exception as error:
             return _failed(error)
 
     async def export(self, request: Request) -> Response:
-        """What a search found, as a file."""
-        asked, kind = dict(request.query_params), request.path_params["kind"]
+        """Found rollouts as a file."""
+        query, kind = dict(request.query_params), request.path_params["kind"]
         folder = Path(tempfile.mkdtemp(prefix="handaxe-export-"))
 
         def write() -> Path:
-            return export_file(self.answers.runs[asked.get("run", "")], where_of(asked), kind, folder)
+            return export_file(self.answers.runs[query.get("run", "")], parse_query(query), kind, folder)
 
         try:
-            file = await self._ask(write)
+            file = await self._read(write)
         except Exception as error:
             shutil.rmtree(folder, ignore_errors=True)
             return _failed(error)
         done = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
         return FileResponse(file, filename=file.name, headers=HEADERS, background=done)
 
-    async def _ask(self, call: Callable[[], Any]) -> Any:
+    async def _read(self, call: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self.reader, call)
 
 
@@ -171,14 +170,14 @@ def _file(name: str, text: str) -> Response:
 
 
 def _failed(error: Exception) -> Response:
-    """What was wrong with a question; of a mistake of ours its kind alone, and the rest in the terminal."""
+    """Response for an error: the message of an InputError, only the type of other errors, which the terminal shows."""
     if isinstance(error, InputError):
-        return _said({"error": str(error)}, 404)
-    sys.stderr.write(f"a question failed: {type(error).__name__}: {error!a}\n")
-    return _said({"error": f"reading failed: {type(error).__name__}; the terminal says more"}, 500)
+        return _json({"error": str(error)}, 404)
+    sys.stderr.write(f"a query failed: {type(error).__name__}: {error!a}\n")
+    return _json({"error": f"reading failed: {type(error).__name__}; see the terminal"}, 500)
 
 
-def _said(body: Any, status: int = 200) -> Response:
-    """JSON in ASCII, in which lone surrogates can stand."""
+def _json(body: Any, status: int = 200) -> Response:
+    """Response with JSON in ASCII, which can hold lone surrogates."""
     text = json.dumps(body, allow_nan=False, separators=(",", ":"))
     return Response(text, status, media_type="application/json", headers=HEADERS)

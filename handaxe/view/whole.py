@@ -1,4 +1,4 @@
-"""One attempt as JSON: its turns, its tokens with all that is known of each, its forks and foldings, its score."""
+"""A rollout as JSON: turns, tokens with all recorded values, forks, context folding, score."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.records import Author, TokenSequence, Trajectory, Turn
-from handaxe.ops.going_back import ANEW
+from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
 from handaxe.training.record.groups import GroupRecord
 from handaxe.view.trajectory import Decode, pieces
 
@@ -17,16 +17,16 @@ __all__ = ["attempt_as_json", "place_among_scored", "told_channels"]
 
 
 def attempt_as_json(record: GroupRecord, index: int, decode: Decode) -> dict[str, Any]:
-    """Everything that the record holds of one attempt.
+    """Convert a recorded rollout to JSON.
 
     Args:
-        record: its group.
-        index: which of the siblings.
+        record: of the group.
+        index: of the sibling.
         decode: ids -> text.
 
     Returns:
-        JSON but for NaN. Numbers of tokens are exact; those that do not apply (the log-prob of a token that no policy
-        was asked about) are None.
+        JSON with NaN. Values of tokens are exact; undefined values (the log-prob of a token not sampled by a policy)
+        are None.
     """
     one = record.group[index]
     place = place_among_scored(record, index)
@@ -57,19 +57,18 @@ def attempt_as_json(record: GroupRecord, index: int, decode: Decode) -> dict[str
 
 
 def place_among_scored(record: GroupRecord, index: int) -> int | None:
-    """Where scores and advantages of a sibling stand; None when it has none."""
+    """Index of a sibling in scores and advantages; None for an unscored sibling."""
     if record.scores is None or not record.scored[index]:
         return None
     return int(np.count_nonzero(record.scored[:index]))
 
 
 def told_channels(record: GroupRecord, index: int) -> list[dict[str, Any]]:
-    """What each channel of the reward says of a sibling.
+    """Reward channels of a sibling.
 
     Returns:
-        One of these a channel: its name; the value; mean, low and high among the scored siblings, equal ends of which
-        say that it told none of them apart; and the values of the turns, where it has any. The name "" is the reward of
-        turns that belongs to no channel.
+        Per channel: name; value; mean, low and high over the scored siblings (low equals high for a channel without
+        spread); values by turn, if any. The name "" is the turn reward without a channel.
     """
     place, scores = place_among_scored(record, index), record.scores
     if place is None or scores is None:
@@ -107,7 +106,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 
 def _sequence(record: GroupRecord, index: int, place: int | None, s: int, decode: Decode) -> dict[str, Any]:
-    """One row of tokens: `text` holds [text, how many tokens], every other list one value a token."""
+    """A row of tokens: `text` has [text, number of tokens], all other lists a value per token."""
     one = record.group[index].sequences[s]
     mask, drawn = one.mask, one.author == Author.POLICY
     out: dict[str, Any] = {
@@ -131,20 +130,20 @@ def _sequence(record: GroupRecord, index: int, place: int | None, s: int, decode
 
 
 def _ratio(one: TokenSequence) -> np.ndarray:
-    """How much likelier a token was under the weights that were trained from than under those that drew it."""
+    """[T] probability under the old policy over probability under the behaviour policy."""
     old = one.features.get("old_logp", one.logp)
     return np.exp(old.astype(np.float64) - one.behaviour_logp.astype(np.float64))
 
 
 def _numbers(values: np.ndarray, where: np.ndarray) -> list[float | None]:
-    """The values, each in the fewest digits that are its own; None where they do not apply."""
+    """Values with the fewest digits that round-trip; None for undefined values."""
     found = values.astype(str).astype(np.float64) if values.dtype == np.float32 else values
     return [float(value) if there else None for value, there in zip(found, where)]
 
 
 def _folds(one: Trajectory) -> list[dict[str, Any]]:
-    """Where a new sequence began in the middle of the attempt, and how many messages it began with."""
-    told = one.notes.get(ANEW, [])
+    """Sequences started by context folding: first turn, and number of messages at the start."""
+    told = one.notes.get(NEW_SEQUENCE_NOTE, [])
     found = []
     for s in range(1, len(one.sequences)):
         first = next((k for k, turn in enumerate(one.turns) if turn.sequence == s), None)
@@ -163,7 +162,7 @@ def _branch(one: Trajectory) -> dict[str, Any]:
 
 
 def _asked(other: Trajectory) -> dict[str, Any]:
-    """What another engine said, such as a simulated user."""
+    """Rollout of an auxiliary policy, such as a simulated user."""
     return {
         "by": other.by,
         "ending": asdict(other.ending),

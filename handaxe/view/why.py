@@ -1,12 +1,12 @@
-"""Says what came of an attempt, and why it, or a part of it, got no gradient.
+"""Outcome classes of rollouts, and reasons for a missing gradient of a rollout, a row or a turn.
 
-A token got one when it was trained, its advantage is not 0, and the loss moved it:
+A token has a gradient if the token was trained, the advantage is not 0, and the loss has a gradient at the token:
 
     got(t) = updated and trained_i and trains(t) and A(t) != 0 and pushed(t)
 
-`trains` and `pushed` are all of the policy's tokens where a record does not keep them: before format 5 nothing says
-what a loss clipped. Terms of a loss that ask for no advantage, such as a KL penalty, are no gradient here. Where the
-loss has one, no token looks clipped, since the term moves what the clip stops.
+`trains` and `pushed` are all tokens of the policy in records without these fields; records before format 5 have no
+clipped tokens. Loss terms without advantage, such as a KL penalty, do not count as gradient. With such a term no token
+counts as clipped, since the term also moves clipped tokens.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from handaxe.core.records import STOPPED, Author, Trajectory
-from handaxe.ops.returns import deviation
+from handaxe.ops.returns import standard_deviation
 from handaxe.selection.mask_empty_turns import mask_empty_turns
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.training.record.groups import GroupRecord
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 OutcomeClass = Literal[
-    "right", "wrong", "truncated", "policy_error", "stopped", "unscored", "infra_error", "verifier_error"
+    "correct", "incorrect", "truncated", "policy_error", "stopped", "unscored", "infra_error", "verifier_error"
 ]
 OUTCOMES: tuple[OutcomeClass, ...] = get_args(OutcomeClass)
 Kind = Literal[
@@ -65,35 +65,35 @@ Kind = Literal[
 ]
 
 TEXTS: Mapping[Kind, str] = {
-    "stopped": "It was stopped, or ended too late: its group no longer needed it.",
-    "infra_error": "The machinery failed, not the policy: it is never scored.",
-    "verifier_error": "The reward could not decide it: it is never scored.",
-    "superseded": "It was tried again, and the attempt that took its place counts.",
-    "dropped": "Its whole group was dropped, since on_ending drops a group with an attempt that ended so.",
-    "unscored": "The reward gave it no score.",
-    "surplus": "Its group was beyond the groups that the step needed.",
-    "unselected": "The selection left its group out.",
-    "equal_group": "All its scored siblings earned the same, so there is nothing to compare.",
-    "lone": "It is the only one of its group that was scored, and has nothing to be compared with.",
-    "void_turn": "A turn of it holds neither a call nor an answer.",
-    "truncated": "It was cut, and attempts that are cut are not trained.",
-    "stale": "Its oldest token is older than the bound on staleness.",
-    "masked": "It was scored and counted, and left out of the loss.",
-    "not_updated": "The step trained nothing.",
-    "expert": "An expert wrote it, not the policy.",
-    "forced": "A search wrote it in the policy's turn, and such tokens do not train here.",
-    "no_tokens": "The policy wrote nothing of it.",
-    "zero_advantage": "Its advantage is 0 at every token that trains.",
-    "clipped": "The loss stopped every token that has an advantage, as a clip or a mask on ratios does.",
+    "stopped": "Stopped or finished late: the group needed no more rollouts.",
+    "infra_error": "Infrastructure failed without fault of the policy; such rollouts are never scored.",
+    "verifier_error": "The reward could not decide; such rollouts are never scored.",
+    "superseded": "Retried; the retry counts.",
+    "dropped": "on_ending dropped the whole group because of the ending of a rollout.",
+    "unscored": "The reward gave no score.",
+    "surplus": "The step needed no more groups.",
+    "unselected": "The selector dropped the group.",
+    "equal_group": "All scored siblings have equal rewards, so advantages are 0.",
+    "lone": "No sibling was scored, so there is no comparison.",
+    "void_turn": "A turn has neither a call nor an answer.",
+    "truncated": "Truncated; truncated rollouts are not trained.",
+    "stale": "The oldest token exceeds the staleness bound.",
+    "masked": "Scored and part of the group's statistics, but masked from the loss.",
+    "not_updated": "The step took no optimizer step.",
+    "expert": "An expert wrote the tokens.",
+    "forced": "A search forced the tokens in a turn of the policy; forced tokens are not trained here.",
+    "no_tokens": "The policy sampled no token.",
+    "zero_advantage": "The advantage is 0 at every trained token.",
+    "clipped": "The loss has no gradient at any token with an advantage, because of a clip or a mask on ratios.",
 }
-ALL_THE_SAME = "Another term of the loss, such as a KL penalty, moved it all the same."
+ALL_THE_SAME = "Another term of the loss, such as a KL penalty, still has a gradient."
 BY: Mapping[str, Kind] = {mask_empty_turns.__name__: "void_turn", mask_overlong.__name__: "truncated"}
-"""What it means that one of these selectors left an attempt out."""
+"""Reasons of selectors that mask rollouts."""
 RETRY = re.compile(r"\d+/retry-(\d+)(?:/|$)")
 
 
 class Reason(NamedTuple):
-    """Why there was no gradient: its kind, a sentence for a person, and the selector that did it, if one did."""
+    """Reason for a missing gradient: kind, sentence for users, and name of the selector, "" without a selector."""
 
     kind: Kind
     text: str
@@ -101,10 +101,10 @@ class Reason(NamedTuple):
 
 
 class StepFacts(NamedTuple):
-    """What must be known of a step besides its groups.
+    """Facts of a step, in addition to the groups.
 
-    updated    whether an optimiser step was taken
-    staleness  most steps that a trained token may be old; None: no bound
+    updated    True if the step took an optimizer step
+    staleness  bound on the age of a trained token in steps; None: no bound
     """
 
     updated: bool = True
@@ -115,12 +115,12 @@ FACTS = StepFacts()
 
 
 class Silence(NamedTuple):
-    """Why an attempt got no gradient, as a whole and in its parts; None where it got one.
+    """Reasons for missing gradients of a rollout and of parts; None for a gradient.
 
-    whole   of the attempt
+    whole   of the rollout
     rows    of each sequence
     turns   of each turn of the policy
-    tokens  per sequence [T] bool: the tokens that got one
+    tokens  per sequence [T] bool: tokens with a gradient
     """
 
     whole: Reason | None
@@ -130,14 +130,15 @@ class Silence(NamedTuple):
 
 
 def outcome_class(trajectory: Trajectory, total: float | None, *, right: float = 0.5) -> OutcomeClass:
-    """What came of an attempt, in a word.
+    """Classify the outcome of a rollout.
 
     Args:
-        total: what it earned in all, its turns included; None or NaN: it was not scored.
-        right: an attempt that earned more is right, however it ended.
+        trajectory: of the rollout.
+        total: total reward, turn rewards included; None or NaN for an unscored rollout.
+        right: rollouts with a larger total are correct, with any ending.
 
     Example:
-        completed, 1.0 -> right; truncated by length, 0.0 -> truncated; by "stopped" -> stopped; infra_error ->
+        completed, 1.0 -> correct; truncated by length, 0.0 -> truncated; by "stopped" -> stopped; infra_error ->
         infra_error
     """
     kind = trajectory.ending.kind
@@ -148,25 +149,25 @@ def outcome_class(trajectory: Trajectory, total: float | None, *, right: float =
     if total is None or np.isnan(total):
         return "unscored"
     if total > right:
-        return "right"
-    return kind if kind == "truncated" or kind == "policy_error" else "wrong"
+        return "correct"
+    return kind if kind == "truncated" or kind == "policy_error" else "incorrect"
 
 
 def outcome_classes(record: GroupRecord, *, right: float = 0.5) -> list[OutcomeClass]:
-    """What came of each sibling of a group."""
+    """Classify the outcomes of a group's siblings."""
     earned = np.full(len(record.group), np.nan)
     earned[record.scored] = totals(record)
     return [outcome_class(one, total, right=right) for one, total in zip(record.group, earned, strict=True)]
 
 
 def no_gradient(record: GroupRecord, facts: StepFacts = FACTS) -> list[str]:
-    """Of each sibling in a word or two why it got no gradient; "" where it got one."""
+    """Kind of reason for each sibling without a gradient; "" for a sibling with a gradient."""
     reasons = [why(record, index, facts).whole for index in range(len(record.group))]
     return ["" if one is None else one.kind.replace("_", " ") for one in reasons]
 
 
 def facts_of(record: RunRecord, step: int) -> StepFacts:
-    """What `why` must know of a step, from the run's record and its recipe.json."""
+    """Read the facts of a step from record and recipe.json."""
     found = record.query("SELECT value FROM metrics WHERE step = ? AND name = 'optimiser_steps'", step)
     pace: Any = record.about().get("arguments", {}).get("pace")
     pace = pace if isinstance(pace, Mapping) else {}
@@ -175,19 +176,19 @@ def facts_of(record: RunRecord, step: int) -> StepFacts:
 
 
 def why(record: GroupRecord, index: int, facts: StepFacts = FACTS) -> Silence:
-    """Why a sibling, each of its rows and each of its turns got no gradient.
+    """Find the reasons for missing gradients of a sibling, of rows and of turns.
 
     Args:
-        record: the group as its step left it.
-        index: which of its trajectories.
+        record: record of the group.
+        index: of the trajectory in the group.
         facts: of the step; see `facts_of`.
 
     Returns:
-        A row or turn of an attempt that got none has the attempt's reason.
+        The reasons. Rows and turns of a rollout without a gradient have the reason of the rollout.
 
     Example:
-        outcomes 1 and 1 -> both equal_group; outcomes 1 and 0, the second cut, under mask_overlong -> the first None,
-        the second truncated by mask_overlong
+        outcomes 1 and 1 -> both equal_group; outcomes 1 and 0, the second truncated, under mask_overlong -> the first
+        None, the second truncated by mask_overlong
     """
     trajectory = record.group[index]
     seen = _Seen.of(record, index)
@@ -202,8 +203,8 @@ def why(record: GroupRecord, index: int, facts: StepFacts = FACTS) -> Silence:
 
 
 class _Seen(NamedTuple):
-    """What the loss saw of an attempt, per sequence [T]: the policy's tokens, which of them trained, their advantages,
-    and which of them the loss moved."""
+    """Input of the loss for a rollout, per sequence [T]: tokens of the policy, trained tokens, advantages, and tokens
+    with a gradient of the loss."""
 
     own: tuple[np.ndarray, ...]
     trained: tuple[np.ndarray, ...]
@@ -229,7 +230,7 @@ class _Seen(NamedTuple):
 
 
 def _whole(record: GroupRecord, index: int, seen: _Seen, facts: StepFacts) -> Reason:
-    """Of an attempt that got no gradient at all."""
+    """Reason for a rollout without any gradient."""
     earned = totals(record)
     k = _place(record, index)
     if k is None or np.isnan(earned[k]):
@@ -259,12 +260,12 @@ def _unscored(record: GroupRecord, index: int) -> Reason:
         return _reason("superseded")
     if record.fate == "dropped":
         return _reason("dropped")
-    # What ended in the instant in which its group was decided was put aside, unscored, beside siblings that were.
+    # A rollout that ends at the moment of the group's decision is not scored, in contrast to its siblings.
     return _reason("unscored" if record.scored[index] or not record.scored.any() else "stopped")
 
 
 def _left_out(record: GroupRecord, index: int, earned: np.ndarray, facts: StepFacts) -> Reason:
-    """Of an attempt that was scored and did not train."""
+    """Reason for a scored rollout that did not train."""
     by = "" if record.left_out_by is None else record.left_out_by[index]
     kind = BY.get(by)
     if kind is not None:
@@ -284,11 +285,11 @@ def _nothing_to_compare(earned: np.ndarray) -> Literal["equal_group", "lone"] | 
     counted = earned[~np.isnan(earned)]
     if len(counted) == 1:
         return "lone"
-    return "equal_group" if deviation(counted) == 0 else None
+    return "equal_group" if standard_deviation(counted) == 0 else None
 
 
 def _part(record: GroupRecord, index: int, seen: _Seen, s: int, part: slice) -> Reason:
-    """Of tokens without a gradient, in an attempt that got one elsewhere."""
+    """Reason for tokens without a gradient in a rollout with a gradient elsewhere."""
     trained = seen.trained[s][part]
     if not trained.any():
         return _untrained(record, index, seen, s, part)
@@ -305,7 +306,7 @@ def _untrained(record: GroupRecord, index: int, seen: _Seen, s: int, part: slice
 
 
 def totals(record: GroupRecord) -> np.ndarray:
-    """What each scored sibling earned in all; NaN where the reward gave it no score."""
+    """Total reward of each scored sibling; NaN without a score."""
     scores = record.scores
     if scores is None:
         return np.full(int(record.scored.sum()), np.nan)
@@ -314,7 +315,7 @@ def totals(record: GroupRecord) -> np.ndarray:
 
 
 def _place(record: GroupRecord, index: int) -> int | None:
-    """Which of the scored siblings it is."""
+    """Index among scored siblings."""
     return int(np.count_nonzero(record.scored[:index])) if record.scored[index] else None
 
 
@@ -323,7 +324,6 @@ def _reason(kind: Kind, by: str = "") -> Reason:
 
 
 def _retry(trajectory: Trajectory) -> int:
-    """Which try of its attempt it is, from 0. An id is STEP/TASK/SAMPLE, then /retry-N, then what forks it; the id of a
-    task may hold anything."""
+    """Number of the retry, from 0. An id is STEP/TASK/SAMPLE, then /retry-N, then forks; task ids are arbitrary text."""
     found = RETRY.match(trajectory.id.partition(f"/{trajectory.task.id}/")[2])
     return int(found[1]) if found else 0

@@ -1,4 +1,4 @@
-"""Worlds: tasks, the environment they are tried in, and what is right there. One world a file."""
+"""Worlds: task distributions with environments and correctness rules. A world is a file or a subpackage."""
 
 import lazy_loader
 

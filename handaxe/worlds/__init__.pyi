@@ -1,3 +1,4 @@
+from .arithmetic import arithmetic as arithmetic
 from .bfcl.world import bfcl as bfcl
 from .calls import calls as calls
 from .folded_hops import folded_hops as folded_hops
@@ -8,10 +9,9 @@ from .jsonl import jsonl as jsonl
 from .library.world import library as library
 from .minigrid_text.world import minigrid_text as minigrid_text
 from .miniwob.world import miniwob as miniwob
-from .priced.world import priced as priced
+from .mixture import mixture as mixture
+from .routing.world import routing as routing
 from .screen.world import screen as screen
-from .slips import slips as slips
-from .sums import sums as sums
 from .tau2.world import tau2 as tau2
 from .textworld.world import textworld as textworld
 from .worked_steps import worked_steps as worked_steps

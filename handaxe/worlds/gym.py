@@ -1,4 +1,4 @@
-"""Questions of reasoning-gym's generators, right where their own scorers give all that there is to get."""
+"""Questions of reasoning-gym's generators, correct with full marks from the generator's scorer."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.parts import reasoning_gym
+from handaxe.worlds.parts.answering import is_number_answer
 from handaxe.worlds.parts.experts import arithmetic_call, calls_then_answer
-from handaxe.worlds.sums import states_number
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["GYM", "SMALL", "gym"]
 
 GYM = ("chain_sum", "products", "gcd")
-"""The generators used unless told otherwise: a tool solves them, a small model's head does not."""
+"""Default generators: solvable with a tool, and too hard for a small model alone."""
 SMALL: dict[str, dict[str, int]] = {
     "chain_sum": {"max_terms": 3, "max_digits": 3},
     "products": {"max_digits": 4},
 }
-"""Settings that keep questions within what a policy of 0.85M parameters can copy; other generators are as they come."""
-START = Start(DemonstrationNoise(needed=0.5, clumsy=0.3))
+"""Options that keep questions short enough for a policy of 0.85M parameters to copy; other generators have defaults."""
+START = Start(DemonstrationNoise(call_rate=0.5, corrupt_rate=0.3))
 
 
 def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False, noise: float = 0.0) -> World:
-    """Questions of reasoning-gym with a calculator, drawn from its generators in equal shares.
+    """Questions of reasoning-gym with a calculator, drawn evenly from its generators.
 
     Args:
         names: generators; reasoning-gym has a hundred.
-        last_number: score the last number of an answer instead of its whole text, for models that speak in sentences.
-        noise: share of tool replies that are garbled; see `envs.noisy_replies`.
+        last_number: score the last number of an answer instead of its whole text, for models that answer in sentences.
+        noise: share of garbled tool results; see `envs.noisy_replies`.
 
     Returns:
-        A world broken down by "generator". Its expert calls the calculator where the item holds an expression or
-        numbers to work out, and says the generator's own answer. What a generator shows of its work, as gsm_symbolic
-        does, is the task's `solution`.
+        A world broken down by "generator". Its expert calls the calculator if the item holds an expression or numbers
+        to compute, and states the generator's own answer. The worked solution of a generator (such as gsm_symbolic) is
+        the task's `solution`.
 
     Raises:
-        TaskError: no generator is named; a generator that does not exist, when tasks are made.
+        TaskError: no generator, or an unknown generator when tasks are made.
         InputError: reasoning-gym is not installed, when tasks are made.
     """
     if not names:
@@ -58,11 +58,11 @@ def gym(*, names: tuple[str, ...] = GYM, last_number: bool = False, noise: float
         tasks=tasks,
         env=lambda tools: noisy_replies(tool_chat(tools), share=noise),
         correct=answer_score(
-            scorer=reasoning_gym.right, extract=extract.last_number if last_number else extract.final_text
+            scorer=reasoning_gym.is_full_score, extract=extract.last_number if last_number else extract.final_text
         ),
         tools=(calculator,),
-        by=("generator",),
-        answered=states_number,
+        breakdown=("generator",),
+        is_answer=is_number_answer,
         expert=calls_then_answer(_calls),
         start=START,
         solution=lambda task: str(task.metadata["entry"].get("answer_cot", "")),

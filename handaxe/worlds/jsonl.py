@@ -1,4 +1,4 @@
-"""A world out of a user's own file: a question and its answer on each line, and any reward by name."""
+"""World of a user's file: a question and its answer per line, with any reward by name."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.by_name import reward_by_name
 from handaxe.worlds.parts.experts import calls_then_answer
+from handaxe.worlds.parts.reference import reference_calls
 from handaxe.worlds.parts.rows import FileRow, read_rows
-from handaxe.worlds.sums import kept_calls
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["jsonl"]
 
 START = Start(skill=120, steps=0, batch_size=16)
-"""Half a minute: enough to use a new tool well more often than not, with room for training. No habit is wanted."""
+"""Half a minute: most calls of a new tool succeed, with room for training; no noise."""
 PARTS = 10_000
-"""Into how many parts questions are sorted by digest, to tell the two splits apart."""
+"""Number of digest buckets for the assignment of questions to splits."""
 
 
 def jsonl(
@@ -36,36 +36,36 @@ def jsonl(
     question: str = "question",
     answer: str = "answer",
     test_share: float = 0.2,
-    by: tuple[str, ...] = (),
+    breakdown: tuple[str, ...] = (),
     expert: str = "",
 ) -> World:
-    """Questions out of a file, with the tools that you name.
+    """Questions of a file, with tools of your choice.
 
-    A line is {"question": "what is 3 feet in metres?", "answer": 0.9144} and may have besides "tools", the names of the
-    tools offered (all unless told otherwise); "calls", the calls that lead to the answer, one a turn, such as
-    [{"name": "convert", "arguments": {"value": 3}}], of which the expert is made; anything else is metadata.
+    A line is {"question": "what is 3 feet in metres?", "answer": 0.9144}. Optional keys are "tools", the names of the
+    offered tools (default: all), and "calls", the reference calls, one per turn, such as
+    [{"name": "convert", "arguments": {"value": 3}}], which the expert makes. Other keys become metadata.
 
-    A question is in train or test for ever, by a digest of its text. A file is finite: asked for more tasks than it
-    has, the world gives those it has.
+    A digest of its text assigns each question to train or test. A file is finite: the world returns all tasks of the
+    file if more are requested.
 
     Args:
-        file: ends in .jsonl, .json or .ndjson (an object a line), .csv or .tsv (names in the first line), .arrow or
+        file: ends in .jsonl, .json or .ndjson (an object per line), .csv or .tsv (names in the first line), .arrow or
             .parquet, or is a folder of Hugging Face's `datasets` on disk.
-        score: what is right: a file of handaxe/rewards whose factory needs no argument, such as exact_match,
-            numeric_match, math_match or token_f1, or MODULE:ATTRIBUTE of a reward of your own.
-        question: the key of the question.
-        answer: the key of the answer: text, a number, or a list of these of which any is right.
-        test_share: share of the questions that is held out, above 0 and below 1.
-        by: metadata keys that evaluations are broken down by.
-        expert: MODULE:ATTRIBUTE of a function (task, facts) -> Message that says what is right in a state; where it is
-            left out, the "calls" of the lines say it.
+        score: the correctness rule: a file of handaxe/rewards whose factory has no required argument, such as
+            exact_match, numeric_match, math_match or token_f1, or MODULE:ATTRIBUTE of your reward.
+        question: key of the question.
+        answer: key of the answer: text, a number, or a list of accepted answers.
+        test_share: share of held-out questions, above 0 and below 1.
+        breakdown: metadata keys that evaluations are broken down by.
+        expert: MODULE:ATTRIBUTE of a function (task, facts) -> Message, the correct message in a state; by default the
+            "calls" of the lines define the expert.
 
     Returns:
-        A world without tools of its own; one with an expert can be given a start by `handaxe start`.
+        A world without tools. With an expert, `handaxe start` can train a cold-start checkpoint.
 
     Raises:
-        TaskError: the file is missing, empty or cannot be read, a line lacks a key, has an answer that the score
-            cannot read, or repeats a question; a split has nothing. InputError: another argument is wrong.
+        TaskError: the file is missing, empty or unreadable, a line lacks a key, repeats a question, or has an answer
+            that the score cannot read; a split is empty. InputError: another argument is invalid.
 
     Example:
         jsonl(file="units.jsonl", score="numeric_match").tasks("train", 100, 0)
@@ -84,7 +84,7 @@ def jsonl(
         tasks=lines.tasks,
         env=tool_chat,
         correct=correct,
-        by=by,
+        breakdown=breakdown,
         reference=_reference if shown else None,
         expert=_expert(expert) if expert else calls_then_answer(_calls) if shown else None,
         start=START if expert or shown else None,
@@ -93,7 +93,7 @@ def jsonl(
 
 @dataclass(frozen=True)
 class _Lines:
-    """The tasks of a file."""
+    """Tasks of a file."""
 
     file: Path
     made: list[Task]
@@ -108,7 +108,7 @@ class _Lines:
                 )
 
     def tasks(self, split: Split, count: int, seed: int) -> list[Task]:
-        """The first `count` of the split's tasks in the order of the seed, or all where there are fewer."""
+        """The first `count` tasks of the split in the order of the seed, or all tasks if there are fewer."""
         if count < 1:
             raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
         chosen = [task for task in self.made if self._split(task) == split]
@@ -125,13 +125,13 @@ def _task(row: FileRow, file: str, question: str, answer: str) -> Task:
             raise TaskError(
                 f"{row.place} has no {key!r}, only {sorted(row.cells)}; name other keys with question and answer"
             )
-    asked = row.cells[question]
-    right = row.cells[answer]
+    prompt = row.cells[question]
+    gold = row.cells[answer]
     tools = row.cells.get("tools")
-    if not isinstance(asked, str) or not asked.strip():
-        raise TaskError(f"{row.place}: the question is {asked!r}; give text")
-    if not _is_answer(right):
-        raise TaskError(f"{row.place}: the answer is {right!r}; give text, a number, or a list of these")
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise TaskError(f"{row.place}: the question is {prompt!r}; give text")
+    if not _is_answer(gold):
+        raise TaskError(f"{row.place}: the answer is {gold!r}; give text, a number, or a list of these")
     if tools is not None and not (isinstance(tools, list) and all(isinstance(name, str) for name in tools)):
         raise TaskError(f"{row.place}: tools is {tools!r}; give a list of names")
     rest = {key: cell for key, cell in row.cells.items() if key not in (question, answer, "tools", "calls")}
@@ -141,12 +141,12 @@ def _task(row: FileRow, file: str, question: str, answer: str) -> Task:
         json.dumps(rest)
     except (TypeError, ValueError) as error:
         raise TaskError(f"{row.place} holds what JSON cannot keep: {error}") from error
-    name = f"{Path(file).stem}-{derive_seed('jsonl', asked):016x}"
-    return Task(name, (Message("user", asked),), right, None if tools is None else tuple(tools), rest)
+    name = f"{Path(file).stem}-{derive_seed('jsonl', prompt):016x}"
+    return Task(name, (Message("user", prompt),), gold, None if tools is None else tuple(tools), rest)
 
 
 def _is_answer(value: Any) -> bool:
-    """Text that is not blank, a number, or a list of these with one entry or more."""
+    """Whether a value is non-blank text, a number, or a non-empty list of texts and numbers."""
     if isinstance(value, list):
         return bool(value) and all(not isinstance(one, list) and _is_answer(one) for one in value)
     if isinstance(value, str):
@@ -172,28 +172,28 @@ def _present(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _check_questions(rows: Sequence[FileRow], tasks: Sequence[Task]) -> None:
     first: dict[str, str] = {}
     for row, task in zip(rows, tasks):
-        asked = task.messages[0].content
-        if asked in first:
-            raise TaskError(f"{row.place} asks again what {first[asked]} asks: {asked[:60]!r}; keep one of them")
-        first[asked] = row.place
+        prompt = task.messages[0].content
+        if prompt in first:
+            raise TaskError(f"{row.place} repeats the question of {first[prompt]}: {prompt[:60]!r}; keep one of them")
+        first[prompt] = row.place
 
 
 def _check_answer(row: FileRow, task: Task, correct: Reward, score: str) -> None:
-    """Score an attempt that said nothing: a reward says at once of an answer that it cannot read it."""
+    """Score an empty trajectory, so that a reward reports an unreadable answer early."""
     try:
         correct(Group(task, (Trajectory("check", task, 0, (), (), Ending("completed"), task.messages),)))
     except TaskError as error:
         raise TaskError(f"{row.place}: {score} cannot read the answer {task.answer!r}: {error}") from error
 
 
-def _expert(where: str) -> Expert:
-    told = attribute(where, noun="expert", example="my_file:my_expert")
+def _expert(name: str) -> Expert:
+    function = attribute(name, noun="expert", example="my_file:my_expert")
 
     def expert(task: Task, facts: Facts) -> Message:
-        message = told(task, facts)
+        message = function(task, facts)
         if not isinstance(message, Message) or message.role != "assistant":
             raise InputError(
-                f"the expert {where} said {message!r} to task {task.id!r}: return Message('assistant', text, calls)"
+                f"the expert {name} returned {message!r} for task {task.id!r}: return Message('assistant', text, calls)"
             )
         return message
 
@@ -201,7 +201,7 @@ def _expert(where: str) -> Expert:
 
 
 def _reference(task: Task) -> tuple[ToolCall, ...]:
-    return kept_calls(task) if "gold_calls" in task.metadata else ()
+    return reference_calls(task) if "gold_calls" in task.metadata else ()
 
 
 def _calls(task: Task, facts: Facts) -> Sequence[ToolCall]:

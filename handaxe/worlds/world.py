@@ -1,4 +1,4 @@
-"""What a world is: tasks, an environment, what is right in it, and what recipes may ask of it besides."""
+"""World: a task distribution, the environment that tasks are played in, and the rule for a correct answer."""
 
 from __future__ import annotations
 
@@ -15,52 +15,58 @@ from handaxe.rollouts.linear import linear
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["DemonstrationNoise", "Expert", "Exploring", "Facts", "Split", "Start", "World"]
+__all__ = ["DemonstrationNoise", "Expert", "Exploration", "Facts", "Split", "Start", "World"]
 
 Split = Literal["train", "test"]
 Facts = Mapping[str, Any]
-"""The state of an attempt, as JSON: "turn" (turns taken), "replies" and "statuses" (of the last turn's tool replies:
-their texts, and "ok" or what went wrong), "tools" (names of those offered), "sure" (False asks for a call wherever one
-helps, even where it is not needed), and what the environment said of it (EnvReply.facts)."""
+"""JSON state of a rollout before the next turn.
+
+    turn                turns so far
+    replies, statuses   texts and statuses ("ok" or an error) of the last turn's tool results
+    tools               names of the offered tools
+    sure                False: call a tool wherever a call is possible, also where no call is needed
+    ...                 further facts of the environment (EnvReply.facts)
+"""
 Expert = Callable[[Task, Facts], Message]
-"""(task, facts) -> the assistant message that is right in this state."""
+"""(task, facts) -> the correct assistant message in this state."""
 
 
 class DemonstrationNoise(NamedTuple):
-    """How often demonstrations call tools, as shares from 0 to 1.
+    """Rates of deviation from the expert in demonstrations, each from 0 to 1.
 
-    needed: calls made where the expert makes one. needless: calls made where it makes none. clumsy: of the calls made,
-    those made badly (a digit lost, a call left open, an argument that is not in the schema).
+    call_rate: share of the expert's calls that are made. spurious_rate: share of tasks without a needed call that
+    start with a call. corrupt_rate: share of the calls that are corrupted: a missing digit, an unopened call, or an
+    unknown tool or argument.
     """
 
-    needed: float = 1.0
-    needless: float = 0.0
-    clumsy: float = 0.0
+    call_rate: float = 1.0
+    spurious_rate: float = 0.0
+    corrupt_rate: float = 0.0
 
 
 class Start(NamedTuple):
-    """How the tiny policy that reinforcement learning begins from is made in a world: supervised steps on the expert's
-    conversations, first with every call right (`skill`), then with the habit that training is to change (`steps`).
+    """Supervised training of a world's cold-start checkpoint: warmup pairs, exact demonstrations, noisy demonstrations.
 
-    lessons: (what is said, what is answered at once) that the policy is to know by heart, as a larger model would, in
-    words that no task has. They come first, for `drill` steps, and then in every other conversation.
+    noise: deviations in the last phase, which RL is to remove. skill: steps on exact demonstrations. steps: steps on
+    noisy demonstrations. warmup: (prompt, answer) pairs to memorize, worded unlike any task; knowledge that a larger
+    model has. Warmup pairs are trained alone for `warmup_steps`, then in every other conversation.
     """
 
-    habit: DemonstrationNoise = DemonstrationNoise()
+    noise: DemonstrationNoise = DemonstrationNoise()
     skill: int = 300
     steps: int = 100
     batch_size: int = 32
     learning_rate: float = 1e-3
-    lessons: tuple[tuple[str, str], ...] = ()
-    drill: int = 0
+    warmup: tuple[tuple[str, str], ...] = ()
+    warmup_steps: int = 0
 
 
-class Exploring(NamedTuple):
-    """How a world is tried out without a task.
+class Exploration(NamedTuple):
+    """Task-free exploration of a world.
 
-    openings: (count, seed) -> as many tasks without an answer, which say what there is and not what to do.
-    propose: (attempt at one) -> tasks that may be made of what it found, of the training split alone, each with its
-    answer and, under "gold_calls", the calls that lead to it.
+    openings: (count, seed) -> tasks without an answer, which name an entity and no goal. propose: (trajectory) -> tasks
+    derived from the exploration, all of the training split, each with its answer and, under "gold_calls", the reference
+    calls.
     """
 
     openings: Callable[[int, int], list[Task]]
@@ -69,27 +75,27 @@ class Exploring(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """Everything a recipe needs to know of where it trains. Fields below `correct` are optional: a recipe that needs
-    one asks for it with `need`.
+    """Task distribution, environment and correctness rule of a run. Fields below `correct` are optional; a method
+    requires one with `need`.
 
-    tasks       (split, count, seed) -> tasks; no question is in both splits, and the same seed gives the same tasks
-    env         (tools) -> factory of environments; a world with tools of its own adds these
-    correct     the reward that says what is right
-    tools       tools that are offered where the user names none
-    by          keys of task metadata that evaluations are broken down by
-    hidden      keys of task metadata that belong to the question though the policy is not told: what it has to find out
-    answered    whether a turn states an answer
-    reference   the calls that are right for a task, for rewards that compare calls
-    expert      what to say in a state; it scores 1 on every task; where a world has noise that no expert can see
-                through, with the noise turned off
-    start       how the policy that training begins from is made of the expert's conversations
-    start_turns  most turns of such a conversation
-    criteria, check  what can be checked of an attempt at a task, and whether each of it is met after each turn
-    verdicts    (attempt) -> [N] of every turn whether it is right by itself, 1 or -1 (0: neither), by rule
-    solution    (task) -> a worked solution in words; "" where there is none
-    exploring   how it is tried out without a task, and what may be asked of what is found
-    rollout     (most turns) -> how attempts are played where a recipe does not say; None: one after another, `linear`
-    gauges, statistics  further figures of an evaluation, by name
+    tasks       (split, count, seed) -> tasks; no question is in both splits, and equal seeds give equal tasks
+    env         (tools) -> factory of environments; a world with built-in tools adds these
+    correct     reward that decides whether an answer is correct
+    tools       default tools
+    breakdown   keys of task metadata that evaluations are broken down by
+    hidden_keys  keys of task metadata that belong to the question and are hidden from the policy
+    is_answer   whether a turn states an answer
+    reference   reference calls of a task, for rewards that compare calls
+    expert      correct message in a state; scores 1 on every task (in a world with irreducible noise: with the noise
+                turned off)
+    start       training of the cold-start checkpoint
+    start_turns  turn limit of a demonstration
+    criteria, check  criteria of a task, and whether each is met after each turn
+    verdicts    (trajectory) -> [N] rule-based correctness of each turn: 1, -1, or 0 for neither
+    solution    (task) -> worked solution in words; "" if there is none
+    exploration  task-free exploration
+    rollout     (turn limit) -> default rollout strategy; None: `linear`
+    gauges, statistics  further metrics of an evaluation, by name
     """
 
     name: str
@@ -97,9 +103,9 @@ class World:
     env: Callable[[Sequence[Any]], EnvFactory]
     correct: Reward
     tools: tuple[Any, ...] = ()
-    by: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    answered: Callable[[Turn], bool] | None = None
+    breakdown: tuple[str, ...] = ()
+    hidden_keys: tuple[str, ...] = ()
+    is_answer: Callable[[Turn], bool] | None = None
     reference: Callable[[Task], tuple[ToolCall, ...]] | None = None
     expert: Expert | None = None
     start: Start | None = None
@@ -108,22 +114,22 @@ class World:
     check: Check | None = None
     verdicts: Callable[[Trajectory], np.ndarray] | None = None
     solution: Callable[[Task], str] | None = None
-    exploring: Exploring | None = None
+    exploration: Exploration | None = None
     rollout: Callable[[int], Rollout] | None = None
     gauges: Mapping[str, RatioMetric] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
 
-    def plays(self, max_turns: int) -> Rollout:
-        """How attempts of so many turns are played here."""
+    def make_rollout(self, max_turns: int) -> Rollout:
+        """Create the world's rollout strategy with a turn limit."""
         return linear(max_turns=max_turns) if self.rollout is None else self.rollout(max_turns)
 
     def need(self, field: str) -> Any:
-        """The value of an optional field.
+        """Return the value of an optional field.
 
         Raises:
-            InputError: the world lacks it; the message names the world and the field.
+            InputError: the field is missing; the message names the world and the field.
         """
         value = getattr(self, field)
         if value is None or value == () or value == {}:
-            raise InputError(f"world {self.name!r} has no {field!r}, which this recipe needs: choose another --world")
+            raise InputError(f"world {self.name!r} has no {field!r}, which this method needs: choose another --world")
         return value

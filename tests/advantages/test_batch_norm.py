@@ -1,11 +1,24 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from handaxe.advantages.batch_norm import batch_norm
 from handaxe.core.errors import InputError
-from handaxe.testing.records import make_group, make_rated, make_scores
+from handaxe.credit.group_norm import group_norm
+from handaxe.evaluation.gradient_bias import BiasCase
+from handaxe.testing.make_records import make_group, make_rated, make_scores
 
 CONTRACT = [{}, {"mean": "batch", "std": "population"}, {"of": "centred"}, {"of": "standardised"}]
+BIAS = [
+    BiasCase(f"batch_norm({text})", lambda: group_norm(std=None), partial(batch_norm, **options), groups=2)
+    for text, options in {
+        "": {},
+        'mean="batch"': {"mean": "batch"},
+        'of="centred"': {"of": "centred"},
+        'of="standardised"': {"of": "standardised"},
+    }.items()
+]
 
 
 def values(rated):

@@ -5,11 +5,14 @@ import pytest
 
 from handaxe.advantages.batch_whiten import batch_whiten
 from handaxe.core.records import Advantages, Rated
+from handaxe.credit.return_to_go import return_to_go
+from handaxe.evaluation.gradient_bias import BiasCase
 from handaxe.ops.ragged import gather
-from handaxe.testing.ragged import random_group
-from handaxe.testing.records import make_group, make_rated
+from handaxe.testing.make_records import make_group, make_rated
+from handaxe.testing.random_groups import random_group
 
 CONTRACT = [{}, {"centre": False, "std": "population"}]
+BIAS = [BiasCase("batch_whiten() of return_to_go()", return_to_go, batch_whiten, groups=2)]
 
 
 def flat(rated):

@@ -8,19 +8,28 @@ from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
 from handaxe.core.records import Advantages, Branch
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.group_norm import group_norm
+from handaxe.credit.return_to_go import return_to_go
 from handaxe.credit.transformed import transformed
+from handaxe.evaluation.gradient_bias import BiasCase
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.reinforce import reinforce
 from handaxe.losses.terms.entropy import entropy
 from handaxe.losses.terms.kl import kl
-from handaxe.ops.forks import owners
+from handaxe.ops.turn_tree import token_owners
 from handaxe.papers.llds.keep_likelihood import keep_likelihood
 from handaxe.testing.batches import random_policy
 from handaxe.testing.losses import differentiate
-from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_trajectory
 from handaxe.training.loop.batch import make_batch
+
+BIAS = [
+    BiasCase(
+        "mask_shared_prefix() of return_to_go()", lambda: transformed(return_to_go(), mask_shared_prefix()), forks=True
+    )
+]
+
 
 FEATURES = {"ref_logp": -0.7, "old_logp": -0.9}
 
@@ -53,7 +62,7 @@ def test_example():
 def test_against_a_slow_loop():
     group = forked()
     plain = group_norm()(group, make_scores([1.0, 0.0, 0.5, 2.0]))
-    found, owner = mask_shared_prefix()(group, plain), owners(group)
+    found, owner = mask_shared_prefix()(group, plain), token_owners(group)
     count = 0
     for i, one in enumerate(group):
         for s, sequence in enumerate(one.sequences):

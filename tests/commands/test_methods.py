@@ -6,7 +6,7 @@ from handaxe.cli import main
 from handaxe.methods.catalog import list_methods
 
 
-def test_every_method_is_listed(tmp_path, capsys):
+def test_methods_lists_every_method(tmp_path, capsys):
     file = tmp_path / "methods.json"
     assert main(["methods", "--json", str(file)]) == 0
     shown = capsys.readouterr().out
@@ -16,7 +16,7 @@ def test_every_method_is_listed(tmp_path, capsys):
     assert [one["name"] for one in body] == names
     otc = next(one for one in body if one["name"] == "otc")
     assert otc["paper"]["arxiv"] == "2504.14870" and otc["claims"][0]["keeps"] == "pass@1"
-    assert (otc["base"], otc["world"]) == ("grpo_no_kl", "sums")
+    assert (otc["base"], otc["world"]) == ("grpo_no_kl", "arithmetic")
 
 
 def test_listing_loads_nothing_heavy():

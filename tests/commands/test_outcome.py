@@ -15,7 +15,7 @@ def shown(found, width=80):
     return console.export_text()
 
 
-def test_a_finished_run(finished, capsys):
+def test_outcome_of_a_finished_run_has_tables_and_further_commands(finished, capsys):
     found = read_outcome(finished)
     assert sorted(found.evaluated) == [0, 2] and found.before is found.evaluated[0]
     text = shown(found)
@@ -25,18 +25,18 @@ def test_a_finished_run(finished, capsys):
         assert evaluations(record)[2] == found.after
 
 
-def test_an_interrupted_run_says_how_to_go_on(finished, capsys):
+def test_outcome_of_a_stopped_run_has_the_resume_command(finished, capsys):
     text = shown(read_outcome(finished, stopped="interrupted"))
-    assert f"stopped    after 2 steps; go on with: handaxe resume {finished}" in text
+    assert f"stopped    after 2 steps; continue with: handaxe resume {finished}" in text
 
 
-def test_a_run_that_was_never_evaluated(tmp_path, capsys):
+def test_outcome_without_evaluations_has_rewards(tmp_path, capsys):
     with RunRecord(tmp_path / "run") as record:
         record.write_step(0, [], {"reward": 0.25})
     found = read_outcome(tmp_path / "run")
     assert (found.before, found.after, found.comparison) == (None, None, None)
     assert "handaxe show" in shown(found)
-    body = result_body(found, recipe="r", arguments={}, command="c", seconds=1.26)
+    body = result_body(found, method="r", arguments={}, command="c", seconds=1.26)
     assert body["before"] == body["after"] == body["difference"] == {}
     assert body["reward"] == [0.25] and body["seconds"] == 1.3
 
@@ -46,16 +46,16 @@ def over_steps(tmp_path, rows):
         for step, row in enumerate(rows):
             record.write_step(step, [], row)
     found = read_outcome(tmp_path / "run")
-    return result_body(found, recipe="r", arguments={}, command="c", seconds=1.0)["training"]
+    return result_body(found, method="r", arguments={}, command="c", seconds=1.0)["training"]
 
 
 def step(*, sampled, trained, **seconds):
     return {"tokens/sampled": sampled, "tokens/trained": trained} | {f"seconds/{k}": v for k, v in seconds.items()}
 
 
-def test_a_rate_is_all_tokens_over_all_seconds(tmp_path):
-    """Three steps whose groups the first one sampled: 300 tokens in 9 + 0.5 + 0.5 s, where the mean of the steps' own
-    rates would be (100 / 9 + 200 + 200) / 3 = 137. The sum over tools lies within sampling and does not count."""
+def test_rate_is_all_tokens_over_all_seconds(tmp_path):
+    """The first of three steps samples all groups: 300 tokens in 9 + 0.5 + 0.5 s. The mean of the rates of steps would
+    be (100 / 9 + 200 + 200) / 3 = 137. Seconds of tools are part of sampling and do not count again."""
     first = step(sampled=100.0, trained=50.0, sampling=8.0, reward=0.25, credit=0.25, update=0.5, tools=70.0)
     ahead = step(sampled=100.0, trained=50.0, sampling=0.0, reward=0.125, credit=0.125, update=0.25, tools=0.0)
     training = over_steps(tmp_path, [first, ahead, ahead])
@@ -66,14 +66,14 @@ def test_a_rate_is_all_tokens_over_all_seconds(tmp_path):
     assert 100 / 9 - 1e-9 <= low < 30 < high <= 200 + 1e-9
 
 
-def test_steps_that_go_alike_leave_no_doubt_about_the_rate(tmp_path):
+def test_equal_steps_give_an_interval_of_zero_width(tmp_path):
     rate = over_steps(tmp_path, [step(sampled=20.0, trained=0.0, sampling=1.5, update=0.5)] * 3)
     assert rate["tokens_per_second"] == pytest.approx({"value": 10, "low": 10, "high": 10})
     assert rate["trained_tokens_per_second"] == {"value": 0, "low": 0, "high": 0}
 
 
-def test_a_run_that_counted_no_tokens_in_some_steps_has_no_rate(tmp_path):
-    """Such as one that an earlier version began."""
+def test_run_without_token_counts_in_some_steps_has_no_rate(tmp_path):
+    """Such as a run that an earlier version started."""
     training = over_steps(tmp_path, [{"seconds/sampling": 1.0}, step(sampled=5.0, trained=5.0, sampling=3.0)])
     assert set(training) == {"step_seconds"} and math.isclose(training["step_seconds"]["value"], 2)
 
@@ -84,19 +84,20 @@ def claims_of(name, width=400):
     return console.export_text().splitlines()
 
 
-def test_what_a_recipe_claims_is_told_with_its_figure_and_what_decides_it(capsys):
+def test_claims_are_printed_with_metric_baseline_and_command(capsys):
+    page = run_template("grpo").page
     assert claims_of("grpo") == [
-        "claim      Accuracy rises over the policy it starts from. (pass@1 up, against start)",
-        "claim      Shorter updates than PPO's. "
+        f"claim      {page.claims[0].text} (pass@1 up, against start)",
+        f"claim      {page.claims[1].text} "
         "(training/seconds/update (mean of the run) down, against ppo --minibatches 1)",
         "decide     handaxe replicate grpo",
     ]
-    assert "against plain" in claims_of("otc")[0]
-    assert claims_of("plain") == []
+    assert "against grpo_no_kl" in claims_of("otc")[0]
+    assert claims_of("grpo_no_kl") == []
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_nothing_of_it_is_cut_where_the_terminal_is_narrow(finished, width, capsys):
+def test_output_fits_a_narrow_terminal_without_cuts(finished, width, capsys):
     text = shown(read_outcome(finished), width=width)
     table = text[text.index("held-out tasks") : text.index("\nrun ")]
     assert "\u2026" not in text and max(map(len, table.splitlines())) <= width

@@ -18,7 +18,7 @@ def test_no_file_writes_nothing(tmp_path):
     check_writable(None)
 
 
-def test_a_file_that_cannot_be_written_is_found_out_early(tmp_path):
+def test_file_that_cannot_be_written_raises_early(tmp_path):
     check_writable(tmp_path / "made" / "result.json")
     with pytest.raises(InputError, match="cannot be written"):
         check_writable(tmp_path)
@@ -26,10 +26,10 @@ def test_a_file_that_cannot_be_written_is_found_out_early(tmp_path):
         write_json(tmp_path, {})
 
 
-def test_a_command_line_can_be_pasted():
+def test_command_line_is_quoted_for_a_shell():
     assert command_line(["show", "runs/my run"]) == "handaxe show 'runs/my run'"
 
 
-def test_a_note_is_never_wrapped(capsys):
+def test_note_is_never_wrapped(capsys):
     note(console(), "run", "x" * 300)
     assert capsys.readouterr().out == "run        " + "x" * 300 + "\n"

@@ -99,7 +99,7 @@ def test_study_has_its_bounds_verdicts_and_figures(checkout):
     assert "- Figures: size 2, steps 13, seed 3\n" in page
 
 
-def test_folder_that_is_no_checkout_is_an_error(tmp_path, capsys):
+def test_folder_without_a_checkout_is_an_error(tmp_path, capsys):
     assert main(["papers", "--root", str(tmp_path)]) == 2
     assert "not a checkout" in capsys.readouterr().err
 

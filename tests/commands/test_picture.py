@@ -8,7 +8,7 @@ from handaxe.commands.picture import picture
 from handaxe.core.errors import InputError
 
 
-def test_what_is_shown_is_in_the_picture_too_and_nothing_in_it_is_fetched(tmp_path):
+def test_picture_has_the_output_and_fetches_nothing(tmp_path):
     shown, file = io.StringIO(), tmp_path / "out.svg"
     with picture(Console(file=shown), file, title="handaxe") as terminal:
         terminal.print("five[red]teen[/red]")
@@ -17,13 +17,13 @@ def test_what_is_shown_is_in_the_picture_too_and_nothing_in_it_is_fetched(tmp_pa
     assert ElementTree.fromstring(text).tag.endswith("svg") and "teen" in text and "font-face" not in text
 
 
-def test_without_a_file_the_terminal_is_as_it_was(tmp_path):
+def test_picture_without_a_file_gives_the_same_terminal(tmp_path):
     before = Console(file=io.StringIO())
     with picture(before, None, title="handaxe") as terminal:
         assert terminal is before
 
 
-def test_a_file_that_cannot_be_written_is_named(tmp_path):
+def test_file_that_cannot_be_written_is_named(tmp_path):
     with (
         pytest.raises(InputError, match=r"none.out\.svg cannot be written"),
         picture(Console(file=io.StringIO()), tmp_path / "none" / "out.svg", title="handaxe") as terminal,

@@ -1,7 +1,7 @@
 from handaxe.cli import main
 
 
-def test_it_trains_and_shows_an_attempt(small_model, tmp_path, capsys):
+def test_quickstart_trains_and_prints_a_rollout(small_model, tmp_path, capsys):
     words = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "2", "--max-tokens", "8"]
     out = tmp_path / "quick"
     assert main(["quickstart", "--model", str(small_model), *words, "--out", str(out), "--quiet"]) == 0

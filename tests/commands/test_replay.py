@@ -25,7 +25,7 @@ def tamper(run, query, *values):
 
 
 @pytest.mark.parametrize("words", [[], ["--tools"], ["--step", 1]])
-def test_a_run_plays_again_to_what_it_was(finished, capsys, words):
+def test_replay_of_an_unchanged_run_is_equal(finished, capsys, words):
     code, text = replayed(capsys, finished, *words)
     count = 4 if words == ["--step", 1] else 8
     assert code == 0 and f"{count} trajectories of" in text
@@ -34,7 +34,7 @@ def test_a_run_plays_again_to_what_it_was(finished, capsys, words):
     assert ("state" in rows) == (words == ["--tools"])
 
 
-def test_the_weights_need_not_be_there(finished, small_model, capsys):
+def test_replay_needs_no_weights(finished, small_model, capsys):
     weights = small_model / "model.safetensors"
     aside = weights.rename(weights.with_suffix(".away"))
     try:
@@ -44,7 +44,7 @@ def test_the_weights_need_not_be_there(finished, small_model, capsys):
     assert code == 0 and "8 trajectories of" in text
 
 
-def test_one_attempt(finished, capsys):
+def test_trajectory_and_step_select_rollouts(finished, capsys):
     with RunRecord.open(finished) as record:
         name = record.trajectories(step=1)[2].id
     code, text = replayed(capsys, finished, "--trajectory", name)
@@ -55,8 +55,8 @@ def test_one_attempt(finished, capsys):
     assert code == 2 and "there is no step 5" in text and "steps 0 to 1" in text
 
 
-def test_an_id_that_was_tampered_with_is_told(run, capsys, tmp_path):
-    """The third id of the opening of the third trajectory."""
+def test_changed_token_id_is_reported(run, capsys, tmp_path):
+    """Changes the third id of the prompt of the third trajectory."""
     with sqlite3.connect(run / "record.sqlite") as db:
         (blob,) = db.execute("SELECT ids FROM sequences WHERE trajectory = 3 AND place = 0").fetchone()
         (name,) = db.execute("SELECT name FROM trajectories WHERE id = 3").fetchone()
@@ -75,15 +75,15 @@ def test_an_id_that_was_tampered_with_is_told(run, capsys, tmp_path):
     assert difference["trajectory"] == name and difference["token"] == 2
 
 
-def test_what_a_tool_said_is_shown_safely_and_cut(run, capsys):
+def test_text_of_differences_is_escaped_and_cut(run, capsys):
     messages = json.dumps([{"role": "user", "content": "\x1b[2J" * 999, "calls": [], "call_id": "", "name": ""}])
     tamper(run, "UPDATE trajectories SET messages = ?", messages)
     code, text = replayed(capsys, run, "--show", 2)
-    assert code == 1 and "left out" in text and "more; --show lists" in text and len(text) < 3000
+    assert code == 1 and "left out" in text and "more; --show N lists" in text and len(text) < 3000
     assert np.all([len(line) < 300 for line in text.splitlines()])
 
 
-def test_a_run_without_attempts(run, capsys):
+def test_run_without_rollouts_is_an_error(run, capsys):
     tamper(run, "DELETE FROM groups")
     code, text = replayed(capsys, run)
-    assert code == 2 and "there is no attempt in" in text
+    assert code == 2 and "there is no rollout in" in text

@@ -5,12 +5,13 @@ import sys
 import time
 
 import pytest
+from helpers import processes
 
 from handaxe.cli import main
 from handaxe.training.record.run_record import RunRecord
 
 
-def test_a_finished_run_is_made_longer(run, capsys):
+def test_resume_extends_a_finished_run(run, capsys):
     result = run.parent / "result.json"
     assert main(["resume", str(run), "--steps", "3", "--quiet", "--json", str(result)]) == 0
     with RunRecord.open(run) as record:
@@ -20,15 +21,15 @@ def test_a_finished_run_is_made_longer(run, capsys):
     assert json.loads(result.read_text())["steps"] == 3
 
 
-def test_nothing_to_resume(tmp_path, capsys):
+def test_missing_run_is_an_error(tmp_path, capsys):
     assert main(["resume", str(tmp_path / "none")]) == 2
     assert "no run record" in capsys.readouterr().err
 
 
-def test_a_run_of_a_script_is_sent_back_to_its_script(tmp_path, capsys):
+def test_run_of_a_script_names_its_script(tmp_path, capsys):
     RunRecord(tmp_path / "run").close()
     assert main(["resume", str(tmp_path / "run")]) == 2
-    assert "not made by a recipe" in capsys.readouterr().err
+    assert "not made by a method" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -36,21 +37,21 @@ def test_a_run_of_a_script_is_sent_back_to_its_script(tmp_path, capsys):
     [(signal.SIGINT, ""), (signal.SIGTERM, ""), (signal.SIGTERM, "signal.signal(signal.SIGINT, signal.SIG_IGN); ")],
     ids=["ctrl-c", "kill", "kill after nohup"],
 )
-def test_a_signal_stops_it_cleanly_and_it_says_how_to_go_on(number, ignored, small_model, tmp_path):
+def test_signal_stops_a_run_after_its_step_with_the_resume_command(number, ignored, small_model, tmp_path):
     out = tmp_path / "run"
     code = f"import signal, sys; {ignored}from handaxe.cli import main; sys.exit(main())"
     words = (
         f"train otc --steps 500 --groups 2 --group-size 2 --held-out 2 --max-tokens 8 --model {small_model} --out {out}"
     )
     command = [sys.executable, "-c", code, *words.split()]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = processes.start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if line.startswith("step 1/500"):
             process.send_signal(number)
             break
-    shown, complaint = process.communicate()
+    shown, errors = process.communicate()
     assert process.returncode == 130
-    assert f"handaxe resume {out}" in shown and "Traceback" not in complaint
+    assert f"handaxe resume {out}" in shown and "Traceback" not in errors
     with RunRecord.open(out) as record:
         done = len(record.steps())
         assert 1 <= done < 500 and record.events()[-1].kind == "interrupted"
@@ -59,36 +60,34 @@ def test_a_signal_stops_it_cleanly_and_it_says_how_to_go_on(number, ignored, sma
         assert record.steps() == list(range(done + 1))
 
 
-def test_a_run_that_is_done_says_so_and_does_nothing(run, capsys):
+def test_resume_of_a_finished_run_changes_nothing(run, capsys):
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*") if not path.name.startswith("record.sqlite-")}
     for words in ([], ["--steps", "1"]):
         assert main(["resume", str(run), *words, "--json", str(run.parent / "result.json")]) == 0
-        said = capsys.readouterr().out
-        assert said.startswith(
-            f"nothing    was done: all 2 steps of {run} were; `handaxe resume {run} --steps 4` makes"
-        )
+        shown = capsys.readouterr().out
+        assert shown.startswith(f"finished   all 2 steps of {run} are done; `handaxe resume {run} --steps 4` extends")
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*") if path in before} == before
     assert json.loads((run.parent / "result.json").read_text())["steps"] == 2
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", '{"recipe": 5}', '{"recipe": {"name": "otc", "arguments": [1]}}'])
 @pytest.mark.parametrize("command", ["resume", "eval", "replay"])
-def test_a_damaged_recipe_json_is_one_line(run, capsys, command, text):
+def test_damaged_recipe_json_is_one_line(run, capsys, command, text):
     (run / "recipe.json").write_text(text)
-    code, said = main([command, str(run)]), capsys.readouterr()
-    line = said.err
-    assert "Traceback" not in said.out + line and line.count("\n") <= 1
+    code, streams = main([command, str(run)]), capsys.readouterr()
+    line = streams.err
+    assert "Traceback" not in streams.out + line and line.count("\n") <= 1
     assert code == 2 and line.startswith(f"error: {run / 'recipe.json'} is damaged: ")
 
 
-def test_a_run_is_shown_without_its_recipe_json(run, capsys):
+def test_run_with_a_damaged_recipe_json_is_shown(run, capsys):
     (run / "recipe.json").write_text("{")
     assert main(["show", str(run)]) == 0 and "reward" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["resume", "show", "eval", "replay"])
 @pytest.mark.parametrize("what", ["empty", "missing", "file"])
-def test_what_is_no_run_is_one_line(tmp_path, capsys, command, what):
+def test_folder_without_a_run_is_one_line(tmp_path, capsys, command, what):
     folder = tmp_path / "run"
     if what == "empty":
         folder.mkdir()
@@ -102,21 +101,21 @@ SLOW = '''import time
 
 from dataclasses import replace
 
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import World
 
 
 def slow() -> World:
-    """Sums whose every answer takes a while to judge."""
-    made = sums()
+    """Arithmetic with slow tasks and slow scoring."""
+    made = arithmetic()
 
     def tasks(*asked):
-        print("begun", flush=True)
+        print("making tasks", flush=True)
         time.sleep({building})
         return made.tasks(*asked)
 
     def correct(group):
-        print("judged", flush=True)
+        print("scoring", flush=True)
         time.sleep({judging})
         return made.correct(group)
 
@@ -125,30 +124,28 @@ def slow() -> World:
 
 
 @pytest.mark.parametrize(("building", "judging"), [(5, 0), (0, 5)])
-def test_ctrl_c_before_the_first_step_promises_what_is_there(small_model, tmp_path, building, judging):
-    """While the world is made there is no folder; in the first evaluation there is one, and it can be resumed."""
+def test_ctrl_c_before_the_first_step_prints_how_to_continue(small_model, tmp_path, building, judging):
+    """Ctrl-C during the making of the world leaves no folder; Ctrl-C in the first evaluation leaves a run to resume."""
     (tmp_path / "lazy.py").write_text(SLOW.format(building=building, judging=judging))
     code = "import sys; from handaxe.cli import main; sys.exit(main())"
     shape = "--groups 2 --group-size 2 --max-tokens 8 --steps 1"
     words = f"train grpo --world lazy:slow --held-out 2 {shape} --out run --model {small_model}"
     command = [sys.executable, "-c", code, *words.split()]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    process = processes.start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     for line in process.stdout:
-        if line.strip() == ("begun" if building else "judged"):
+        if line.strip() == ("making tasks" if building else "scoring"):
             process.send_signal(signal.SIGINT)
             if not building:
                 time.sleep(0.2)
                 process.send_signal(signal.SIGINT)
             break
-    _, said = process.communicate()
-    assert process.returncode == 130 and "Traceback" not in said
+    _, errors = process.communicate()
+    assert process.returncode == 130 and "Traceback" not in errors
     if building:
-        assert "nothing was kept, and the same command begins it" in said and "resume" not in said
+        assert "nothing was written, and the same command starts it" in errors and "resume" not in errors
         assert not (tmp_path / "run").exists()
         return
-    assert "stopped with 0 of 1 steps done. `handaxe resume run`: it goes on from the first step" in said.replace(
-        "\n", " "
-    )
+    assert "stopped with 0 of 1 steps done. `handaxe resume run`" in errors.replace("\n", " ")
     (tmp_path / "lazy.py").write_text(SLOW.format(building=0, judging=0))
     done = subprocess.run([sys.executable, "-c", code, "resume", "run"], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ import urllib.request
 
 import psutil
 import pytest
+from helpers import processes
 
 from handaxe.cli import main
 from handaxe.core.errors import InfrastructureError
@@ -23,14 +24,14 @@ from handaxe.tools.decorator import tool
 
 
 class Notes:
-    """Notes of one client."""
+    """Notes of a client."""
 
     def __init__(self):
         self.notes = []
 
     @tool
     def note(self, text: str) -> str:
-        """Write down and read all."""
+        """Add a note and return all notes."""
         self.notes.append(text)
         return ", ".join(self.notes)
 '''
@@ -48,12 +49,12 @@ def free_port():
 
 @contextlib.contextmanager
 def over_http(*words, env=None):
-    """The address of `handaxe serve` over HTTP, and its process."""
+    """Address and process of `handaxe serve` over HTTP."""
     port = free_port()
     command = [*HANDAXE, CALCULATOR, "--transport", "http", "--port", str(port), *words]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
     try:
-        assert "serving handaxe" in process.stderr.readline()  # from then on it can be asked
+        assert "serving handaxe" in process.stderr.readline()  # the server accepts connections now
         yield f"http://127.0.0.1:{port}/mcp", process
     finally:
         process.kill()
@@ -71,7 +72,7 @@ def status_of(url, method, **headers):
 
 
 @pytest.mark.parametrize("where", ["environment", "file"])
-def test_over_http_with_a_token(where, tmp_path):
+def test_http_server_with_a_token_refuses_other_clients(where, tmp_path):
     (tmp_path / "token").write_text(TOKEN + "\n")
     words = ["--token-env", "LAB_TOKEN"] if where == "environment" else ["--token-file", str(tmp_path / "token")]
     with over_http("--host", "0.0.0.0", *words, env={"LAB_TOKEN": TOKEN}) as (url, process):
@@ -79,7 +80,7 @@ def test_over_http_with_a_token(where, tmp_path):
         assert tool.run(ToolCall("calculator", {"expression": "6*7"}, "")).content == "42"
         tool.owner.close()
         for headers in ({}, {"Authorization": "Bearer another-token-of-the-tests"}):
-            with pytest.raises(InfrastructureError, match="HTTP 401: it wants a log-in"):
+            with pytest.raises(InfrastructureError, match="HTTP 401: the server refuses the credentials"):
                 mcp(url=url, headers=headers)()
         for method in ("GET", "POST", "DELETE", "OPTIONS"):
             assert status_of(url, method) == status_of(url.removesuffix("mcp"), method) == 401
@@ -89,15 +90,15 @@ def test_over_http_with_a_token(where, tmp_path):
         assert TOKEN not in process.stderr.read()
 
 
-def test_without_a_token_only_this_machine_is_listened_to():
+def test_http_server_without_a_token_serves_only_this_machine():
     with over_http() as (url, _):
         (tool,) = mcp(url=url)()
         assert tool.run(ToolCall("calculator", {"expression": "6*7"}, "")).content == "42"
         tool.owner.close()
         kind = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        assert status_of(url, "POST", **kind) == 400, "it reads what it is sent"
+        assert status_of(url, "POST", **kind) == 400, "the server parses the request"
         assert status_of(url, "POST", **kind, Origin="http://elsewhere.example") == 403
-        assert status_of(url, "POST", **kind, Host="elsewhere.example") == 421, "a name that was made to lead here"
+        assert status_of(url, "POST", **kind, Host="elsewhere.example") == 421, "a foreign name of this machine"
 
 
 @pytest.mark.parametrize(
@@ -110,22 +111,23 @@ def test_without_a_token_only_this_machine_is_listened_to():
         (["--transport", "http", "--token-env", "SHORT_TOKEN"], "16 or more letters"),
         (["--transport", "http", "--token-file", "/no/such/file"], "cannot be read from"),
         (["--token-env", "GOOD_TOKEN", "--token-file", "/no/such/file"], "not both"),
-        (["--token-env", "GOOD_TOKEN"], "who talks over stdio"),
+        (["--token-env", "GOOD_TOKEN"], "a token is for http"),
     ],
 )
-def test_tokens_that_will_not_do(words, message, capsys, monkeypatch):
+def test_invalid_token_is_an_error(words, message, capsys, monkeypatch):
     for name, value in {"EMPTY": "", "SHORT": "sh0rt", "GOOD": TOKEN}.items():
         monkeypatch.setenv(f"{name}_TOKEN", value)
     assert main(["serve", CALCULATOR, *words]) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert message in said and TOKEN not in said and "sh0rt" not in said
+    error = " ".join(capsys.readouterr().err.split())
+    assert message in error and TOKEN not in error and "sh0rt" not in error
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_over_stdio_a_signal_ends_it_while_the_client_says_nothing(number):
-    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}}
-    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked})
-    with subprocess.Popen([*HANDAXE, CALCULATOR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+def test_signal_ends_a_stdio_server_with_a_silent_client(number):
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with processes.start([*HANDAXE, CALCULATOR], text=True, **pipes) as process:
         try:
             process.stdin.write(hello + "\n")
             process.stdin.flush()
@@ -136,18 +138,18 @@ def test_over_stdio_a_signal_ends_it_while_the_client_says_nothing(number):
             process.kill()
 
 
-def test_a_policy_is_served_until_it_is_told_to_stop(small_model):
+def test_policy_is_served_until_sigterm(small_model):
     openai = pytest.importorskip("openai")
     process = subprocess.Popen(
         [*HANDAXE, "--model", str(small_model), "--port", "0"], stderr=subprocess.PIPE, text=True
     )
     try:
-        said = process.stderr.readline()
-        name, url = re.fullmatch(r"serving (\S+) at (http://127\.0\.0\.1:\d+/v1)\n", said).groups()
+        line = process.stderr.readline()
+        name, url = re.fullmatch(r"serving (\S+) at (http://127\.0\.0\.1:\d+/v1)\n", line).groups()
         with openai.OpenAI(base_url=url, api_key="any", max_retries=0) as client:
             assert [one.id for one in client.models.list()] == [name] == [small_model.name]
-            asked = [{"role": "user", "content": "12*34=?"}]
-            answer = client.chat.completions.create(model=name, messages=asked, max_tokens=3)
+            messages = [{"role": "user", "content": "12*34=?"}]
+            answer = client.chat.completions.create(model=name, messages=messages, max_tokens=3)
             assert answer.usage.completion_tokens <= 3
         process.terminate()
         assert process.wait(30) in (0, -15) and "Traceback" not in process.stderr.read()
@@ -160,18 +162,18 @@ def test_a_policy_is_served_until_it_is_told_to_stop(small_model):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["--model", "MODEL", CALCULATOR], "its clients bring the tools"),
+        (["--model", "MODEL", CALCULATOR], "clients supply the tools"),
         (["--model", "MODEL", "--host", "0.0.0.0"], "so a token is needed"),
         (["--model", "MODEL", "--port", "99999"], "port 99999 is not valid"),
         (["--model", "MODEL", "--max-tokens", "0"], "--max-tokens is 0"),
     ],
 )
-def test_a_policy_that_cannot_be_served(words, message, small_model, capsys):
+def test_wrong_arguments_for_a_policy_are_an_error(words, message, small_model, capsys):
     assert main(["serve", *(str(small_model) if word == "MODEL" else word for word in words)]) == 2
     assert message in " ".join(capsys.readouterr().err.split())
 
 
-def test_tools_of_the_library_and_of_the_current_folder(tmp_path):
+def test_tools_of_the_library_and_of_the_current_folder_are_served(tmp_path):
     (tmp_path / "my_notes.py").write_text(NOTES)
     command = [*HANDAXE, "my_notes:Notes", "handaxe.tools.calculator:calculator", "--name", "lab"]
     tools = mcp(command=command, cwd=tmp_path)()
@@ -191,18 +193,18 @@ def test_tools_of_the_library_and_of_the_current_folder(tmp_path):
         (["handaxe.tools.calculator:MAX_BITS"], "13000 is no tool"),
     ],
 )
-def test_what_cannot_be_served_is_wrong_input(words, message, capsys):
+def test_wrong_tools_are_an_error(words, message, capsys):
     assert main(["serve", *words]) == 2
     assert re.search(message, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("port", [0, -1, 99999])
-def test_a_port_that_cannot_be_is_one_line(port, capsys):
+def test_port_out_of_range_is_one_line(port, capsys):
     assert main(["serve", CALCULATOR, "--transport", "http", "--port", str(port)]) == 2
     assert capsys.readouterr().err == f"error: --port is {port}; give 1 to 65535\n"
 
 
-def test_a_port_in_use_and_a_host_that_is_not_there_are_one_line(capsys, monkeypatch):
+def test_port_in_use_and_unknown_host_are_one_line(capsys, monkeypatch):
     monkeypatch.setenv("GOOD_TOKEN", TOKEN)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

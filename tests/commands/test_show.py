@@ -17,13 +17,13 @@ def look(query: str) -> str:
     """Look something up.
 
     Args:
-        query: what.
+        query: words.
     """
     return f"{query}\x1b[2J[red]<END>"
 
 
 def recorded(group, outcomes, scored):
-    """A record of the group; siblings that are not scored have neither score nor advantage."""
+    """Record of a group; unscored siblings have neither score nor advantage."""
     seen = [t for t, s in zip(group, scored) if s]
     advantages = tuple(tuple(np.where(q.mask, value, 0.0) for q in t.sequences) for t, value in zip(seen, outcomes))
     flags, values = np.array(scored), np.array(outcomes, float)
@@ -37,7 +37,7 @@ def folder(tmp_path):
     tasks = [Task(name, (Message("user", "Q"),)) for name in ("easy", "hard\x1b[2J")]
     easy, hard = (played.play(task, look, script) for task in tasks)
     with RunRecord(where) as record:
-        record.write_about({"recipe": None, "arguments": {"format": "handaxe.models.compact.Compact"}})
+        record.write_about({"recipe": None, "arguments": {"format": "handaxe.models.chat_formats.compact.Compact"}})
         record.write_event(0, "started", "\x1b]0;x\x07")
         groups = [recorded(easy, [1, 1, 1], [True] * 3), recorded(hard, [-0.5, 0.75], [True, False, True])]
         record.write_step(0, groups, {"reward": 0.5})
@@ -53,7 +53,7 @@ def shown(capsys, *words):
     return code, text
 
 
-def test_the_best_of_the_group_whose_scores_differ_is_shown(folder, capsys):
+def test_default_rollout_is_the_best_of_the_group_with_different_scores(folder, capsys):
     code, text = shown(capsys, folder, "--step", 0)
     assert code == 0 and "hard\\x1b[2J, sample 2" in text
     assert "outcome 0.750" in text and "part 1.500" in text and "+0.750" in text
@@ -77,12 +77,12 @@ def test_task_and_sample_can_be_chosen(folder, capsys):
         (["--step", 0, "--task", "easy", "--sample", 9], "there are 0, 1, 2"),
     ],
 )
-def test_what_is_not_there(folder, capsys, words, message):
+def test_unknown_step_task_or_sample_is_an_error(folder, capsys, words, message):
     code, text = shown(capsys, folder, *words)
     assert code == 2 and message in text
 
 
-def test_json(folder, capsys, tmp_path):
+def test_json_has_metrics_evaluations_and_events(folder, capsys, tmp_path):
     file = tmp_path / "show.json"
     shown(capsys, folder, "--step", 0, "--json", file)
     body = json.loads(file.read_text())
@@ -90,28 +90,28 @@ def test_json(folder, capsys, tmp_path):
     assert body["events"][0]["kind"] == "started"
 
 
-def test_a_run_whose_format_is_unknown_shows_ids(folder, capsys):
+def test_run_of_an_unknown_format_shows_ids(folder, capsys):
     (folder / "recipe.json").unlink()
     code, text = shown(capsys, folder, "--step", 0)
     assert code == 0 and "<258>" in text
 
 
-def test_a_run_of_a_recipe(finished, capsys):
+def test_run_of_a_method_is_shown_as_text(finished, capsys):
     code, text = shown(capsys, finished)
     assert code == 0 and "<USER>" in text and "eval/pass@1" in text
 
 
-def test_a_run_without_a_step(tmp_path, capsys):
+def test_run_without_a_step_is_shown(tmp_path, capsys):
     RunRecord(tmp_path / "run").close()
     assert shown(capsys, tmp_path / "run")[0] == 0
 
 
-def test_samples_that_there_are_are_listed_once(folder, capsys):
+def test_existing_samples_are_listed_once(folder, capsys):
     code, text = shown(capsys, folder, "--step", 0, "--sample", 44)
-    assert code == 2 and "there is no sample 44 in that step; there are 0, 1, 2\n" in text
+    assert code == 2 and "there is no sample 44 in this step; there are 0, 1, 2\n" in text
 
 
-def test_a_metric_that_is_not_there(folder, finished, capsys):
+def test_unknown_metric_is_an_error(folder, finished, capsys):
     code, text = shown(capsys, folder, "--metrics", "rewart")
     assert code == 2 and "the run has no metric 'rewart'; did you mean reward? There are reward\n" in text
     code, text = shown(capsys, finished, "--metrics", "qqqq", "reward")

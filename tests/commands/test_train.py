@@ -9,38 +9,38 @@ from handaxe.commands.train import make_loggers, new_folder
 from handaxe.training.record.run_record import RunRecord
 
 
-def test_a_run_leaves_record_checkpoint_and_result(finished, small_model):
+def test_train_writes_record_checkpoint_and_result(finished, small_model):
     about = json.loads((finished / "recipe.json").read_text())
     assert about["recipe"]["name"] == "otc"
-    chosen = about["recipe"]["arguments"]
-    assert (chosen["steps"], chosen["smooth"], chosen["base"], chosen["world.easy"]) == (2, 2.0, "plain", 0.5)
+    saved = about["recipe"]["arguments"]
+    assert (saved["steps"], saved["smooth"], saved["base"], saved["world.easy"]) == (2, 2.0, "grpo_no_kl", 0.5)
     assert about["recipe"]["command"].startswith("handaxe train otc --smooth 2 --model")
     assert [path.name for path in (finished / "checkpoints").iterdir()] == ["step-000002"]
     body = json.loads((finished.parent / "result.json").read_text())
-    assert (body["recipe"], body["steps"], body["stopped"]) == ("otc", 2, "")
+    assert (body["method"], body["steps"], body["stopped"]) == ("otc", 2, "")
     assert body["before"]["pass@1"]["tasks"] == body["after"]["pass@1"]["tasks"] == 4
     assert set(body["difference"]["calls"]) >= {"difference", "low", "high", "verdict"}
     assert len(body["reward"]) == 2 and body["seconds"] > 0
 
 
-def test_a_folder_in_use_is_refused(run, small_model, capsys):
+def test_folder_in_use_is_an_error(run, small_model, capsys):
     assert main(["train", "otc", "--model", str(small_model), "--held-out", "2", "--out", str(run), "--quiet"]) == 2
     assert "there is a run in" in capsys.readouterr().err
 
 
-def test_a_result_file_that_cannot_be_written_is_found_out_before_training(tmp_path, small_model, capsys):
+def test_result_file_that_cannot_be_written_is_an_error_before_training(tmp_path, small_model, capsys):
     out = tmp_path / "run"
     assert main(["train", "otc", "--model", str(small_model), "--out", str(out), "--json", str(tmp_path)]) == 2
     assert "cannot be written" in capsys.readouterr().err and not out.exists()
 
 
-def test_unknown_recipe_argument_and_model(tmp_path, capsys):
+def test_unknown_method_argument_and_model_are_errors(tmp_path, capsys):
     assert main(["train", "otk"]) == 2
-    assert capsys.readouterr().err == "error: there is no recipe 'otk'; did you mean otc?\n"
+    assert capsys.readouterr().err == "error: there is no method 'otk'; did you mean otc?\n"
     assert main(["train", "otc", "--stepz", "3"]) == 2
     assert "--stepz" in "".join(capsys.readouterr())
     assert main(["train"]) == 2
-    assert "which recipe?" in capsys.readouterr().err
+    assert "the method is missing" in capsys.readouterr().err
     assert main(["train", "otc", "--model", str(tmp_path), "--out", str(tmp_path / "run")]) in (1, 2)
     assert "error:" in capsys.readouterr().err
 
@@ -48,13 +48,13 @@ def test_unknown_recipe_argument_and_model(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--base", "dap"), "there is no recipe 'dap'; did you mean dapo or "),
+        (("--base", "dap"), "there is no method 'dap'; did you mean dapo or "),
         (("--world", "jym"), "there is no world 'jym'; did you mean gym?"),
         (("--engine", "locl"), "there is no engine 'locl'; did you mean local?"),
         (("--tools", "calculater"), "there is no tool 'calculater'; did you mean calculator?"),
     ],
 )
-def test_unknown_base_world_engine_and_tool(tmp_path, words, message, capsys):
+def test_unknown_base_world_engine_and_tool_are_errors(tmp_path, words, message, capsys):
     assert main(["train", "otc", "--model", "tiny", *words, "--out", str(tmp_path / "run"), "--quiet"]) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "run").exists()
 
@@ -64,7 +64,7 @@ OWN = """from dataclasses import replace
 from handaxe.methods.method import Method
 from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.tools import tool
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import World
 
 @tool
@@ -74,21 +74,21 @@ def double(number: int) -> int:
 
 
 def thrifty(base: Method, *, patience: float = 3.0) -> Method:
-    '''Train on fewer calls.
+    '''Reward fewer calls.
 
     Args:
-        patience: how slowly.
+        patience: smoothness of the penalty.
     '''
     return replace(base, reward=fewer_calls(base=base.reward, smooth=patience))
 
 
 def mine(*, share: float = 0.5) -> World:
-    '''Sums.
+    '''Arithmetic.
 
     Args:
-        share: of easy ones.
+        share: of easy tasks.
     '''
-    return replace(sums(easy=share), name="mine")
+    return replace(arithmetic(easy=share), name="mine")
 """
 OWN_PAGE = """
 [[methods]]
@@ -109,21 +109,21 @@ def saved(folder):
 
 
 @pytest.mark.slow
-def test_a_recipe_a_world_and_a_tool_of_the_users_own(tmp_path, small_model):
+def test_users_own_method_world_and_tool_train(tmp_path, small_model):
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "paper.toml").write_text(OWN_PAGE)
     words = ["--patience", "2", "--world", "own:mine", "--world.share", "0.25", "--base.max-length", "9"]
     done = handaxe_(tmp_path, "train", "own:thrifty", *words, *SMALL, "--model", small_model)
     assert done.returncode == 0, done.stderr
-    chosen = saved(tmp_path)
-    assert (chosen["patience"], chosen["world.share"], chosen["base"]) == (2.0, 0.25, "dr_grpo")
-    assert (chosen["base.max_length"], chosen["tools"], chosen["max_tokens"]) == (9, ["own:double"], 8)
+    found = saved(tmp_path)
+    assert (found["patience"], found["world.share"], found["base"]) == (2.0, 0.25, "dr_grpo")
+    assert (found["base.max_length"], found["tools"], found["max_tokens"]) == (9, ["own:double"], 8)
     assert "double" in handaxe_(tmp_path, "show", "run").stdout
     for command in (["eval", "run"], ["resume", "run", "--steps", "2", "--quiet"], ["replay", "run"]):
         again = handaxe_(tmp_path, *command)
         assert again.returncode == 0, again.stderr
     shown = handaxe_(tmp_path, "train", "own:thrifty", "--help").stdout
-    assert "how slowly" in shown and "--base.max-length INT" in shown
+    assert "smoothness of the penalty" in shown and "--base.max-length INT" in shown
     wrong = handaxe_(tmp_path, "train", "own:thrify", *SMALL)
     assert wrong.returncode == 2 and "did you mean thrifty?" in wrong.stderr and "Traceback" not in wrong.stderr
 
@@ -138,9 +138,9 @@ def convert(inches: float) -> float:
 """
 
 
-def test_a_file_and_a_tool_of_the_users_own(tmp_path, small_model):
-    asked = [{"question": f"how many cm are {n} inches?", "answer": 2.54 * n} for n in range(1, 60)]
-    (tmp_path / "my.jsonl").write_text("\n".join(json.dumps(one) for one in asked))
+def test_users_own_questions_and_tool_train(tmp_path, small_model):
+    questions = [{"question": f"how many cm are {n} inches?", "answer": 2.54 * n} for n in range(1, 60)]
+    (tmp_path / "my.jsonl").write_text("\n".join(json.dumps(one) for one in questions))
     (tmp_path / "mytools.py").write_text(CONVERT)
     words = ["--base", "dapo", "--tools", "mytools:convert", "--max-tokens", "8", "--model", small_model, *SMALL]
     world = ["--world", "jsonl", "--world.score", "numeric_match"]
@@ -151,7 +151,7 @@ def test_a_file_and_a_tool_of_the_users_own(tmp_path, small_model):
     assert missing.returncode == 2 and "--world.file" in missing.stdout + missing.stderr
 
 
-def test_help_needs_no_recipe(capsys):
+def test_help_needs_no_method(capsys):
     assert main(["train", "--help"]) == 0
     assert "grpo" in capsys.readouterr().out
 
@@ -174,22 +174,20 @@ def test_tensorboard_gets_the_metrics(tmp_path):
 
 
 def refused(capsys, *words):
-    """The one line in which a command is refused."""
+    """The error line of a refused command."""
     assert main(["train", "otc", *map(str, words)]) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith("error: ") and said.err.count("\n") == 1
-    return said.err
+    streams = capsys.readouterr()
+    assert streams.err.startswith("error: ") and streams.err.count("\n") == 1
+    return streams.err
 
 
-def test_the_folder_is_looked_at_before_anything_is_loaded(run, tmp_path, capsys, monkeypatch):
-    def load(chosen, keep):
-        raise AssertionError("it was begun")
+def test_folder_is_checked_before_a_model_is_loaded(run, tmp_path, capsys, monkeypatch):
+    def load(spec, keep):
+        raise AssertionError("the run started")
 
     monkeypatch.setattr("handaxe.commands.train.run", load)
     line = refused(capsys, "--out", run)
-    assert (
-        f"there is a run in {run} already: `handaxe resume {run}` goes on with it, --out names another folder" in line
-    )
+    assert f"there is a run in {run} already: `handaxe resume {run}` continues it, --out names another folder" in line
     (tmp_path / "file").write_text("")
     assert f"{tmp_path / 'file'} is a file; name another one" in refused(capsys, "--out", tmp_path / "file")
     assert "is a file; name another one" in refused(capsys, "--out", tmp_path / "file" / "run")
@@ -199,7 +197,7 @@ def test_the_folder_is_looked_at_before_anything_is_loaded(run, tmp_path, capsys
     assert not (tmp_path / "a").exists()
 
 
-def test_a_misspelt_model_and_attempts_without_siblings_are_told_before_one_is_loaded(tmp_path, capsys, monkeypatch):
+def test_misspelt_model_and_group_size_of_one_are_errors_before_loading(tmp_path, capsys, monkeypatch):
     line = refused(capsys, "--out", tmp_path / "run", "--model", "smolm2", "--quiet")
     assert "there is no model 'smolm2', nor a folder or file of that name; did you mean smollm2?" in line
     monkeypatch.setattr("handaxe.methods.build.load", lambda where: pytest.fail("a model was loaded"))
@@ -208,11 +206,11 @@ def test_a_misspelt_model_and_attempts_without_siblings_are_told_before_one_is_l
     assert not (tmp_path / "run").exists()
 
 
-def test_after_a_run_its_claim_and_what_decides_it(small_model, tmp_path, capsys):
+def test_train_prints_claims_and_the_command_that_decides_them(small_model, tmp_path, capsys):
     words = ["--model", str(small_model), *SMALL[:-3], "--out", str(tmp_path / "run"), "--quiet"]
     assert main(["train", "grpo", *words]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "claim Accuracy rises over the policy it starts from. (pass@1 up, against start)" in shown
+    assert "(pass@1 up, against start)" in shown
     assert "decide handaxe replicate grpo" in shown
     assert main(["show", str(tmp_path / "run")]) == 0
 
@@ -223,27 +221,25 @@ from handaxe.core.errors import VerifierError
 
 
 def dying(base):
-    """Ask a judge that is asleep."""
+    """Score with a judge that is offline."""
 
     def reward(group):
-        raise VerifierError("the judge is \\x1b[2Jasleep")
+        raise VerifierError("the judge is \\x1b[2Joffline")
 
     return replace(base, reward=reward)
 '''
 
 
-def test_a_run_in_which_nothing_can_be_scored_ends_so_and_its_resume_too(tmp_path, small_model, monkeypatch, capsys):
+def test_run_without_scored_rollouts_fails_and_so_does_its_resume(tmp_path, small_model, monkeypatch, capsys):
     (tmp_path / "own_dying.py").write_text(DYING)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    words = ["train", "own_dying:dying", "--world", "sums", "--model", small_model, "--max-tokens", "8", *SMALL]
+    words = ["train", "own_dying:dying", "--world", "arithmetic", "--model", small_model, "--max-tokens", "8", *SMALL]
     for command in (words, ["resume", "run", "--quiet"]):
         assert main([str(word) for word in command]) == 1
-        said = capsys.readouterr().err
-        assert "Traceback" not in said and "\x1b" not in said
-        assert said.startswith(
-            "error: step 0: none of its 4 attempts could be scored; the first ended as verifier_error: "
-            "VerifierError: the judge is \\x1b[2Jasleep. Once that is mended, `handaxe resume run`: it goes on from "
-        )
+        error = capsys.readouterr().err
+        assert "Traceback" not in error and "\x1b" not in error
+        assert error.startswith("error: step 0: ") and "VerifierError: the judge is \\x1b[2Joffline" in error
+        assert "`handaxe resume run`" in error
     with RunRecord.open(tmp_path / "run") as record:
         assert [event.kind for event in record.events()] == ["started", "failed", "started", "failed"]

@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.cli import main
 from handaxe.core.records import Group, Scores
-from handaxe.testing.records import make_task, make_trajectory
+from handaxe.testing.make_records import make_task, make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.jsonl import read_jsonl
@@ -32,9 +32,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-def test_attempts_are_listed(folder, capsys, monkeypatch):
+def test_rollouts_are_listed(folder, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    assert main(["trajectories", str(folder), "--where", "outcome:right step:2.."]) == 0
+    assert main(["trajectories", str(folder), "--where", "outcome:correct step:2.."]) == 0
     shown = capsys.readouterr().out
     assert (
         "20 of 28" in shown
@@ -45,7 +45,7 @@ def test_attempts_are_listed(folder, capsys, monkeypatch):
     assert "handaxe show" in shown
 
 
-def test_what_is_found_is_written(folder, tmp_path, capsys):
+def test_found_rollouts_are_written(folder, tmp_path, capsys):
     out, found = tmp_path / "out.jsonl", tmp_path / "found.json"
     words = ["--where", "tool:look step:3..4", "--out", str(out), "--json", str(found)]
     assert main(["trajectories", str(folder), *words]) == 0
@@ -63,7 +63,7 @@ def test_what_is_found_is_written(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("to", "name", "package"), [("inspect", "run.eval", "inspect_ai"), ("dataset", "set", "datasets")]
 )
-def test_it_is_written_for_other_programs(folder, tmp_path, capsys, to, name, package):
+def test_rollouts_are_exported_for_other_programs(folder, tmp_path, capsys, to, name, package):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     out = tmp_path / name
@@ -72,7 +72,7 @@ def test_it_is_written_for_other_programs(folder, tmp_path, capsys, to, name, pa
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--where", "outcome:great"], "no outcome 'great'"),
         (["--most", "-1"], "--most is -1"),
@@ -80,6 +80,6 @@ def test_it_is_written_for_other_programs(folder, tmp_path, capsys, to, name, pa
         (["--to", "inspect", "--out", "x.txt"], "let it end in .eval"),
     ],
 )
-def test_what_cannot_be_is_said(folder, capsys, words, said):
+def test_wrong_arguments_are_an_error(folder, capsys, words, message):
     assert main(["trajectories", str(folder), *words]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

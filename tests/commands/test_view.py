@@ -4,12 +4,14 @@ import subprocess
 import sys
 import urllib.request
 
+from helpers import processes
+
 from handaxe.cli import main
 
 
-def test_it_says_where_to_look_and_ends_by_ctrl_c(finished):
+def test_view_prints_its_address_and_ends_by_ctrl_c(finished):
     command = [sys.executable, "-m", "handaxe", "view", str(finished.parent), "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+    with processes.start(command, stderr=subprocess.PIPE, text=True) as running:
         try:
             address = re.search(r"http://localhost:\d+/", running.stderr.readline())[0]
             with urllib.request.urlopen(f"{address}api/runs", timeout=60) as reply:
@@ -20,6 +22,6 @@ def test_it_says_where_to_look_and_ends_by_ctrl_c(finished):
             running.kill()
 
 
-def test_what_cannot_be_looked_at_is_said(tmp_path, capsys):
+def test_missing_folder_is_an_error(tmp_path, capsys):
     assert main(["view", str(tmp_path / "none")]) == 2
     assert "there is no folder" in capsys.readouterr().err

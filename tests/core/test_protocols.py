@@ -5,9 +5,9 @@ from handaxe.core import model_api as networks
 from handaxe.core import protocols as slots
 from handaxe.curricula.in_order import InOrder
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyModel
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 
 
 def methods(protocol):

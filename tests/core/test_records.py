@@ -7,7 +7,7 @@ import numpy as np
 import handaxe.core.records
 import handaxe.core.validation
 from handaxe.core.records import Author, ToolReply
-from handaxe.testing.records import make_group, make_rated, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
 
 def test_mask_is_what_the_policy_wrote():

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from handaxe.core.errors import RecordError
 from handaxe.core.records import Branch, Ending, Group, ToolCall, ToolReply
 from handaxe.core.validation import check, check_group
-from handaxe.testing.ragged import random_group
-from handaxe.testing.records import make_task, make_trajectory
+from handaxe.testing.make_records import make_task, make_trajectory
+from handaxe.testing.random_groups import random_group
 
 
 def drawing(**more):

@@ -1,5 +1,7 @@
-"""Every credit and every advantage transform keeps its contract; `helpers.contract` finds them. The mechanism's own test
-sets OVER_TURNS = True if its statistics are over turns."""
+"""Contract of every credit and every advantage transform; `helpers.contract` lists the mechanisms.
+
+The mechanism's test sets OVER_TURNS = True if its statistics are over turns.
+"""
 
 import pytest
 from helpers import contract

@@ -4,12 +4,14 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.credit.gae import gae
 from handaxe.credit.return_to_go import return_to_go
+from handaxe.evaluation.gradient_bias import BiasCase
 from handaxe.ops.ragged import gather
-from handaxe.testing.mdp import StopOrGo, expected, gradient
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
+from handaxe.testing.mdp import StopOrGo, exact_gradient, expected_gradient
+from handaxe.testing.random_groups import random_group, random_scores
 
 CONTRACT = [{}, {"gamma": 0.9, "lam": 0.8, "kl_coefficient": 0.1, "bootstrap": True}]
+BIAS = [BiasCase("gae(lam=1)", lambda: gae(lam=1.0)), BiasCase("gae()", gae)]
 
 VALUES = [0.5, 0.6, 0.8]
 
@@ -19,7 +21,7 @@ def flat(group, advantages):
 
 
 @pytest.mark.parametrize("layouts", [["Utppp"], ["Utpp tTt p"], ["Utp tTTTt p", "UUtTtp"]], ids=str)
-def test_example_wherever_the_observations_are(layouts):
+def test_gae_matches_the_docstring_example_at_any_place_of_observations(layouts):
     one = make_trajectory(layouts=layouts, features={"value": VALUES}, off_mask=np.nan)
     group, scores = make_group(trajectories=[one]), make_scores([1])
     adv, target = flat(group, gae(gamma=1, lam=0.95)(group, scores))
@@ -30,7 +32,7 @@ def test_example_wherever_the_observations_are(layouts):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_against_a_loop_that_carries_over_masked_tokens(seed):
+def test_gae_equals_a_loop_over_masked_tokens(seed):
     """The released form: walk back over every token of the padded row; a masked one leaves what is carried alone."""
     group = random_group(seed, features=("value", "old_logp", "ref_logp"), off_mask=3.0)
     scores, gamma, lam, beta = random_scores(group, seed), 0.9, 0.7, 0.2
@@ -55,7 +57,7 @@ def test_against_a_loop_that_carries_over_masked_tokens(seed):
                 assert said.returns[i][s][t] == pytest.approx(carried + value, abs=1e-9)
 
 
-def test_truncation_is_no_end_when_told_so():
+def test_bootstrap_continues_a_truncated_rollout():
     cut = make_trajectory(layouts=["Utppp"], features={"value": VALUES}, ending="truncated")
     whole = make_trajectory(layouts=["Utppp"], features={"value": VALUES})
     for one, last in ((cut, 0.8), (whole, 0.0)):
@@ -75,13 +77,13 @@ def test_lambda_one_is_the_return_minus_the_value():
         np.testing.assert_allclose(gather(one, left.returns[i]), gather(one, right.tokens[i]), atol=1e-12)
 
 
-def test_unscored_trains_neither_policy_nor_critic():
+def test_an_unscored_sibling_trains_neither_policy_nor_critic():
     group = make_group(trajectories=[make_trajectory(layouts=["Utp"], features={"value": 0.4})] * 2)
     said = gae()(group, make_scores([np.nan, 1]))
     assert not said.tokens[0][0].any() and not said.returns[0][0].any()
 
 
-def test_what_it_needs():
+def test_missing_features_and_wrong_arguments_are_errors():
     with pytest.raises(InputError, match="'value'"):
         gae()(make_group(size=1), make_scores([1]))
     group = make_group(trajectories=[make_trajectory(layouts=["Utp"], features={"value": 0.4})])
@@ -92,12 +94,12 @@ def test_what_it_needs():
             gae(**wrong)
 
 
-def test_its_gradient_is_exact_on_average_whatever_the_critic_says():
+def test_the_expected_gradient_is_exact_at_any_critic():
     for values in ((0.3, -0.2, 0.6), (-5.0, 9.0, 1.0)):
         world = StopOrGo(value=values)
-        np.testing.assert_allclose(expected(world, gae(lam=1), 2), gradient(world), atol=1e-12)
+        np.testing.assert_allclose(expected_gradient(world, gae(lam=1), 2), exact_gradient(world), atol=1e-12)
 
 
-def test_lambda_below_one_trusts_the_critic():
+def test_lambda_below_one_depends_on_the_critic():
     world = StopOrGo()
-    assert np.abs(expected(world, gae(lam=0.5), 2) - gradient(world)).max() > 1e-2
+    assert np.abs(expected_gradient(world, gae(lam=0.5), 2) - exact_gradient(world)).max() > 1e-2

@@ -2,11 +2,13 @@ import numpy as np
 import pytest
 
 from handaxe.credit.leave_one_out import leave_one_out
-from handaxe.testing.mdp import StopOrGo, expected, gradient
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_scores
+from handaxe.evaluation.gradient_bias import BiasCase
+from handaxe.testing.make_records import make_group, make_scores
+from handaxe.testing.mdp import StopOrGo, exact_gradient, expected_gradient
+from handaxe.testing.random_groups import random_group, random_scores
 
 CONTRACT = [{}, {"stats_over": "eligible"}]
+BIAS = [BiasCase("leave_one_out()", leave_one_out)]
 
 
 def values(credit, outcome, **more):
@@ -14,12 +16,12 @@ def values(credit, outcome, **more):
     return [row[3] for (row,) in credit(group, make_scores(outcome, **more)).tokens]
 
 
-def test_example():
+def test_leave_one_out_matches_the_docstring_example():
     np.testing.assert_allclose(values(leave_one_out(), [1, 0, 0, 0]), [1, -1 / 3, -1 / 3, -1 / 3], rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_against_a_slow_loop(seed):
+def test_leave_one_out_equals_a_slow_loop(seed):
     group = random_group(seed, size=2 + seed % 4)
     scores = random_scores(group, seed)
     reward = [float(scores.outcome[i]) + sum(scores.turns[i].tolist()) for i in range(len(group))]
@@ -31,7 +33,7 @@ def test_against_a_slow_loop(seed):
             np.testing.assert_allclose(adv.tokens[i][s], wanted, atol=1e-9)
 
 
-def test_edges():
+def test_lone_and_unscored_siblings_get_zero():
     assert values(leave_one_out(), [0.7]) == [0]
     assert values(leave_one_out(lone="reward"), [0.7]) == [0.7]
     assert values(leave_one_out(), [0.3, 0.1 + 0.2]) == [0, 0]
@@ -40,11 +42,11 @@ def test_edges():
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_its_gradient_is_exact_on_average(size):
+def test_the_expected_gradient_is_exact(size):
     world = StopOrGo()
-    np.testing.assert_allclose(expected(world, leave_one_out(), size), gradient(world), atol=1e-12)
+    np.testing.assert_allclose(expected_gradient(world, leave_one_out(), size), exact_gradient(world), atol=1e-12)
 
 
-def test_a_channel_takes_the_place_of_the_whole_reward():
+def test_a_channel_replaces_the_total_reward():
     found = values(leave_one_out(channel="right"), [9, 9, 9, 9], channels={"right": [1, 0, 0, 0]})
     np.testing.assert_allclose(found, [1, -1 / 3, -1 / 3, -1 / 3])

@@ -8,12 +8,25 @@ from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_scores
+from handaxe.credit.turn_norm import turn_norm
+from handaxe.evaluation.gradient_bias import BiasCase
+from handaxe.testing.make_records import make_group, make_scores
+from handaxe.testing.random_groups import random_group, random_scores
 
 CONTRACT = [
     {"parts": {"whole": (1.0, group_norm()), "kept": (lambda step: 0.5, constant_baseline())}},
     {"parts": {"critic": (0.5, gae()), "whole": (1.0, group_norm())}},
+]
+BIAS = [
+    BiasCase(
+        "total(...) as in MatchTIR",
+        lambda: total(
+            {
+                "attempt": (0.5, group_norm()),
+                "turn": (0.5, turn_norm(norm="index", gamma=0.9, order="sum_first", lone="reward")),
+            }
+        ),
+    )
 ]
 
 
@@ -48,14 +61,14 @@ def firsts(said, group):
 
 
 @pytest.mark.parametrize("weight, wanted", [(0.5, [0, 0]), (0.25, [0.25, -0.25])])
-def test_example(weight, wanted):
+def test_total_matches_the_docstring_example(weight, wanted):
     credit = total({"whole": (1, group_norm(std=None)), "speed": (weight, group_norm(std=None, channel="speed"))})
     group = make_group(size=2)
     assert firsts(credit(group, make_scores([1, 0], channels={"speed": [1, 3]})), group) == wanted
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_against_a_slow_loop(seed):
+def test_total_equals_a_slow_loop(seed):
     group = random_group(seed, features=("value",))
     scores = random_scores(group, seed)
     parts = {"a": (0.3, group_norm()), "b": (-2.0, gae()), "c": (1.5, group_norm(std=None))}
@@ -69,14 +82,14 @@ def test_against_a_slow_loop(seed):
     np.testing.assert_equal(said.returns, alone["b"].returns)
 
 
-def test_a_weight_may_follow_the_step():
+def test_a_weight_is_evaluated_at_the_step():
     credit = total({"whole": (lambda step: 0.5 * step, group_norm(std=None))})
     for step, wanted in ((0, 0), (1, 0.25), (4, 1)):
         group = make_group(size=2, step=step)
         assert firsts(credit(group, make_scores([1, 0])), group) == [wanted, -wanted]
 
 
-def test_a_part_adds_nothing_where_it_does_not_train():
+def test_a_part_adds_nothing_at_untrained_tokens():
     group, scores = make_group(layouts=["Utpp", "Utp"]), make_scores([1, 0])
     said = total({"last": (3.0, on_last)})(group, scores)
     assert [row[0].tolist() for row in said.tokens] == [[0, 0, 0, 3], [0, 0, 3]]
@@ -86,7 +99,7 @@ def test_a_part_adds_nothing_where_it_does_not_train():
     assert [row[0].tolist() for row in said.tokens] == [[0, 0, 0.5, 3.5], [0, 0, 2.5]]
 
 
-def test_state_travels_by_name():
+def test_state_holds_that_of_parts_by_name():
     first = total({"whole": (1.0, group_norm()), "counted": (0.1, Counter())})
     assert isinstance(first, Stateful)
     for _ in range(2):
@@ -98,7 +111,7 @@ def test_state_travels_by_name():
     assert counter.calls == 2
 
 
-def test_what_is_refused():
+def test_invalid_parts_are_errors():
     with pytest.raises(InputError, match="at least one"):
         total({})
     with pytest.raises(InputError, match="'whole' is nan"):

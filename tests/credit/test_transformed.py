@@ -2,7 +2,9 @@ from handaxe.core.protocols import Stateful
 from handaxe.core.records import Advantages
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.transformed import transformed
-from handaxe.testing.records import make_group, make_scores
+from handaxe.testing.make_records import make_group, make_scores
+
+BIAS = "depends on the credit and the transforms"
 
 
 def double(group, advantages):
@@ -34,17 +36,17 @@ def value(credit):
     return credit(make_group(layouts=["Utp"]), make_scores([0.5])).tokens[0][0].tolist()
 
 
-def test_example():
+def test_transformed_matches_the_docstring_example():
     assert value(transformed(constant_baseline(), double)) == [0, 0, 1]
 
 
-def test_order():
+def test_transforms_apply_in_order():
     assert value(transformed(constant_baseline(), double, add_one)) == [0, 0, 2]
     assert value(transformed(constant_baseline(), add_one, double)) == [0, 0, 3]
     assert value(transformed(constant_baseline())) == [0, 0, 0.5]
 
 
-def test_state_travels():
+def test_state_holds_that_of_credit_and_transforms():
     first = transformed(constant_baseline(), double, Counter())
     assert isinstance(first, Stateful)
     value(first)

@@ -3,14 +3,19 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.credit.turn_gae import turn_gae
-from handaxe.testing.mdp import StopOrGo, expected, gradient
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.evaluation.gradient_bias import BiasCase
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
+from handaxe.testing.mdp import StopOrGo, exact_gradient, expected_gradient
+from handaxe.testing.random_groups import random_group, random_scores
 
 CONTRACT = [{}, {"gamma": 0.9, "lam": 0.8, "bootstrap": True}]
+BIAS = [
+    BiasCase("turn_gae(lam=1)", lambda: turn_gae(lam=1.0), by_turn=True),
+    BiasCase("turn_gae()", turn_gae, by_turn=True),
+]
 
 
-def test_example():
+def test_turn_gae_matches_the_docstring_example():
     """Values at other tokens than the first of a turn, here 9, are not looked at."""
     one = make_trajectory(layouts=["Utpp tTt p tTt ppp"], features={"value": [0.5, 9, 0.6, 0.8, 9, 9]})
     group, scores = make_group(trajectories=[one]), make_scores([1])
@@ -23,7 +28,7 @@ def test_example():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_against_a_slow_loop(seed):
+def test_turn_gae_equals_a_slow_loop(seed):
     group = random_group(seed, features=("value",))
     scores, gamma, lam = random_scores(group, seed), 0.9, 0.7
     said = turn_gae(gamma=gamma, lam=lam)(group, scores)
@@ -41,7 +46,7 @@ def test_against_a_slow_loop(seed):
             )
 
 
-def test_truncation_is_no_end_when_told_so():
+def test_bootstrap_continues_a_truncated_rollout():
     cut = make_trajectory(layouts=["Utp tTt p"], features={"value": [0.2, 0.5]}, ending="truncated")
     group = make_group(trajectories=[cut])
     said = turn_gae(gamma=0.9, lam=1, bootstrap=True)(group, make_scores([1]))
@@ -49,7 +54,7 @@ def test_truncation_is_no_end_when_told_so():
     assert turn_gae(gamma=0.9, lam=1)(group, make_scores([1])).returns[0][0][-1] == pytest.approx(1)
 
 
-def test_unscored_and_wrong_arguments():
+def test_an_unscored_sibling_gets_zeros_and_wrong_arguments_are_errors():
     group = make_group(trajectories=[make_trajectory(layouts=["Utp"], features={"value": 0.4})] * 2)
     said = turn_gae()(group, make_scores([np.nan, 1]))
     assert not said.tokens[0][0].any() and not said.returns[0][0].any()
@@ -59,6 +64,6 @@ def test_unscored_and_wrong_arguments():
         turn_gae(lam=2)
 
 
-def test_its_gradient_is_exact_on_average():
+def test_the_expected_gradient_is_exact_at_lambda_one():
     world = StopOrGo()
-    np.testing.assert_allclose(expected(world, turn_gae(lam=1), 2), gradient(world), atol=1e-12)
+    np.testing.assert_allclose(expected_gradient(world, turn_gae(lam=1), 2), exact_gradient(world), atol=1e-12)

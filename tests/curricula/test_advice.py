@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.records import ToolReply
 from handaxe.curricula.advice import ADVICE, Failure, by_rules, failure_tags
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 
 def failure(*tags):

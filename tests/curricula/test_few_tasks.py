@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.curricula.few_tasks import few_tasks
-from handaxe.testing.records import make_task
+from handaxe.testing.make_records import make_task
 
 
 def test_example():

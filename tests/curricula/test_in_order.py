@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from handaxe.core.errors import CheckpointError, TaskError
 from handaxe.core.protocols import Stateful
 from handaxe.curricula.in_order import in_order
-from handaxe.testing.records import make_task
+from handaxe.testing.make_records import make_task
 
 TASKS = [make_task(id=name) for name in "abcdefg"]
 

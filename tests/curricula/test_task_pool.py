@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import TaskError
 from handaxe.curricula.in_order import in_order
 from handaxe.curricula.task_pool import task_pool
-from handaxe.testing.records import make_task
+from handaxe.testing.make_records import make_task
 
 
 def tasks(count):

@@ -7,7 +7,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, ToolCall, ToolReply
 from handaxe.curricula.tip_pool import Tip, shared_words, tell_calls, tip_pool, tips_of
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 
 def asked(words):

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.doctor.played import play_steps, unchanged
+from handaxe.doctor.trial_steps import restored_state, train_steps
 from handaxe.methods.build import build
 from handaxe.methods.run_spec import run_template
 
@@ -11,22 +11,22 @@ SMALL = {"model": "tiny", "groups": 4, "group_size": 4, "held_out": 8, "steps": 
 
 @pytest.fixture(scope="session")
 def made():
-    """The arguments of a small run of the plain recipe in the world of sums. A test puts back what it changes."""
-    return build(run_template("grpo_no_kl", world="sums").read(SMALL))
+    """Arguments of a small run of the root method in a world of arithmetic. A test restores its changes."""
+    return build(run_template("grpo_no_kl", world="arithmetic").read(SMALL))
 
 
 @pytest.fixture(scope="session")
 def played(made):
-    """A step of it."""
-    with unchanged(made["engine"], (), [made["tasks"]]):
-        found = play_steps(made, steps=1, groups=4)
+    """A trial step of the small run."""
+    with restored_state(made["engine"], (), [made["tasks"]]):
+        found = train_steps(made, steps=1, groups=4)
     assert not found.error
     return found
 
 
 @pytest.fixture
 def changed_attempt():
-    """A function of (groups, change) that gives the groups with their first attempt changed."""
+    """A function of (groups, change) that applies the change to the first rollout of the groups."""
 
     def change(groups, how):
         first, *others = groups

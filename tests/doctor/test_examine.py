@@ -9,14 +9,15 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
 from handaxe.doctor.examine import examine
 from handaxe.doctor.finding import Finding
-from handaxe.doctor.shown import findings_table, summary
+from handaxe.doctor.findings_table import findings_table, summary
 
-CHECKS = ["prefix", "stop", "control text", "step", "mask", "log-probs", "reward twice", "zero gradient", "expert"]
-CHECKS += ["empty answer", "room", "tool time", "tool failures", "tool output", "cut off", "memory", "time"]
+CHECKS = ["prefix", "stop", "control text", "step", "mask", "log-probs", "reward determinism", "zero gradient"]
+CHECKS += ["expert", "empty answer", "limits", "tool time", "tool failures", "tool output", "truncation", "memory"]
+CHECKS += ["time"]
 
 
 LONG = 1e6
-"""So many seconds that what is played does not depend on how fast the machine is."""
+"""A time limit in seconds that no machine reaches, so that the number of steps is fixed."""
 
 
 def levels(found):
@@ -27,42 +28,42 @@ def weights(engine):
     return torch.cat([value.flatten() for value in engine.model.module.state_dict().values()]).clone()
 
 
-def test_a_sound_run_is_left_as_it_was(made):
-    before, said = weights(made["engine"]), list[str]()
-    found = examine(made, seconds=LONG, tell=said.append)
+def test_sound_run_passes_and_keeps_its_state(made):
+    before, activities = weights(made["engine"]), list[str]()
+    found = examine(made, seconds=LONG, report=activities.append)
     assert [one.check for one in found] == CHECKS
-    assert not [one for one in found if one.level == "wrong"], found
-    assert all(one.remedy for one in found if one.level == "look") and not any(
+    assert not [one for one in found if one.level == "error"], found
+    assert all(one.remedy for one in found if one.level == "warning") and not any(
         o.remedy for o in found if o.level == "ok"
     )
     assert torch.equal(weights(made["engine"]), before) and made["engine"].version == 0
-    assert any("playing" in line for line in said)
+    assert any("playing" in line for line in activities)
     time = next(one for one in found if one.check == "time")
     assert time.figures["forecast"] > 3 * time.figures["step"] and "2 evaluations" in time.found
 
 
-def test_a_random_reward_and_an_expert_that_fails_are_found_together(made):
+def test_random_reward_and_failing_expert_are_both_errors(made):
     rng = np.random.default_rng(0)
     home = made["evaluate"].world
     world = replace(home, expert=lambda task, facts: 1 / 0)
     dice = {**made, "reward": lambda group: Scores(rng.random(len(group)))}
     found = examine(dice, world=world, stages=2, seconds=1)
-    assert levels(found)["reward twice"] == levels(found)["expert"] == "wrong"
-    assert found[0].check == "stages" and found[0].level == "look"
+    assert levels(found)["reward determinism"] == levels(found)["expert"] == "error"
+    assert found[0].check == "stages" and found[0].level == "warning"
     assert "division by zero" in next(one.found for one in found if one.check == "expert")
-    assert summary(found).startswith("2 wrong, ")
+    assert summary(found).startswith("2 errors, ")
 
 
-def test_nothing_is_played_where_the_reward_raises_and_the_rest_is_still_told(made):
+def test_reward_that_raises_is_an_error_and_other_checks_still_run(made):
     def broken(group):
-        raise RuntimeError("the judge is away")
+        raise RuntimeError("the judge is offline")
 
     found = levels(examine({**made, "reward": broken, "evaluate": None}, seconds=LONG))
-    assert found["step"] == "wrong" and found["prefix"] == "ok"
-    assert found["mask"] == found["log-probs"] == found["time"] == found["expert"] == "look"
+    assert found["step"] == "error" and found["prefix"] == "ok"
+    assert found["mask"] == found["log-probs"] == found["time"] == found["expert"] == "warning"
 
 
-def test_arguments_that_cannot_be(made):
+def test_wrong_arguments_raise(made):
     with pytest.raises(InputError, match="seconds is 0"):
         examine(made, seconds=0)
     with pytest.raises(InputError, match="groups is 0: too few"):
@@ -73,23 +74,23 @@ def test_arguments_that_cannot_be(made):
         examine({name: value for name, value in made.items() if name != "engine"})
 
 
-def test_an_evaluation_that_raises_is_a_finding(made):
+def test_evaluation_that_raises_is_an_error(made):
     def broken(group):
         raise KeyError("gold")
 
     home = made["evaluate"].world
     held_out = replace(made["evaluate"], world=replace(home, correct=broken))
     found = examine({**made, "evaluate": held_out, "groups": 1}, world=home, seconds=1)
-    (time,) = [one for one in found if one.level == "wrong" and one.check == "time"]
+    (time,) = [one for one in found if one.level == "error" and one.check == "time"]
     assert "KeyError" in time.found and levels(found)["memory"] == "ok"
 
 
-def test_an_evaluation_that_is_never_made_is_not_timed(made):
-    def unasked(group):
+def test_run_without_evaluations_times_none(made):
+    def never_called(group):
         raise AssertionError
 
     home = made["evaluate"].world
-    held_out = replace(made["evaluate"], world=replace(home, correct=unasked))
+    held_out = replace(made["evaluate"], world=replace(home, correct=never_called))
     found = examine({**made, "evaluate": held_out, "eval_every": 0, "groups": 1}, world=home, seconds=1)
     assert levels(found)["time"] == "ok"
 
@@ -98,7 +99,7 @@ def test_findings_are_shown_escaped():
     from rich.console import Console
 
     console = Console(record=True, width=80, file=io.StringIO())
-    console.print(findings_table([Finding("mask", "wrong", "it said \x1b[2J [bold]", "mend it")], title="x"))
+    console.print(findings_table([Finding("mask", "error", "a reply \x1b[2J [bold]", "fix it")], title="x"))
     shown = console.export_text()
-    assert "\\x1b[2J [bold]" in shown and "-> mend it" in shown
-    assert summary([Finding("a", "ok", ""), Finding("b", "look", "")]) == "1 to look at, 1 ok"
+    assert "\\x1b[2J [bold]" in shown and "-> fix it" in shown
+    assert summary([Finding("a", "ok", ""), Finding("b", "warning", "")]) == "1 warning, 1 ok"

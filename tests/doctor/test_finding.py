@@ -1,10 +1,11 @@
-from handaxe.doctor.finding import graded, unchecked
+from handaxe.doctor.finding import grade, not_checked
 
 
-def test_levels():
-    assert [graded(value, (0.1, 0.5)) for value in (0.1, 0.3, 0.6, float("nan"))] == ["ok", "look", "wrong", "look"]
+def test_grade_compares_with_both_limits():
+    levels = [grade(value, (0.1, 0.5)) for value in (0.1, 0.3, 0.6, float("nan"))]
+    assert levels == ["ok", "warning", "error", "warning"]
 
 
-def test_what_cannot_be_checked_is_to_be_looked_at():
-    found = unchecked("room", "there is no expert", "give it one")
-    assert (found.level, found.found, found.remedy) == ("look", "cannot be checked: there is no expert", "give it one")
+def test_check_that_could_not_run_is_a_warning():
+    found = not_checked("limits", "there is no expert", "add one")
+    assert (found.level, found.found, found.remedy) == ("warning", "cannot be checked: there is no expert", "add one")

@@ -1,4 +1,4 @@
-"""Models that are small enough to know everything about: a table, and a learned-position net with dropout."""
+"""Small models with known properties: a bigram table, and an attention layer with learned positions and dropout."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from handaxe.core.batch import Batch, Denominators, LossOut
 
 
 class Bigram:
-    """Token t + 1 depends on token t alone, by a table of logits: every log-prob is known in closed form."""
+    """Bigram model over a table of logits: every log-prob has a closed form."""
 
     max_length, hidden_size, pad_id = 12, 3, 0
 
@@ -42,8 +42,8 @@ class Bigram:
 
 
 class LearnedPositions:
-    """One attention layer with learned absolute positions, dropout and a buffer. It samples from left-padded rows,
-    without a cache worth the name: every decode reads the whole row again. Refuses positions that do not exist."""
+    """One attention layer with learned absolute positions, dropout and a buffer. Samples left-padded rows without a KV
+    cache: every decode reads the whole row. Fails at positions beyond max_length."""
 
     vocab_size, hidden_size, max_length, pad_id = 11, 8, 16, 10
 
@@ -96,7 +96,7 @@ class LearnedPositions:
 
 
 def make_batch(rows, *, mask=None, adv=None, temperature=None, pad=0, pad_id=0, dtype=torch.float64):
-    """Rows of ids as a batch; everything after the first token trains unless `mask` says otherwise."""
+    """A batch of rows of ids; `mask` None trains every token but the first of a row."""
     width = max(map(len, rows)) + pad
 
     def padded(values, fill):
@@ -143,7 +143,7 @@ def learned():
 
 
 @pytest.fixture
-def batch_of():
+def batch_from_rows():
     return make_batch
 
 

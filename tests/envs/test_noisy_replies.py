@@ -21,7 +21,7 @@ def replied(share, seeds=range(1)):
     return found
 
 
-def test_example():
+def test_share_1_replaces_every_reply():
     (reply,) = replied(1.0)
     assert all(is_noise(one.content) and len(one.content) == 16 for one in reply.replies)
     assert [one.status for one in reply.replies] == ["failed", "failed"]
@@ -30,7 +30,7 @@ def test_example():
     assert [(one.content, one.status) for one in plain.replies] == [("6", "ok"), ("8", "ok")]
 
 
-def test_a_share_of_replies_by_the_seed_of_the_step():
+def test_noise_follows_the_share_and_the_seed():
     first, again = replied(0.2, range(300)), replied(0.2, range(300))
     noisy = [is_noise(one.content) for reply in first for one in reply.replies]
     assert 80 < sum(noisy) < 160 and any(a != b for a, b in zip(noisy[::2], noisy[1::2]))
@@ -39,14 +39,14 @@ def test_a_share_of_replies_by_the_seed_of_the_step():
     assert len({text for texts in said for text in texts if is_noise(text)}) == sum(noisy)
 
 
-def test_a_turn_without_a_call_ends_as_ever():
+def test_turn_without_call_completes_the_trajectory():
     env = noisy_replies(tool_chat([calculator]), share=1.0)(TASK)
     env.start()
     assert env.step(ParsedTurn("6"), seed=0).done
     assert not is_noise("6") and not is_noise("")
 
 
-def test_what_cannot_be():
+def test_numbers_out_of_range_raise():
     for wrong in ({"share": 1.5}, {"share": -0.1}, {"length": 0}):
         with pytest.raises(InputError, match="0 to 1"):
             noisy_replies(tool_chat([calculator]), **wrong)

@@ -21,7 +21,7 @@ module = importlib.import_module("handaxe.envs.slow")
 
 @pytest.fixture
 def waits(monkeypatch):
-    """The waits that the module asks for, none of which takes any time; everybody else's sleeps stay what they are."""
+    """Replace the module's sleeps by a list of waits; sleeps of other modules remain."""
     found = []
 
     async def sleep(seconds):
@@ -32,18 +32,18 @@ def waits(monkeypatch):
     return found
 
 
-def expected(seed, median, sigma, longest):
+def expected_wait(seed, median, sigma, longest):
     z = np.random.Generator(np.random.Philox(key=seed)).standard_normal()
     return min(longest, median * np.exp(sigma * z))
 
 
-def test_it_answers_as_the_environment_inside_after_the_wait_of_its_seed(waits):
+def test_slow_replies_are_equal_after_the_seeded_wait(waits):
     env = slow(tool_chat([calculator]), median=0.5, sigma=1.0, longest=100.0)(TASK)
     assert env.start() == tool_chat([calculator])(TASK).start()
     for seed in range(5):
         reply = env.step(CALL, seed=seed)
         assert reply.replies[0].content == "6" and reply.messages[0].content == "6"
-        assert waits[-1] == pytest.approx(expected(seed, 0.5, 1.0, 100.0))
+        assert waits[-1] == pytest.approx(expected_wait(seed, 0.5, 1.0, 100.0))
         assert reply.replies[0].seconds >= waits[-1]
     assert len(set(waits)) == 5
     assert env.report()["replies"] == {"ok": 5}
@@ -52,7 +52,7 @@ def test_it_answers_as_the_environment_inside_after_the_wait_of_its_seed(waits):
     env.close()
 
 
-def test_waits_are_cut_at_the_longest_and_a_turn_without_a_call_waits_for_nothing(waits):
+def test_waits_are_bounded_and_turns_without_calls_do_not_wait(waits):
     env = slow(tool_chat([calculator]), median=10.0, sigma=0.0, longest=0.25)(TASK)
     env.step(CALL, seed=1)
     assert waits == [0.25]
@@ -60,7 +60,7 @@ def test_waits_are_cut_at_the_longest_and_a_turn_without_a_call_waits_for_nothin
 
 
 @pytest.mark.parametrize("inside", ["astep", "step"])
-def test_the_driver_s_workers_get_the_same_answer(waits, inside):
+def test_astep_gives_the_same_reply(waits, inside):
     made = tool_chat([calculator])
     env = slow(made)(TASK)
     if inside == "step":
@@ -72,7 +72,7 @@ def test_the_driver_s_workers_get_the_same_answer(waits, inside):
     finally:
         workers.close()
     assert ticket == 0 and answer.value.replies[0].content == "6"
-    assert waits == [pytest.approx(expected(3, 0.05, 1.0, 2.0))]
+    assert waits == [pytest.approx(expected_wait(3, 0.05, 1.0, 2.0))]
 
 
 class Plain:
@@ -85,7 +85,7 @@ class Plain:
         return self.env.step(turn, seed=seed)
 
 
-def test_waits_do_not_hold_each_other_back():
+def test_waits_overlap():
     """Two environments wait for each other: served one after the other they would never end."""
     both = asyncio.Barrier(2)
 
@@ -110,6 +110,6 @@ def test_waits_do_not_hold_each_other_back():
 
 @pytest.mark.parametrize("number", [-1.0, float("nan")])
 @pytest.mark.parametrize("name", ["median", "sigma", "longest"])
-def test_waits_that_are_negative_or_no_number_are_refused(name, number):
+def test_negative_and_nan_waits_raise(name, number):
     with pytest.raises(InputError, match="must not be negative"):
         slow(tool_chat([calculator]), **{name: number})

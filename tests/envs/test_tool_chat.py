@@ -12,12 +12,12 @@ from handaxe.core.protocols import AsyncEnv
 from handaxe.core.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall, check
 from handaxe.core.requests import Attempt, EnvReply
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.ops.seeds import derive_seed
-from handaxe.rewards.parts.extract import argument
+from handaxe.rewards.parts.extract import call_argument
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.tools import check_env, check_no_leak
 from handaxe.tools import ToolContext, tool
 from handaxe.tools.calculator import calculator
@@ -26,9 +26,9 @@ from handaxe.tools.deadline import Threads
 from handaxe.tools.files import files
 from handaxe.tools.http import http
 from handaxe.tools.python import python
-from handaxe.tools.sandbox.probe import probe
+from handaxe.tools.sandbox.check_sandbox import check_sandbox
 from handaxe.tools.sql import sql
-from handaxe.tools.threads import ThreadPool
+from handaxe.tools.thread_pool import ThreadPool
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 TASK = Task("t", (Message("user", "12*34=?"),), "408")
@@ -80,7 +80,7 @@ def contents(reply):
     return [message.content for message in reply.messages]
 
 
-def test_a_conversation():
+def test_conversation_with_calls_completes():
     env = tool_chat([calculator])(TASK)
     messages, tools = env.start()
     assert messages == TASK.messages and tools == (calculator.schema,)
@@ -96,7 +96,7 @@ def test_a_conversation():
     env.close()
 
 
-def test_malformed_calls_are_told():
+def test_malformed_calls_are_answered():
     env = tool_chat([calculator])(TASK)
     reply = env.step(turn(("calculator", {"expression": "1+1"}), errors=("the call is not closed",)), seed=0)
     assert contents(reply) == ["2", "malformed call: the call is not closed"]
@@ -106,7 +106,7 @@ def test_malformed_calls_are_told():
     assert env.report()["malformed"] == 3
 
 
-def test_malformed_calls_end_it_when_asked_to():
+def test_malformed_calls_end_the_trajectory_with_on_malformed_end():
     env = tool_chat([Notes], on_malformed="end")(TASK)
     reply = env.step(turn(("write", {"text": "a"}), errors=("not JSON", "not closed")), seed=0)
     assert reply.done and reply.ending == Ending("policy_error", "not JSON")
@@ -114,7 +114,7 @@ def test_malformed_calls_end_it_when_asked_to():
     env.close()
 
 
-def test_unknown_and_unoffered_tools():
+def test_unknown_and_unoffered_tools_are_invalid():
     factory = tool_chat([calculator, Notes])
     env = factory(Task("t", TASK.messages, tools=("calculator",)))
     assert [schema.name for schema in env.start()[1]] == ["calculator"]
@@ -132,7 +132,7 @@ def test_unknown_and_unoffered_tools():
         factory(Task("t", ()))
 
 
-def test_a_broken_tool_ends_it_and_the_policy_reads_nothing_of_it():
+def test_broken_tool_ends_as_infra_error_unread():
     env = tool_chat([broken, Notes])(TASK)
     assert not env.step(turn(("broken", {"what": "retry"})), seed=0).done
     reply = env.step(turn(("write", {"text": "a"}), ("broken", {"what": "bug"}), ("write", {"text": "b"})), seed=0)
@@ -143,7 +143,7 @@ def test_a_broken_tool_ends_it_and_the_policy_reads_nothing_of_it():
     env.close()
 
 
-def test_whose_fault_a_timeout_is():
+def test_timeout_is_decides_between_ending_and_reply():
     release = threading.Event()
 
     @tool(timeout=0.02)
@@ -167,7 +167,7 @@ def test_whose_fault_a_timeout_is():
     release.set()
 
 
-def test_a_tool_that_dies_after_some_calls():
+def test_tool_failing_after_some_calls_ends_the_trajectory():
     class Fragile:
         def __init__(self):
             self.left = 2
@@ -187,7 +187,7 @@ def test_a_tool_that_dies_after_some_calls():
         assert endings[:2] == [None, None] and endings[2].kind == "infra_error"
 
 
-def test_state_never_leaks():
+def test_state_does_not_leak_between_rollouts():
     check_no_leak(
         tool_chat([Notes]), TASK, write=lambda nonce: turn(("write", {"text": nonce})), read=turn(("read", {}))
     )
@@ -202,7 +202,7 @@ def test_state_never_leaks():
             tool_chat([shared])
 
 
-def test_the_contract_and_everything_is_closed():
+def test_contract_holds_and_owners_are_closed():
     live = Notes.live
     check_env(tool_chat([calculator]), TASK)
     check_env(tool_chat([calculator, Notes, python]), TASK)
@@ -210,7 +210,7 @@ def test_the_contract_and_everything_is_closed():
     assert Notes.live == live
 
 
-def test_a_fork():
+def test_fork_restores_state_and_counts():
     factory = tool_chat([Notes, python])
     env = factory(TASK)
     env.step(turn(("write", {"text": "a"}), ("python", {"code": "x = 1"})), seed=0)
@@ -224,7 +224,7 @@ def test_a_fork():
         forked.close()
 
 
-def test_what_cannot_be_forked_says_so():
+def test_unforkable_owner_is_named():
     class Plain:
         @tool
         def read(self) -> str:
@@ -236,7 +236,7 @@ def test_what_cannot_be_forked_says_so():
         env.snapshot()
 
 
-def test_two_objects_of_one_class_report_apart():
+def test_two_objects_of_one_class_have_two_reports():
     class Left(Notes):
         @tool(name="write_left")
         def write(self, text: str) -> str:
@@ -253,7 +253,7 @@ def test_two_objects_of_one_class_report_apart():
     env.close()
 
 
-def test_definitions_are_checked_before_any_task():
+def test_bad_definitions_raise_at_construction():
     with pytest.raises(ToolDefinitionError, match=r"several tools are called \['calculator'\]"):
         tool_chat([calculator, calculator])
     with pytest.raises(ToolDefinitionError, match="has no tool"):
@@ -262,16 +262,16 @@ def test_definitions_are_checked_before_any_task():
         tool_chat([lambda: 1 / 0])
 
 
-def names_of(factory):
+def tool_names(factory):
     env = factory(TASK)
     found = [schema.name for schema in env.start()[1]]
     env.close()
     return found
 
 
-def test_lists_of_tools_are_opened():
+def test_nested_lists_of_tools_are_flattened():
     factory = tool_chat([[calculator], Notes, (broken, [lambda: python(seconds=1)])])
-    assert names_of(factory) == ["calculator", "write", "read", "broken", "python"]
+    assert tool_names(factory) == ["calculator", "write", "read", "broken", "python"]
     with pytest.raises(ToolDefinitionError, match=r"^tools\[1\]\[0\] is <tool write of Notes>, a method: its state"):
         tool_chat([calculator, [Notes().write]])
 
@@ -282,32 +282,32 @@ def plain(city: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ("calculator", "tools[1]: 'calculator' is no tool: pass a tool, a list of tools, or a class"),
         (3, "tools[1]: 3 is no tool"),
         (None, "tools[1]: None is no tool"),
         ({"a": calculator}, "tools[1]: {'a': <tool calculator>} is no tool"),
         (["calculator"], "tools[1][0]: 'calculator' is no tool"),
-        (sql, "tools[1] is handaxe.tools.sql:sql, which needs arguments (database): decorate it with @tool"),
+        (sql, "tools[1] is handaxe.tools.sql:sql, which needs arguments (database): decorate a tool with @tool"),
         (
             http,
-            "which needs arguments (allow): decorate it with @tool if it is a tool; if it makes tools, pass `http(",
+            "which needs arguments (allow): decorate a tool with @tool; for a tool factory, pass `http(",
         ),
-        (plain, ":plain, which needs arguments (city): decorate it with @tool"),
+        (plain, ":plain, which needs arguments (city): decorate a tool with @tool"),
     ],
 )
-def test_what_is_no_tool_is_named_with_its_place(entry, said):
+def test_entry_that_is_no_tool_is_named_with_its_position(entry, message):
     with pytest.raises(ToolDefinitionError) as caught:
         tool_chat([calculator, entry])
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_factory_with_defaults_or_any_arguments_needs_none():
+def test_factory_with_defaults_or_variadic_arguments_is_accepted():
     def make(*more, times=1, **other):
         return Notes() if (more, times, other) == ((), 1, {}) else None
 
-    assert names_of(tool_chat([make])) == ["write", "read"]
+    assert tool_names(tool_chat([make])) == ["write", "read"]
 
 
 @pytest.fixture
@@ -319,20 +319,20 @@ def databases(tmp_path):
     return tmp_path / "a.db", tmp_path / "b.db"
 
 
-def test_two_databases(databases):
+def test_prefix_separates_two_databases(databases):
     first, second = databases
     with pytest.raises(ToolDefinitionError, match=r"called \['query', 'tables'\].* sql, .*prefix='old_'"):
         tool_chat([sql(first), sql(second)])
     factory = tool_chat([sql(first), sql(second, prefix="old_")])
-    assert names_of(factory) == ["query", "tables", "old_query", "old_tables"]
+    assert tool_names(factory) == ["query", "tables", "old_query", "old_tables"]
     ask = {"sql": "select v from t"}
     reply = factory(TASK).step(turn(("query", ask), ("old_query", ask), ("old_tables", {})), seed=0)
     assert contents(reply) == ["v\na\n(1 row)", "v\nb\n(1 row)", "t(v)"]
 
 
-def test_two_folders_and_two_services():
+def test_prefix_separates_folders_and_services():
     factory = tool_chat([files({"a": "1"}), files({"a": "2"}, prefix="b_"), http(["https://a.org"], prefix="a_")])
-    assert names_of(factory)[3:] == [
+    assert tool_names(factory)[3:] == [
         "replace_text",
         "b_list_files",
         "b_read_file",
@@ -347,13 +347,13 @@ def test_two_folders_and_two_services():
     assert contents(reply)[1:] == ["a (1 bytes)", "a (1 bytes)\nc (1 bytes)"]
     state = env.report()["state"]
     assert (state["Files"]["count"], state["Files 2"]["count"]) == (1, 2)
-    with pytest.raises(ToolDefinitionError, match="'b list_files' cannot name a tool"):
+    with pytest.raises(ToolDefinitionError, match="'b list_files' is no tool name"):
         files(prefix="b ")
 
 
-def test_the_embedded_python_beside_the_full_one():
+def test_prefix_separates_python_and_cpython():
     try:
-        probe()
+        check_sandbox()
     except InputError as error:
         pytest.skip(str(error))
     full = lambda prefix="": cpython(packages=(), warm=0, prefix=prefix)  # noqa: E731
@@ -366,7 +366,7 @@ def test_the_embedded_python_beside_the_full_one():
     env.close()
 
 
-def test_a_tool_that_cannot_be_closed_is_infrastructure_and_the_rest_are_closed():
+def test_failing_close_raises_after_closing_the_others():
     class Stuck(Notes):
         @tool
         def stick(self) -> str:
@@ -389,7 +389,7 @@ def test_a_tool_that_cannot_be_closed_is_infrastructure_and_the_rest_are_closed(
     assert Notes.live == live
 
 
-def test_a_tool_that_cannot_be_made_is_infrastructure_and_those_before_it_are_closed():
+def test_failing_factory_raises_after_closing_earlier_tools():
     room = [1]
 
     def late():
@@ -403,7 +403,7 @@ def test_a_tool_that_cannot_be_made_is_infrastructure_and_those_before_it_are_cl
     assert Notes.live == live
 
 
-def test_seeds_and_call_ids_reach_the_tools():
+def test_tools_receive_seed_and_call_id():
     seen = []
 
     @tool
@@ -421,7 +421,7 @@ def test_seeds_and_call_ids_reach_the_tools():
     assert len({context.key for context in seen}) == 4
 
 
-def test_every_rollout_is_charged_once_however_often_its_call_is_tried():
+def test_retried_call_has_one_key():
     """A service outside of the rollouts, which carries out each key once; every first try dies after it did."""
     paid, tried = {}, []
 
@@ -446,8 +446,8 @@ def test_every_rollout_is_charged_once_however_often_its_call_is_tried():
     assert sorted(paid.values()) == [5, 5, 7, 7]
 
 
-def on_a_loop(env, *turns):
-    """The replies to turns, given one after the other by an event loop with one thread."""
+def run_on_loop(env, *turns):
+    """Step through turns on an event loop with a single thread."""
 
     async def main():
         post = asyncio.get_running_loop().call_soon_threadsafe
@@ -464,7 +464,7 @@ def without_seconds(replies):
     return [r._replace(replies=tuple(dataclasses.replace(x, seconds=0.0) for x in r.replies)) for r in replies]
 
 
-def test_on_a_loop_it_answers_the_same():
+def test_astep_equals_step():
     @tool
     async def later(text: str) -> str:
         """Wait."""
@@ -482,11 +482,11 @@ def test_on_a_loop_it_answers_the_same():
         one, other = factory(TASK), factory(TASK)
         assert isinstance(one, AsyncEnv)
         expected = [one.step(each, seed=n) for n, each in enumerate(turns)]
-        assert without_seconds(on_a_loop(other, *turns)) == without_seconds(expected)
+        assert without_seconds(run_on_loop(other, *turns)) == without_seconds(expected)
         assert one.report() == other.report()
 
 
-def test_calls_of_a_turn_stay_in_order_on_a_loop():
+def test_astep_runs_calls_in_order():
     order = []
 
     @tool
@@ -502,7 +502,7 @@ def test_calls_of_a_turn_stay_in_order_on_a_loop():
         order.append(name)
         return name
 
-    (reply,) = on_a_loop(
+    (reply,) = run_on_loop(
         tool_chat([slow, quick])(TASK), turn(("slow", {"name": "a"}), ("quick", {"name": "b"}), ("slow", {"name": "c"}))
     )
     assert order == contents(reply) == ["a", "b", "c"]
@@ -516,7 +516,7 @@ def submit(text: str) -> str:
     return "thanks"
 
 
-def test_a_final_call_that_is_carried_out_completes_it_and_later_ones_are_left():
+def test_successful_final_call_completes_and_skips_later_calls():
     env = tool_chat([Notes, submit], final=("submit",))(TASK)
     calls = [("write", {"text": "a"}), ("submit", {"text": "7"}), ("write", {"text": "b"})]
     reply = env.step(turn(*calls, errors=("not closed",)), seed=0)
@@ -527,7 +527,7 @@ def test_a_final_call_that_is_carried_out_completes_it_and_later_ones_are_left()
 
 
 @pytest.mark.parametrize("arguments, status", [({"text": ""}, "retry"), ({"words": "7"}, "invalid"), ({}, "invalid")])
-def test_a_final_call_that_is_refused_ends_nothing(arguments, status):
+def test_refused_final_call_ends_nothing(arguments, status):
     env = tool_chat([Notes, submit], final=("submit",))(TASK)
     reply = env.step(turn(("submit", arguments), ("write", {"text": "b"})), seed=0)
     assert not reply.done and [one.status for one in reply.replies] == [status, "ok"]
@@ -538,7 +538,7 @@ def test_a_final_call_that_is_refused_ends_nothing(arguments, status):
     hidden.close()
 
 
-def test_a_final_call_ends_an_attempt_and_its_argument_is_the_answer():
+def test_argument_of_the_final_call_is_the_answer():
     says = [[ToolCall("submit", {"text": ""})], [ToolCall("submit", {"text": "7"}), ToolCall("submit", {"text": "8"})]]
 
     def expert(task, facts):
@@ -547,15 +547,15 @@ def test_a_final_call_ends_an_attempt_and_its_argument_is_the_answer():
     one = demonstrate(tool_chat([submit], final=["submit"]), TASK, expert, format=Compact())
     check(one)
     assert one.ending == Ending("completed") and len(one.turns) == 2 and len(one.replies) == 2
-    assert one.messages[-1].content == "thanks" and argument("submit", "text")(one) == "7"
+    assert one.messages[-1].content == "thanks" and call_argument("submit", "text")(one) == "7"
 
 
-def test_final_names_tools_that_are_there():
-    with pytest.raises(ToolDefinitionError, match=r"final names \['sbmit'\], which are no tools"):
+def test_unknown_final_tool_raises():
+    with pytest.raises(ToolDefinitionError, match=r"final has unknown tools \['sbmit'\]"):
         tool_chat([submit], final=("sbmit",))
 
 
-def test_a_final_call_ends_it_on_a_loop_too():
+def test_final_call_completes_astep():
     env = tool_chat([submit], final=("submit",))(TASK)
-    (reply,) = on_a_loop(env, turn(("submit", {"text": "7"}), ("submit", {"text": "8"})))
+    (reply,) = run_on_loop(env, turn(("submit", {"text": "7"}), ("submit", {"text": "8"})))
     assert reply.done and len(reply.replies) == 1

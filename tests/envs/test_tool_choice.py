@@ -14,13 +14,13 @@ def task(tools=None):
 @pytest.mark.parametrize(
     "turn", [ParsedTurn("hm"), ParsedTurn("", (ToolCall("add", {}, "c0"),)), ParsedTurn("", (), ("bad",))]
 )
-def test_the_first_turn_is_the_last_and_nothing_runs(turn):
+def test_first_turn_completes_without_running_tools(turn):
     env = tool_choice(TOOLS)(task())
     reply = env.step(turn, seed=0)
     assert reply.done and not reply.messages and not reply.replies and reply.ending is None
 
 
-def test_a_task_offers_what_it_names():
+def test_task_offers_the_tools_that_it_names():
     assert [s.name for s in tool_choice(TOOLS)(task()).start()[1]] == ["add", "halve"]
     assert [s.name for s in tool_choice(TOOLS)(task(("halve",))).start()[1]] == ["halve"]
     assert tool_choice(TOOLS)(task(())).start()[1] == ()

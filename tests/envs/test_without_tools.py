@@ -4,7 +4,7 @@ from handaxe.envs.without_tools import without_tools
 from handaxe.tools.calculator import calculator
 
 
-def test_no_tool_is_offered_and_a_call_is_of_none():
+def test_no_tool_is_offered_and_calls_are_unknown():
     for tools in (None, ("calculator",)):
         task = Task("t", (Message("user", "1+1=?"),), "2", tools=tools)
         env = without_tools(tool_chat([calculator]))(task)

@@ -1,4 +1,4 @@
-"""One reward of two parts against each part for itself: the worked example, arithmetic, and the decision process."""
+"""Joint against separate normalization: the worked example, arithmetic, and the decision process."""
 
 import numpy as np
 import pytest
@@ -7,23 +7,30 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
-from handaxe.evaluation.decomposition import EVEN, angle_between, gradients, joint_and_apart, two_parts, within_group
-from handaxe.testing.mdp import StopOrGo, expected, gradient
-from handaxe.testing.records import make_group
+from handaxe.evaluation.decomposition import (
+    EVEN,
+    angle_between,
+    compare_normalization,
+    gradients,
+    group_angle,
+    two_parts,
+)
+from handaxe.testing.make_records import make_group
+from handaxe.testing.mdp import StopOrGo, exact_gradient, expected_gradient
 
 JOINT = group_norm(std="population", eps=0.0)
 APART = total({name: (1.0, group_norm(std="population", eps=0.0, channel=name)) for name in ("first", "second")})
 
 
 def values(credit, first, second):
-    """[G] the advantage of each sibling."""
+    """[G] advantages of siblings."""
     group = make_group(size=len(first))
     first, second = np.array(first, float), np.array(second, float)
     found = credit(group, Scores(first + second, channels={"first": first, "second": second}))
     return np.array([max(rows[0], key=abs) for rows in found.tokens])
 
 
-def test_worked_example():
+def test_worked_example_by_hand():
     right, formed = [1, 0, 1, 0], [1, 1, 1, 0]
     np.testing.assert_allclose(values(JOINT, right, formed), [0.905, -0.302, 0.905, -1.508], atol=1e-3)
     np.testing.assert_allclose(values(APART, right, formed), [1.577, -0.423, 1.577, -2.732], atol=1e-3)
@@ -32,7 +39,7 @@ def test_worked_example():
 
 
 def spread_out(correlation, spread, size=6):
-    """A group whose two parts have just this correlation and ratio of spreads."""
+    """A group with a given correlation and ratio of spreads of the parts."""
     rng = np.random.default_rng(int(10 * spread) + size)
     raw = rng.normal(size=(3, size))
     raw[0] = 1.0
@@ -43,16 +50,16 @@ def spread_out(correlation, spread, size=6):
 
 @pytest.mark.parametrize("correlation", [-0.8, 0.0, 0.5, 1.0])
 @pytest.mark.parametrize("spread", [0.2, 1.0, 3.0])
-def test_within_a_group_the_formula_says_what_the_credits_do(correlation, spread):
+def test_group_angle_equals_that_of_the_credits(correlation, spread):
     first, second = spread_out(correlation, spread)
     assert np.corrcoef(first, second)[0, 1] == pytest.approx(correlation)
     joint, apart = values(JOINT, first, second), values(APART, first, second)
-    angle, length = within_group(correlation, spread)
+    angle, length = group_angle(correlation, spread)
     assert angle_between(apart, joint) == pytest.approx(angle, abs=1e-4)
     assert np.linalg.norm(apart) / np.linalg.norm(joint) == pytest.approx(length)
 
 
-def test_three_parts_of_equal_spread_point_the_same_way_at_the_length_that_their_correlations_say():
+def test_three_parts_of_equal_spread_have_equal_directions():
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(3, 5))
     columns = (columns - columns.mean(1, keepdims=True)) / columns.std(1, keepdims=True)
@@ -65,13 +72,13 @@ def test_three_parts_of_equal_spread_point_the_same_way_at_the_length_that_their
     assert np.linalg.norm(apart) / np.linalg.norm(joint) == pytest.approx(np.sqrt(3 + 2 * pairs))
 
 
-def test_equal_spreads_are_harmless_and_uncorrelated_ones_are_not():
-    assert within_group(0.9, 1.0)[0] == within_group(-0.9, 1.0)[0] == pytest.approx(0.0, abs=1e-5)
-    assert within_group(0.0, 5.0)[0] == pytest.approx(33.69, abs=0.01)
-    assert within_group(0.0, 5.0)[0] == pytest.approx(within_group(0.0, 0.2)[0])
+def test_equal_spreads_have_angle_zero_and_unequal_ones_do_not():
+    assert group_angle(0.9, 1.0)[0] == group_angle(-0.9, 1.0)[0] == pytest.approx(0.0, abs=1e-5)
+    assert group_angle(0.0, 5.0)[0] == pytest.approx(33.69, abs=0.01)
+    assert group_angle(0.0, 5.0)[0] == pytest.approx(group_angle(0.0, 0.2)[0])
 
 
-def test_parts_of_the_process_are_as_they_were_asked_for():
+def test_two_parts_have_the_given_correlation_and_spread():
     world = StopOrGo()
     chance = np.array([np.exp(world.logp(a).sum()) for a in range(4)])
     first, second = two_parts(world, -0.4, 3.0)
@@ -81,7 +88,7 @@ def test_parts_of_the_process_are_as_they_were_asked_for():
 
 
 def earning(credit, earned):
-    """The credit of groups whose outcome is the number of the attempt that each sibling made."""
+    """A credit of groups with rollout numbers as outcomes."""
 
     def scored(group, scores):
         first, second = earned[:, scores.outcome.astype(int)]
@@ -91,39 +98,39 @@ def earning(credit, earned):
 
 
 @pytest.mark.parametrize("logits", [EVEN.logits, (0.4, -0.7, 1.1)])
-def test_the_sum_over_groups_is_what_the_credits_give_on_average(logits):
+def test_gradients_equal_expectations_of_the_credits(logits):
     none = (0.0,) * 3
     world, numbered = StopOrGo(logits), StopOrGo(logits, none, none, (0.0, 1.0, 2.0, 3.0))
     earned = two_parts(world, -0.4, 3.0)
     for found, credit in zip(gradients(world, earned, 3), (JOINT, APART), strict=True):
-        slow = expected(numbered, earning(credit, earned), 3, turn_rewards=False)
+        slow = expected_gradient(numbered, earning(credit, earned), 3, turn_rewards=False)
         np.testing.assert_allclose(found, slow, atol=1e-12)
 
 
-def test_small_groups_differ_where_their_arithmetic_says_they_need_not():
-    small, large = joint_and_apart(0.5, 1.0, size=4), joint_and_apart(0.5, 1.0, size=32)
+def test_small_groups_differ_at_equal_spreads():
+    small, large = compare_normalization(0.5, 1.0, size=4), compare_normalization(0.5, 1.0, size=32)
     assert small.within_angle == large.within_angle == pytest.approx(0.0, abs=1e-5)
     assert small.angle > 10 > 3 > large.angle
 
 
-def test_in_large_groups_joint_follows_the_sum_and_apart_what_its_parts_are_at_equal_spreads():
+def test_in_large_groups_joint_follows_the_sum():
     none = (0.0,) * 3
     for correlation, spread in ((0.0, 5.0), (-0.5, 2.0), (0.5, 1.0)):
         first, second = two_parts(EVEN, correlation, spread)
         joint, apart = gradients(EVEN, np.stack([first, second]), 32)
-        assert angle_between(joint, gradient(StopOrGo(EVEN.logits, none, none, tuple(first + second)))) < 1
-        levelled = gradient(StopOrGo(EVEN.logits, none, none, tuple(first + second / spread)))
+        assert angle_between(joint, exact_gradient(StopOrGo(EVEN.logits, none, none, tuple(first + second)))) < 1
+        levelled = exact_gradient(StopOrGo(EVEN.logits, none, none, tuple(first + second / spread)))
         assert angle_between(apart, levelled) < 2
 
 
-def test_parts_that_are_one_are_twice_as_long_apart():
-    same = joint_and_apart(1.0, 5.0)
+def test_equal_parts_are_twice_as_long_when_separate():
+    same = compare_normalization(1.0, 5.0)
     assert same.angle < 1e-4 and same.length == pytest.approx(2.0)
-    true = gradient(StopOrGo(EVEN.logits, (0.0,) * 3, (0.0,) * 3, tuple(two_parts(EVEN, 1.0, 5.0).sum(0))))
+    true = exact_gradient(StopOrGo(EVEN.logits, (0.0,) * 3, (0.0,) * 3, tuple(two_parts(EVEN, 1.0, 5.0).sum(0))))
     assert same.joint_bias == pytest.approx(angle_between(gradients(EVEN, two_parts(EVEN, 1.0, 5.0), 4)[0], true))
 
 
-def test_refused():
+def test_arguments_out_of_range_are_errors():
     for correlation, spread in ((-1.0, 1.0), (1.1, 1.0), (0.0, 0.0)):
         with pytest.raises(InputError, match="correlation is"):
             two_parts(StopOrGo(), correlation, spread)

@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.evaluation.evaluate import summarize
 from handaxe.evaluation.figures import RunFigures
-from handaxe.evaluation.run import summarise
-from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
 
 
 def evaluation(easy, hard, calls=0):
-    """One easy and one hard task, each right or wrong, with so many calls in the hard one."""
+    """An easy and a hard task, each correct or wrong, with a number of calls in the hard task."""
     first = make_group(task=make_task(id="e", metadata={"difficulty": "easy"}), trajectories=[make_trajectory()])
     attempt = make_trajectory(texts=["", "x"], calls=[["f"] * calls, []], replies=[["1"] * calls, []])
     second = make_group(task=make_task(id="h", metadata={"difficulty": "hard"}), trajectories=[attempt])
-    return summarise([(first, make_scores([easy])), (second, make_scores([hard]))])
+    return summarize([(first, make_scores([easy])), (second, make_scores([hard]))])
 
 
 def run(steps=4):
@@ -24,19 +24,19 @@ def run(steps=4):
     return RunFigures(rows, {0: evaluation(0, 0), 2: evaluation(1, 0, calls=2), 4: evaluation(1, 1, calls=4)})
 
 
-def test_a_figure_of_evaluations():
+def test_series_of_an_evaluation_metric():
     axis, values = run().series("pass@1")
     assert list(axis) == [0, 2, 4] and list(values) == [0, 0.5, 1]
     assert list(run().series("calls").values) == [0, 1, 2]
 
 
-def test_a_figure_of_some_tasks():
+def test_series_of_a_part_of_the_tasks():
     assert list(run().series("pass@1", where=("difficulty", "hard")).values) == [0, 0, 1]
     assert list(run().series("calls", where=("difficulty", "hard")).values) == [0, 2, 4]
     assert list(run().series("calls", where=("difficulty", "easy")).values) == [0, 0, 0]
 
 
-def test_a_figure_of_training_steps_and_of_the_whole_run():
+def test_series_of_training_steps_and_of_the_whole_run():
     assert [list(part) for part in run().series("training/entropy")] == [[1, 2, 3, 4], [2, 1, 0, -1]]
     assert run().series("training/tokens_per_second").values[-1] == pytest.approx((10 + 20 + 30 + 40) / 6)
     assert run().series("training/step_seconds").values[-1] == pytest.approx(1.5)
@@ -45,7 +45,7 @@ def test_a_figure_of_training_steps_and_of_the_whole_run():
 @pytest.mark.parametrize(
     ("axis", "want"), [("steps", [0, 2, 4]), ("tokens", [0, 30, 100]), ("calls", [0, 6, 12]), ("seconds", [0, 3, 6])]
 )
-def test_axes_count_what_was_used_up(axis, want):
+def test_axes_are_cumulative(axis, want):
     assert list(run().series("pass@1", axis=axis).axis) == want
     rows, loop = run().metrics, [0.0]
     for row in rows:  # the slow way
@@ -57,17 +57,17 @@ def test_axes_count_what_was_used_up(axis, want):
 @pytest.mark.parametrize(
     ("metric", "where", "said"),
     [
-        ("training/entropi", (), "training/entropi; there are calls/made"),
+        ("training/entropi", (), "training/entropi; its figures are calls/made"),
         ("pass@9", (), "no 'pass@9'"),
         ("pass@1", ("difficulty", "odd"), "difficulty 'odd'"),
-        ("pass@9", ("difficulty", "easy"), "'pass@9' cannot be told"),
+        ("pass@9", ("difficulty", "easy"), "'pass@9' is not defined"),
     ],
 )
-def test_what_is_not_there_is_named(metric, where, said):
+def test_a_missing_figure_is_an_error_that_lists_figures(metric, where, said):
     with pytest.raises(InputError, match=said):
         run().series(metric, where=where)
 
 
-def test_a_run_that_was_never_evaluated_says_so():
+def test_a_run_without_evaluations_is_an_error():
     with pytest.raises(InputError, match=r"never evaluated, so it has no pass@1: give it 1 step"):
         RunFigures([], {}).series("pass@1")

@@ -1,4 +1,4 @@
-"""Asking again: what remembers goes on from what it saw, what differs is told, what hangs or raises stops nothing."""
+"""Repeated scoring: state advances, differences are counted, and a reward that hangs or raises stops nothing."""
 
 import time
 
@@ -7,11 +7,11 @@ import pytest
 
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import Scores
-from handaxe.evaluation.rescoring import determinism, differences, rescore, scored_groups
+from handaxe.evaluation.rescoring import count_differences, determinism, rescore, scored_groups
 from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 from handaxe.training.record.groups import GroupRecord
 
 TASK = make_task(answer="4")
@@ -27,7 +27,7 @@ def group(*texts, calls=()):
     return make_group(task=TASK, trajectories=made)
 
 
-def test_only_scored_siblings_are_asked_about():
+def test_scored_groups_hold_scored_siblings_only():
     three = group("4", "5", "4")
     record = GroupRecord(three, np.array([True, False, True]), np.ones(3, bool), Scores(np.array([1.0, 1.0])))
     dropped = GroupRecord(group("4"), np.array([False]), np.array([False]))
@@ -37,19 +37,19 @@ def test_only_scored_siblings_are_asked_about():
         scored_groups([dropped])
 
 
-def test_a_reward_that_remembers_goes_on_from_what_it_saw():
+def test_the_state_of_a_reward_advances_over_groups():
     groups = [group("4", "5", calls=(3, 0)), group("4", "5", calls=(1, 0)), group("4", "5", calls=(3, 0))]
     found = rescore(fewer_calls(base=exact_match(), smooth=3), groups)
     (_, first), _, (_, last) = found.scored
     assert first.outcome[0] == 1.0 and last.outcome[0] < 1.0 and not found.failed and len(found.seconds) == 3
     fresh = rescore(fewer_calls(base=exact_match(), smooth=3), groups)
-    assert differences(found.scored, fresh.scored) == 0
-    assert differences(found.scored, rescore(exact_match(), groups).scored) == 1
+    assert count_differences(found.scored, fresh.scored) == 0
+    assert count_differences(found.scored, rescore(exact_match(), groups).scored) == 1
     with pytest.raises(InputError, match="not scores of the same groups"):
-        differences(found.scored, fresh.scored[1:])
+        count_differences(found.scored, fresh.scored[1:])
 
 
-def test_what_raises_or_is_undecided_stops_nothing():
+def test_a_raising_or_undecided_reward_stops_nothing():
     def raises(one_group):
         if len(one_group) == 1:
             raise KeyError("alone")
@@ -69,7 +69,7 @@ def test_what_raises_or_is_undecided_stops_nothing():
     assert np.isnan(scores.outcome[0]) and scores.outcome[1] == 1.0
 
 
-def test_what_hangs_is_asked_once():
+def test_a_hanging_reward_is_called_once():
     asked = []
 
     def hangs(one_group):
@@ -78,19 +78,19 @@ def test_what_hangs_is_asked_once():
         return exact_match()(one_group)
 
     found = rescore(hangs, [group("4"), group("4"), group("4")], seconds=0.05)
-    assert len(asked) == 1 and len(found.scored) == 3 and "said nothing for 0.05 s" in found.failed[0]
-    assert determinism(hangs, [group("4")], seconds=0.05).failed.startswith("task-0: it said nothing")
+    assert len(asked) == 1 and len(found.scored) == 3 and "no result after 0.05 s" in found.failed[0]
+    assert determinism(hangs, [group("4")], seconds=0.05).failed.startswith("task-0: no result after")
 
 
-def test_determinism_finds_dice_and_order():
+def test_determinism_finds_random_and_order_dependent_rewards():
     groups = [group("4", "5"), group("5", "4")]
     assert determinism(exact_match(), groups) == (2, 0, 0, 0.0, "")
     assert determinism(fewer_calls(base=exact_match(), smooth=3), groups) == (2, 0, 0, 0.0, "")
     rng = np.random.default_rng(0)
     dice = determinism(lambda one: Scores(rng.random(len(one))), groups)
-    assert dice.twice == dice.reordered == 2 and 0 < dice.worst < 1
+    assert dice.repeated == dice.reordered == 2 and 0 < dice.largest < 1
     ordered = determinism(lambda one: Scores(np.arange(len(one), dtype=float)), groups)
-    assert (ordered.twice, ordered.reordered, ordered.worst) == (0, 2, 1.0)
+    assert (ordered.repeated, ordered.reordered, ordered.largest) == (0, 2, 1.0)
     rounded = determinism(lambda one: Scores(np.arange(len(one)) * 1e-12), groups)
-    assert (rounded.twice, rounded.reordered) == (0, 0)  # sums of siblings are rounded by their order
+    assert (rounded.repeated, rounded.reordered) == (0, 0)  # sums of siblings are rounded by their order
     assert "KeyError" in determinism(lambda one: {}["a"], groups).failed

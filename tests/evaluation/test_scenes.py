@@ -1,14 +1,14 @@
-"""Scenes: the oracle is right, the wrong attempt is honest and wrong, and nothing else is let through."""
+"""Scenes: a correct oracle and an honest wrong rollout."""
 
 import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.evaluation.scenes import lines, make_scenes, play, script
+from handaxe.evaluation.scenes import make_scenes, play, script, turn_messages
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.calculator import calculator
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import World
 
 
@@ -19,33 +19,32 @@ def own(answers, **fields):
     )
 
 
-def test_the_oracle_is_right_and_the_wrong_attempt_is_as_well_formed():
-    world = sums(easy=0.0)
+def test_the_oracle_is_correct_and_the_wrong_rollout_equally_well_formed():
+    world = arithmetic(easy=0.0)
     for scene in make_scenes(world, count=2):
         right, wrong = world.correct(Group(scene.task, (scene.oracle, scene.wrong))).outcome
         assert (right, wrong) == (1.0, 0.0)
-        assert (
-            [len(one.calls) for one in lines(scene.wrong)] == [len(one.calls) for one in lines(scene.oracle)] == [1, 0]
-        )
+        for played in (scene.wrong, scene.oracle):
+            assert [len(one.calls) for one in turn_messages(played)] == [1, 0]
         assert scene.oracle.replies[0].content == scene.task.answer  # tools really answered
-        assert scene.others and all(lines(one) != lines(scene.oracle) for one in scene.others)
+        assert scene.distractors and all(turn_messages(one) != turn_messages(scene.oracle) for one in scene.distractors)
 
 
-def test_without_an_expert_the_answer_is_said():
+def test_without_an_expert_the_oracle_gives_the_answer():
     (scene, *_) = make_scenes(own(["ja", ["b", "c"], "d"]), count=3)
     assert scene.oracle.final_text == "ja" and scene.wrong.final_text == "b"
     with pytest.raises(InputError, match="has no answer and its world no expert"):
         make_scenes(own([None, "b"]))
 
 
-def test_tasks_of_which_all_answers_are_right_give_no_scene():
-    with pytest.raises(InputError, match="no attempt at one task is wrong"):
+def test_tasks_with_equal_answers_give_no_scene():
+    with pytest.raises(InputError, match="no rollout of one task is wrong"):
         make_scenes(own(["ja", "ja"]))
     with pytest.raises(InputError, match="two or more"):
         make_scenes(own(["ja"]))
 
 
-def test_a_script_says_its_last_line_again():
+def test_a_script_repeats_its_last_turn():
     world = own(["ja", "b"], tools=(calculator,))
     call = Message("assistant", "", (ToolCall("calculator", {"expression": "1+1"}),))
     one = play(world, world.tools, world.tasks("test", 1, 0)[0], script(call, call))

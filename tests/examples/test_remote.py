@@ -25,9 +25,9 @@ def polite(body):
     """Calls the calculator with what was asked, then says what it heard."""
     heard = body["messages"][-1]
     if heard["role"] == "tool" or "tools" not in body:
-        return chat.said(heard["content"])
+        return chat.reply(heard["content"])
     expression = re.search(r"[0-9*+-]+[0-9]", heard["content"])[0]
-    return chat.said("", [("calculator", f'{{"expression": "{expression}"}}')], "tool_calls")
+    return chat.reply("", [("calculator", f'{{"expression": "{expression}"}}')], "tool_calls")
 
 
 def many_parts(body):
@@ -35,13 +35,13 @@ def many_parts(body):
     order, *rest = (message["content"] for message in body["messages"])
     if order.startswith("You are a judge"):
         right = re.search(r"Key: (.*)\nAnswer: (.*)", rest[0])
-        return chat.said("YES" if right[1] == right[2] else "NO")
+        return chat.reply("YES" if right[1] == right[2] else "NO")
     if order.startswith("You are a customer"):
-        return chat.said("DONE, thanks." if "408" in rest[0] else "What do 12*34 cost?")
+        return chat.reply("DONE, thanks." if "408" in rest[0] else "What do 12*34 cost?")
     if order.startswith("You invent"):
-        return chat.said(f"{len(rest[0])}*{int(rest[0][-1]) // 2}=?")
+        return chat.reply(f"{len(rest[0])}*{int(rest[0][-1]) // 2}=?")
     if body["messages"][-1]["content"] == "Good morning.":
-        return chat.said("What would you like?")
+        return chat.reply("What would you like?")
     return polite(body)
 
 
@@ -110,7 +110,7 @@ def test_the_blocks_of_the_page_about_chat_servers(capsys):
 def judged_by(words):
     """The page up to its judge, who says this."""
     names = {}
-    answer = lambda body: chat.said(words) if body["model"] == "judge-model" else many_parts(body)  # noqa: E731
+    answer = lambda body: chat.reply(words) if body["model"] == "judge-model" else many_parts(body)  # noqa: E731
     with chat.ChatServer(answer) as server:
         for block in blocks("chat_servers.md"):
             exec(block.replace("http://127.0.0.1:8000/v1", server.url), names)

@@ -1,4 +1,4 @@
-"""A chat server that does as it is told, over real HTTP: `with ChatServer(answers) as server`."""
+"""A scripted chat server over real HTTP: `with ChatServer(answers) as server`."""
 
 import json
 import threading
@@ -6,8 +6,8 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-def said(content, calls=(), finish="stop", usage=(10, 20)):
-    """The answer of a server that says this."""
+def reply(content, calls=(), finish="stop", usage=(10, 20)):
+    """Answer with a chat completion of this content and these calls."""
     made = [
         {"id": f"x{k}", "type": "function", "function": {"name": n, "arguments": a}} for k, (n, a) in enumerate(calls)
     ]
@@ -18,19 +18,24 @@ def said(content, calls=(), finish="stop", usage=(10, 20)):
 
 class _Quiet(ThreadingHTTPServer):
     def handle_error(self, request, client_address):
-        """A client that is gone is part of the tests."""
+        """Ignore errors of disconnected clients."""
 
 
 class ChatServer:
-    """Answers the n-th request with the n-th of `answers`, the last one again and again.
+    """Answers the n-th request with the n-th of `answers`, further requests with the last.
 
-    An answer is (status, body), (status, body, headers), a function of the request's body that gives one, or "cut" (the
-    connection ends in the middle), "hang" or "drip" (a byte now and then, for ever).
+    An answer is (status, body), (status, body, headers), a function from the request's body to an answer, or "cut" (the
+    connection closes within the answer), "hang" (no answer) or "drip" (an endless answer, byte by byte).
+
+    Attributes:
+        bodies, headers: of the received requests.
+        max_running: largest number of requests at the same time.
     """
 
     def __init__(self, *answers):
-        self.answers, self.bodies, self.headers, self.most, self.now = list(answers), [], [], 0, 0
-        self.lock, self.over = threading.Lock(), threading.Event()
+        self.answers, self.bodies, self.headers = list(answers), [], []
+        self.max_running = self.running = 0
+        self.lock, self.closed = threading.Lock(), threading.Event()
 
     @property
     def url(self):
@@ -47,15 +52,15 @@ class ChatServer:
 
             def do_POST(self):
                 with chat.lock:
-                    chat.now += 1
-                    chat.most = max(chat.most, chat.now)
+                    chat.running += 1
+                    chat.max_running = max(chat.max_running, chat.running)
                 try:
                     chat.answer(self)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
                 finally:
                     with chat.lock:
-                        chat.now -= 1
+                        chat.running -= 1
 
         self.http = _Quiet(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
@@ -63,7 +68,7 @@ class ChatServer:
         return self
 
     def __exit__(self, *error):
-        self.over.set()
+        self.closed.set()
         self.http.shutdown()
         self.http.server_close()
 
@@ -77,14 +82,14 @@ class ChatServer:
         if callable(answer):
             answer = answer(body)
         if answer == "hang":
-            self.over.wait(60)
+            self.closed.wait(60)
             handler.close_connection = True
             return
         if answer in ("cut", "drip"):
             handler.send_response(200)
             handler.send_header("content-length", "1000")
             handler.end_headers()
-            while answer == "drip" and not self.over.is_set():
+            while answer == "drip" and not self.closed.is_set():
                 handler.wfile.write(b" ")
                 time.sleep(0.02)
             handler.close_connection = True

@@ -5,7 +5,7 @@ import math
 from handaxe.core.records import Message, Sampling, Task, ToolReply, ToolSchema
 from handaxe.core.requests import Attempt, Completion, EnvReply, Partial, Rendered
 from handaxe.engines.local.token_sampling import uniforms
-from handaxe.models.compact import CALL, CALL_END, END, Compact
+from handaxe.models.chat_formats.compact import CALL, CALL_END, END, Compact
 
 ADD = ToolSchema("add", "Adds.", {"type": "object", "properties": {"x": {"type": "string"}}})
 

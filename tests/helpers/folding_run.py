@@ -9,8 +9,8 @@ from handaxe.core.records import ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.rollouts.folding import folding
-from handaxe.testing.crash import dies_at
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.crash import kill_self_at
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
 from handaxe.training.loop.train import train
@@ -19,7 +19,7 @@ from helpers import training_world as world
 
 def fold_tool(at=0):
     """fold_memory, in whose `at`-th call the process kills itself, 0: in none."""
-    die = dies_at(at)
+    die = kill_self_at(at)
 
     @tool(timeout=None)
     def fold_memory(summary: str) -> str:

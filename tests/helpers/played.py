@@ -3,10 +3,10 @@
 from handaxe.core.records import Group, Sampling
 from handaxe.core.requests import Attempt
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 
 
 def play(task, tool, script, *, step=0, samples=3):

@@ -1,4 +1,4 @@
-"""`transformers serve` of a folder, in a process of its own: `with transformers_serve(folder) as url`."""
+"""`transformers serve` of a folder, in a subprocess: `with transformers_serve(folder) as url`."""
 
 import contextlib
 import os
@@ -13,15 +13,15 @@ import pytest
 
 
 @contextlib.contextmanager
-def transformers_serve(folder, *words):
-    """The base address; the model's name is the folder. The test is skipped where a package is missing."""
+def transformers_serve(folder, *options):
+    """Serve a folder and yield the base address; the model's name is the folder. Skips without the packages."""
     missing = [name for name in ("transformers", "fastapi", "uvicorn", "openai") if not find_spec(name)]
     if missing:
         pytest.skip(f"{', '.join(missing)} missing")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "transformers.cli.transformers", "serve", str(folder), *words]
+    command = [sys.executable, "-m", "transformers.cli.transformers", "serve", str(folder), *options]
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     log = (folder / "log").open("w")
     process = subprocess.Popen(

@@ -1,5 +1,5 @@
-"""A small server with the routes of vLLM that handaxe uses, sampling by LocalEngine: real HTTP, draws and weights out
-of files, and faults on demand. What vLLM itself does is tested by `make test-vllm`."""
+"""A small server with the vLLM routes that handaxe uses, over LocalEngine: real HTTP, weights from files, faults on
+demand. `make test-vllm` tests vLLM."""
 
 import asyncio
 import json
@@ -16,17 +16,17 @@ from starlette.routing import Route
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Measure, Partial, Sample
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.engines.vllm.http import PREFIX
+from handaxe.engines.vllm.vllm_http import REQUEST_PREFIX
 
 
 class SmallVllm:
-    """Implements `vllm_process.Running`. It knows nothing of sockets, so a server that is stopped cannot answer.
+    """Implements `RunningServer` in this process; a stopped server does not answer.
 
     Attributes:
         faults: by path: an HTTP status to answer with, or "die".
-        stale: a part of the names of weights that are not replaced.
-        pace: seconds that a token takes.
-        heard: paths that were asked for, in order.
+        stale: part of the names of weights that updates skip.
+        pace: seconds a token.
+        paths: of the received requests, in order.
     """
 
     def __init__(self, model, *, faults=(), stale="", pace=0.0, silent=False):
@@ -37,7 +37,7 @@ class SmallVllm:
             pace,
             silent,
         )
-        self.heard, self.labels, self.paused, self.file = [], {0: "default"}, False, None
+        self.paths, self.labels, self.paused, self.file = [], {0: "default"}, False, None
         self.stream, self.waiting = self.engine.stream(), {}
         self.lock, self.ended = threading.Lock(), threading.Event()
         routes = [Route("/{path:path}", self._reply, methods=["GET", "POST"])]
@@ -74,7 +74,7 @@ class SmallVllm:
 
     async def _reply(self, request):
         path = request.url.path
-        self.heard.append(path)
+        self.paths.append(path)
         raw = await request.body()
         body = json.loads(raw) if raw else {}
         fault = self.faults.get(path)
@@ -103,41 +103,41 @@ class SmallVllm:
         elif path == "/resume":
             self.paused = False
         elif path == "/start_weight_update":
-            assert self.paused, "weights change under requests at work"
+            assert self.paused, "weights must not change while requests are running"
         elif path == "/update_weights":
             self.file = body["update_info"]["path"]
         elif path == "/finish_weight_update":
-            found, own = load_file(self.file), dict(self.engine.model.module.named_parameters())
-            assert found.keys() == own.keys()
+            loaded, parameters = load_file(self.file), dict(self.engine.model.module.named_parameters())
+            assert loaded.keys() == parameters.keys()
             with torch.no_grad():
-                for name, tensor in found.items():
+                for name, tensor in loaded.items():
                     if not self.stale or self.stale not in name:
-                        own[name].copy_(tensor)
+                        parameters[name].copy_(tensor)
             self.engine.version += 1
             self.labels[self.engine.version] = body["weight_version"]
         return JSONResponse({"weight_version": self.labels[self.engine.version]})
 
     async def _generate(self, body):
         params, ids = body["sampling_params"], body["token_ids"]
-        asked = params["extra_args"]["handaxe"]
+        draws = params["extra_args"]["handaxe"]
         assert params["temperature"] == 0 and params["logprobs"] == 3 and params["ignore_eos"]
         if min(ids) < 0 or max(ids) >= self.engine.model.vocab_size:
             self.stop()  # as vLLM does
-        if asked["forced"]:
+        if draws["forced"]:
             with self.lock:
-                logp = self.engine.measure([Measure([*ids, *asked["forced"]], len(ids))])[0]["logp"]
+                logp = self.engine.measure([Measure([*ids, *draws["forced"]], len(ids))])[0]["logp"]
                 version = [self.engine.version] * len(logp)
-            return JSONResponse(self._answer(asked["forced"], logp, logp, version, "length"))
-        drawn = asked["drawn"]
-        sampling = Sampling(asked["temperature"], asked["top_p"], asked["top_k"], drawn + params["max_tokens"])
+            return JSONResponse(self._answer(draws["forced"], logp, logp, version, "length"))
+        drawn = draws["drawn"]
+        sampling = Sampling(draws["temperature"], draws["top_p"], draws["top_k"], drawn + params["max_tokens"])
         begun = Partial(ids[len(ids) - drawn :], *([0.0] * drawn for _ in range(2)), [0] * drawn)
         stop = frozenset(params["stop_token_ids"])
-        sample = Sample(ids[: len(ids) - drawn], sampling, int(asked["seed"]), stop, begun=begun)
+        sample = Sample(ids[: len(ids) - drawn], sampling, int(draws["seed"]), stop, begun=begun)
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         with self.lock:
             ticket = self.stream.submit(sample)
-            self.waiting[PREFIX + body["request_id"]] = (ticket, drawn, loop, future)
+            self.waiting[REQUEST_PREFIX + body["request_id"]] = (ticket, drawn, loop, future)
         return JSONResponse(self._answer(*await future))
 
     def _answer(self, ids, logp, behaviour, version, finish):
@@ -145,8 +145,8 @@ class SmallVllm:
         vocabulary = self.engine.model.vocab_size
         for token, low, high in zip(ids, logp, behaviour):
             others = [(token, 1.0), ((token + 1) % vocabulary, high), ((token + 2) % vocabulary, low)]
-            said = [{"token_id": other, "logprob": value} for other, value in others]
-            content.append({"token_id": token, "logprob": 1.0, "top_logprobs": said})
+            top = [{"token_id": other, "logprob": value} for other, value in others]
+            content.append({"token_id": token, "logprob": 1.0, "top_logprobs": top})
         spans = [{"version": self.labels[v], "start": n, "end": n + 1} for n, v in enumerate(version)]
         choice = {"token_ids": list(ids), "logprobs": {"content": content}, "finish_reason": finish}
         return {"choices": [choice | {"weight_versions": spans}]}

@@ -19,7 +19,7 @@ from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.losses.dpo import dpo
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.papers.agent0.frontier import frontier
 from handaxe.papers.agent0.proposing import proposing
@@ -30,8 +30,8 @@ from handaxe.papers.tool_star.prefer import prefer
 from handaxe.rollouts.branch_chance import branch_chance
 from handaxe.rollouts.branching import branching
 from handaxe.rollouts.linear import linear
-from handaxe.testing.crash import dies_at
-from handaxe.testing.scripted import say
+from handaxe.testing.crash import kill_self_at
+from handaxe.testing.scripted_engine import encode_reply
 from handaxe.tools.calculator import calculator
 from handaxe.training.loop.aux_policy import SecondPolicy
 from handaxe.training.loop.config import AsyncConfig, RunConfig
@@ -177,7 +177,7 @@ class Talking:
     def sample(self, requests):
         out = []
         for request in requests:
-            ids = say(FORMAT, self.script(request), [SCHEMA])
+            ids = encode_reply(FORMAT, self.script(request), [SCHEMA])
             zeros = [0.0] * len(ids)
             out.append(Completion(ids, zeros, zeros, [self.version] * len(ids), "stop"))
         return out
@@ -285,7 +285,7 @@ def resume_ahead(folder, steps, pause):
 def resume_first_come(folder, steps, kill):
     """As `resume_ahead`, first come first trained; it dies before the reward of its `kill`-th group, 0 is never."""
     torch.set_num_threads(1)
-    die = dies_at(kill)
+    die = kill_self_at(kill)
 
     def reward(group):
         die()
@@ -312,7 +312,7 @@ def calls_and_answers(request):
 def resume_growing(folder, steps, at, name):
     """As `resume`, of such a run, which kills itself while a tool answers for the `at`-th time, 0: never."""
     torch.set_num_threads(1)
-    die = dies_at(at)
+    die = kill_self_at(at)
 
     class Deadly(Waits):
         def step(self, turn, *, seed):
@@ -437,7 +437,7 @@ def two_policies(begun=lambda: False):
 
     def fatal(group):
         if begun():
-            dies_at(1)()
+            kill_self_at(1)()
         return by_ids(group)
 
     second = SecondPolicy(reference=True)
@@ -445,8 +445,8 @@ def two_policies(begun=lambda: False):
     asking = {**PLAY, "tasks": in_order([OPENING]), "rollout": asks, "reward": fatal}
     learning = {"credit": centred, "loss": reinforce, "learning_rate": 0.01, "groups": 1, "group_size": 3, "steps": 2}
     rounds = [
-        reinforce_second(second=second, asks="solver", arguments=asking | learning),
-        frontier(second=second, asks="solver", low=0.0, high=1.0, steps=2, group_size=4, arguments=asking),
+        reinforce_second(second=second, aux_name="solver", arguments=asking | learning),
+        frontier(second=second, aux_name="solver", low=0.0, high=1.0, steps=2, group_size=4, arguments=asking),
         reinforce_stage(arguments=TRAIN | {"steps": 2, "reward": fatal, "learners": (second,)}),
     ]
     return second, [speaking(), repeat(stages=rounds, times=2)]

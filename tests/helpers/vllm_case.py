@@ -1,5 +1,5 @@
-"""What tests with a real vLLM server share: a small Llama, and LocalEngine's training half with servers sampling.
-Where there is no vLLM, loading it skips the module that does."""
+"""Shared by tests with a real vLLM server: a small Llama, and a LocalEngine sampled by servers. Importing this module
+without vLLM skips the importing module."""
 
 import contextlib
 import importlib.util
@@ -11,20 +11,20 @@ import torch
 from handaxe.core.requests import Measure
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.vllm.servers import VllmServers
-from handaxe.engines.vllm.weights import ServedPolicy, served_weights, write_config
+from handaxe.engines.vllm.weight_transfer import ServedPolicy, served_weights, write_config
 from handaxe.models.huggingface import HuggingFaceModel
 
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("vLLM is not in this environment: run `make test-vllm`", allow_module_level=True)
-VOCABULARY, LONGEST = 48, 256
-# A server takes its threads and its memory from these: two of them and a trainer share two cores.
+VOCABULARY, MAX_LENGTH = 48, 256
+# Options and variables of a small server, so that two servers and a trainer fit on two cores.
 SMALL = ("--enforce-eager", "--max-num-seqs", "16", "--max-num-batched-tokens", "512")
 ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
-ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}  # else the first request waits for a compiler of C++
+ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}  # otherwise the first request waits for a C++ compiler
 
 
 def make_model(tied=True, seed=0, vocabulary=VOCABULARY):
-    """Always the same weights; sharp enough for greedy and temperature to show."""
+    """A Llama with fixed weights and sharp distributions, so that greedy and temperature sampling differ."""
     from tokenizers import Tokenizer, models
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -36,7 +36,7 @@ def make_model(tied=True, seed=0, vocabulary=VOCABULARY):
         intermediate_size=96,
         num_hidden_layers=2,
         num_attention_heads=2,
-        max_position_embeddings=LONGEST,
+        max_position_embeddings=MAX_LENGTH,
         tie_word_embeddings=tied,
     )
     with torch.random.fork_rng():
@@ -44,20 +44,20 @@ def make_model(tied=True, seed=0, vocabulary=VOCABULARY):
         module = LlamaForCausalLM(config)
         with torch.no_grad():
             module.get_output_embeddings().weight.mul_(8)
-            for layer in module.model.layers:  # else every token is the one before it
+            for layer in module.model.layers:  # otherwise every token repeats the token before
                 for linear in (layer.self_attn.o_proj, layer.self_attn.v_proj, layer.mlp.down_proj, layer.mlp.up_proj):
                     linear.weight.mul_(12)
     return HuggingFaceModel(module, tokenizer)
 
 
 class Fleet:
-    """Servers that sample for whichever engine asked last: starting one for each would take minutes."""
+    """Servers shared by several engines, sampling the engine used last; starting servers takes minutes."""
 
     def __init__(self, model, **options):
         self.engine, self.count = LocalEngine(model), 0
         policy = ServedPolicy(
             version=lambda: self.engine.version,
-            mark=lambda: (getattr(self.engine, "number", 0), self.engine.version, _writes(self.engine)),
+            stamp=lambda: (getattr(self.engine, "number", 0), self.engine.version, _writes(self.engine)),
             gather=lambda: served_weights(self.engine.model.module),
             score=lambda ids: self.engine.measure([Measure(ids, 1)])[0]["logp"],
             vocab_size=model.vocab_size,
@@ -70,23 +70,23 @@ class Fleet:
 
 @contextlib.contextmanager
 def small_servers():
-    """Servers that are started meanwhile have one thread and little memory; the addresses of those that run already, to
-    try things out without waiting for one: the variable HANDAXE_TEST_SERVER."""
-    before = dict(os.environ)
+    """Set the environment of small servers (one thread, little memory); yields the addresses of running servers in the
+    variable HANDAXE_TEST_SERVER, for manual tests without a server start."""
+    saved = dict(os.environ)
     os.environ.update(ENVIRONMENT)
     try:
         yield os.environ.get("HANDAXE_TEST_SERVER", "").split()
     finally:
         os.environ.clear()
-        os.environ.update(before)
+        os.environ.update(saved)
 
 
 @contextlib.contextmanager
 def started(model=None, **options):
-    """A fleet with servers of its own, of the small Llama unless told otherwise."""
+    """A fleet with new servers, by default of the small Llama."""
     with small_servers() as running:
-        usual = running and model is None and set(options) == {"start_servers"}
-        fleet = Fleet(model or make_model(), **({"servers": running} if usual else options))
+        reusable = running and model is None and set(options) == {"start_servers"}
+        fleet = Fleet(model or make_model(), **({"servers": running} if reusable else options))
         try:
             yield fleet
         finally:
@@ -94,7 +94,7 @@ def started(model=None, **options):
 
 
 class Served(LocalEngine):
-    """Trains as LocalEngine, samples by servers."""
+    """A LocalEngine sampled by servers."""
 
     def __init__(self, fleet, model, **options):
         super().__init__(model, **options)
@@ -111,7 +111,7 @@ class Served(LocalEngine):
 
 
 class ServedStream:
-    """Says whose weights are sampled before each call that may push."""
+    """A stream that selects its engine before each call that may push weights."""
 
     def __init__(self, fleet, engine):
         self._fleet, self._engine = fleet, engine
@@ -136,5 +136,5 @@ class ServedStream:
 
 
 def _writes(engine):
-    """Grows whenever a weight is written into."""
+    """The number of in-place writes to the weights."""
     return sum(parameter._version for parameter in engine.model.module.parameters())

@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.judges.exact_steps import exact_steps
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
 
 
 def by_calls(trajectory):
@@ -11,15 +11,16 @@ def by_calls(trajectory):
 
 
 CONTRACT = [{"verdicts": by_calls}]
+LAB = "rule of the world; see the methods"
 
 
-def test_example():
+def test_exact_steps_matches_the_docstring_example():
     group = make_group(trajectories=[make_trajectory(texts=["", "x", ""], calls=[["f"], [], ["f"]])])
     judge = exact_steps(verdicts=by_calls)
     assert judge.score_steps(group)[0].tolist() == [1, -1, 1] and judge.score(group).tolist() == [1]
 
 
-def test_verdicts_that_are_not_one_a_turn():
+def test_another_number_of_verdicts_is_an_error():
     group = make_group(trajectories=[make_trajectory(texts=["a", "b"])])
     with pytest.raises(InputError, match=r"shape \(1,\)"):
         exact_steps(verdicts=lambda one: np.ones(1)).score_steps(group)

@@ -1,15 +1,25 @@
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import ToolReply
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.judges.noisy import noisy
 from handaxe.judges.step_status import step_status
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
+from handaxe.worlds.arithmetic import arithmetic
 
 CONTRACT = [{"judge": step_status()}, {"judge": step_status(), "spread": 0.4, "flip": 0.5, "seed": 3}]
+LAB = [
+    LabCase(
+        "noisy(judge=step_status())",
+        partial(arithmetic, easy=0.0, mistakes=True),
+        lambda world: noisy(judge=step_status()),
+    ),
+]
 FAILED = ToolReply("1-0", "f", "no", "failed")
 
 
@@ -18,12 +28,12 @@ def group(size=1):
     return make_group(trajectories=[make_trajectory(id=str(i), **told) for i in range(size)])
 
 
-def test_example():
+def test_noisy_matches_the_docstring_example():
     assert noisy(judge=step_status(), spread=0.0, flip=1.0).score_steps(group())[0].tolist() == [-0.8, 0.6]
     assert noisy(judge=step_status(), spread=0.0).score_steps(group())[0].tolist() == [0.8, -0.6]
 
 
-def test_the_noise_is_as_large_as_it_says_and_is_cut_to_the_range():
+def test_noise_has_the_given_spread_and_is_clipped():
     judge = noisy(judge=step_status(good=0.0, plain=0.0, bad=-0.5), spread=0.1)
     errors = np.array([own - (0.0, -0.5) for own in judge.score_steps(group(400))]).ravel()
     assert abs(errors.mean()) < 0.02 and errors.std() == pytest.approx(0.1, rel=0.1)
@@ -31,12 +41,12 @@ def test_the_noise_is_as_large_as_it_says_and_is_cut_to_the_range():
     assert wild.min() == -1 and wild.max() == 1
 
 
-def test_flips_are_as_frequent_as_it_says():
+def test_signs_flip_with_the_given_probability():
     said = np.array(noisy(judge=step_status(), spread=0.0, flip=0.3).score_steps(group(400)))
     assert (said[:, 0] < 0).mean() == pytest.approx(0.3, abs=0.07)
 
 
-def test_the_same_text_is_misread_in_the_same_way_whatever_its_attempt_is_called():
+def test_equal_text_has_equal_errors_in_every_rollout():
     one = group()[0]
     other = replace(one, id="other", sample=7, seed=5)
     judge = noisy(judge=step_status())
@@ -45,7 +55,7 @@ def test_the_same_text_is_misread_in_the_same_way_whatever_its_attempt_is_called
     assert noisy(judge=step_status(), seed=1).score_steps(group())[0].tolist() != first.tolist()
 
 
-def test_bad_knobs():
+def test_arguments_out_of_range_are_errors():
     with pytest.raises(InputError, match="spread from 0"):
         noisy(judge=step_status(), spread=-1)
     with pytest.raises(InputError, match="flip from 0 to 1"):

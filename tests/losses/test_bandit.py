@@ -19,7 +19,7 @@ from handaxe.core.batch import PolicyOut
 from handaxe.core.records import Advantages, Branch, Rated
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.corrections.tis import tis
-from handaxe.losses.parts.metrics import effective_sample_size
+from handaxe.losses.parts.token_metrics import effective_sample_size
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_sum import rollout_sum
@@ -28,7 +28,7 @@ from handaxe.losses.surrogates.unclipped import unclipped
 from handaxe.papers.ipa.tapered import tapered
 from handaxe.papers.rex_rag.behaviour_mixture import behaviour_mixture
 from handaxe.testing.batches import small_batch
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
 from handaxe.training.loop.batch import make_batch
 
 PULLS = 16
@@ -60,32 +60,32 @@ def through(batch, pulls, *, p, surrogate, correction=None):
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.25), (0.75, 0.5), (0.25, 0.75), (0.6, 0.125)])
-def test_with_no_cap_the_gradient_is_that_of_the_objective(p, q):
+def test_without_a_cap_the_gradient_is_exact(p, q):
     found, _ = gradient(tis(cap=100.0), p=p, q=q)
     assert found == pytest.approx(-p * (1 - p), abs=1e-12)
 
 
 @pytest.mark.parametrize("cap", [1.0, 1.5, 2.0, 3.0, 4.8, 10.0])
-def test_with_a_cap_it_is_the_truncated_one(cap):
+def test_with_a_cap_the_gradient_is_truncated(cap):
     p, q = 0.6, 0.125
     found, metrics = gradient(tis(cap=cap), p=p, q=q)
     assert found == pytest.approx(-q * min(p / q, cap) * (1 - p), abs=1e-12)
     assert metrics["correction_cut"] == pytest.approx(q * max(p / q - cap, 0.0))
 
 
-def test_without_correction_it_is_biased():
+def test_without_correction_the_gradient_is_biased():
     found, _ = gradient(None, p=0.6, q=0.125)
     assert found == pytest.approx(-0.125 * 0.4)
 
 
-def test_a_mask_drops_the_arm_instead():
+def test_a_mask_drops_the_arm():
     p, q = 0.6, 0.125
     found, metrics = gradient(mis(cap=2.0, floor=0.0), p=p, q=q, rewards=(1.0, 1.0))
     assert found == pytest.approx((1 - p) * p, abs=1e-12), "only arm 0 is left, weighed (1 - p) / (1 - q)"
     assert metrics["correction_cut"] == pytest.approx(p)
 
 
-def test_the_weight_is_not_differentiated():
+def test_the_weight_has_no_gradient():
     """With q held, d(w)/dtheta would add -w R logp (1 - p); equal rewards of a baseline would not cancel."""
     found, _ = gradient(tis(cap=100.0), p=0.5, q=0.25, rewards=(1.0, 1.0))
     assert found == pytest.approx(0.0, abs=1e-12)
@@ -102,7 +102,7 @@ def test_effective_sample_size_in_closed_form():
 
 
 def turns(arms, *, p, q, length):
-    """Rows of one turn of so many pulls, as often as the sampler makes them, old log-probs of p, behaviour of q."""
+    """Rows of a turn with `length` pulls, repeated by the sampler's frequency; old log-probs of p, behaviour of q."""
     rows = list(product(arms, repeat=length))
     old, behaviour = {1: math.log(p), 0: math.log(1 - p)}, {1: math.log(q), 0: math.log(1 - q)}
     batch = small_batch(
@@ -114,7 +114,7 @@ def turns(arms, *, p, q, length):
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.25), (0.75, 0.5), (0.25, 0.75), (0.6, 0.25)])
-def test_turns_of_one_token_weigh_1_on_average_and_the_gradient_is_that_of_the_objective(p, q):
+def test_single_token_turns_have_mean_weight_1_and_the_exact_gradient(p, q):
     arms = [1] * round(4 * q) + [0] * round(4 * (1 - q))
     batch, rows = turns(arms, p=p, q=q, length=1)
     found, metrics = through(batch, rows, p=p, surrogate=reinforce(), correction=mis(cap=100.0, floor=0.0, unit="turn"))
@@ -122,7 +122,7 @@ def test_turns_of_one_token_weigh_1_on_average_and_the_gradient_is_that_of_the_o
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.25), (0.75, 0.5), (0.6, 0.25)])
-def test_a_turn_of_two_tokens_weighs_by_the_geometric_mean(p, q):
+def test_a_turn_of_two_tokens_has_the_geometric_mean_as_weight(p, q):
     """sqrt(p_a p_b / (q_a q_b)), whose mean is B^2, B = sqrt(p q) + sqrt((1 - p)(1 - q)): below 1, so it is biased."""
     arms = [1] * round(4 * q) + [0] * round(4 * (1 - q))
     batch, rows = turns(arms, p=p, q=q, length=2)
@@ -133,7 +133,7 @@ def test_a_turn_of_two_tokens_weighs_by_the_geometric_mean(p, q):
     assert found == pytest.approx(-2 * close * math.sqrt(p * q) * (1 - p))
 
 
-def test_romes_window_keeps_the_turns_that_both_would_say_alike():
+def test_romes_window_keeps_turns_with_a_small_mismatch():
     """p 0.6, q 0.5: pairs of arms weigh 1.2, 0.98, 0.98 and 0.8; a narrower window drops the first and the last."""
     batch, rows = turns([1, 0], p=0.6, q=0.5, length=2)
     found, metrics = through(
@@ -147,7 +147,7 @@ def test_romes_window_keeps_the_turns_that_both_would_say_alike():
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.25), (0.75, 0.5), (0.25, 0.75), (0.6, 0.125)])
-def test_tapered_takes_good_arms_as_they_came_and_bad_ones_by_their_ratio_up_to_1(p, q):
+def test_tapered_weighs_bad_arms_by_their_ratio_up_to_1(p, q):
     """Good q (1 - p), whatever the ratio; bad (1 - q) min((1 - p) / (1 - q), 1) p."""
     arms = [1] * round(q * PULLS) + [0] * round((1 - q) * PULLS)
     old = {1: math.log(q), 0: math.log(1 - q)}
@@ -164,7 +164,7 @@ def test_tapered_takes_good_arms_as_they_came_and_bad_ones_by_their_ratio_up_to_
 
 
 @pytest.mark.parametrize("now", [0.5, 0.75, 0.9])
-def test_a_batch_of_which_a_quarter_was_forced(now):
+def test_a_batch_with_a_quarter_of_forced_rollouts(now):
     """Twelve attempts of a policy that pulls arm 1 with 3/4, and four clones whose pull was put there, with 1/4.
 
     The weights of the former average to 1 / (1 - a) among them, so to 1 over the batch, and theirs is the exact

@@ -57,7 +57,7 @@ def rollouts_of(batch, out):
 
 
 def clipped(adv, rho, low, high):
-    """PPO's loss of one token and its derivative with respect to log rho."""
+    """PPO's loss of a token and the derivative with respect to log rho."""
     bounded = min(max(rho, 1 - low), 1 + high)
     if -adv * rho >= -adv * bounded:
         return -adv * rho, -adv * rho
@@ -113,7 +113,7 @@ def gspo(rollouts, held):
 
 
 def cispo(rollouts, held):
-    """`held` are the log-probs that the weights are made of; they do not move with the token's own."""
+    """`held` are the log-probs of the weights, constant under changes of the token's log-probs."""
     count = sum(len(tokens) for tokens in rollouts)
     total, slopes = 0.0, {}
     for tokens in rollouts:
@@ -180,7 +180,7 @@ def leave_one_out(rewards):
 
 
 def with_advantages(batch, credit):
-    """Each rollout's index modulo 3 is its reward; None keeps the random advantages, one a token."""
+    """The reward is a rollout's index modulo 3; None keeps the random advantages of tokens."""
     if credit is None:
         return batch
     groups: dict[int, list[int]] = {}
@@ -239,7 +239,7 @@ CASES = {
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", CASES)
-def test_against_the_slow_loop(name, seed):
+def test_compositions_equal_slow_loops(name, seed):
     loss, slow, credit = CASES[name]
     batch = with_advantages(random_batch(seed, under_mask=math.nan), credit)
     out = random_policy(batch, seed, drift=0.5, under_mask=math.nan)
@@ -264,7 +264,7 @@ def test_against_the_slow_loop(name, seed):
         assert (above - below) / (2 * step) == pytest.approx(found.gradients["logp"][x.where].item(), abs=1e-6)
 
 
-def test_the_slow_loops_see_both_sides_of_the_clip():
+def test_slow_loops_cover_both_sides_of_the_clip():
     """Otherwise the comparison above would say little about clipping."""
     batch = random_batch(0)
     tokens = [x for tokens in rollouts_of(batch, random_policy(batch, 0, drift=0.5)) for x in tokens]
@@ -272,7 +272,7 @@ def test_the_slow_loops_see_both_sides_of_the_clip():
     assert len(outcomes) == 4
 
 
-def test_values_of_ppo_have_their_gradient():
+def test_value_loss_of_ppo_has_the_slow_gradient():
     loss, _, _ = CASES["PPO"]
     batch = random_batch(2, under_mask=math.nan)
     out = random_policy(batch, 2, under_mask=math.nan)
@@ -285,7 +285,7 @@ def test_values_of_ppo_have_their_gradient():
         assert found.gradients["entropy"][x.where].item() == pytest.approx(-0.01 / count, abs=1e-12)
 
 
-def test_hand_computed_batch_of_two_sequences():
+def test_a_batch_of_two_sequences_by_hand():
     """Trap 35. Rewards 1 and 0; row 0 has 2 tokens of ratio 1.1, row 1 has 6 of ratio 0.9, with a tool between.
 
     GRPO, sample std: A = 0.70711 and -0.70711. Losses: -0.70711 * 1.1 = -0.77782 and 0.70711 * 0.9 = 0.63640.

@@ -59,7 +59,7 @@ def factory(name):
 
 
 def as_loss(name, **arguments):
-    """The mechanism in a whole loss, by the folder that it lies in."""
+    """The mechanism in a whole loss, by the mechanism's folder."""
     made = factory(name)(**(own(name, "EXAMPLE", {}) | arguments))
     parts = {"ratio": token(), "surrogate": clip(), "reduction": token_mean()}
     match contract.kinds()[name]:
@@ -84,14 +84,14 @@ def test_mechanisms_are_found():
 
 
 @pytest.mark.parametrize("name", found())
-def test_contract(name):
+def test_loss_keeps_the_contract(name):
     make = own(name, "BATCH", ragged)
     for seed in (1, 2):
         check_loss(as_loss(name), together=TOGETHER[own(name, "TOGETHER")], batch=make(seed))
 
 
 @pytest.mark.parametrize("name", found())
-def test_form(name):
+def test_loss_has_keyword_options_and_a_full_docstring(name):
     made = factory(name)
     kinds = {parameter.kind for parameter in inspect.signature(made).parameters.values()}
     assert kinds <= {inspect.Parameter.KEYWORD_ONLY}, "knobs are keyword-only"
@@ -104,8 +104,8 @@ def test_form(name):
 VARIANTS = [
     ("losses.ratios.sequence", {"mean": False}, "rollouts"),
     ("losses.ratios.turn", {"mean": False}, None),
-    ("losses.ratios.by_unit", {"unit": "turn"}, None),
-    ("losses.ratios.by_unit", {"unit": "rollout"}, "rollouts"),
+    ("losses.ratios.unit_ratio", {"unit": "turn"}, None),
+    ("losses.ratios.unit_ratio", {"unit": "rollout"}, "rollouts"),
     ("losses.ratios.sequence", {"per_row": True}, None),
     ("losses.ratios.sequence_token", {"per_row": True}, None),
     ("losses.surrogates.truncated", {"eps_low": 0.2}, None),
@@ -127,7 +127,7 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "together"), VARIANTS)
-def test_contract_of_variants(name, arguments, together):
+def test_variants_keep_the_contract(name, arguments, together):
     batch = own(name, "BATCH", lambda seed: None)(1)
     check_loss(as_loss(name, **arguments), together=TOGETHER[together], batch=batch)
 
@@ -137,7 +137,7 @@ SPLIT_SAFE = sorted(set(found()) - OF_THEIR_OWN - {n for n in found() if own(n, 
 
 
 @pytest.mark.parametrize("name", SPLIT_SAFE)
-def test_rows_of_a_rollout_weigh_nothing_more(name):
+def test_the_split_of_a_rollout_into_rows_has_no_effect(name):
     """One rollout of turns (2 and 3 tokens) in one row, or each turn in its own row: the loss is the same."""
     loss, logp = as_loss(name), [-0.5, -0.7, -0.9, -0.2, -1.1]
     adv, old = [1.0, -0.4, 0.3, 2.0, 0.6], [-0.6, -0.5, -1.3, -0.2, -0.9]
@@ -180,7 +180,7 @@ def test_every_metric_is_finite_on_a_far_policy():
 
 
 @pytest.mark.parametrize("name", found())
-def test_slopes_are_the_gradients(name):
+def test_loss_grad_equals_the_gradients(name):
     """What ranks go backward from, for coupled rows too."""
     for seed in (1, 2):
         batch = own(name, "BATCH", ragged)(seed)
@@ -197,7 +197,7 @@ def test_slopes_are_the_gradients(name):
 
 
 @pytest.mark.parametrize("name", found())
-def test_token_trees_give_every_loss_and_its_gradient_as_rows_do(name):
+def test_token_trees_give_the_loss_and_gradient_of_rows(name):
     batch = own(name, "BATCH", random_batch)(3)
     batch = replace(batch, ids_BT=batch.ids_BT % 2)  # rows share prefixes, also such as train in several of them
     loss, found = as_loss(name), []

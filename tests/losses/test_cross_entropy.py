@@ -6,7 +6,7 @@ from handaxe.testing.batches import small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
 
-def test_example():
+def test_cross_entropy_matches_the_docstring_example():
     batch = small_batch([[1.0, None, 1.0]])
     found = differentiate(cross_entropy(), small_policy(batch, [[-0.5, None, -1.5]]), batch)
     assert found.value == pytest.approx(1.0)
@@ -20,7 +20,7 @@ def test_advantages_do_not_enter():
     assert values == [pytest.approx(0.7)] * 2
 
 
-def test_reduction():
+def test_the_reduction_is_an_argument():
     batch = small_batch([[1.0, 1.0, 1.0], [1.0]])
     out = small_policy(batch, [[-1.0, -1.0, -1.0], [-3.0]])
     assert differentiate(cross_entropy(), out, batch).value == pytest.approx(1.5)

@@ -17,13 +17,13 @@ def BATCH(seed):
 
 
 def example(rollout=None):
-    """logp_w -10, ref_w -12, logp_l -20, ref_l -18, spread over tokens; a tool's reply stands in the second row."""
+    """logp_w -10, ref_w -12, logp_l -20, ref_l -18, spread over tokens; the second row holds a tool's reply."""
     logp, ref = [[-4.0, -6.0], [-20.0, None]], [[-7.0, -5.0], [-18.0, None]]
     batch = small_batch([[0.0, 0.0], [0.0, None]], rollout=rollout, extras={"ref_logp": ref})
     return small_policy(batch, logp), batch
 
 
-def test_example():
+def test_dpo_matches_the_docstring_example():
     out, batch = example()
     found = differentiate(dpo(), out, batch)
     assert found.value == pytest.approx(0.5130153)
@@ -45,7 +45,7 @@ def test_odd_rollouts_are_rejected():
     assert found.metrics["margin"] == pytest.approx(-0.4)
 
 
-def test_a_policy_at_its_reference():
+def test_a_policy_at_its_reference_has_margin_zero():
     batch = small_batch([[0.0], [0.0, 0.0]], extras={"ref_logp": -1.0})
     found = differentiate(dpo(beta=0.5), small_policy(batch, -1.0), batch)
     assert found.value == pytest.approx(math.log(2))
@@ -54,7 +54,7 @@ def test_a_policy_at_its_reference():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_slow_loop_over_pairs_of_several_rows(seed):
+def test_dpo_equals_a_slow_loop(seed):
     batch, beta = random_batch(seed, siblings=(2, 2), untrained=0.0), 0.3
     out = random_policy(batch, seed)
     rewards: dict[int, float] = {}
@@ -74,14 +74,14 @@ def test_slow_loop_over_pairs_of_several_rows(seed):
         torch.testing.assert_close(found.gradients["logp"][row], wanted, atol=1e-9, rtol=0)
 
 
-def test_half_a_pair_is_refused():
+def test_half_a_pair_is_an_error():
     _, batch = example()
     lone = batch.rows(slice(0, 1))
     with pytest.raises(InputError, match=r"pairs \[0\] have one side only"):
         dpo()(small_policy(lone, -1.0), lone)
 
 
-def test_half_a_rollout_is_refused():
+def test_half_a_rollout_is_an_error():
     batch = small_batch([[0.0], [0.0], [0.0]], rollout=[0, 0, 1], extras={"ref_logp": -1.0})
     part = batch.rows(slice(1, 3))
     with pytest.raises(InputError, match=r"rollouts \[0\]"):
@@ -100,7 +100,7 @@ def test_a_missing_reference_is_named():
         dpo()(small_policy(batch, -1.0), batch)
 
 
-def test_the_mean_over_steps():
+def test_steps_mean_divides_by_turns():
     """Turns of 2 and 4 against -2 and 0, as iStar's released code divides them; their sums otherwise."""
     logp = [[-1.0, -2.0], [-3.0, None, -1.0]]
     ref = [[-3.0, -6.0], [-1.0, None, -1.0]]
@@ -112,6 +112,6 @@ def test_the_mean_over_steps():
     assert differentiate(dpo(beta=0.05), small_policy(batch, logp), batch).metrics["margin"] == pytest.approx(0.4)
 
 
-def test_another_word_for_steps():
+def test_another_word_for_steps_is_an_error():
     with pytest.raises(InputError, match="'most'"):
         dpo(steps="most")

@@ -12,7 +12,7 @@ TOGETHER = "rollouts"
 
 
 @pytest.mark.parametrize(("adv", "wanted", "sign"), [(1.0, 0.62096, 1), (-1.0, 0.77096, -1)])
-def test_example(adv, wanted, sign):
+def test_outcome_cross_entropy_matches_the_docstring_example(adv, wanted, sign):
     batch = small_batch([[adv, None, adv]], extras={"ref_logp": [[-3.0, None, -2.0]]})
     found = differentiate(outcome_cross_entropy(), small_policy(batch, [[-1.5, None, -0.5]]), batch)
     assert found.value == pytest.approx(wanted, abs=1e-5)
@@ -22,7 +22,7 @@ def test_example(adv, wanted, sign):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_slow_loop_over_rollouts_of_several_rows(seed):
+def test_outcome_cross_entropy_equals_a_slow_loop(seed):
     batch, beta = random_batch(seed), 0.3
     out = random_policy(batch, seed)
     reward: dict[int, float] = {}
@@ -41,7 +41,7 @@ def test_slow_loop_over_rollouts_of_several_rows(seed):
         torch.testing.assert_close(found.gradients["logp"][row], slope * batch.mask_BT[row].double(), atol=1e-9, rtol=0)
 
 
-def test_a_model_at_its_reference_has_said_nothing_yet():
+def test_a_model_at_its_reference_has_accuracy_zero():
     batch = small_batch([[1.0], [-1.0, -1.0]], extras={"ref_logp": -1.0})
     found = differentiate(outcome_cross_entropy(), small_policy(batch, -1.0), batch)
     assert found.value == pytest.approx(math.log(2)) and found.metrics["accuracy"] == 0

@@ -5,7 +5,7 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.losses.corrections.tis import tis
-from handaxe.losses.parts.metrics import effective_sample_size
+from handaxe.losses.parts.token_metrics import effective_sample_size
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.losses.ratios.token import token
@@ -34,7 +34,7 @@ def ratios(*rho, adv=1.0):
     return small_policy(batch, [[*logps[:1], None, *logps[1:]]]), batch
 
 
-def test_example():
+def test_policy_matches_the_docstring_example():
     out, batch = ratios(1.5, 1.0)
     found = differentiate(policy(ratio=token(), surrogate=clip(), reduction=token_mean()), out, batch)
     assert found.value == pytest.approx(-1.1)
@@ -63,7 +63,7 @@ def test_example():
         (unclipped(), 1.0, 9.0, 0.0),
     ],
 )
-def test_clip_fraction_asks_the_surrogate(surrogate, adv, rho, stopped):
+def test_clip_fraction_counts_tokens_without_gradient(surrogate, adv, rho, stopped):
     out, batch = ratios(rho, adv=adv)
     loss = policy(ratio=token(), surrogate=surrogate, reduction=token_mean())
     assert differentiate(loss, out, batch).metrics["clip_fraction"] == stopped
@@ -82,14 +82,14 @@ def test_terms_are_added_with_their_metrics():
     assert {"kl", "entropy", "value_loss", "value_mean", "value_clip_fraction"} < set(found.metrics)
 
 
-def test_two_terms_of_one_name_are_refused():
+def test_two_metrics_with_one_name_are_an_error():
     batch = small_batch([[1.0]], extras={"ref_logp": -1.5})
     terms = [kl(coefficient=0.04), kl(coefficient=0.1)]
     with pytest.raises(InputError, match="'kl'"):
         policy(ratio=token(), surrogate=clip(), reduction=token_mean(), terms=terms)(small_policy(batch, -1.0), batch)
 
 
-def test_a_policy_of_another_shape_is_refused():
+def test_another_shape_of_the_policy_is_an_error():
     out, _ = ratios(1.0, 1.0, 1.0)
     _, batch = ratios(1.0)
     with pytest.raises(InputError, match="logp_BT must have shape"):
@@ -110,7 +110,7 @@ def test_correction_weighs_the_loss_and_reports():
     assert effective_sample_size(found.metrics) == pytest.approx((w + 2) ** 2 / (2 * (w * w + 4)))
 
 
-def test_adjustments_come_in_order():
+def test_adjustments_apply_in_order():
     out, batch = ratios(1.0, 1.0)
 
     def plus(loss_BT, log_ratio_BT, out, batch):

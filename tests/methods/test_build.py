@@ -9,18 +9,18 @@ from handaxe.models.load import load
 SMALL = {"steps": 2, "groups": 3, "group_size": 4, "held_out": 4, "model": "tiny"}
 
 
-def chosen(name, *, base="", world="", **saved):
+def make_spec(name, *, base="", world="", **saved):
     return run_template(name, base=base, world=world).read({**SMALL, **saved})
 
 
 @pytest.mark.parametrize(("name", "critic", "reference"), [("grpo_no_kl", 0, 0), ("grpo", 0, 1), ("ppo", 1, 0)])
-def test_critic_and_reference_follow_from_the_features(name, critic, reference):
-    engine = build(chosen(name))["engine"]
+def test_annotations_decide_critic_and_reference(name, critic, reference):
+    engine = build(make_spec(name))["engine"]
     assert (engine._critic is not None, engine._reference is not None) == (bool(critic), bool(reference))
 
 
-def test_setting_and_options_reach_their_parts():
-    made = build(chosen("verltool", learning_rate=0.5, max_tokens=7, wait=0.25, seed=3, **{"engine.max_rows": 5}))
+def test_settings_and_options_reach_their_parts():
+    made = build(make_spec("verltool", learning_rate=0.5, max_tokens=7, wait=0.25, seed=3, **{"engine.max_rows": 5}))
     assert (made["learning_rate"], made["sampling"].max_tokens, made["engine"].max_rows) == (0.5, 7, 5)
     assert type(made["env"](made["tasks"].next(0, 1)[0])).__name__ == "_Slow"
     held_out = made["evaluate"]
@@ -28,9 +28,9 @@ def test_setting_and_options_reach_their_parts():
     assert type(held_out.env(held_out.tasks[0])).__name__ != "_Slow"
 
 
-def test_runs_of_other_seeds_evaluate_the_same_tasks_with_other_draws():
-    """So that runs compared with the start do not all have the same luck there."""
-    one, other = (build(chosen("grpo_no_kl", seed=seed))["evaluate"] for seed in (3, 4))
+def test_seed_changes_draws_of_evaluations_and_keeps_tasks():
+    """Evaluations of the untrained policy then differ between seeds, so that comparisons with it do not share noise."""
+    one, other = (build(make_spec("grpo_no_kl", seed=seed))["evaluate"] for seed in (3, 4))
     assert [task.id for task in one.tasks] == [task.id for task in other.tasks]
     assert (one.seed, other.seed) == (3, 4)
 
@@ -39,34 +39,34 @@ def test_runs_of_other_seeds_evaluate_the_same_tasks_with_other_draws():
     ("tools", "offered"),
     [(None, ["calculator"]), ((), []), (("compute", "handaxe.tools.calculator:calculator"), ["compute", "calculator"])],
 )
-def test_tools_are_the_worlds_the_named_ones_or_none(tools, offered):
-    made = build(chosen("grpo_no_kl", tools=tools))
+def test_offered_tools_are_of_the_world_named_or_none(tools, offered):
+    made = build(make_spec("grpo_no_kl", tools=tools))
     env = made["env"](made["tasks"].next(0, 1)[0])
     assert [schema.name for schema in env.start()[1]] == offered
     env.close()
 
 
-def test_a_policy_in_the_models_place():
+def test_policy_argument_replaces_the_model():
     policy = load("tiny")
-    assert build(chosen("grpo_no_kl", model="nowhere"), policy=policy)["engine"].model is policy.model
+    assert build(make_spec("grpo_no_kl", model="nowhere"), policy=policy)["engine"].model is policy.model
 
 
-def test_a_chain_of_bases_is_followed_to_its_root():
-    made = chosen("retool")
+def test_chain_of_bases_is_applied_from_the_root():
+    made = make_spec("retool")
     method = make_method(made, make_world(made))
     assert method.annotate == ("value",) and method.minibatches == 2 and method.shape is not None
-    otc = chosen("otc", base="dapo", **{"base.rounds": 7})
+    otc = make_spec("otc", base="dapo", **{"base.rounds": 7})
     method = make_method(otc, make_world(otc))
     assert method.pace.rounds == 7 and method.terms == () and "fewer_calls" in type(method.reward).__module__
 
 
-def test_a_world_without_what_the_recipe_needs():
+def test_world_without_a_part_that_the_method_needs_raises():
     with pytest.raises(InputError, match="world 'gym' has no 'reference'"):
-        build(chosen("toolrl", world="gym"))
+        build(make_spec("toolrl", world="gym"))
 
 
-def test_what_is_no_world_no_method_and_no_engine_for_a_critic():
-    made = chosen("ppo")
+def test_wrong_world_factory_and_engine_without_critic_raise():
+    made = make_spec("ppo")
     number = made.template.__class__(
         made.template.method, made.template.page, made.template.base, NamedFactory("n", int), made.template.engine
     )
@@ -81,8 +81,8 @@ def test_what_is_no_world_no_method_and_no_engine_for_a_critic():
         build(made.__class__(engine, made.settings, {**made.options, "engine": {}}))
 
 
-def test_a_recipe_that_returns_something_else():
-    made = chosen("otc")
+def test_change_that_returns_no_method_raises():
+    made = make_spec("otc")
     wrong = made.template.__class__(
         made.template.method._replace(make=lambda base: 3), *list(vars(made.template).values())[1:]
     )
@@ -93,10 +93,10 @@ def test_a_recipe_that_returns_something_else():
 @pytest.mark.parametrize(
     ("made", "option"),
     [
-        (lambda: chosen("otc", smooth=-1.0), "--smooth"),
-        (lambda: chosen("grpo", base="otc", **{"base.smooth": -1.0}), "--base.smooth"),
+        (lambda: make_spec("otc", smooth=-1.0), "--smooth"),
+        (lambda: make_spec("grpo", base="otc", **{"base.smooth": -1.0}), "--base.smooth"),
     ],
 )
-def test_what_a_mechanism_refuses_is_told_with_the_option(made, option):
+def test_error_of_a_mechanism_names_the_flag(made, option):
     with pytest.raises(InputError, match=f"^{option}: fewer_calls has smooth=-1"):
         build(made())

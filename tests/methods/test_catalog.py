@@ -34,7 +34,7 @@ def test_methods_are_listed_by_name_without_an_import(tmp_path):
     assert found[0].summary == "Train it." and found[0].page.base == "dapo" and found[1].paper.title == "A title"
 
 
-def test_variants_and_studies_lie_in_files_of_their_names(tmp_path):
+def test_further_methods_and_studies_are_in_files_of_their_names(tmp_path):
     folder = home(tmp_path, first=PAGE + '[[methods]]\nname = "other"\n[[studies]]\nname = "computed"\n')
     for name in ("other", "computed"):
         (folder / "papers" / "first" / f"{name}.py").write_text(METHOD.format(name=name))
@@ -59,7 +59,7 @@ def test_two_methods_of_one_name_are_an_error(tmp_path):
         list_methods(folder)
 
 
-def test_find_method_finds_variants_and_knows_what_is_missing():
+def test_find_method_finds_further_methods_and_returns_none_for_unknown_names():
     assert find_method("otc").module == "handaxe.papers.otc"
     assert find_method("calm_judged").module == "handaxe.papers.calm.calm_judged"
     assert find_method("no_such_method") is None and find_method("../otc") is None

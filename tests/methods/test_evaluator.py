@@ -1,11 +1,11 @@
 from dataclasses import replace
 
-from handaxe.evaluation.result import Evaluation
+from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.methods.build import build
 from handaxe.methods.run_spec import run_template
 
 
-def test_it_evaluates_by_what_the_world_holds_for_right_and_breaks_down_by_its_keys():
+def test_held_out_evaluates_by_the_correctness_rule_with_a_breakdown():
     made = build(run_template("otc").read({"held_out": 3, "model": "tiny", "max_tokens": 8}))
     held_out = made["evaluate"]
     flat = held_out(made["engine"], 5)

@@ -24,15 +24,15 @@ def test_servers_are_addresses_or_a_number():
         (Machines(trainers=-1), "--trainers -1"),
         (Machines(servers=("a", "b")), "--servers a: give addresses"),
         (Machines(ray="auto"), "--trainers N"),
-        (Machines(1, ("http://a:1",), "--enforce-eager"), "servers that are started"),
+        (Machines(1, ("http://a:1",), "--enforce-eager"), "need servers to start"),
     ],
 )
-def test_what_does_not_fit_is_refused(machines, words):
+def test_contradicting_machines_raise(machines, words):
     with pytest.raises(InputError, match=words):
         machines.check()
 
 
-def test_zero_of_all_is_this_process():
+def test_no_machines_give_a_local_engine():
     model = TinyModel.new(CONFIG)
     made = make_engine(LocalEngine, model, Machines(), {"max_rows": 3})
     assert isinstance(made, LocalEngine) and made.model is model and made.max_rows == 3
@@ -55,11 +55,11 @@ def test_options_of_one_process_reach_the_ranks(monkeypatch):
         "device": "cpu",
         "critic": True,
     }
-    with pytest.raises(InputError, match="leave out --engine"):
+    with pytest.raises(InputError, match="leave --engine out"):
         make_engine(TinyModel, model, Machines(2), {})
 
 
-def test_an_engine_with_something_to_close_is_closed():
+def test_closing_engine_closes_after_an_error():
     closed = []
 
     class Closes:

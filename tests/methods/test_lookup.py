@@ -6,16 +6,16 @@ import pytest
 from handaxe.core.errors import InputError, MethodError
 from handaxe.engines import LocalEngine
 from handaxe.methods import lookup
-from handaxe.methods.lookup import find, names_of
+from handaxe.methods.lookup import find, list_names
 from handaxe.papers.otc import otc
 from handaxe.tools.calculator import calculator
 from handaxe.tools.python import python
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 
 
 def test_name_stands_for_an_export_of_its_package():
     assert find("methods", "otc") is otc
-    assert find("worlds", "sums") is sums
+    assert find("worlds", "arithmetic") is arithmetic
     assert find("tools", "calculator") is calculator and find("tools", "python") is python
     assert find("engines", "local") is LocalEngine
 
@@ -25,10 +25,10 @@ def test_world_of_one_paper_is_found_by_name():
 
 
 def test_names_list_worlds_tools_and_engines_without_helpers():
-    assert {"calculator", "compute", "cpython", "python"} <= set(names_of("tools"))
-    assert {"calls", "gym", "jsonl", "library", "sums", "twenty_questions"} <= set(names_of("worlds"))
-    assert not {"World", "parts"} & set(names_of("worlds"))
-    assert "local" in names_of("engines") and "otc" in names_of("methods")
+    assert set(list_names("tools")) == {"calculator", "compute", "cpython", "files", "fold_memory", "python"}
+    assert {"calls", "gym", "jsonl", "arithmetic", "library", "twenty_questions"} <= set(list_names("worlds"))
+    assert not {"World", "parts"} & set(list_names("worlds"))
+    assert "local" in list_names("engines") and "otc" in list_names("methods")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_names_list_worlds_tools_and_engines_without_helpers():
     [
         ("methods", "otk", "there is no method 'otk'; did you mean otc?"),
         ("methods", "qqqqqqqqqq", "`handaxe methods` lists them"),
-        ("worlds", "sum", "did you mean sums or "),
+        ("worlds", "arithmetik", "did you mean arithmetic"),
         ("tools", "zzz", "and MODULE:ATTRIBUTE of your own"),
         ("engines", "zzz", "there is no engine 'zzz'"),
         ("worlds", "no_such_module_here:world", "there is no world 'no_such_module_here:world'"),
@@ -49,7 +49,9 @@ def test_unknown_name_raises_with_close_matches(kind, name, message):
 
 
 def test_listing_names_loads_no_torch():
-    code = "import sys; from handaxe.methods.lookup import names_of; names_of('tools'); print('torch' in sys.modules)"
+    code = (
+        "import sys; from handaxe.methods.lookup import list_names; list_names('tools'); print('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 
@@ -57,9 +59,9 @@ class Point:
     name = "mine"
 
     def load(self):
-        return sums
+        return arithmetic
 
 
 def test_entry_points_add_worlds_of_other_packages(monkeypatch):
     monkeypatch.setattr(lookup, "entry_points", lambda group: [Point()] if group == "handaxe.worlds" else [])
-    assert find("worlds", "mine") is sums and "mine" in names_of("worlds")
+    assert find("worlds", "mine") is arithmetic and "mine" in list_names("worlds")

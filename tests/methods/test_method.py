@@ -5,7 +5,7 @@ from handaxe.methods.method import Method
 from handaxe.methods.run_spec import run_template
 
 
-def test_a_recipe_is_a_change_that_leaves_its_base_as_it_was():
+def test_replace_leaves_the_original_unchanged():
     made = run_template("otc").default()
     world = make_world(made)
     method = make_method(made, world)
@@ -14,12 +14,11 @@ def test_a_recipe_is_a_change_that_leaves_its_base_as_it_was():
     assert other.epochs == 0 and method.epochs == 1
 
 
-def test_nothing_is_chosen_that_is_not_said():
-    """every further role of a method has a default that does nothing"""
+def test_optional_roles_default_to_no_effect():
     needed = {"world", "reward", "rollout", "credit", "ratio", "surrogate", "reduction"}
-    plain = make_method(made := run_template("grpo_no_kl").default(), make_world(made))
+    root = make_method(spec := run_template("grpo_no_kl").default(), make_world(spec))
     for field in fields(Method):
         if field.name not in needed:
-            assert getattr(plain, field.name) == field.default or field.name in ("pace", "select", "settings"), (
+            assert getattr(root, field.name) == field.default or field.name in ("pace", "select", "settings"), (
                 field.name
             )

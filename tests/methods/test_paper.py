@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import MethodError
 from handaxe.evaluation.claims import Claim
 from handaxe.methods.catalog import list_methods
-from handaxe.methods.paper import Bound, page_of_folder, read_paper
+from handaxe.methods.paper import Bound, read_method_page, read_paper
 
 GOOD = """
 title = "A title"
@@ -65,9 +65,9 @@ def test_read_paper_gives_methods_studies_and_claims(tmp_path):
 
 def test_folder_without_page_has_defaults(tmp_path):
     (tmp_path / "mine").mkdir()
-    page = page_of_folder(tmp_path / "mine", "mine")
+    page = read_method_page(tmp_path / "mine", "mine")
     assert (page.name, page.short, page.base, page.world, page.claims) == ("mine", "mine", "grpo_no_kl", "gym", ())
-    assert page_of_folder(tmp_path / "mine", "another").name == "another"
+    assert read_method_page(tmp_path / "mine", "another").name == "another"
 
 
 def test_folder_with_a_study_of_its_name_has_no_method_of_its_name(tmp_path):

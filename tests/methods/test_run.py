@@ -30,7 +30,7 @@ def said(site):
         yield trajectory_from_messages(site.format, words, id=str(k))
 
 
-def first_taught(base):
+def with_teaching(base):
     return replace(
         base,
         annotate=("ref_logp",),
@@ -42,12 +42,12 @@ def first_taught(base):
 
 
 @pytest.fixture
-def chosen(tmp_path, monkeypatch):
-    """A user's own recipe with stages, and a cache of its own."""
+def make_spec(tmp_path, monkeypatch):
+    """Spec of a user's own method with stages; the cache is empty."""
     (tmp_path / "with_stages.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path / "cache"))
-    return lambda **changes: run_template("with_stages:first_taught", world="sums").read({**SMALL, **changes})
+    return lambda **changes: run_template("with_stages:with_teaching", world="arithmetic").read({**SMALL, **changes})
 
 
 def final(out):
@@ -57,9 +57,9 @@ def final(out):
     return {name: value for name, value in found.items() if name.startswith("weights.")}
 
 
-def test_stages_come_before_the_loop_and_shared_ones_are_done_once(chosen, tmp_path):
+def test_stages_run_before_the_loop_and_shared_stages_run_once(make_spec, tmp_path):
     out = tmp_path / "run"
-    result = run(chosen(), RunConfig(out=out, progress=False, recipe={"name": "mine"}))
+    result = run(make_spec(), RunConfig(out=out, progress=False, recipe={"name": "mine"}))
     assert len(result.metrics) == 2 and not result.stopped
     assert {one.name for one in out.iterdir()} >= {"checkpoints", "record.sqlite", "recipe.json", "stages"}
     names = {"01-teach", "shared.json", "stages.json", "writer.lock"}
@@ -67,32 +67,32 @@ def test_stages_come_before_the_loop_and_shared_ones_are_done_once(chosen, tmp_p
     with RunRecord.open(out) as record:
         assert record.about()["recipe"] == {"name": "mine"} and record.steps() == [0, 1]
         assert record.about()["arguments"]["steps"] == 2
-    run(chosen(seed=4), RunConfig(out=tmp_path / "other", progress=False))
+    run(make_spec(seed=4), RunConfig(out=tmp_path / "other", progress=False))
     kept = [one for one in (tmp_path / "cache" / "stages").iterdir() if one.is_dir()]
     assert len(kept) == 1
     with pytest.raises(InputError, match="there is a run in"):
-        run(chosen(), RunConfig(out=out, progress=False))
+        run(make_spec(), RunConfig(out=out, progress=False))
 
 
-def test_stopped_in_a_stage_it_is_resumed_from_there(chosen, tmp_path, monkeypatch):
+def test_run_stopped_in_a_stage_resumes_from_the_stage(make_spec, tmp_path, monkeypatch):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    run(chosen(), RunConfig(out=whole, progress=False))
+    run(make_spec(), RunConfig(out=whole, progress=False))
 
     def dies(*arguments, **options):
-        raise RuntimeError("the power went")
+        raise RuntimeError("power failure")
 
-    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="the power went"):
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="power failure"):
         patch.setattr(supervised, "optimiser_step", dies)  # of the own stage: the shared one is in the cache
-        run(chosen(), RunConfig(out=broken, progress=False, recipe={"name": "mine"}))
+        run(make_spec(), RunConfig(out=broken, progress=False, recipe={"name": "mine"}))
     with RunRecord.open(broken) as record:
         assert record.about()["recipe"] == {"name": "mine"} and record.steps() == []
-    result = run(chosen(), RunConfig(out=broken, resume=True, progress=False))
+    result = run(make_spec(), RunConfig(out=broken, resume=True, progress=False))
     assert len(result.metrics) == 2
     first, second = final(whole), final(broken)
     assert first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
-def test_a_stage_is_given_the_runs_roles(tmp_path):
+def test_stage_gets_the_roles_of_the_run(tmp_path):
     seen = []
 
     def stage(site):
@@ -103,18 +103,18 @@ def test_a_stage_is_given_the_runs_roles(tmp_path):
         return replace(base, stages=(stage,))
 
     made = run_template("quickstart")
-    made = replace(made, recipe=made.recipe._replace(name="staged", make=staged))
+    made = replace(made, method=made.method._replace(name="staged", make=staged))
     result = run(made.read({**SMALL, "steps": 1}), RunConfig(out=tmp_path / "run", progress=False))
     assert seen == [(0, tmp_path / "run" / "stages", 2, 12)] and len(result.metrics) == 1
 
 
-def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(chosen, tmp_path, monkeypatch):
+def test_closing_stages_run_before_the_last_evaluation_and_checkpoint(make_spec, tmp_path, monkeypatch):
     def closed(base):
-        return replace(base, closing=first_taught(base).stages, annotate=("ref_logp",), pace=first_taught(base).pace)
+        return replace(base, closing=with_teaching(base).stages, annotate=("ref_logp",), pace=with_teaching(base).pace)
 
-    made = chosen()
-    first_taught = made.template.method.make
-    made = replace(made, choice=replace(made.template, recipe=made.template.method._replace(make=closed)))
+    made = make_spec()
+    with_teaching = made.template.method.make
+    made = replace(made, template=replace(made.template, method=made.template.method._replace(make=closed)))
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     open_end = tmp_path / "open"
     result = run(made, RunConfig(out=whole, progress=False))
@@ -129,15 +129,15 @@ def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(
         return replace(closed(base), closing=())
 
     run(
-        replace(made, choice=replace(made.template, recipe=made.template.method._replace(make=stays_open))),
+        replace(made, template=replace(made.template, method=made.template.method._replace(make=stays_open))),
         RunConfig(out=open_end, progress=False),
     )
     assert any(not torch.equal(after[name], value) for name, value in final(open_end).items())
 
     def dies(*arguments, **options):
-        raise RuntimeError("the power went")
+        raise RuntimeError("power failure")
 
-    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="the power went"):
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="power failure"):
         patch.setattr(supervised, "optimiser_step", dies)
         run(made, RunConfig(out=broken, progress=False))
     with RunRecord.open(broken) as record:
@@ -147,7 +147,7 @@ def test_stages_that_close_a_run_come_before_its_last_evaluation_and_checkpoint(
     assert all(torch.equal(after[name], again[name]) for name in after)
     with RunRecord.open(broken) as record:
         assert sorted(record.evaluations()) == [0, 2]
-    longer = replace(made, setting=replace(made.settings, steps=3))
+    longer = replace(made, settings=replace(made.settings, steps=3))
     assert len(run(longer, RunConfig(out=whole, resume=True, progress=False)).metrics) == 3
     assert any(not torch.equal(after[name], value) for name, value in final(whole).items()), "the third step counts"
     assert (whole / "closing-000003/00-teach").is_dir()

@@ -27,12 +27,12 @@ def test_base_of_another_name_is_refused_with_its_options(run):
         recorded_run(run)
 
 
-def test_a_run_of_an_earlier_version_is_refused_in_one_line_and_still_shown(run, capsys):
+def test_run_of_an_earlier_version_raises_in_one_line_and_is_still_shown(run, capsys):
     old = {"model": "tiny", "names": ["sums"], "tools": ["calculator"], "steps": 2, "smooth": 3.0}
     rewrite(run, lambda about: about["recipe"].update(arguments=old))
     with pytest.raises(
         InputError,
-        match="cannot go on in this version of handaxe: its method had no --world.*`handaxe train otc` starts a new run",
+        match="cannot go on in this version of handaxe: its method had no --world.*`handaxe train otc` starts",
     ):
         recorded_run(run)
     for command in ("eval", "resume", "replay"):

@@ -6,60 +6,62 @@ from handaxe.baselines.grpo import grpo
 from handaxe.baselines.grpo_no_kl import grpo_no_kl
 from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.method import Method
-from handaxe.methods.run_spec import RunSpec, is_root, page_of, run_template, spec_of_base
+from handaxe.methods.run_spec import RunSpec, base_spec, is_root, method_page, run_template
 
 
-def test_a_recipe_brings_its_base_world_and_setting():
+def test_template_has_base_world_and_settings_of_the_page():
     made = run_template("retool")
     assert (made.base.name, made.world.name, made.engine.name) == ("ppo", "gym", "local")
-    chosen = made.default()
-    assert chosen.options["base"]["lam"] == 1.0 and chosen.settings.tools == ("python",)
-    assert run_template("otc").world.name == "sums"
+    spec = made.default()
+    assert spec.options["base"]["lam"] == 1.0 and spec.settings.tools == ("python",)
+    assert run_template("otc").world.name == "arithmetic"
 
 
-def test_another_base_and_world():
-    made = run_template("retool", base="grpo", world="sums")
-    assert made.base.make is grpo and made.world.name == "sums"
+def test_base_and_world_can_be_replaced():
+    made = run_template("retool", base="grpo", world="arithmetic")
+    assert made.base.make is grpo and made.world.name == "arithmetic"
     assert list(made.default().options["base"]) == ["kl_coefficient"]
 
 
-def test_naming_the_recipes_own_base_changes_nothing():
+def test_naming_the_base_of_the_page_keeps_its_options():
     assert run_template("retool", base="ppo").default().options == run_template("retool").default().options
 
 
-def test_the_root():
+def test_root_method_has_no_base():
     assert is_root(grpo_no_kl) and not is_root(grpo)
     assert run_template("grpo_no_kl").base is None
     with pytest.raises(InputError, match="leave --base out"):
         run_template("grpo_no_kl", base="grpo")
     with pytest.raises(InputError, match="has no base"):
-        spec_of_base(run_template("grpo_no_kl").default())
+        base_spec(run_template("grpo_no_kl").default())
 
 
-def test_what_a_claim_is_measured_against_has_the_same_setting_and_world():
-    chosen = run_template("dapo").read({"steps": 7, "world.last_number": True, "base.kl_coefficient": 0.5})
-    base = spec_of_base(chosen)
+def test_spec_of_base_keeps_settings_and_world():
+    spec = run_template("dapo").read({"steps": 7, "world.last_number": True, "base.kl_coefficient": 0.5})
+    base = base_spec(spec)
     assert base.name == "grpo" and base.options[""] == {"kl_coefficient": 0.5}
-    assert base.settings == chosen.settings and base.options["world"]["last_number"] is True
-    assert base.template.base.name == "grpo_no_kl" and spec_of_base(base).name == "grpo_no_kl"
-    assert spec_of_base(spec_of_base(base).template and chosen).arguments()["base"] == "grpo_no_kl"
+    assert base.settings == spec.settings and base.options["world"]["last_number"] is True
+    assert base.template.base.name == "grpo_no_kl" and base_spec(base).name == "grpo_no_kl"
+    assert base_spec(base_spec(base).template and spec).arguments()["base"] == "grpo_no_kl"
 
 
-def test_arguments_survive_json():
-    chosen = run_template("dapo", world="sums").read({"steps": 7, "rounds": 2, "tools": ["python"], "world.easy": 0.25})
-    saved = json.loads(json.dumps(chosen.arguments()))
+def test_arguments_round_trip_through_json():
+    spec = run_template("dapo", world="arithmetic").read(
+        {"steps": 7, "rounds": 2, "tools": ["python"], "world.easy": 0.25}
+    )
+    saved = json.loads(json.dumps(spec.arguments()))
     assert saved["base"] == "grpo" and saved["world.easy"] == 0.25 and saved["rounds"] == 2
     again = run_template("dapo", base=saved["base"], world=saved["world"], engine=saved["engine"]).read(saved)
-    assert isinstance(again, RunSpec) and again == chosen
+    assert isinstance(again, RunSpec) and again == spec
 
 
 @pytest.mark.parametrize("saved", [{"gone": 1}, {"base.gone": 1}, {"steps": "many"}, {"nowhere.x": 1}])
-def test_what_was_saved_and_no_longer_fits(saved):
+def test_saved_arguments_of_another_version_raise(saved):
     with pytest.raises(MethodError):
         run_template("dapo").read(saved)
 
 
-def test_two_options_of_one_name():
+def test_two_options_of_one_name_raise():
     def greedy(base: Method, *, steps: int = 3) -> Method:
         return base
 
@@ -73,10 +75,10 @@ def test_two_options_of_one_name():
         run_template("otc").check({"smooth": "every run"})
 
 
-def grpo_with_nothing_beside(base):
+def method_without_a_page(base):
     return base
 
 
-def test_function_without_a_page_beside_it_has_defaults():
-    page = page_of(grpo_with_nothing_beside)
+def test_method_without_a_page_has_defaults():
+    page = method_page(method_without_a_page)
     assert (page.base, page.world, page.claims) == ("grpo_no_kl", "gym", ())

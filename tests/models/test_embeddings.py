@@ -3,44 +3,44 @@ import pytest
 import torch
 
 from handaxe.core.errors import InputError
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import Policy
 from handaxe.models.tiny import TinyConfig, TinyModel
 
 
-def policy():
+def make_policy():
     return Policy(TinyModel.new(TinyConfig(width=8, layers=1, heads=1)), Compact())
 
 
-def test_a_row_a_byte_of_the_input_table():
-    made = policy()
-    embed = embeddings(made)
-    table = made.model.module.embed.weight.detach().double().numpy()
+def test_embedder_returns_a_table_row_per_byte():
+    policy = make_policy()
+    embed = embeddings(policy)
+    table = policy.model.module.embed.weight.detach().double().numpy()
     assert embed("tok").tolist() == [table[byte].tolist() for byte in b"tok"]
     assert embed("tok").dtype == np.float64 and embed("").shape == (0, 8)
     assert embed("\u00fc").shape == (2, 8)
 
 
-def test_it_is_the_table_as_it_was():
-    made = policy()
-    embed = embeddings(made)
-    before = embed("a")
+def test_embedder_keeps_the_table_of_its_creation():
+    policy = make_policy()
+    embed = embeddings(policy)
+    first = embed("a")
     with torch.no_grad():
-        made.model.module.embed.weight.add_(1)
-    assert embed("a").tolist() == before.tolist()
-    assert embeddings(made)("a") == pytest.approx(before + 1, abs=1e-6)
+        policy.model.module.embed.weight.add_(1)
+    assert embed("a").tolist() == first.tolist()
+    assert embeddings(policy)("a") == pytest.approx(first + 1, abs=1e-6)
 
 
-def test_a_model_without_a_table():
+def test_model_without_input_embeddings_is_an_input_error():
     class Other:
         pass
 
-    with pytest.raises(InputError, match="Other has no table"):
+    with pytest.raises(InputError, match="Other has no input embeddings"):
         embeddings(Policy(Other(), Compact()))
 
 
-def test_a_transformers_model():
+def test_embedder_of_a_transformers_model():
     transformers = pytest.importorskip("transformers")
     from handaxe.models.trunk import Trunk
 

@@ -30,13 +30,13 @@ def small_module(family, vocab_size=41):
         config = transformers.GPT2Config(vocab_size=vocab_size, n_positions=32, n_embd=16, n_layer=2, n_head=2)
         return transformers.GPT2LMHeadModel(config).double()
     sizes = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2}
-    if family == "opt":  # learned positions that are counted from the mask
+    if family == "opt":  # learned positions, derived from the mask
         config = transformers.OPTConfig(
             vocab_size=vocab_size, max_position_embeddings=32, word_embed_proj_dim=16, ffn_dim=24, dropout=0.1,
             hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
         )  # fmt: skip
         return transformers.OPTForCausalLM(config).double()
-    if family == "mistral":  # attention within a window
+    if family == "mistral":  # sliding window attention
         config = transformers.MistralConfig(
             vocab_size=vocab_size, max_position_embeddings=32, num_key_value_heads=1, sliding_window=4, **sizes
         )
@@ -50,35 +50,35 @@ def model(request, small_tokenizer):
     return HuggingFaceModel(small_module(request.param), small_tokenizer)
 
 
-def padded(rows, fill):
+def pad_rows(rows, fill):
     longest = max(map(len, rows))
     ids_BT = torch.tensor([row + [fill] * (longest - len(row)) for row in rows])
     return ids_BT, torch.tensor([[k < len(row) for k in range(longest)] for row in rows])
 
 
-def logits_of(model, row):
-    """The oracle: one row alone, nothing padded, no cache."""
+def reference_logits(model, row):
+    """Compute the logits of a single row without padding and cache."""
     with torch.no_grad():
         return model.module(torch.tensor([row])).logits[0]
 
 
-def test_sizes(model):
+def test_attributes_have_the_sizes_of_the_module(model):
     assert (model.vocab_size, model.hidden_size, model.max_length, model.pad_id) == (41, 16, 32, 40)
     assert not model.module.training
 
 
-def test_right_padding_of_any_amount_and_content_changes_nothing(model):
+def test_right_padding_does_not_change_logits(model):
     for fill in (model.pad_id, 3):
         for extra in (0, 5):
-            ids_BT, attend_BT = padded([row + [fill] * 0 for row in ROWS] + [[1] * (6 + extra)], fill)
+            ids_BT, attend_BT = pad_rows([row + [fill] * 0 for row in ROWS] + [[1] * (6 + extra)], fill)
             with torch.no_grad():
                 logits_BTV = model.head(model.hidden(ids_BT, attend_BT))
             for logits_TV, row in zip(logits_BTV, ROWS):
-                torch.testing.assert_close(logits_TV[: len(row)], logits_of(model, row), rtol=0, atol=1e-12)
+                torch.testing.assert_close(logits_TV[: len(row)], reference_logits(model, row), rtol=0, atol=1e-12)
 
 
-def test_hidden_states_are_what_the_head_reads(model):
-    ids_BT, attend_BT = padded(ROWS, 40)
+def test_hidden_states_are_the_input_of_the_head(model):
+    ids_BT, attend_BT = pad_rows(ROWS, 40)
     with torch.no_grad():
         hidden_BTD = model.hidden(ids_BT, attend_BT)
         logits_BTV = model.module(ids_BT).logits
@@ -86,12 +86,12 @@ def test_hidden_states_are_what_the_head_reads(model):
 
 
 @torch.no_grad()
-def test_left_padded_sampling_equals_right_padded_measuring(model):
+def test_left_padded_decoding_equals_the_reference(model):
     logits_BV, cache = model.prefill(ROWS, 4)
     rows = [list(row) for row in ROWS]
     for step in range(6):
         for logits_V, row in zip(logits_BV, rows):
-            torch.testing.assert_close(logits_V, logits_of(model, row)[-1], rtol=0, atol=1e-12)
+            torch.testing.assert_close(logits_V, reference_logits(model, row)[-1], rtol=0, atol=1e-12)
         new = [(7 * step + k) % 40 for k in range(len(rows))]
         rows = [[*row, i] for row, i in zip(rows, new)]
         if step == 2:
@@ -101,29 +101,31 @@ def test_left_padded_sampling_equals_right_padded_measuring(model):
 
 
 @torch.no_grad()
-def test_keep_leaves_the_given_cache_as_it_is(model):
+def test_keep_does_not_change_the_old_cache(model):
     _, cache = model.prefill(ROWS, 4)
     branch = model.keep(cache, torch.tensor([1]))
     model.decode(torch.tensor([2]), branch)
     logits_BV, _ = model.decode(torch.tensor([1, 2, 3, 4]), cache)
-    torch.testing.assert_close(logits_BV[1], logits_of(model, [11, 12, 2])[-1], rtol=0, atol=1e-12)
+    torch.testing.assert_close(logits_BV[1], reference_logits(model, [11, 12, 2])[-1], rtol=0, atol=1e-12)
 
 
-def test_saved_is_loaded_the_same(model, small_tokenizer, tmp_path):
+def test_saved_model_loads_with_equal_logits_and_tokenizer(model, small_tokenizer, tmp_path):
     model.save(tmp_path)
-    again = load_pretrained(tmp_path, dtype="float64")
-    torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(model, ROWS[0]), rtol=0, atol=1e-12)
-    assert again.tokenizer.get_vocab() == small_tokenizer.get_vocab()
-    assert again.tokenizer.chat_template == small_tokenizer.chat_template
-    assert again.tokenizer.eos_token == "</s>"
+    loaded = load_pretrained(tmp_path, dtype="float64")
+    torch.testing.assert_close(reference_logits(loaded, ROWS[0]), reference_logits(model, ROWS[0]), rtol=0, atol=1e-12)
+    assert loaded.tokenizer.get_vocab() == small_tokenizer.get_vocab()
+    assert loaded.tokenizer.chat_template == small_tokenizer.chat_template
+    assert loaded.tokenizer.eos_token == "</s>"
 
 
-def test_embeddings_follow_a_tokenizer_that_grew(small_tokenizer, tmp_path):
-    grown = HuggingFaceModel(small_module("gpt2", vocab_size=39), small_tokenizer)
-    assert grown.vocab_size == 41
-    grown.save(tmp_path)
-    again = load_pretrained(tmp_path, dtype="float64")
-    torch.testing.assert_close(logits_of(again, [40, 3]), logits_of(grown, [40, 3]), rtol=0, atol=1e-12)
+def test_embeddings_are_resized_for_a_larger_tokenizer(small_tokenizer, tmp_path):
+    resized = HuggingFaceModel(small_module("gpt2", vocab_size=39), small_tokenizer)
+    assert resized.vocab_size == 41
+    resized.save(tmp_path)
+    loaded = load_pretrained(tmp_path, dtype="float64")
+    torch.testing.assert_close(
+        reference_logits(loaded, [40, 3]), reference_logits(resized, [40, 3]), rtol=0, atol=1e-12
+    )
     wider = HuggingFaceModel(small_module("gpt2", vocab_size=64), small_tokenizer)
     assert wider.vocab_size == 64
 
@@ -134,7 +136,7 @@ def adapted(small_tokenizer, tmp_path):
     return load_pretrained(tmp_path / "base", lora={"r": 2}, dtype="float64")
 
 
-def shake(model):
+def perturb(model):
     torch.manual_seed(1)
     with torch.no_grad():
         for name, parameter in model.module.named_parameters():
@@ -142,76 +144,80 @@ def shake(model):
                 parameter.add_(torch.randn_like(parameter))
 
 
-def test_an_adapter_trains_alone_and_starts_as_the_reference(adapted):
+def test_only_the_adapter_trains_and_a_new_adapter_has_no_effect(adapted):
     assert isinstance(adapted, AdapterModel)
     assert isinstance(adapted, AdaptedModel)
     trained = [name for name, parameter in adapted.module.named_parameters() if parameter.requires_grad]
     assert trained
     assert all(".lora_" in name for name in trained)
-    ids_BT, attend_BT = padded(ROWS, 40)
+    ids_BT, attend_BT = pad_rows(ROWS, 40)
     with torch.no_grad():
         before = adapted.head(adapted.hidden(ids_BT, attend_BT))
         with adapted.without_adapter():
             reference = adapted.head(adapted.hidden(ids_BT, attend_BT))
         torch.testing.assert_close(before, reference, rtol=0, atol=1e-12)
-        shake(adapted)
+        perturb(adapted)
         hidden_BTD = adapted.hidden(ids_BT, attend_BT)
         after = adapted.head(hidden_BTD)
         assert (after - before).abs().max() > 1e-3
         with adapted.without_adapter():
-            still = adapted.head(adapted.hidden(ids_BT, attend_BT))
-        torch.testing.assert_close(still, reference, rtol=0, atol=1e-12)
+            frozen_again = adapted.head(adapted.hidden(ids_BT, attend_BT))
+        torch.testing.assert_close(frozen_again, reference, rtol=0, atol=1e-12)
         torch.testing.assert_close(adapted.head(adapted.hidden(ids_BT, attend_BT)), after, rtol=0, atol=1e-12)
     assert hidden_BTD.shape == (4, 6, 16)
 
 
-def test_a_model_without_adapter_is_no_adapter_model(model):
+def test_model_without_adapter_is_not_an_adapter_model(model):
     assert not isinstance(model, AdapterModel)
 
 
-def test_an_adapter_is_saved_with_what_it_adapts(adapted, tmp_path):
-    shake(adapted)
-    adapted.save(tmp_path / "whole")
-    again = load_pretrained(tmp_path / "whole", dtype="float64")
-    assert isinstance(again, AdaptedModel)
-    torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(adapted, ROWS[0]), rtol=0, atol=1e-12)
-    with adapted.without_adapter(), again.without_adapter():
-        torch.testing.assert_close(logits_of(again, ROWS[0]), logits_of(adapted, ROWS[0]), rtol=0, atol=1e-12)
-    assert any(parameter.requires_grad for parameter in again.module.parameters())
+def test_saved_adapter_loads_with_equal_logits(adapted, tmp_path):
+    perturb(adapted)
+    adapted.save(tmp_path / "saved")
+    loaded = load_pretrained(tmp_path / "saved", dtype="float64")
+    assert isinstance(loaded, AdaptedModel)
+    torch.testing.assert_close(
+        reference_logits(loaded, ROWS[0]), reference_logits(adapted, ROWS[0]), rtol=0, atol=1e-12
+    )
+    with adapted.without_adapter(), loaded.without_adapter():
+        torch.testing.assert_close(
+            reference_logits(loaded, ROWS[0]), reference_logits(adapted, ROWS[0]), rtol=0, atol=1e-12
+        )
+    assert any(parameter.requires_grad for parameter in loaded.module.parameters())
     with pytest.raises(InputError, match="already has an adapter"):
-        load_pretrained(tmp_path / "whole", lora={"r": 2})
+        load_pretrained(tmp_path / "saved", lora={"r": 2})
 
 
-def test_a_merged_model_is_plain(adapted, tmp_path):
-    shake(adapted)
-    before = logits_of(adapted, ROWS[0])
+def test_merged_model_has_equal_logits_without_adapter(adapted, tmp_path):
+    perturb(adapted)
+    before = reference_logits(adapted, ROWS[0])
     adapted.save_merged(tmp_path / "merged")
-    again = load_pretrained(tmp_path / "merged", dtype="float64")
-    assert not isinstance(again, AdaptedModel)
-    torch.testing.assert_close(logits_of(again, ROWS[0]), before, rtol=0, atol=1e-9)
-    torch.testing.assert_close(logits_of(adapted, ROWS[0]), before, rtol=0, atol=1e-12)
+    loaded = load_pretrained(tmp_path / "merged", dtype="float64")
+    assert not isinstance(loaded, AdaptedModel)
+    torch.testing.assert_close(reference_logits(loaded, ROWS[0]), before, rtol=0, atol=1e-9)
+    torch.testing.assert_close(reference_logits(adapted, ROWS[0]), before, rtol=0, atol=1e-12)
 
 
-def test_half_precision_gives_wide_logits(model, small_tokenizer, tmp_path):
+def test_half_precision_model_returns_float32_logits(model, small_tokenizer, tmp_path):
     model.save(tmp_path)
     half = load_pretrained(tmp_path, dtype="bfloat16")
     assert half.module.dtype == torch.bfloat16
-    ids_BT, attend_BT = padded(ROWS, 40)
+    ids_BT, attend_BT = pad_rows(ROWS, 40)
     with torch.no_grad():
         assert half.head(half.hidden(ids_BT, attend_BT)).dtype == torch.float32
         assert half.prefill(ROWS, 1)[0].dtype == torch.float32
 
 
-def test_what_cannot_be_loaded(tmp_path, adapted):
+def test_load_pretrained_raises_for_invalid_arguments(tmp_path, adapted):
     with pytest.raises(InputError, match="cannot load a causal language model"):
         load_pretrained(tmp_path)
-    with pytest.raises(InputError, match="dtype 'int8' is not one of"):
+    with pytest.raises(InputError, match="unknown dtype 'int8': use one of"):
         load_pretrained(tmp_path, dtype="int8")
-    with pytest.raises(InputError, match="does not fit peft.LoraConfig"):
+    with pytest.raises(InputError, match="is not valid for peft.LoraConfig"):
         load_pretrained(tmp_path / "base", lora={"rank": 2})
 
 
-def test_a_missing_extra_is_named(monkeypatch, tmp_path):
+def test_missing_extra_is_named_in_the_error(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(InputError, match=r'pip install "handaxe\[hf\]"'):
         load_pretrained(tmp_path)

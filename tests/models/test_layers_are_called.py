@@ -1,5 +1,7 @@
-"""Every layer of a model is called as a module, so that what hooks into it (sharding gathers its weights so) sees the
-call: once a forward, in training and in decoding, and with the weights that are there at that moment."""
+"""Tests that models call each layer once per forward, as a module and with the current weights.
+
+Sharding relies on this: hooks of a layer gather the weights before the call.
+"""
 
 import numpy as np
 import pytest
@@ -8,39 +10,39 @@ import torch
 from handaxe.core.model_api import Reading
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.models.trunk import Trunk
-from handaxe.ops.trees import forest, make_pack
+from handaxe.ops.token_trees import build_forest, make_pack
 
 CPU = torch.device("cpu")
 ROWS = [[5, 6, 7, 8], [5, 6, 9], [4, 3, 2]]
 
 
 def tiny():
-    made = TinyModel.new(TinyConfig(vocab_size=41, width=16, layers=3, heads=2, max_length=32))
-    made.module.double()
-    return made, list(made.module.stack)
+    model = TinyModel.new(TinyConfig(vocab_size=41, width=16, layers=3, heads=2, max_length=32))
+    model.module.double()
+    return model, list(model.module.stack)
 
 
 def llama():
     transformers = pytest.importorskip("transformers")
-    from handaxe.models.huggingface_cache import PretrainedSlots
+    from handaxe.models.huggingface_cache import HuggingFaceSlots
 
     torch.manual_seed(0)
     sizes = {"vocab_size": 41, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 3}
     heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 32}
-    made = Trunk(transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, **heads)).double().eval())
-    made.slots = lambda: PretrainedSlots(made, 32, made.decoder())
-    made.decoder(), made.linear_head()  # found out by reading something, before anything hooks into it
-    return made, list(made.module.model.layers)
+    model = Trunk(transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, **heads)).double().eval())
+    model.slots = lambda: HuggingFaceSlots(model, 32, model.decoder())
+    model.decoder(), model.linear_head()  # the probes run before the hooks exist
+    return model, list(model.module.model.layers)
 
 
 MODELS = [tiny, pytest.param(llama, marks=pytest.mark.hf)]
 
 
 class Gathering:
-    """Layers without weights except while each is called, as a sharded layer is; counts."""
+    """Fake sharding: the weights of a layer exist only inside its call. Logs the calls."""
 
     def __init__(self, layers):
-        self.log, self.kept = [], [[parameter.data for parameter in layer.parameters()] for layer in layers]
+        self.log, self.weights = [], [[parameter.data for parameter in layer.parameters()] for layer in layers]
         for index, layer in enumerate(layers):
             self.empty(index, layer)
             layer.register_forward_pre_hook(lambda layer, given, index=index: self.fill(index, layer))
@@ -48,21 +50,21 @@ class Gathering:
 
     def fill(self, index, layer):
         self.log.append(("before", index))
-        for parameter, kept in zip(layer.parameters(), self.kept[index]):
-            parameter.data = kept
+        for parameter, weights in zip(layer.parameters(), self.weights[index]):
+            parameter.data = weights
 
     def empty(self, index, layer):
         self.log.append(("after", index))
-        for parameter, kept in zip(layer.parameters(), self.kept[index]):
-            parameter.data = torch.full_like(kept, torch.nan)
+        for parameter, weights in zip(layer.parameters(), self.weights[index]):
+            parameter.data = torch.full_like(weights, torch.nan)
 
 
-def calls(layers):
-    return [(when, index) for index in range(len(layers)) for when in ("before", "after")]
+def expected_calls(layers):
+    return [(event, index) for index in range(len(layers)) for event in ("before", "after")]
 
 
-def decoded(made):
-    cache = made.slots()
+def decode_steps(model):
+    cache = model.slots()
     cache.reserve(len(ROWS), 16)
     yield cache.read([Reading(slot, ids, 0) for slot, ids in enumerate(ROWS)], [])
     for step in range(2):
@@ -72,49 +74,49 @@ def decoded(made):
 
 @pytest.mark.parametrize("make", MODELS)
 @torch.inference_mode()
-def test_decoding_calls_every_layer_once_a_token(make):
-    want = list(decoded(make()[0]))
-    made, layers = make()
+def test_decoding_calls_each_layer_once_per_token(make):
+    want = list(decode_steps(make()[0]))
+    model, layers = make()
     with torch.inference_mode(False):
-        seen = Gathering(layers)
+        sharding = Gathering(layers)
     got = []
-    for logits in (steps := decoded(made)):
-        assert seen.log[-2 * len(layers) :] == calls(layers)
+    for logits in (steps := decode_steps(model)):
+        assert sharding.log[-2 * len(layers) :] == expected_calls(layers)
         got.append(logits)
     steps.close()
-    assert len(seen.log) == len(layers) + len(got) * 2 * len(layers)
-    for one, other in zip(got, want, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+    assert len(sharding.log) == len(layers) + len(got) * 2 * len(layers)
+    for got_RV, want_RV in zip(got, want, strict=True):
+        torch.testing.assert_close(got_RV, want_RV, rtol=0, atol=1e-12)
 
 
-def read_tree(made):
-    trees = forest([np.array(row, np.int64) for row in ROWS])
-    return made.hidden_tree(make_pack(trees, range(len(trees.roots_R)), CPU))
+def hidden_of_trees(model):
+    trees = build_forest([np.array(row, np.int64) for row in ROWS])
+    return model.hidden_tree(make_pack(trees, range(len(trees.roots_R)), CPU))
 
 
-def read_rows(made):
+def hidden_of_rows(model):
     ids_BT = torch.tensor([ROWS[0]])
-    return made.hidden(ids_BT, torch.ones_like(ids_BT, dtype=torch.bool))
+    return model.hidden(ids_BT, torch.ones_like(ids_BT, dtype=torch.bool))
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])
-@pytest.mark.parametrize("read", [read_tree, read_rows])
+@pytest.mark.parametrize("forward", [hidden_of_trees, hidden_of_rows])
 @pytest.mark.parametrize("make", MODELS)
-def test_training_calls_every_layer_once(make, read, checkpointing):
-    """Whether a layer that is computed again is called again does not matter: the hooks of its backward have run."""
-    plain, (made, layers), log = make()[0], make(), []
-    plain.checkpointing = made.checkpointing = checkpointing
-    want = read(plain)
+def test_training_calls_each_layer_once(make, forward, checkpointing):
+    """A recomputation may call a layer again: the backward hooks ran before."""
+    plain, (model, layers), log = make()[0], make(), []
+    plain.checkpointing = model.checkpointing = checkpointing
+    want = forward(plain)
     for index, layer in enumerate(layers):
         layer.register_forward_pre_hook(lambda layer, given, index=index: log.append(("before", index)))
         layer.register_forward_hook(lambda layer, given, out, index=index: log.append(("after", index)))
-    got = read(made)
-    assert log == calls(layers)
+    got = forward(model)
+    assert log == expected_calls(layers)
     torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
     for out in (got, want):
         out.square().sum().backward()
-    assert checkpointing or log == calls(layers)
-    for (name, one), other in zip(made.module.named_parameters(), plain.module.parameters()):
-        assert (one.grad is None) == (other.grad is None), name
-        if one.grad is not None:
-            torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=1e-12)
+    assert checkpointing or log == expected_calls(layers)
+    for (name, actual), expected in zip(model.module.named_parameters(), plain.module.parameters()):
+        assert (actual.grad is None) == (expected.grad is None), name
+        if actual.grad is not None:
+            torch.testing.assert_close(actual.grad, expected.grad, rtol=0, atol=1e-12)

@@ -7,55 +7,55 @@ from handaxe.models.tiny import TinyConfig, TinyModel, TinyNet
 SMALL = TinyConfig(width=32, layers=2, heads=2, max_length=64)
 
 
-def model():
-    made = TinyModel.new(SMALL, seed=1)
-    made.module.double()
-    return made
+def make_model():
+    model = TinyModel.new(SMALL, seed=1)
+    model.module.double()
+    return model
 
 
-def logits_of(made, rows):
+def compute_logits(model, rows):
     ids_BT = torch.tensor(rows)
-    return made.head(made.hidden(ids_BT, torch.ones_like(ids_BT).bool()))
+    return model.head(model.hidden(ids_BT, torch.ones_like(ids_BT).bool()))
 
 
-def test_the_default_is_of_the_promised_size():
+def test_default_model_has_a_million_parameters():
     assert 0.2e6 < sum(p.numel() for p in TinyModel.new().module.parameters()) < 3e6
 
 
-def test_padding_on_the_right_changes_nothing():
-    made, row = model(), [3, 1, 4, 1, 5]
+def test_right_padding_does_not_change_logits():
+    model, row = make_model(), [3, 1, 4, 1, 5]
     with torch.no_grad():
-        plain, padded = logits_of(made, [row]), logits_of(made, [row + [made.pad_id] * 6])
+        plain, padded = compute_logits(model, [row]), compute_logits(model, [row + [model.pad_id] * 6])
     assert torch.allclose(plain[0], padded[0, :5], atol=1e-12)
 
 
-def test_a_later_token_never_changes_an_earlier_logit():
-    made = model()
+def test_later_tokens_do_not_change_earlier_logits():
+    model = make_model()
     with torch.no_grad():
-        one, other = logits_of(made, [[1, 2, 3, 4]]), logits_of(made, [[1, 2, 3, 99]])
-    assert torch.equal(one[0, :3], other[0, :3]) and not torch.allclose(one[0, 3], other[0, 3])
+        first, second = compute_logits(model, [[1, 2, 3, 4]]), compute_logits(model, [[1, 2, 3, 99]])
+    assert torch.equal(first[0, :3], second[0, :3]) and not torch.allclose(first[0, 3], second[0, 3])
 
 
-def test_the_same_seed_gives_the_same_weights_and_leaves_the_global_generator_alone():
+def test_equal_seeds_give_equal_weights_without_global_randomness():
     torch.manual_seed(5)
-    before = torch.random.get_rng_state()
+    state = torch.random.get_rng_state()
     a, b, c = TinyModel.new(SMALL, seed=1), TinyModel.new(SMALL, seed=1), TinyModel.new(SMALL, seed=2)
     assert torch.equal(a.module.embed.weight, b.module.embed.weight)
     assert not torch.equal(a.module.embed.weight, c.module.embed.weight)
-    assert torch.equal(before, torch.random.get_rng_state())
+    assert torch.equal(state, torch.random.get_rng_state())
 
 
-def test_saved_and_loaded_is_the_same(tmp_path):
-    made = TinyModel.new(SMALL, seed=3)
-    made.save(tmp_path / "m")
-    again = TinyModel.load(tmp_path / "m")
-    assert again.module.config == SMALL
-    for a, b in zip(made.module.parameters(), again.module.parameters(), strict=True):
+def test_saved_model_loads_with_equal_parameters(tmp_path):
+    model = TinyModel.new(SMALL, seed=3)
+    model.save(tmp_path / "m")
+    loaded = TinyModel.load(tmp_path / "m")
+    assert loaded.module.config == SMALL
+    for a, b in zip(model.module.parameters(), loaded.module.parameters(), strict=True):
         assert torch.equal(a, b)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "other size", "not json"])
-def test_a_damaged_checkpoint_gets_one_clear_error(tmp_path, damage):
+def test_damaged_checkpoint_is_a_checkpoint_error(tmp_path, damage):
     TinyModel.new(SMALL, seed=3).save(tmp_path)
     weights, config = tmp_path / "model.safetensors", tmp_path / "config.json"
     if damage == "missing":
@@ -70,6 +70,6 @@ def test_a_damaged_checkpoint_gets_one_clear_error(tmp_path, damage):
         TinyModel.load(tmp_path)
 
 
-def test_heads_must_divide_the_width():
+def test_width_without_even_heads_is_an_input_error():
     with pytest.raises(InputError, match="must split into"):
         TinyNet(TinyConfig(width=30, heads=4))

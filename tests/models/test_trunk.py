@@ -1,12 +1,12 @@
-"""Hidden states of rows and trees, and heads that are more than a matrix product, for models of transformers."""
+"""Tests of hidden states of rows and trees, and of nonlinear heads, for transformers models."""
 
 import numpy as np
 import pytest
 import torch
 
 from handaxe.core.model_api import LinearHeadModel, RecomputingModel, TreeModel
-from handaxe.models.trunk import Trunk, wide
-from handaxe.ops.trees import forest, make_pack
+from handaxe.models.trunk import Trunk, to_float32
+from handaxe.ops.token_trees import build_forest, make_pack
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")
@@ -20,12 +20,12 @@ def make(family):
     if family == "gpt2":
         sizes = {"vocab_size": 41, "n_positions": 32, "n_embd": 16, "n_layer": 2, "n_head": 2}
         module = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes))
-    elif family == "bloom":  # no positions that could be told
+    elif family == "bloom":  # no position argument
         module = transformers.BloomForCausalLM(transformers.BloomConfig(vocab_size=41, hidden_size=16, n_head=2))
-    elif family == "mistral":  # a window
+    elif family == "mistral":  # sliding window attention
         config = transformers.MistralConfig(**SIZES, num_key_value_heads=1, sliding_window=4)
         module = transformers.MistralForCausalLM(config)
-    elif family == "gemma2":  # a window and capped logits
+    elif family == "gemma2":  # sliding window attention and capped logits
         config = transformers.Gemma2Config(**SIZES, num_key_value_heads=1, head_dim=8, final_logit_softcapping=5.0)
         module = transformers.Gemma2ForCausalLM(config)
     elif family == "cohere":  # scaled logits
@@ -34,51 +34,54 @@ def make(family):
     else:
         module = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SIZES, num_key_value_heads=1))
     with torch.no_grad():
-        for parameter in module.parameters():  # what attention and positions do must show
+        for parameter in module.parameters():  # makes the effects of attention and positions visible
             parameter.add_(torch.randn_like(parameter) * 0.3)
     return Trunk(module.double().eval())
 
 
-def rows_apart(trunk):
+def hidden_of_rows(trunk):
     return torch.cat([trunk.hidden(torch.tensor([row]), None)[0] for row in ROWS])
 
 
-def as_trees(trunk):
-    trees = forest([np.array(row) for row in ROWS])
+def hidden_of_trees(trunk):
+    trees = build_forest([np.array(row) for row in ROWS])
     hidden_ND = trunk.hidden_tree(make_pack(trees, [1, 0], torch.device("cpu")))
-    moved = {0: len(trees.ids_N) - int(trees.roots_R[1]), 1: -int(trees.roots_R[1])}
-    nodes = [n + moved[int(n >= trees.roots_R[1])] for row, node in zip(ROWS, trees.node_BT) for n in node[: len(row)]]
+    offsets = {0: len(trees.ids_N) - int(trees.roots_R[1]), 1: -int(trees.roots_R[1])}
+    nodes = [
+        n + offsets[int(n >= trees.roots_R[1])] for row, node in zip(ROWS, trees.node_BT) for n in node[: len(row)]
+    ]
     return hidden_ND[torch.tensor(nodes)]
 
 
 @pytest.mark.parametrize("family, tolerance", [("llama", 1e-6), ("gpt2", 1e-12), ("cohere", 1e-6)])
-def test_trees_are_rows(family, tolerance):
+def test_trees_have_the_hidden_states_of_rows(family, tolerance):
     trunk = make(family)
     assert trunk.reads_trees()
     assert isinstance(trunk, TreeModel) and isinstance(trunk, LinearHeadModel) and isinstance(trunk, RecomputingModel)
-    assert torch.allclose(as_trees(trunk), rows_apart(trunk), atol=tolerance)
+    assert torch.allclose(hidden_of_trees(trunk), hidden_of_rows(trunk), atol=tolerance)
 
 
 @pytest.mark.parametrize("family", ["bloom", "mistral", "gemma2"])
-def test_a_model_that_cannot_says_so(family):
+def test_reads_trees_is_false_for_unsupported_models(family):
     assert not make(family).reads_trees()
 
 
-def test_a_model_that_ignores_the_mask_is_found_out():
-    class Deaf(Trunk):
+def test_reads_trees_is_false_for_ignored_masks_and_positions():
+    class WithoutMask(Trunk):
         def _trunk(self, ids_BT, options):
             return super()._trunk(ids_BT, {name: x for name, x in options.items() if name != "attention_mask"})
 
-    class Lost(Trunk):
+    class WithoutPositions(Trunk):
         def _options(self, position_BT, **rest):
             return super()._options(torch.arange(position_BT.shape[1])[None], **rest)
 
-    module = make("gpt2").module  # its layers are not known, so it is asked with a mask
-    assert Trunk(module).reads_trees() and not Deaf(module).reads_trees() and not Lost(module).reads_trees()
+    module = make("gpt2").module  # no direct layer calls, so the probe uses the mask
+    assert Trunk(module).reads_trees()
+    assert not WithoutMask(module).reads_trees() and not WithoutPositions(module).reads_trees()
 
 
 @pytest.mark.parametrize("family, linear", [("llama", True), ("gpt2", True), ("gemma2", False), ("cohere", False)])
-def test_the_head_gives_the_models_own_logits(family, linear):
+def test_head_equals_the_logits_of_the_module(family, linear):
     trunk, ids_BT = make(family), torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8]])
     want_BTV = trunk.module(ids_BT).logits
     hidden_BTD = trunk.hidden(ids_BT, None)
@@ -87,24 +90,24 @@ def test_the_head_gives_the_models_own_logits(family, linear):
         assert torch.allclose(got.reshape(want.shape), want, atol=1e-12)
     weights_BTV = torch.randn_like(want_BTV)
     parameters = [p for p in trunk.module.parameters() if p.requires_grad]
-    slopes = [
+    gradients = [
         torch.autograd.grad((x * weights_BTV).sum(), parameters) for x in (trunk.head(hidden_BTD), want_BTV)
     ]  # fmt: skip
-    assert all(torch.allclose(a, b, atol=1e-10) for a, b in zip(*slopes))
+    assert all(torch.allclose(a, b, atol=1e-10) for a, b in zip(*gradients))
 
 
-def test_layers_computed_again_give_the_same_gradient_in_evaluation_mode():
-    found = []
+def test_checkpointing_gives_equal_gradients_in_eval_mode():
+    gradients = []
     for checkpointing in (False, True):
         trunk = make("gpt2")
         trunk.checkpointing, calls = checkpointing, []
         trunk.module.transformer.h[0].mlp.register_forward_pre_hook(lambda *given: calls.append(1))
-        as_trees(trunk).square().sum().backward()
-        found.append([p.grad for p in trunk.module.transformer.parameters()])
+        hidden_of_trees(trunk).square().sum().backward()
+        gradients.append([p.grad for p in trunk.module.transformer.parameters()])
         assert len(calls) == 1 + checkpointing and not trunk.module.training
-    assert all(torch.equal(a, b) for a, b in zip(*found))
+    assert all(torch.equal(a, b) for a, b in zip(*gradients))
 
 
-def test_half_precision_is_made_wide():
-    assert wide(torch.zeros(1, dtype=torch.bfloat16)).dtype == torch.float32
-    assert wide(torch.zeros(1, dtype=torch.float64)).dtype == torch.float64
+def test_to_float32_casts_only_half_precision():
+    assert to_float32(torch.zeros(1, dtype=torch.bfloat16)).dtype == torch.float32
+    assert to_float32(torch.zeros(1, dtype=torch.float64)).dtype == torch.float64

@@ -13,7 +13,7 @@ ALL = ("logp", "entropy", "collision")
 
 
 class Largest(TorchDispatchMode):
-    """Remembers the most entries of any tensor that an operation gives."""
+    """Records the largest number of entries of a result tensor."""
 
     def __init__(self):
         super().__init__()
@@ -64,7 +64,7 @@ def close(got, want, tolerance):
     return all(((a - b).abs() <= tolerance * (1 + b.abs().max())).all() for a, b in zip(got, want, strict=True))
 
 
-def test_the_example_of_logprob():
+def test_chunked_logp_equals_the_example():
     hidden, weight = torch.ones(1, 1), torch.tensor([[math.log(3)], [0.0]])
     found = chunked_measures(hidden, weight, None, torch.tensor([1]), torch.ones(1), names=ALL, entries=1)
     assert found["logp"].item() == pytest.approx(math.log(1 / 4))
@@ -75,7 +75,7 @@ def test_the_example_of_logprob():
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-6)])
 @pytest.mark.parametrize("tokens, vocabulary, entries", [(7, 50, 64), (1, 9, 1), (40, 33, 33), (3, 8, 10**6)])
 @pytest.mark.parametrize("bias", [True, False])
-def test_is_the_plain_way(dtype, tolerance, tokens, vocabulary, entries, bias, monkeypatch):
+def test_values_and_gradients_equal_full_logits(dtype, tolerance, tokens, vocabulary, entries, bias, monkeypatch):
     monkeypatch.setattr(chunked, "NARROWEST", 8)
     exact, ids, temperature = case(tokens, vocabulary, bias=bias)
     leaves = [leaf.detach().to(dtype).requires_grad_() for leaf in exact]
@@ -86,14 +86,14 @@ def test_is_the_plain_way(dtype, tolerance, tokens, vocabulary, entries, bias, m
 
 
 @pytest.mark.parametrize("names", [("logp",), ("entropy",), ("collision",), ("collision", "logp")])
-def test_any_names_alone(names):
+def test_each_measure_can_be_requested_alone(names):
     leaves, ids, temperature = case(6, 40)
     want, got = plain(leaves, ids, temperature), pieces(leaves, ids, temperature, names)
     assert set(got) == set(names)
     assert close(gradients(got, leaves), gradients({name: want[name] for name in got}, leaves), 1e-12)
 
 
-def test_tied_weights_gather_both_gradients():
+def test_tied_weights_accumulate_both_gradients():
     weight = torch.randn(30, 4, dtype=torch.float64, requires_grad=True)
     ids, temperature = torch.tensor([3, 7, 29]), torch.ones(3, dtype=torch.float64)
     got = pieces([weight[ids] * 2, weight], ids, temperature, ("logp",))["logp"].sum()
@@ -101,7 +101,7 @@ def test_tied_weights_gather_both_gradients():
     assert close(torch.autograd.grad(got, weight), torch.autograd.grad(want, weight), 1e-12)
 
 
-def test_a_frozen_head_gets_no_gradient():
+def test_frozen_head_gets_no_gradient():
     leaves, ids, temperature = case(6, 40)
     frozen = [leaves[0], leaves[1].detach(), leaves[2].detach()]
     found = torch.autograd.grad(pieces(frozen, ids, temperature)["logp"].sum(), leaves[0])
@@ -123,7 +123,7 @@ def test_impossible_tokens_and_huge_logits_stay_finite():
         assert all(torch.isfinite(slope).all() for slope in slopes)
 
 
-def test_no_tensor_of_tokens_times_vocabulary_lives():
+def test_no_tensor_of_tokens_times_vocabulary_is_allocated():
     tokens, vocabulary, entries = 512, 4000, 2**16
     leaves, ids, temperature = case(tokens, vocabulary, width=3, dtype=torch.float32)
 
@@ -137,7 +137,7 @@ def test_no_tensor_of_tokens_times_vocabulary_lives():
     assert largest(plain) == tokens * vocabulary  # the test can fail
 
 
-def test_half_precision_sums_in_single():
+def test_half_precision_input_is_summed_in_float32():
     leaves, ids, temperature = case(5, 40, dtype=torch.bfloat16)
     found = pieces(leaves, ids, temperature)
     want = plain([leaf.float() for leaf in leaves], ids, temperature)
@@ -146,7 +146,7 @@ def test_half_precision_sums_in_single():
     assert gradients(found, leaves)[1].dtype == torch.bfloat16
 
 
-def test_no_token_at_all():
+def test_zero_tokens_give_empty_results():
     leaves, ids, temperature = case(0, 40)
     found = pieces(leaves, ids, temperature)
     assert all(value.shape == (0,) for value in found.values())

@@ -22,12 +22,12 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_any_json_like_value_comes_back(value):
+def test_json_like_values_round_trip(value):
     text = codec.dump_json(value)
     assert text.isascii() and codec.load_json(text) == value
 
 
-def test_what_json_lacks():
+def test_values_outside_json_are_tagged_or_stored_as_repr():
     assert codec.load_json(codec.dump_json({"a": (1, [2, (3,)]), 4: b"x"})) == {"a": (1, [2, (3,)]), 4: b"x"}
     assert codec.load_json(codec.dump_json({"__tuple__": 1})) == {"__tuple__": 1}
     assert codec.load_json(codec.dump_json("\ud800 \x1b[31m")) == "\ud800 \x1b[31m"
@@ -39,7 +39,7 @@ def test_what_json_lacks():
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.float32, np.float64, bool])
-def test_arrays_keep_dtype_and_values(dtype):
+def test_pack_keeps_dtype_and_values(dtype):
     array = np.array([0, 1, 1, 0], dtype)
     back = codec.unpack(codec.pack(array[::2]))
     assert back.dtype == array.dtype and back.tolist() == array[::2].tolist() and back.flags.writeable
@@ -66,24 +66,24 @@ SCHEMAS = (ToolSchema("f", "does", {"type": "object", "properties": {"x": {"enum
         (Branch, Branch("a/1", 0, 7)),
     ],
 )
-def test_records_come_back(kind, record):
+def test_records_round_trip(kind, record):
     text = codec.dump_record(record)
     assert text.isascii() and codec.load_record(kind, text) == record
     assert isinstance(codec.load_record(kind, text), tuple) == isinstance(record, tuple)
 
 
-def test_a_record_of_before_a_field_was_there_has_its_default():
+def test_missing_fields_get_their_defaults():
     assert codec.load_record(Message, '{"role": "user", "content": "hi"}') == Message("user", "hi")
 
 
-def test_odd_numbers_in_a_field_are_written():
+def test_numpy_and_non_finite_numbers_are_encoded():
     (reply,) = codec.load_record(
         tuple[ToolReply, ...], codec.dump_record((ToolReply("", "f", "x", seconds=np.float32(0.5)),))
     )
     assert reply.seconds == 0.5
 
 
-def test_the_text_of_format_1_is_written_still():
+def test_text_of_format_1_is_unchanged():
     assert codec.dump_record(MESSAGES[1:2]) == (
         '[{"role": "assistant", "content": "", "calls": [{"name": "f", "arguments": {"x": {"__tuple__": [1, null]}, '
         '"y": {"z": "\\ud800"}}, "id": "t0c0"}], "call_id": "", "name": ""}]'

@@ -3,14 +3,14 @@ import math
 import pytest
 import torch
 
-from handaxe.ops.masked import masked, masked_mean, masked_sum, sum_by
+from handaxe.ops.masked import masked, masked_mean, masked_sum, sum_by_key
 
 NAN = math.nan
 
 
 @pytest.mark.parametrize("under", [NAN, 1e9, math.inf, -math.inf])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_nothing_leaks_from_under_the_mask(under, dtype):
+def test_masked_values_affect_neither_value_nor_gradient(under, dtype):
     x = torch.tensor([[1.0, under, 3.0], [under, under, under]], dtype=dtype, requires_grad=True)
     mask = torch.tensor([[True, False, True], [False, False, False]])
     assert masked(x, mask).tolist() == [[1.0, 0.0, 3.0], [0.0, 0.0, 0.0]]
@@ -26,9 +26,9 @@ def test_nothing_leaks_from_under_the_mask(under, dtype):
     assert masked(x, mask).dtype == dtype
 
 
-def test_sum_by_adds_rows_of_one_key():
+def test_sum_by_key_adds_rows_of_equal_key():
     x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
-    total = sum_by(x, torch.tensor([0, 1, 0]))
+    total = sum_by_key(x, torch.tensor([0, 1, 0]))
     assert total.tolist() == [5.0, 2.0, 5.0]
     (total * torch.tensor([1.0, 10.0, 100.0])).sum().backward()
     assert x.grad is not None

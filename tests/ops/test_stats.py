@@ -16,12 +16,12 @@ from handaxe.ops.stats import (
 )
 
 
-def test_pass_examples():
+def test_pass_at_k_and_pass_hat_k_equal_the_examples():
     assert pass_at_k(4, 1, 2) == 0.5
     assert pass_hat_k(4, 3, 2) == 0.5
 
 
-def test_pass_at_k_and_pass_hat_k_are_shares_of_subsets():
+def test_pass_at_k_and_pass_hat_k_count_subsets():
     for n in range(1, 7):
         for c in range(n + 1):
             attempts = [True] * c + [False] * (n - c)
@@ -32,13 +32,13 @@ def test_pass_at_k_and_pass_hat_k_are_shares_of_subsets():
 
 
 @pytest.mark.parametrize("n, c, k", [(3, 1, 4), (3, 4, 1), (3, -1, 1), (3, 1, 0), (0, 0, 1)])
-def test_counts_that_cannot_be(n, c, k):
+def test_impossible_counts_raise(n, c, k):
     for chance in (pass_at_k, pass_hat_k):
         with pytest.raises(InputError):
             chance(n, c, k)
 
 
-def test_wilson_example_and_formula():
+def test_wilson_interval_equals_the_formula():
     assert wilson_interval(5, 5) == pytest.approx((0.5655, 1), abs=5e-5)
     z, n, p = 1.959963984540054, 40, 13 / 40
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
@@ -47,7 +47,7 @@ def test_wilson_example_and_formula():
     assert wilson_interval(0, 0) == (0, 1)
 
 
-def test_wilson_covers_what_it_says():
+def test_wilson_interval_has_its_coverage():
     n, p = 50, 0.3
     covered = 0.0
     for c in range(n + 1):
@@ -56,27 +56,27 @@ def test_wilson_covers_what_it_says():
     assert covered == pytest.approx(0.95, abs=0.02)
 
 
-def test_mean_interval_example():
+def test_mean_interval_equals_the_example():
     assert mean_interval([1, 2, 3]) == pytest.approx((-0.4841, 4.4841), abs=5e-5)
     assert mean_interval([1.0]) == (-inf, inf)
     narrow, wide = mean_interval([1, 2, 3], level=0.5), mean_interval([1, 2, 3], level=0.99)
     assert wide.low < narrow.low < 2 < narrow.high < wide.high
 
 
-def test_ratio():
+def test_ratio_handles_zero_bottoms():
     assert ratio(np.array([1.0, 2.0]), np.array([1.0, 3.0])) == 0.75
     assert ratio(np.array([1.0]), np.array([0.0])) == inf
     assert np.isnan(ratio(np.zeros(1), np.zeros(1)))
 
 
-def test_ratio_interval_of_a_mean_is_close_to_the_normal_one():
+def test_ratio_interval_of_a_mean_is_close_to_the_normal_interval():
     values = np.random.default_rng(0).normal(3.0, 2.0, 400)
     low, high = ratio_interval(values, np.ones(400))
     half = 1.96 * values.std() / 20
     assert (low, high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.1 * half)
 
 
-def test_ratio_interval_is_seeded_and_pairs_top_with_bottom():
+def test_ratio_interval_is_seeded_and_paired():
     draw = np.random.default_rng(1)
     top, bottom = draw.uniform(0, 1, 30), draw.uniform(1, 100, 30)
     seeded = [ratio_interval(top, bottom, seed=seed) for seed in (3, 3, 4)]
@@ -84,7 +84,7 @@ def test_ratio_interval_is_seeded_and_pairs_top_with_bottom():
     assert ratio_interval(2 * bottom, bottom) == pytest.approx((2, 2))
 
 
-def test_bootstrap_covers_what_it_says():
+def test_bootstrap_interval_has_its_coverage():
     draw, hits, rounds = np.random.default_rng(2), 0, 200
     for trial in range(rounds):
         values = draw.exponential(1.0, 60)
@@ -94,7 +94,7 @@ def test_bootstrap_covers_what_it_says():
     assert 0.87 <= hits / rounds <= 0.99
 
 
-def test_difference_is_paired():
+def test_ratio_difference_is_paired_by_task():
     draw = np.random.default_rng(3)
     hard = draw.uniform(0, 1, 50)
     ones = np.ones(50)
@@ -106,7 +106,7 @@ def test_difference_is_paired():
     assert seeded[0] == seeded[1] != seeded[2]
 
 
-def test_what_says_nothing_has_no_end():
+def test_uninformative_data_give_infinite_bounds():
     assert ratio_interval(np.ones(1), np.ones(1)) == (-inf, inf)
     assert ratio_interval(np.zeros(0), np.zeros(0)) == (-inf, inf)
     assert ratio_interval(np.ones(3), np.zeros(3)).high == inf
@@ -114,6 +114,6 @@ def test_what_says_nothing_has_no_end():
     assert not any(bound is nan for bound in ratio_interval(np.array([1.0, 0, 0]), np.array([0.0, 1, 0])))
 
 
-def test_columns_must_fit():
+def test_columns_of_different_lengths_raise():
     with pytest.raises(InputError):
         ratio_interval(np.ones(3), np.ones(4))

@@ -5,14 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handaxe.ops import tree_attention as module
-from handaxe.ops.tree_attention import spans, tree_attention
-from handaxe.ops.trees import forest, make_pack
+from handaxe.ops.token_trees import build_forest, make_pack
+from handaxe.ops.tree_attention import attention_blocks, tree_attention
 
 CPU = torch.device("cpu")
 
 
 def pack_of(rows):
-    trees = forest([np.array(row, np.int64) for row in rows])
+    trees = build_forest([np.array(row, np.int64) for row in rows])
     return make_pack(trees, range(len(trees.roots_R)), CPU)
 
 
@@ -34,7 +34,7 @@ def compare(pack, blocks, tolerance=1e-12):
     assert all(torch.allclose(a, b, atol=tolerance) for a, b in zip(*slopes))
 
 
-def test_a_chain_and_two_branches_by_hand():
+def test_chain_with_two_branches_equals_dense_attention():
     # tokens 0 - 1 - 2 and 1 - 3: token 3 sees 0, 1 and itself, not 2.
     pack = pack_of([[5, 6, 7], [5, 6, 8]])
     value = torch.tensor([[[1.0], [2.0], [30.0], [6.0]]])
@@ -49,13 +49,13 @@ def test_a_chain_and_two_branches_by_hand():
     st.sampled_from([0, 8, 8192]),
     st.sampled_from([2, 256]),
 )
-def test_is_the_dense_mask_however_it_is_cut(rows, step, overhead, longest):
+def test_attention_equals_the_dense_mask_for_any_cut(rows, step, overhead, longest):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "STEP", step)
         patch.setattr(module, "OVERHEAD", overhead)
         patch.setattr(module, "LONGEST", longest)
         pack = pack_of(rows)
-        blocks = spans(pack.last_N, pack.depth_N.numpy(), CPU)
+        blocks = attention_blocks(pack.last_N, pack.depth_N.numpy(), CPU)
     assert [b.start for b in blocks] == [0, *[b.stop for b in blocks][:-1]] and blocks[-1].stop == len(pack)
     compare(pack, blocks)
 
@@ -71,7 +71,7 @@ def test_long_siblings_compute_few_pairs():
     compare(pack, pack.spans)
 
 
-def test_a_bushy_tree_does_not_get_a_block_a_token():
+def test_bushy_tree_gets_few_blocks():
     pack = pack_of([[1, 2, sibling] for sibling in range(300)])
     assert len(pack.spans) < 10
     compare(pack, pack.spans)

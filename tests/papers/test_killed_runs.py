@@ -1,5 +1,7 @@
-"""A run that dies between two updates and is resumed ends like one that did not, whatever its recipe remembers: to the
-bit in lockstep, where attempts are sampled in one order."""
+"""Bitwise resume: a run killed between two updates ends as an uninterrupted run, for methods with state across steps.
+
+Runs are in lockstep, so that rollouts are sampled in one order. The test of a method sets REMEMBERS.
+"""
 
 import json
 import re
@@ -8,6 +10,8 @@ from dataclasses import replace
 import pytest
 
 pytest.importorskip("reasoning_gym")
+
+from helpers.methods import methods_with, own
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
@@ -18,44 +22,21 @@ from handaxe.methods.run import run
 from handaxe.training.loop.config import RunConfig
 
 SMALL = ["--steps", "3", "--groups", "2", "--group-size", "4", "--held-out", "2", "--seed", "1", "--wait", "0"]
-REMEMBERING = {
-    "agent_evolver": "tasks of its own making, and tips from earlier attempts",
-    "agentmath": "how far its limits have grown",
-    "archer": "turns to learn from, their critic, and states of earlier attempts",
-    "calm_judged": "a judge that was taught before",
-    "deeptravel": "failed tasks, which come again",
-    "dgrpo": "how hard families and tasks are",
-    "effective_rank": "ranks of earlier steps",
-    "fathom": "what was solved",
-    "ipa": "starts in the middle of earlier attempts",
-    "rex_rag": "which tasks were failed",
-    "thor": "what it judges apart",
-}
-"""Recipes by what they remember from one step to the next."""
-WHOLE = ("--segment-tokens", "None", "--segment-calls", "None")
-GROWING = ("--groups", "16", "--tokens", "4", "8", "12", "--truncated", "0")
-FEWER = {
-    "agentmath": (*WHOLE, *GROWING),
-    "agent_evolver": ("--tips", "2", "--explored", "16"),
-    "calm_judged": ("--taught", "2", "--epochs", "1", "--max-turns", "3"),
-    "rex_rag": ("--taught", "0"),
-}
 
 
 class Died(Exception):
-    """As if the machine had stopped."""
+    """The process stops."""
 
 
 def trained(name, folder, resume=False):
-    words = [*SMALL, *FEWER.get(name, ()), "--model", "tiny"]
+    words = [*SMALL, *own(name, "RESUMED", ()), "--model", "tiny"]
     made = parse_train(name, words, prog="handaxe train", also={"run": RunOptions})[0]
     recipe = {"name": name, "arguments": made.arguments()}
     return run(made, RunConfig(out=folder, resume=resume, progress=False, recipe=recipe, checkpoint_every=1))
 
 
 def last(folder):
-    """All that the last checkpoint holds: digests of weights, moments and arrays, and the state of every part, without
-    the seconds that a clock has measured."""
+    """Content of the last checkpoint without seconds: digests of weights, moments and arrays, and all state."""
     checkpoint = max((folder / "checkpoints").glob("step-*"))
     assert checkpoint.name == "step-000003"
     held = json.loads((checkpoint / "manifest.json").read_text())
@@ -72,8 +53,8 @@ def in_lockstep(monkeypatch):
     monkeypatch.setattr(of_run, "make_method", made)
 
 
-@pytest.mark.parametrize("name", REMEMBERING)
-def test_a_run_that_dies_in_its_last_update_ends_like_one_that_does_not(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", methods_with("REMEMBERS"))
+def test_a_run_killed_in_its_last_update_resumes_to_the_bit(name, tmp_path, monkeypatch):
     updates = []
     step = LocalEngine.optim_step
 

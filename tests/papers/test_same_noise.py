@@ -1,31 +1,28 @@
-"""A mechanism must not win because its side of a claim meets less noise: what errs, errs alike on both sides."""
+"""Both sides of a claim meet the same noise of worlds and judges."""
 
 from functools import cache
 
 import pytest
+from helpers.methods import methods_with, own
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.judges.noisy import Noisy
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalog import list_methods
-from handaxe.methods.run_spec import spec_of_base
+from handaxe.methods.run_spec import base_spec
 
 pytest.importorskip("reasoning_gym")
 
 LISTED = {one.name: one for one in list_methods() if one.page.claims}
-VARIED = {
-    ("confidence_dichotomy", "confidence_dichotomy --world.noise 0"): "how far a tool errs is what the paper varies"
-}
-"""Claims about noise itself."""
 
 
 def side(name, baseline=""):
-    """What is trained on one side of a claim; None where the other side is no run of its own."""
+    """The run of one side of a claim; None for "start" and "zero"."""
     other, *words = baseline.split() or [""]
     if other in ("start", "zero"):
         return None
-    return trained(other, *words) if other else spec_of_base(trained(name))
+    return trained(other, *words) if other else base_spec(trained(name))
 
 
 @cache
@@ -34,7 +31,7 @@ def trained(name, *words):
 
 
 def noise_of_judges(chosen):
-    """(spread, flip, seed) of each noisy judge that is made for a run."""
+    """(spread, flip, seed) of each noisy judge of a run."""
     made, first = set(), Noisy.__init__
 
     def seeing(self, judge, spread, flip, seed):
@@ -52,9 +49,9 @@ def noise_of_world(chosen):
 
 
 def unfair(own, other):
-    """What is wrong with the noise of two sides; "" where nothing is.
+    """The difference in noise of two sides, in words; "" without one.
 
-    A base without judges has no noise of judges; then the claim's own side may have some, which makes it no easier.
+    A base without judges has no noise of judges; noise on the other side then makes the claim no easier.
     """
     if noise_of_world(own) != noise_of_world(other):
         return f"worlds err by {noise_of_world(own)} and {noise_of_world(other)}"
@@ -68,14 +65,14 @@ def unfair(own, other):
 def test_both_sides_of_a_claim_meet_the_same_noise(name):
     for claim in LISTED[name].page.claims:
         other = side(name, claim.baseline)
-        if other is not None and (name, claim.baseline) not in VARIED:
+        if other is not None and claim.baseline not in own(name, "NOISE_VARIES", {}):
             assert unfair(trained(name), other) == "", claim.text
 
 
 def test_sides_with_different_noise_are_found():
-    """The check itself: of judges, of worlds, and of a side that alone is spared."""
-    noisier = side("tp_grpo", "tp_grpo --wrong 0.4")
+    noisier = side("tp_grpo", "tp_grpo --label-noise 0.4")
     assert "judges" in unfair(trained("tp_grpo"), noisier) and "judges" in unfair(trained("grpo"), noisier)
     assert unfair(trained("tp_grpo"), trained("grpo")) == ""
-    for name, baseline in VARIED:
-        assert "worlds" in unfair(trained(name), side(name, baseline))
+    for name in methods_with("NOISE_VARIES"):
+        for baseline in own(name, "NOISE_VARIES"):
+            assert "worlds" in unfair(trained(name), side(name, baseline))

@@ -10,7 +10,7 @@ from handaxe.core.records import Ending, ToolCall, ToolReply
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.methods.build import make_method, make_world
 from handaxe.ops.returns import standardise
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,7 @@
-"""What makes a recipe's reward or its claim an easy toy, looked for in each recipe of a paper about rewards."""
+"""Traps of methods whose papers are about rewards: dead parts of a reward, ties, claims without a bound.
+
+The test of a method sets ABOUT_REWARDS and further constants, see `helpers.methods`.
+"""
 
 from dataclasses import replace
 
@@ -7,114 +10,26 @@ import pytest
 
 pytest.importorskip("reasoning_gym")
 
+from helpers.methods import methods_with, own
+
 from handaxe.commands.configure import parse_train
 from handaxe.core.records import Ending, Group, Message
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalog import list_methods
-from handaxe.methods.run_spec import spec_of_base
-from handaxe.models.compact import CALL_END, Compact
-from handaxe.ops.composite import Composite
-from handaxe.ops.ragged import rewards_of
+from handaxe.models.chat_formats.compact import CALL_END, Compact
+from handaxe.ops.ragged import group_rewards
 from handaxe.ops.returns import standardise
+from handaxe.ops.stateful_composite import StatefulComposite
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.demonstration_noise import with_habit
+from handaxe.worlds.parts.demonstration_noise import noisy_expert
 from handaxe.worlds.world import DemonstrationNoise
 
-EARLIER = {"artist", "artist_bfcl", "ftrl", "otc", "retool", "toolrl", "toolrl_scales"}
-TEACHING = {"small_lm", "small_lm_tiny", "smart"}
-"""They train on no reward."""
-ABOUT_REWARDS = {
-    "adareasoner",
-    "artist",
-    "artist_bfcl",
-    "bleuberi",
-    "calibrated",
-    "calm",
-    "chartmaster",
-    "codedance",
-    "confidence_dichotomy",
-    "deepeyes",
-    "deepeyes_v2",
-    "deepsport",
-    "ftrl",
-    "gated",
-    "geovista",
-    "gui_g1",
-    "gui_r1",
-    "hybrid",
-    "ikea",
-    "longvt",
-    "marag",
-    "mindwatcher",
-    "mixed_r1",
-    "molact",
-    "ophiuchus",
-    "otc",
-    "ppr",
-    "prs",
-    "reasoning_sql",
-    "retool",
-    "router_r1",
-    "scribe",
-    "small_lm",
-    "small_lm_tiny",
-    "smart",
-    "tapo",
-    "tgrl",
-    "tiger",
-    "tool_orchestra",
-    "tool_star",
-    "toolrl",
-    "toolrl_scales",
-    "v_toolrl",
-}
-ALSO = {"codedance_turns", "grpo_tcr", "prs_vspo", "recompose"}
-LISTED = {one.name: one for one in list_methods() if one.name in ABOUT_REWARDS and one.name not in EARLIER} | {
-    one.name: one for one in list_methods() if one.name in ALSO
-}
-PAYING = sorted(set(LISTED) - TEACHING)
-
-SLOW = {"hybrid", "router_r1", "tool_orchestra"}
-"""Of these one task is enough: their tools or rewards are models."""
-EXCUSED = {
-    "calibrated": {"brier"},
-    "chartmaster": {"drew"},
-    "codedance": {"steps", "whole/correct", "whole/bonus/worth/then", "whole/bonus/worth/otherwise"},
-    "codedance_turns": {"steps"},
-    "deepeyes": {"yes/always"},
-    "geovista": {"leaks", "alignment"},
-    "grpo_tcr": {"answer/then"},
-    "mixed_r1": {"task/words/bleu"},
-    "tapo": {"calls"},
-    "tool_orchestra": {"format"},
-}
-"""Parts that weigh nothing unless an option says otherwise, that the credit or the selection reads, of which the mean
-alone counts, that are numbers between which a gate chooses, or that others imply."""
-MAY_TIE = {
-    "calibrated": "an answer that does not say how sure it is earns the least, by the paper's rule",
-    "calm": "sub-goals are paid beside the answer, by the paper's rule",
-    "deepsport": "a call that is made again breaks the form, by the paper's rule",
-    "longvt": "a wrong answer after a perfect look earns as much as a right one without a look, by the paper's weights",
-    "prs": "a right answer without a call that worked does not count, by the paper's rule",
-    "prs_vspo": "likewise",
-    "tiger": "right calls are worth more than a bare answer, by the weights as they stand",
-}
-"""Where a wrong attempt in due form may earn as much as a right one, and why."""
-UNBOUNDED = {
-    ("router_r1", "cost"): "two recipes that both weigh the cost",
-    ("recompose", "pass@1"): "a collapse, which has no level",
-    ("prs", "pass@1"): "by the area, as the same figure at its end is bounded",
-    ("prs_vspo", "training/loss/kl"): "a distance, which has no level",
-    ("calm", "pass@1"): "it is about when a level is reached",
-    ("confidence_dichotomy", "mcip"): "a finding about two tools, which removes nothing",
-    ("grpo_tcr", "training/loss/entropy"): "an amount, which has no level",
-    ("grpo_tcr", "pass@1"): "both sides train",
-}
-"""Claims without a bound on the vice, and why."""
+LISTED = {one.name: one for one in list_methods() if own(one.name, "ABOUT_REWARDS")}
+PAYING = sorted(name for name in LISTED if not own(name, "NO_REWARD"))
 
 
 @pytest.fixture(autouse=True)
@@ -123,15 +38,14 @@ def cache(tmp_path, monkeypatch):
 
 
 class Open(Compact):
-    """Leaves its calls open."""
+    """Chat format without the end token of a call."""
 
     def encode_turn(self, message, tools):
         return [one for one in super().encode_turn(message, tools) if one != CALL_END]
 
 
 def attempts(world, task, others):
-    """What a policy that is neither lost nor done might do: by habit, twice, what is right for another task, too long,
-    not at all, in bad form, cut off."""
+    """Rollouts of an average policy: noisy, doubled turns, of another task, too long, empty, malformed, cut off."""
     expert = world.need("expert")
 
     def twice(task, facts):
@@ -151,11 +65,11 @@ def attempts(world, task, others):
         return lambda task, facts: Message("assistant", text)
 
     def played(speaker, form, name):
-        env, rollout = world.env(world.tools), world.plays(16)
+        env, rollout = world.env(world.tools), world.make_rollout(16)
         return demonstrate(env, task, speaker, format=form, id=f"{task.id}/{name}", rollout=rollout)
 
-    habits = DemonstrationNoise(needed=0.6, needless=0.4, clumsy=0.4)
-    speakers = [with_habit(expert, habits, guesses=["10 20 30 40", "17"], seed=seed) for seed in range(3)]
+    habits = DemonstrationNoise(call_rate=0.6, spurious_rate=0.4, corrupt_rate=0.4)
+    speakers = [noisy_expert(expert, habits, guesses=["10 20 30 40", "17"], seed=seed) for seed in range(3)]
     speakers += [instead(other) for other in others]
     speakers += [expert, twice, wrong, says(str(task.answer)), says("17"), says("no " * 20), says("")]
     formats = [Compact()] * len(speakers) + [Open()]
@@ -165,7 +79,7 @@ def attempts(world, task, others):
 
 
 def cut_off(one):
-    """The attempt as if its last turn had been too long."""
+    """The rollout with a last turn that reached the token limit."""
     last = replace(one.turns[-1], finish="length")
     return replace(one, turns=(*one.turns[:-1], last), ending=Ending("truncated", "length"))
 
@@ -176,8 +90,8 @@ class Played:
         world = make_world(chosen)
         self.method = make_method(chosen, world)
         tasks = world.tasks("train", 24, 0)
-        kinds = {tuple(str(task.metadata.get(key)) for key in world.by): task for task in tasks}
-        several = list({task.id: task for task in (*kinds.values(), *tasks[:2])}.values())[: 1 if name in SLOW else 4]
+        kinds = {tuple(str(task.metadata.get(key)) for key in world.breakdown): task for task in tasks}
+        several = list({task.id: task for task in (*kinds.values(), *tasks[:2])}.values())[: own(name, "TRAP_TASKS", 4)]
         groups = [Group(task, tuple(attempts(world, task, tasks[2:4]))) for task in several]
         self.groups = [scored(self.method.reward, group) for group in groups]
         if made_of_others(self.method.reward):
@@ -185,33 +99,33 @@ class Played:
                 parts[key] = remembered(parts[key])
 
     def advantages(self):
-        """What siblings would be credited with; a reward of turns counts by its sum."""
-        return [standardise(rewards_of(group, self.method.reward(group))) for group in self.groups]
+        """Normalized total rewards of siblings."""
+        return [standardise(group_rewards(group, self.method.reward(group))) for group in self.groups]
 
 
 def made_of_others(reward):
-    return isinstance(reward, Composite) and reward.parts() is reward.parts()
+    return isinstance(reward, StatefulComposite) and reward.parts() is reward.parts()
 
 
 def leaves(reward, path=""):
     """(path, mapping, key) of every part of a reward that is not made of others."""
     for name, part in reward.parts().items():
         here = f"{path}{name}"
-        if made_of_others(part) and set(part.parts()) != {"picked"}:
+        if made_of_others(part) and set(part.parts()) != {"select_channel"}:
             yield from leaves(part, f"{here}/")
         else:
             yield here, reward.parts(), name
 
 
 def scored(reward, group):
-    """The attempts of a group that can be scored."""
+    """The group without rollouts that stay unscored."""
     settled, scores = score_group(reward, group)
     able = tuple(one for one, value in zip(settled, scores.outcome, strict=True) if not np.isnan(value))
     return replace(settled, trajectories=able)
 
 
 def remembered(part):
-    """The part, asked once of each group, which is kept so that no other group can get its id."""
+    """The part, called once a group; groups are kept, so that ids stay unique."""
     known = {}
 
     def asked(group):
@@ -223,7 +137,7 @@ def remembered(part):
 
 
 def levelled(part):
-    """The part, giving to all siblings what it gives on average, and nothing to a turn."""
+    """The part with its mean outcome for all siblings and zeros for turns."""
 
     def same(group):
         scores = part(group)
@@ -234,7 +148,7 @@ def levelled(part):
 
 
 def dead_parts(played):
-    """The paths of the parts without which all attempts would be credited as they are."""
+    """Paths of parts without effect on the advantages."""
     whole, dead = played.advantages(), set()
     for path, parts, key in list(leaves(played.method.reward)):
         kept, parts[key] = parts[key], levelled(parts[key])
@@ -245,50 +159,41 @@ def dead_parts(played):
 
 
 @pytest.mark.parametrize("name", PAYING)
-def test_no_part_is_dead_and_no_wrong_attempt_goes_before_a_right_one(name):
+def test_no_part_is_dead_and_no_wrong_rollout_outranks_a_correct_one(name):
     played = Played(name)
     reward, world = played.method.reward, played.method.world
-    assert any(np.ptp(own) > 1e-6 for own in played.advantages()), "attempts are all worth the same"
+    assert any(np.ptp(own) > 1e-6 for own in played.advantages()), "all rollouts have the same reward"
     if made_of_others(reward):
-        excused = EXCUSED.get(name, set())
+        excused = own(name, "DEAD_PARTS", set())
         of = {path: [one for one in excused if f"{path}/".startswith(f"{one}/")] for path in dead_parts(played)}
         assert {path for path, found in of.items() if not found} == set(), "these parts are dead"
-        assert {one for found in of.values() for one in found} == excused, "what is excused is alive"
+        assert {one for found in of.values() for one in found} == excused, "these of DEAD_PARTS have an effect"
     ties = 0
     for group in played.groups:
-        value_G, right_G = rewards_of(group, reward(group)), world.correct(group).outcome > 0.5
+        value_G, right_G = group_rewards(group, reward(group)), world.correct(group).outcome > 0.5
         formed_G = well_formed(arguments=True)(group).outcome > 0.5
         right, wrong = value_G[right_G & formed_G], value_G[~right_G & formed_G]
         ties += len(right) > 0 and len(wrong) > 0 and bool(right.min() <= wrong.max())
-    assert not ties or name in MAY_TIE
+    assert not ties or own(name, "MAY_TIE")
 
 
 @pytest.mark.parametrize("name", sorted(LISTED))
-def test_a_claim_says_how_much_of_the_vice_its_baseline_must_show(name):
+def test_every_claim_bounds_the_fault_of_its_baseline(name):
     for claim in LISTED[name].page.claims:
         bounded = (
             claim.baseline_must_exceed is not None or claim.baseline_must_not_exceed is not None or claim.over == "gain"
         )
-        assert bounded != ((name, claim.metric) in UNBOUNDED) or (bounded and claim.over == "end"), claim.text
+        assert bounded != (claim.metric in own(name, "UNBOUNDED", {})) or (bounded and claim.over == "end"), claim.text
 
 
-def test_what_is_listed_is_there():
-    assert set(EXCUSED) | set(MAY_TIE) <= set(PAYING) and {name for name, _ in UNBOUNDED} <= set(LISTED)
-    assert len(LISTED) >= 34
+def test_constants_of_these_tests_come_with_about_rewards():
+    assert {*methods_with("DEAD_PARTS"), *methods_with("MAY_TIE")} <= set(PAYING)
+    assert set(methods_with("UNBOUNDED")) <= set(LISTED) and len(LISTED) >= 34
 
 
-def test_parts_that_weigh_nothing_are_found():
-    """The check itself: of a part that is 1 for all attempts, and of one without a weight."""
+def test_dead_parts_finds_constant_and_weightless_parts():
     played = Played("deepsport")
     right, same = played.method.world.correct, outcome(lambda one: 1.0)
     reward = weighted({"right": (1.0, right), "same": (1.0, same), "light": (0.0, well_formed())})
     played.method = replace(played.method, reward=reward)
     assert dead_parts(played) == {"same", "light"}
-
-
-def test_spa_pays_what_an_attempt_comes_to_through_its_turns_and_not_once_more():
-    chosen = parse_train("spa_rl", [], prog="handaxe train", also={})[0]
-    world = make_world(chosen)
-    parts = list(leaves(make_method(chosen, world).reward))
-    assert sorted(path for path, _, _ in parts) == ["executed", "progress"]
-    assert make_method(spec_of_base(chosen), world).reward is world.correct not in [own[key] for _, own, key in parts]

@@ -7,14 +7,14 @@ import pytest
 from handaxe.commands.configure import parse_train
 from handaxe.core.records import Group, Message, ToolCall
 from handaxe.methods.build import make_method, make_world
-from handaxe.models.compact import Compact
-from handaxe.ops.ragged import rewards_of
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.ops.ragged import group_rewards
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.rewards.weighted import weighted
-from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.demonstration_noise import with_habit
-from handaxe.worlds.screen.layout import difficulty, gold_box, said_box
+from handaxe.worlds.parts.demonstration_noise import noisy_expert
+from handaxe.worlds.screen.layout import difficulty, gold_box, predicted_box
 from handaxe.worlds.world import DemonstrationNoise
 
 
@@ -56,7 +56,7 @@ def test_gui_g1s_own_example():
     task = make_task(metadata={"box": [110, 110, 210, 210]})
     parts = {"centre": 1.0, "iou": 0.25, "edges": 0.125}
     measures = {
-        name: (weight, box_overlap(found=said_box, gold=gold_box, measure=name, sides=(1000, 500)))
+        name: (weight, box_overlap(found=predicted_box, gold=gold_box, measure=name, sides=(1000, 500)))
         for name, weight in parts.items()
     }
     group = make_group(task=task, trajectories=[make_trajectory(texts=["100 100 200 200"], task=task)])
@@ -132,7 +132,7 @@ def test_mixed_r1_judges_each_part_in_its_own_way():
 
     def outcome(part, *texts):
         group = Group(tasks[part], tuple(spoken(world, tasks[part], text) for text in texts))
-        return rewards_of(group, method.reward(group)).tolist()
+        return group_rewards(group, method.reward(group)).tolist()
 
     assert outcome("sums", tasks["sums"].answer, "no") == pytest.approx([1.1, 0.1])
     left, low, right, high = tasks["box"].metadata["box"]
@@ -178,7 +178,7 @@ def test_every_part_changes_some_advantage(name, without):
 def _with_habits(world, task, other):
     """The last but two does what is right for another task."""
     speakers = [
-        with_habit(world.expert, DemonstrationNoise(needed=0.7, clumsy=0.4), guesses=["10 20 30 40", "17"], seed=number)
+        noisy_expert(world.expert, DemonstrationNoise(call_rate=0.7, corrupt_rate=0.4), guesses=["10 20 30 40", "17"], seed=number)
         for number in range(6)
     ]
     for number, speaker in enumerate([*speakers, lambda _, facts: world.expert(other, facts)]):

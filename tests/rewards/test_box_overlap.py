@@ -1,12 +1,18 @@
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.rewards.box_overlap import box_overlap
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.worlds.glimpse.views import gold_region, last_region
+from handaxe.worlds.glimpse.world import glimpse
+from handaxe.worlds.screen.layout import SIDES, gold_box, predicted_box
+from handaxe.worlds.screen.world import screen
 
 NEAR, GOLD, WHOLE = (100, 100, 200, 200), (110, 110, 210, 210), (0, 0, 1000, 500)
 
@@ -16,23 +22,53 @@ def found(trajectory):
     return json.loads(text) if text.startswith("[") else None
 
 
-def attempt(box, gold):
+def rollout(box, gold):
     return make_trajectory(texts=[json.dumps(list(box))], task=make_task(answer=list(gold)))
 
 
 def overlap(box, gold, measure, sides=None):
     reward = box_overlap(found=found, gold=lambda task: task.answer, measure=measure, sides=sides)
-    return reward(make_group(trajectories=[attempt(box, gold)])).outcome[0]
+    return reward(make_group(trajectories=[rollout(box, gold)])).outcome[0]
 
 
 CONTRACT = [
     {"found": found, "gold": lambda task: task.answer, "measure": measure, "sides": (1000, 500)}
     for measure in ("iou", "recall", "centre", "edges")
 ]
-SIBLINGS = make_group(trajectories=[attempt(box, GOLD) for box in (NEAR, GOLD, WHOLE, (600, 300, 700, 400))])
 
 
-def test_example():
+def screen_overlap(world, measure):
+    del world
+    return box_overlap(found=predicted_box, gold=gold_box, sides=SIDES, measure=measure)
+
+
+LAB = [
+    LabCase(
+        'box_overlap(measure="iou")',
+        partial(screen, answer="box", boxes=3, loose=0.2),
+        partial(screen_overlap, measure="iou"),
+    ),
+    LabCase(
+        'box_overlap(measure="recall")',
+        partial(screen, answer="box", boxes=3, loose=0.2),
+        partial(screen_overlap, measure="recall"),
+    ),
+    LabCase(
+        'box_overlap(measure="centre")',
+        partial(screen, answer="box", boxes=3, loose=0.2),
+        partial(screen_overlap, measure="centre"),
+    ),
+    LabCase(
+        'box_overlap(measure="recall"), of a look',
+        partial(glimpse, kind="row", loose=6),
+        lambda world: box_overlap(found=last_region, gold=gold_region, measure="recall"),
+        why="A viewed region pays, not the answer: add a correctness reward.",
+    ),
+]
+SIBLINGS = make_group(trajectories=[rollout(box, GOLD) for box in (NEAR, GOLD, WHOLE, (600, 300, 700, 400))])
+
+
+def test_box_overlap_matches_the_docstring_example():
     assert overlap(NEAR, GOLD, "iou") == pytest.approx(8100 / 11900, abs=1e-12)
     assert overlap(NEAR, GOLD, "centre") == 1
     assert overlap(NEAR, GOLD, "edges", (1000, 500)) == pytest.approx(0.9850, abs=5e-5)
@@ -40,13 +76,13 @@ def test_example():
     assert overlap((0, 100), (20, 40), "iou") == 0.2 and overlap((0, 100), (20, 40), "recall") == 1
 
 
-def test_the_mixture_of_gui_g1():
+def test_weighted_measures_equal_gui_g1():
     mixed = 1 + 0.25 * overlap(NEAR, GOLD, "iou") + 0.125 * overlap(NEAR, GOLD, "edges", (1000, 500))
     assert mixed == pytest.approx(1.2933, abs=5e-5)
 
 
-def test_counted_in_cells():
-    """Whole numbers in three dimensions: volumes are counts of cells."""
+def test_volumes_equal_counts_of_cells():
+    """Integers in three dimensions: volumes are counts of cells."""
     random = np.random.default_rng(1)
     for _ in range(50):
         (low, wanted_low), (size, wanted_size) = random.integers(0, 4, (2, 3)), random.integers(1, 5, (2, 3))
@@ -75,28 +111,28 @@ def test_counted_in_cells():
         (0, 0, 10**400, 9),
     ],
 )
-def test_what_is_no_box_is_worth_nothing(box):
+def test_an_invalid_box_scores_zero(box):
     for measure in ("iou", "recall", "centre", "edges"):
         assert overlap(box, GOLD, measure, (1000, 500)) == 0
 
 
-def test_numbers_as_large_as_floats_are_reckoned_with():
+def test_coordinates_near_the_largest_float_are_compared():
     for measure in ("iou", "edges"):
         assert overlap((0, 0, 10**299, 10**299), GOLD, measure, (1000, 500)) == 0
 
 
-def test_the_whole_view_and_none():
+def test_the_whole_view_has_recall_one():
     assert overlap(WHOLE, GOLD, "recall") == 1 and overlap(WHOLE, GOLD, "iou") == pytest.approx(100 * 100 / 500_000)
     nothing = make_trajectory(texts=["no"], task=make_task(answer=list(GOLD)))
     reward = box_overlap(found=found, gold=lambda task: task.answer)
     assert reward(make_group(trajectories=[nothing])).outcome.tolist() == [0]
 
 
-def test_edges_as_far_as_a_side_are_worth_nothing():
+def test_edges_at_the_distance_of_a_side_score_zero():
     assert overlap((0, 0, 1000, 500), (0, 0, 1000, 1), "edges", (1000, 499)) == 0
 
 
-def test_wrong_data_and_options():
+def test_wrong_data_and_options_are_errors():
     with pytest.raises(TaskError, match="has the box"):
         overlap(NEAR, (3, 3, 1, 1), "iou")
     with pytest.raises(TaskError, match="has the box"):

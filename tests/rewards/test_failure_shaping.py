@@ -1,16 +1,27 @@
+from functools import partial
+
 import pytest
 
 from handaxe.core.records import Message, Task
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.failure_shaping import failure_shaping
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.worlds.arithmetic import arithmetic
 
 CONTRACT = [{"base": exact_match()}]
+LAB = [
+    LabCase(
+        "failure_shaping(...)",
+        partial(arithmetic, easy=0.0, mistakes=True),
+        lambda world: failure_shaping(base=world.correct),
+    ),
+]
 
 TASK = make_task(answer="4")
 
 
-def attempt(exchanges, right, task=TASK):
+def rollout(exchanges, right, task=TASK):
     """Messages: user, then assistant and tool for each exchange, then the answer: 2 + 2 * exchanges."""
     count = exchanges + 1
     calls, replies = [["f"]] * exchanges + [[]], [["1"]] * exchanges + [[]]
@@ -20,21 +31,21 @@ def attempt(exchanges, right, task=TASK):
     return made
 
 
-def test_example():
-    group = make_group(trajectories=[attempt(0, True), *(attempt(k, False) for k in (0, 1, 3, 5)), attempt(5, True)])
+def test_failure_shaping_matches_the_docstring_example():
+    group = make_group(trajectories=[rollout(0, True), *(rollout(k, False) for k in (0, 1, 3, 5)), rollout(5, True)])
     scores = failure_shaping(base=exact_match())(group)
     assert scores.outcome.tolist() == pytest.approx([1, -1, -0.9, -0.7, -0.6, 1])
     assert scores.channels["on"].tolist() == [1, 0, 0, 0, 0, 1]
 
 
-def test_the_systems_message_does_not_count():
+def test_the_system_message_does_not_count():
     task = Task("t", (Message("system", "be brief"), Message("user", "2+2?")), "4")
-    group = make_group(trajectories=[attempt(1, False, task)], task=task)
+    group = make_group(trajectories=[rollout(1, False, task)], task=task)
     assert failure_shaping(base=exact_match())(group).outcome.tolist() == pytest.approx([-0.9])
 
 
-def test_without_bonus_it_is_plus_and_minus_one():
-    group = make_group(trajectories=[attempt(0, True), attempt(4, False)])
+def test_without_a_bonus_rewards_are_plus_and_minus_one():
+    group = make_group(trajectories=[rollout(0, True), rollout(4, False)])
     assert failure_shaping(base=exact_match(), bonus=0.0)(group).outcome.tolist() == [1, -1]
 
 

@@ -4,7 +4,10 @@ import pytest
 from handaxe import rewards
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
+
+CONTRACT = []
+LAB = "passes other rewards on; see the methods"
 
 
 def fixed(outcome, *, turns=None, channels=None, eligible=None):
@@ -15,7 +18,7 @@ ANSWER, FORMAT = fixed([1, 0]), fixed([1, 1])
 PAIR = make_group(trajectories=[make_trajectory(texts=["a", "b"]), make_trajectory(texts=["c"])])
 
 
-def test_gate_example():
+def test_gate_matches_the_docstring_example():
     three = make_group(size=3)
     gate = rewards.gate(on=fixed([1, 0, 1]), then=fixed([0.3, 0.9, 0.5]), otherwise=fixed([-1, -2, -3]))
     assert gate(three).outcome.tolist() == [0.3, -2, 0.5]
@@ -24,20 +27,20 @@ def test_gate_example():
     assert gate(three).eligible is None
 
 
-def test_gate_opens_strictly_above_and_can_mark_who_is_eligible():
+def test_gate_opens_strictly_above_and_marks_eligible_siblings():
     scores = rewards.gate(on=fixed([0.5, 0.6]), then=FORMAT, above=0.5, mark_eligible=True)(PAIR)
     assert scores.outcome.tolist() == [0, 1]
     assert scores.eligible.tolist() == [False, True]
 
 
-def test_gate_chooses_turns_alike():
+def test_gate_selects_turns_as_outcomes():
     turned = fixed([0, 0], turns=[[1, 2], [3]])
     assert [t.tolist() for t in rewards.gate(on=ANSWER, then=turned)(PAIR).turns] == [[1, 2], [0]]
     assert [t.tolist() for t in rewards.gate(on=ANSWER, then=FORMAT, otherwise=turned)(PAIR).turns] == [[0, 0], [3]]
 
 
 class Asked:
-    """Says of each attempt a number that its id ends in, and remembers about whom it was asked."""
+    """Scores each rollout by the last digit of the id, and records the groups."""
 
     def __init__(self, turns=False):
         self.groups, self.turns = [], turns
@@ -55,7 +58,7 @@ class Asked:
         self.groups = state["groups"]
 
 
-def test_only_those_that_passed_are_asked_about():
+def test_ask_passed_scores_passing_siblings_only():
     three = make_group(size=3)
     on, otherwise = fixed([1, 0, 1]), fixed([-1, -2, -3])
     spared, asked = Asked(turns=True), Asked(turns=True)
@@ -70,7 +73,7 @@ def test_only_those_that_passed_are_asked_about():
 
 
 @pytest.mark.parametrize(("ask", "wanted"), [("all", [2, 1]), ("passed", [2, 0])])
-def test_questions_are_counted_of_those_that_were_asked_about(ask, wanted):
+def test_questions_of_scored_siblings_are_counted(ask, wanted):
     def gate(on, **knobs):
         return rewards.gate(on=on, then=lambda group: make_scores([1] * len(group)), ask=ask, **knobs)(PAIR)
 
@@ -82,7 +85,7 @@ def test_questions_are_counted_of_those_that_were_asked_about(ask, wanted):
     assert "asked" not in gate(ANSWER).channels
 
 
-def test_nothing_is_asked_where_no_sibling_passes():
+def test_then_is_not_called_without_a_passing_sibling():
     then = Asked()
     reward = rewards.gate(on=fixed([0, 0]), then=then, ask="passed")
     assert reward(PAIR).outcome.tolist() == [0, 0] and then.groups == []
@@ -90,6 +93,6 @@ def test_nothing_is_asked_where_no_sibling_passes():
     assert then.groups == [["9"]] and reward.state_dict() == {"then": {"groups": [["9"]]}}
 
 
-def test_another_word_for_ask():
+def test_another_word_for_ask_is_an_error():
     with pytest.raises(InputError, match="not 'some'"):
         rewards.gate(on=ANSWER, then=FORMAT, ask="some")

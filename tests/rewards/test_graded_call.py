@@ -6,11 +6,13 @@ import pytest
 from handaxe import rewards
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import ToolCall
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.reasoning_sql.tags_in_order import tags_in_order
 from handaxe.papers.toolrl.thought_length import thought_length
 from handaxe.rewards.graded_call import graded_call
 from handaxe.rewards.parts.schedules import ramp, two_stage
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.worlds.calls import calls
 
 REFERENCE = {
     "state": {"balance": 5},
@@ -19,6 +21,12 @@ REFERENCE = {
 
 
 CONTRACT = [{}, {"rel_tol": 0.1}]
+LAB = [
+    LabCase("graded_call(...)", calls, lambda world: graded_call(gold=world.need("reference"))),
+    LabCase(
+        'graded_call(grade="coarse")', calls, lambda world: graded_call(gold=world.need("reference"), grade="coarse")
+    ),
+]
 
 
 def call(name, **arguments):
@@ -37,12 +45,12 @@ def outcome(reward, wanted, *made):
 WANTED = [call("A", x=1, y=2)]
 
 
-def test_example():
+def test_graded_call_matches_the_docstring_example():
     made = [[call("A", x=1, z=9)], [call("A", x=1, y=2)], [], [call("B", x=1, y=2)]]
     assert outcome(graded_call(), WANTED, *made) == [pytest.approx(0.5), 3, -3, -3]
 
 
-def test_with_format_it_is_the_papers_reward():
+def test_with_format_it_equals_the_papers_reward():
     total = rewards.weighted(
         {"format": (1.0, tags_in_order(tags=("think", "tool_call"))), "call": (1.0, graded_call())}
     )
@@ -55,7 +63,7 @@ def shares(wanted, *made, **options):
     return list(zip(*(channels[name].tolist() for name in ("names", "keys", "values"))))
 
 
-def test_channels():
+def test_channels_hold_matched_shares():
     made = [[call("A", x=1, z=9)], WANTED, [], [call("B", x=1, y=2)]]
     assert shares(WANTED, *made) == [(1, pytest.approx(1 / 3), 0.5), (1, 1, 1), (0, 0, 0), (0, 0, 0)]
     for grade in ("refined", "intermediate", "coarse"):
@@ -74,7 +82,7 @@ def test_channels():
     } == {"names": [0], "keys": [0], "values": [0]}
 
 
-def test_numbers_within_a_tolerance():
+def test_numbers_within_the_tolerance_are_equal():
     wanted = [call("A", x=100, y="100", z=True)]
     near = [call("A", x=101.0, y="100", z=True)]
     off = [call("A", x=102, y="101", z=1.01)]
@@ -90,7 +98,7 @@ def test_numbers_within_a_tolerance():
         graded_call(rel_tol=-0.1)
 
 
-def test_variants():
+def test_grades_by_hand():
     near = [call("A", x=1, z=9)]
     both = [call("A", x=1), call("B", y=2)]
     assert outcome(graded_call(scale=1.0), WANTED, near, WANTED) == [pytest.approx(0.5 / 3), 1]
@@ -102,7 +110,7 @@ def test_variants():
     assert outcome(graded_call(grade="coarse"), both, both, both[::-1]) == [3, -3]
 
 
-def test_finer_grades_tell_more_attempts_apart():
+def test_finer_grades_distinguish_more_rollouts():
     made = [
         [],
         [call("B", x=1, y=2)],
@@ -116,12 +124,12 @@ def test_finer_grades_tell_more_attempts_apart():
     assert apart == {"fine": 6, "intermediate": 3, "coarse": 2}
 
 
-def test_order_of_equal_calls_costs_the_exact_match_only():
+def test_the_order_of_calls_costs_the_exact_match_only():
     both = [call("A", x=1), call("B", y=2)]
     assert outcome(graded_call(), both, both[::-1]) == [3]  # names 1, both calls in full: score is S_max
 
 
-def test_a_task_that_wants_no_call_and_a_malformed_call():
+def test_tasks_without_calls_and_malformed_calls():
     assert outcome(graded_call(), [], [], [call("A")]) == [0, 0]
     task = make_task(answer=WANTED)
     broken = make_trajectory(texts=["", ""], calls=[WANTED, []], errors=[[], ["not JSON"]], task=task)
@@ -130,7 +138,7 @@ def test_a_task_that_wants_no_call_and_a_malformed_call():
         graded_call()(make_group(trajectories=[make_trajectory()]))
 
 
-def test_schedules_of_the_paper():
+def test_schedules_equal_the_papers():
     form = tags_in_order(tags=("think", "tool_call"))
     staged = rewards.weighted(
         {
@@ -197,7 +205,7 @@ def draw_calls(draw, most):
     return made
 
 
-def test_against_a_slow_loop_and_the_best_assignment():
+def test_graded_call_equals_a_slow_loop_and_bounds_the_assignment():
     draw, below = random.Random(1), 0
     for _ in range(300):
         wanted, made = draw_calls(draw, 3), draw_calls(draw, 3)

@@ -4,14 +4,17 @@ import pytest
 from handaxe import rewards
 from handaxe.core.errors import InputError
 from handaxe.rewards.ladder import Rung, ladder
-from handaxe.testing.records import make_group, make_scores
+from handaxe.testing.make_records import make_group, make_scores
+
+CONTRACT = []
+LAB = "passes other rewards on; see the methods"
 
 
 def fixed(*outcome, turns=None):
     return lambda group: make_scores(list(outcome), turns=turns)
 
 
-def test_example():
+def test_ladder_matches_the_docstring_example():
     climbs = ladder(
         [
             Rung("format", fixed(0, 1, 1, 1), weight=0.0, failed=-1.0),
@@ -25,12 +28,12 @@ def test_example():
 
 
 @pytest.mark.parametrize(("outcome", "steps", "earned"), [(0.5, [0.1, 0.1, -0.1], 0.6), (-1.0, [0.1] * 20, -1.0)])
-def test_two_rungs_are_gated_accumulation(outcome, steps, earned):
+def test_two_rungs_equal_gated_accumulation(outcome, steps, earned):
     two = [Rung("outcome", fixed(outcome)), Rung("steps", fixed(sum(steps)))]
     assert ladder(two)(make_group(size=1)).outcome.tolist() == pytest.approx([earned], abs=1e-12)
 
 
-def test_every_rung_is_a_slow_loop():
+def test_ladder_equals_a_slow_loop():
     random = np.random.default_rng(3)
     for _ in range(200):
         values = random.choice([-1.0, 0.0, 0.4, 1.0], size=(3, 5))
@@ -49,8 +52,8 @@ def test_every_rung_is_a_slow_loop():
         assert ladder(rungs)(make_group(size=5)).outcome.tolist() == pytest.approx(expected, abs=1e-12)
 
 
-def test_what_cannot_be_climbed_is_refused():
-    with pytest.raises(InputError, match="a name of its own"):
+def test_invalid_rungs_are_errors():
+    with pytest.raises(InputError, match="its own name"):
         ladder([Rung("a", fixed(1)), Rung("a", fixed(1))])
     with pytest.raises(InputError, match="'a' has a number that is not finite"):
         ladder([Rung("a", fixed(1), above=float("nan"))])

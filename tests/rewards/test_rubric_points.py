@@ -3,14 +3,16 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Criterion, ToolReply
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.rewards.gate import gate
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.rubric_points import rubric_points
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
+from handaxe.worlds.hops.world import hops
 
 
 def says(trajectory, criteria):
-    """A criterion is met by a turn whose text holds its name."""
+    """A turn meets the criteria named in its text."""
     return np.array([[one.name in turn.parsed.text for turn in trajectory.turns] for one in criteria], bool).reshape(
         len(criteria), len(trajectory.turns)
     )
@@ -26,6 +28,13 @@ CONTRACT = [
     {"items": of(*PLAIN), "check": says, "aggregate": "mean"},
     {"items": of(PLAIN[0]), "check": says, "aggregate": "all"},
 ]
+LAB = [
+    LabCase(
+        "rubric_points(...)",
+        hops,
+        lambda world: rubric_points(criteria=world.need("criteria"), check=world.need("check")),
+    ),
+]
 RUBRIC = of(Criterion("a", "", 5.0), Criterion("b", "", 3.0), Criterion("c", "", -2.0))
 
 
@@ -34,23 +43,23 @@ def score(*texts, **knobs):
     return rubric_points(**({"criteria": RUBRIC} | knobs), check=says)(group).outcome.tolist()
 
 
-def test_example():
+def test_rubric_points_matches_the_docstring_example():
     assert score(["a", "c"], ["c"]) == [0.375, 0.0]
     assert score(["a", "c"], aggregate="mean") == [pytest.approx(0.6667, abs=5e-5)]
     assert score(["a", "c"], ["c b a"], aggregate="all") == [0, 1]
 
 
-def test_what_is_met_once_is_met():
+def test_a_met_criterion_stays_met():
     assert score(["a b", "nothing"], ["a", "b"], ["", ""]) == [1, 1, 0]
 
 
-def test_each_reply_is_checked_and_only_where_the_plan_is_right():
-    """DeepTravel's two verifiers: the plan first, then what it says of each of three replies."""
+def test_replies_are_checked_for_correct_plans_only():
+    """DeepTravel's two verifiers: the plan, then the use of each of three replies."""
 
     def replies_of(one):
         return [Criterion(reply.content, "the plan agrees with this reply") for reply in one.replies]
 
-    def attempt(text):
+    def rollout(text):
         replies = [ToolReply(f"0-{k}", "f", word) for k, word in enumerate(("r1", "r2", "r3"))]
         return make_trajectory(texts=["", text], calls=[["f"] * 3, []], replies=[replies, []])
 
@@ -60,7 +69,7 @@ def test_each_reply_is_checked_and_only_where_the_plan_is_right():
         asked.append(one.id)
         return says(one, criteria)
 
-    group = make_group(trajectories=[attempt("plan r1 r2"), attempt("r1 r2 r3"), attempt("plan r1 r2 r3")])
+    group = make_group(trajectories=[rollout("plan r1 r2"), rollout("r1 r2 r3"), rollout("plan r1 r2 r3")])
     plan = outcome(lambda one: float("plan" in one.final_text))
     for aggregate, wanted in (("all", [0, 0, 1]), ("mean", [2 / 3, 0, 1])):
         turns = rubric_points(items=replies_of, check=counting, aggregate=aggregate)
@@ -72,23 +81,23 @@ def test_each_reply_is_checked_and_only_where_the_plan_is_right():
     assert asked == [one.id for one in group]
 
 
-def test_nothing_to_check():
+def test_a_rollout_without_items_earns_the_fixed_reward():
     silent = make_group(trajectories=[make_trajectory(layouts=["Ut"])])
     assert rubric_points(criteria=RUBRIC, check=says)(silent).outcome.tolist() == [0]
     assert rubric_points(items=of(), check=says, aggregate="all")(silent).outcome.tolist() == [1]
     assert rubric_points(items=of(), check=says, without=0.5)(silent).outcome.tolist() == [0.5]
 
 
-def test_a_slow_twin():
+def test_rubric_points_equals_a_slow_loop():
     rng = np.random.default_rng(2)
     listed = [Criterion(name, "", float(points)) for name, points in zip("abcde", rng.integers(-3, 6, size=5))]
     texts = [[" ".join(c for c in "abcde" if rng.random() < 0.4) for _ in range(3)] for _ in range(20)]
     most = sum(max(one.points, 0) for one in listed)
-    for said, got in zip(texts, score(*texts, criteria=of(*listed)), strict=True):
-        assert got == pytest.approx(max(sum(one.points for one in listed if one.name in " ".join(said)), 0) / most)
+    for answer, got in zip(texts, score(*texts, criteria=of(*listed)), strict=True):
+        assert got == pytest.approx(max(sum(one.points for one in listed if one.name in " ".join(answer)), 0) / most)
 
 
-def test_what_is_refused():
+def test_wrong_options_and_tasks_are_errors():
     with pytest.raises(TaskError, match="no criterion with positive points"):
         score(["a"], criteria=of(Criterion("a", "", -1.0)))
     with pytest.raises(TaskError, match="has no criterion"):

@@ -1,10 +1,23 @@
+from functools import partial
+
 import pytest
 
 from handaxe import rewards
 from handaxe.core.errors import TaskError
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.artist.call_match import call_match
 from handaxe.rewards.state_match import state_match
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.worlds.bfcl.world import bfcl, equal_state, full_state
+
+LAB = [
+    LabCase(
+        "state_match(...)",
+        partial(bfcl, category=("short",)),
+        lambda world: state_match(gold=full_state, state=equal_state),
+    ),
+]
+
 
 REFERENCE = {
     "state": {"balance": 5},
@@ -21,23 +34,23 @@ def outcome(reward, *states):
     return reward(make_group(trajectories=[make_trajectory(task=TASK, env=s) for s in states])).outcome.tolist()
 
 
-def test_example():
+def test_state_match_matches_the_docstring_example():
     assert outcome(state_match(), {**GOLD, "d": "y"}, GOLD, {}) == [0.375, 0.5, 0]
 
 
-def test_an_attribute_that_is_missing_does_not_equal_none():
-    assert outcome(state_match(most=1.0), {"a": 1, "b": [2], "d": "x"}) == [0.75]
+def test_a_missing_attribute_does_not_equal_none():
+    assert outcome(state_match(max_score=1.0), {"a": 1, "b": [2], "d": "x"}) == [0.75]
 
 
-def test_what_the_reference_does_not_name_is_not_looked_at():
-    assert outcome(state_match(most=1.0), {**GOLD, "z": 9}) == [1]
+def test_attributes_without_a_reference_are_ignored():
+    assert outcome(state_match(max_score=1.0), {**GOLD, "z": 9}) == [1]
 
 
-def test_state_is_read_where_told():
+def test_state_is_read_by_the_given_function():
     assert outcome(state_match(state=lambda trajectory: trajectory.env["bank"]), {"bank": GOLD}) == [0.5]
 
 
-def test_with_call_match_it_is_the_papers_sum():
+def test_with_call_match_it_equals_the_papers_sum():
     trajectory = make_trajectory(
         texts=[""], calls=[["f", "g", "x"]], replies=[["", "", ""]], task=TASK, env={**GOLD, "d": "y"}
     )
@@ -45,7 +58,7 @@ def test_with_call_match_it_is_the_papers_sum():
     assert reward(make_group(trajectories=[trajectory])).outcome.tolist() == [0.625]
 
 
-def test_no_reference():
+def test_a_task_without_wanted_attributes_is_an_error():
     with pytest.raises(TaskError):
         state_match()(make_group(trajectories=[make_trajectory()]))
     with pytest.raises(TaskError):

@@ -1,6 +1,9 @@
 from handaxe import rewards
 from handaxe.rewards.parts.schedules import two_stage
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
+
+CONTRACT = []
+LAB = "adds other rewards; see the methods"
 
 
 def fixed(outcome, *, turns=None, channels=None, eligible=None):
@@ -11,7 +14,7 @@ ANSWER, FORMAT = fixed([1, 0]), fixed([1, 1])
 PAIR = make_group(trajectories=[make_trajectory(texts=["a", "b"]), make_trajectory(texts=["c"])])
 
 
-def test_weighted_example():
+def test_weighted_matches_the_docstring_example():
     scores = rewards.weighted({"answer": (1.0, ANSWER), "format": (0.2, FORMAT)})(PAIR)
     assert scores.outcome.tolist() == [1.2, 0.2]
     assert {name: value.tolist() for name, value in scores.channels.items()} == {"answer": [1, 0], "format": [1, 1]}
@@ -25,10 +28,10 @@ def test_weighted_adds_outcome_to_outcome_and_turn_to_turn():
     assert scores.outcome.tolist() == [1, 0]
     assert [t.tolist() for t in scores.turns] == [[2.5, 5], [7.5]]
     assert [t.tolist() for t in scores.turn_channels["a"]] == [[1, 2], [3]]
-    assert rewards.total(reward)(PAIR).outcome.tolist() == [8.5, 7.5]
+    assert rewards.turns_to_outcome(reward)(PAIR).outcome.tolist() == [8.5, 7.5]
 
 
-def test_a_weight_may_depend_on_the_step():
+def test_a_weight_is_evaluated_at_the_step():
     reward = rewards.weighted({"answer": (two_stage(1.0, 0.5, at=30), ANSWER)})
     assert reward(make_group(size=2, step=29)).outcome.tolist() == [1, 0]
     assert reward(make_group(size=2, step=30)).outcome.tolist() == [0.5, 0]

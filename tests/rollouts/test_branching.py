@@ -9,7 +9,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Ending, Group
 from handaxe.core.requests import Measure, Stopped
 from handaxe.core.validation import check_group
-from handaxe.ops.forks import shared_turns
+from handaxe.ops.turn_tree import shared_turn_count
 from handaxe.papers.aepo.probe_split import probe_split
 from handaxe.rollouts.branch_chance import branch_chance
 from handaxe.rollouts.branching import branching
@@ -32,7 +32,7 @@ def play(dice, seed, *, env=None, sample=None, **options):
 
 
 def from_the_question(found):
-    return [one for one in found if not shared_turns(one)]
+    return [one for one in found if not shared_turn_count(one)]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -50,7 +50,7 @@ def test_where_branches_are_certain_each_place_is_left_once_while_slots_last(dic
     for seed in range(40):
         found = play(dice, seed, total=30, from_start=3, chance=lambda change, row: 1.0)
         played = {one.id: one for one in found}
-        left = Counter(one.branch_of for one in found if shared_turns(one))
+        left = Counter(one.branch_of for one in found if shared_turn_count(one))
         assert set(left.values()) <= {1}
         for place in left:
             one = played[place.trajectory]
@@ -73,7 +73,7 @@ def test_the_slow_statement_of_who_branches(dice):
     for seed in range(30):
         asked.clear()
         found = play(dice, seed, total=50, from_start=4, chance=chance)
-        branched = [one for one in found if shared_turns(one)]
+        branched = [one for one in found if shared_turn_count(one)]
         members = [(one, 0) for one in from_the_question(found)[:4]]  # with the turn at which it begins
         played, row, expected = Counter(), 0, []
         for _ in range(12):
@@ -111,7 +111,7 @@ def test_a_branch_has_the_entropies_of_what_it_shares_and_the_environment_as_it_
     for seed in range(40):
         found = {one.id: one for one in play(dice, seed)}
         for one in found.values():
-            k = shared_turns(one)
+            k = shared_turn_count(one)
             left = found.get(one.branch_of.trajectory) if one.branch_of else None
             assert len(one.notes["entropy"]) == len(one.turns)
             if k:

@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Spent, ToolReply
 from handaxe.rollouts.budget import Budget, Left, budgets, left_of, say_left
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 
 def turns():

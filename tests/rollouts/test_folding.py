@@ -11,7 +11,7 @@ from handaxe.core.records import Author, Branch, Ending, Group, Message, Samplin
 from handaxe.core.requests import Attempt, Stopped
 from handaxe.core.validation import check_group
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.folding import folding
@@ -19,7 +19,7 @@ from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Following, Play, Rules
 from handaxe.rollouts.play.continued import continued
 from handaxe.rollouts.play.fork import fork
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 from handaxe.tools.fold_memory import fold_memory
 

@@ -17,13 +17,13 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.papers.cleaner.repairing import repairing
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.folding import folding
 from handaxe.testing.crash import kill_until_done, run_until_killed
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 from handaxe.tools.fold_memory import fold_memory
 from handaxe.training.loop.batch import make_batch

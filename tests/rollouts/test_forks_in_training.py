@@ -6,7 +6,7 @@ import pytest
 from handaxe.core.records import Branch, Group, Rated, Scores
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
-from handaxe.ops.forks import used_together
+from handaxe.ops.turn_tree import total_usage
 from handaxe.papers.cleaner.repairing import repairing
 from handaxe.papers.portool.tree import tree
 from handaxe.papers.rex_rag.resample_with_prefix import resample_with_prefix
@@ -95,7 +95,7 @@ def test_what_a_group_used_is_what_was_drawn_and_asked(dice, name):
 
         attempt = dice.attempt(seed)
         made = run_plan(STRATEGIES[name](attempt), sample=sample, act=act, measure=weigh)
-        used = used_together(Group(attempt.task, tuple(made)))
+        used = total_usage(Group(attempt.task, tuple(made)))
         unanswered = sum(len(one.turns[-1].parsed.calls) for one in made if not one.turns[-1].replies)
         assert (used.tokens, used.calls) == (sum(drawn), sum(asked) + unanswered)
         forks += sum(one.branch_of is not None for one in made)

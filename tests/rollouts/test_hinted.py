@@ -16,14 +16,14 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.methods.build import build
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.rewards.parts.schedules import sigmoid
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.hinted import hinted
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
-from handaxe.testing.records import make_group
+from handaxe.testing.make_records import make_group
 from handaxe.training.loop.batch import Row, make_batch, pad
 
 ENGINE = LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=400), seed=2))

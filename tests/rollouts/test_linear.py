@@ -7,7 +7,7 @@ from handaxe.core import records
 from handaxe.core.errors import InputError
 from handaxe.core.records import Author, Ending, Message, ParsedTurn, Sampling, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Rendered, Sample
-from handaxe.models.compact import ASSISTANT, END, USER, Compact
+from handaxe.models.chat_formats.compact import ASSISTANT, END, USER, Compact
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear

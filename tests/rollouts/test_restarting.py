@@ -15,7 +15,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.restarting import restarting
-from handaxe.testing.records import make_rated, make_scores
+from handaxe.testing.make_records import make_rated, make_scores
 
 
 @pytest.fixture

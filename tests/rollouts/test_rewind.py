@@ -22,7 +22,7 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Rules
 from handaxe.rollouts.rewind import rewind
-from handaxe.testing.records import make_scores
+from handaxe.testing.make_records import make_scores
 from handaxe.training.loop.batch import make_batch
 
 

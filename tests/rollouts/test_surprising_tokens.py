@@ -4,7 +4,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch
 from handaxe.rollouts.surprising_tokens import surprising_tokens
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 FIVE = make_trajectory(layouts=["UUUUt ppppp"], logp=[-0.1, -2.0, -1.9, -0.2, -1.0], id="t/0")
 

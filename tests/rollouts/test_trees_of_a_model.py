@@ -9,7 +9,6 @@ from handaxe.core.records import Ending, Group, Message, Rated, Sampling, Scores
 from handaxe.core.requests import Attempt
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
-from handaxe.credit.shared_prefix_mean import shared_prefix_mean
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
@@ -18,7 +17,7 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.load import load
-from handaxe.ops.forks import shared_turns
+from handaxe.ops.turn_tree import shared_turn_count
 from handaxe.papers.aepo.probe_split import probe_split
 from handaxe.papers.portool.tree import tree
 from handaxe.rollouts.branch_chance import branch_chance
@@ -78,7 +77,7 @@ def test_nothing_depends_on_which_tool_answers_first(tiny, name):
         for found, again in zip(plain, later, strict=True):
             for one, other in zip(found, again, strict=True):
                 same(one, other)
-    assert sum(shared_turns(one) > 0 for found in plain for one in found) >= 2, "there are branches to compare"
+    assert sum(shared_turn_count(one) > 0 for found in plain for one in found) >= 2, "there are branches to compare"
 
 
 def rated(found, credit):
@@ -100,17 +99,16 @@ def gradient(groups, packing):
 
 @pytest.mark.parametrize("name", ["branching", "tree"])
 def test_the_gradient_is_the_sum_over_the_branches_however_it_is_computed(tiny, name):
-    """Read as trees, or as plain rows; with each branch's advantage, or the mean of those that share a token."""
+    """Packed as trees or as plain rows."""
     engine, format = tiny
     played = run(attempts(format, 2), ROLLOUTS[name], engine)
-    assert any(shared_turns(one) for found in played for one in found)
+    assert any(shared_turn_count(one) for found in played for one in found)
     plain = gradient([rated(found, group_norm()) for found in played], "rows")
     assert max(float(g.abs().max()) for g in plain.values()) > 1e-3
-    for credit in (group_norm(), shared_prefix_mean()):
-        groups = [rated(found, credit) for found in played]
-        for packing in ("tree", "rows"):
-            for key, value in gradient(groups, packing).items():
-                torch.testing.assert_close(value, plain[key], rtol=0, atol=1e-6)
+    groups = [rated(found, group_norm()) for found in played]
+    for packing in ("tree", "rows"):
+        for key, value in gradient(groups, packing).items():
+            torch.testing.assert_close(value, plain[key], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ROLLOUTS)

@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch
 from handaxe.rollouts.turn_starts import turn_starts
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 FOUR = make_trajectory(layouts=["UUUUt pp tTTTt" + " p" * 6 + "tTTTTTTTTTTTTt ppp" + "t" * 17 + "Tt pp"], id="t/0")
 

@@ -4,11 +4,11 @@ import pytest
 from handaxe.core.errors import InfrastructureError
 from handaxe.core.records import Criterion, Ending, Message, Sampling, Task, check
 from handaxe.core.requests import Attempt, Completion, EnvReply
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.until_strict_fails import until_strict_fails
-from handaxe.testing.scripted import say
+from handaxe.testing.scripted_engine import encode_reply
 
 ORDER = ("open the door", "close it", "thanks")
 
@@ -60,7 +60,7 @@ def play(words, criteria, check=heard, rollout=None):
     format, left = Compact(), list(words)
 
     def speak(name, request):
-        ids = say(format, left.pop(0))
+        ids = encode_reply(format, left.pop(0))
         return Completion(ids, [-0.5] * len(ids), [-0.5] * len(ids), [0] * len(ids), "stop")
 
     (made,) = run_plan(rollout(attempt()), sample=speak)

@@ -14,7 +14,7 @@ from handaxe.cli import main
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.tools.sandbox.probe import probe
+from handaxe.tools.sandbox.check_sandbox import check_sandbox
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -111,7 +111,7 @@ def test_every_row_of_the_table_goes_into_a_tool_chat(have, belongings):
 
 def _sandboxed():
     try:
-        probe()
+        check_sandbox()
     except InputError:
         return False
     return True

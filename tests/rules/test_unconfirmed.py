@@ -37,9 +37,9 @@ def docstrings(file):
 
 
 def silent_mechanisms(package, guessed=GUESSED, only_in=ONLY_IN):
-    """Files with a docstring that cites a paper of the list and does not say that it is unconfirmed."""
-    found = []
-    for file in sorted(package.rglob("*.py")):
+    """Files with a docstring that cites a paper of the list without "Unconfirmed:". The page of a method has its own."""
+    found, methods = [], {one.file for one in (*list_methods(), *list_studies())}
+    for file in sorted(set(package.rglob("*.py")) - methods):
         asked = {arxiv for arxiv in guessed if file.stem in only_in.get(arxiv, (file.stem,))}
         for text in docstrings(file):
             if asked & set(re.findall(r"\d{4}\.\d{4,5}", text)) and "Unconfirmed:" not in text:

@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.selection.drop_equal_groups import drop_equal_groups
-from handaxe.testing.records import make_group, make_rated, make_scores
+from handaxe.testing.make_records import make_group, make_rated, make_scores
 
 CONTRACT = [{}, {"tolerance": 0.5, "std": "population"}]
 

@@ -6,8 +6,8 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.selection.drop_small_advantages import drop_small_advantages
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.testing.random_groups import random_group, random_scores
 
 CONTRACT = [{}, {"least": 0.4}]
 

@@ -1,5 +1,5 @@
 from handaxe.selection.keep_all import keep_all
-from handaxe.testing.records import make_rated
+from handaxe.testing.make_records import make_rated
 
 
 def test_example():

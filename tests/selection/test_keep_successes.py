@@ -6,7 +6,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import ToolCall
 from handaxe.selection.keep_successes import keep_successes
-from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_trajectory
 
 CONTRACT = [
     {},

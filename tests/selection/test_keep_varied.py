@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.selection.keep_varied import keep_varied
-from handaxe.testing.records import make_rated
+from handaxe.testing.make_records import make_rated
 
 CONTRACT = [{}, {"share": 0.4, "std": "population"}]
 

@@ -4,7 +4,7 @@ import pytest
 from handaxe.core.records import Rated
 from handaxe.credit.group_norm import group_norm
 from handaxe.selection.mask_empty_turns import mask_empty_turns, says_something
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
 from handaxe.training.loop.batch import make_batch
 
 CONTRACT = [{}, {"answer": lambda turn: turn.stop - turn.start > 2}]

@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Ending
 from handaxe.selection.mask_overlong import mask_overlong
-from handaxe.testing.records import make_group, make_rated, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
 CONTRACT = [{}, {"reasons": ("length", "turns")}]
 

@@ -5,7 +5,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.selection.mask_repetitive import mask_repetitive
-from handaxe.testing.records import make_group, make_rated, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
 CONTRACT = [{}, {"length": 1, "times": 2}]
 

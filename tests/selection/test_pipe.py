@@ -2,7 +2,7 @@ from handaxe.core.protocols import Stateful
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 from handaxe.selection.mask_empty_turns import mask_empty_turns
 from handaxe.selection.pipe import pipe
-from handaxe.testing.records import make_group, make_rated, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
 
 class Limit:

@@ -7,7 +7,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.credit.group_norm import group_norm
 from handaxe.selection.success_replay import success_replay
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.training.loop.batch import make_batch
 
 CREDIT = group_norm(std="sample")

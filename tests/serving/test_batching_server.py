@@ -1,4 +1,4 @@
-"""Requests that come at different times are sampled together, and what fails fails alone."""
+"""Concurrent requests share one stream; a failure affects one request only."""
 
 import asyncio
 import threading
@@ -9,15 +9,15 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.models.compact import ASSISTANT, END, USER
+from handaxe.models.chat_formats.compact import ASSISTANT, END, USER
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.serving.batching_server import STEP, BatchingServer
 
 STOP = frozenset({END})
 
 
-def asked(text, *, seed=0, most=40, temperature=1.0):
-    return Sample([USER, *text.encode(), END, ASSISTANT], Sampling(temperature, max_tokens=most), seed, STOP)
+def make_request(text, *, seed=0, max_tokens=40, temperature=1.0):
+    return Sample([USER, *text.encode(), END, ASSISTANT], Sampling(temperature, max_tokens=max_tokens), seed, STOP)
 
 
 @pytest.fixture
@@ -25,102 +25,109 @@ def engine():
     return LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=96), seed=3))
 
 
-def with_desk(engine, work):
+def run_with_server(engine, work):
     async def run():
-        desk = BatchingServer(engine)
+        server = BatchingServer(engine)
         try:
-            return await work(desk)
+            return await work(server)
         finally:
-            desk.close()
+            server.close()
 
     return asyncio.run(run())
 
 
-def test_the_same_completions_as_of_the_engine(engine):
-    requests = [asked("a"), asked("bc", seed=5), asked("a", seed=1, most=7), asked("d", temperature=0.0)]
+def test_completions_equal_those_of_the_engine(engine):
+    requests = [
+        make_request("a"),
+        make_request("bc", seed=5),
+        make_request("a", seed=1, max_tokens=7),
+        make_request("d", temperature=0.0),
+    ]
 
-    async def work(desk):
-        return await asyncio.gather(*(desk.complete(request) for request in requests))
+    async def work(server):
+        return await asyncio.gather(*(server.complete(request) for request in requests))
 
-    found = with_desk(engine, work)
+    found = run_with_server(engine, work)
     assert [one.ids for one in found] == [one.ids for one in engine.sample(requests)]
 
 
-@pytest.mark.parametrize("most", [1, STEP, 3 * STEP + 1, 500])
-def test_a_turn_in_steps_is_the_same_turn(engine, most):
-    request = asked("abc", seed=2, most=most)
+@pytest.mark.parametrize("max_tokens", [1, STEP, 3 * STEP + 1, 500])
+def test_steps_grow_to_the_completion_of_the_engine(engine, max_tokens):
+    request = make_request("abc", seed=2, max_tokens=max_tokens)
 
-    async def work(desk):
-        return [step async for step in desk.steps(request)]
+    async def work(server):
+        return [step async for step in server.steps(request)]
 
-    steps = with_desk(engine, work)
-    (whole,) = engine.sample([request])
-    assert steps[-1].ids == whole.ids and steps[-1].finish == whole.finish
+    steps = run_with_server(engine, work)
+    (expected,) = engine.sample([request])
+    assert steps[-1].ids == expected.ids and steps[-1].finish == expected.finish
     for step in steps:
-        assert step.ids == whole.ids[: len(step.ids)]
-    assert len(steps) == -(-len(whole.ids) // STEP)
+        assert step.ids == expected.ids[: len(step.ids)]
+    assert len(steps) == -(-len(expected.ids) // STEP)
 
 
-def test_one_that_cannot_be_sampled_fails_alone(engine):
-    async def work(desk):
-        wrong = Sample([], Sampling(), 0, STOP)
-        return await asyncio.gather(desk.complete(asked("a")), desk.complete(wrong), return_exceptions=True)
+def test_invalid_request_fails_alone(engine):
+    async def work(server):
+        invalid = Sample([], Sampling(), 0, STOP)
+        return await asyncio.gather(
+            server.complete(make_request("a")), server.complete(invalid), return_exceptions=True
+        )
 
-    good, bad = with_desk(engine, work)
-    assert good.ids and isinstance(bad, InputError)
+    completed, failed = run_with_server(engine, work)
+    assert completed.ids and isinstance(failed, InputError)
 
 
-class HeldStream:
-    """A stream that first waits until it is let go, and keeps what was taken out of it."""
+class BlockedStream:
+    """A stream that blocks until `released` is set and records interrupted tickets."""
 
     def __init__(self, inner):
-        self._inner, self.taken_out = inner, []
-        self.let_go = threading.Event()
+        self._inner, self.interrupted = inner, []
+        self.released = threading.Event()
         self.submit, self.close = inner.submit, inner.close
 
     def __len__(self):
         return len(self._inner)
 
     def poll(self):
-        if not self.let_go.is_set():
-            assert self.let_go.wait(60)
+        if not self.released.is_set():
+            assert self.released.wait(60)
             return []
         return self._inner.poll()
 
     def interrupt(self, ticket):
-        self.taken_out.append(ticket)
+        self.interrupted.append(ticket)
         return self._inner.interrupt(ticket)
 
 
-def test_who_goes_is_taken_out_and_the_others_go_on(engine, monkeypatch):
-    stream = HeldStream(engine.stream())
-    (alone,) = engine.sample([asked("b")])
+def test_cancelled_request_leaves_the_stream_and_others_complete(engine, monkeypatch):
+    stream = BlockedStream(engine.stream())
+    (expected,) = engine.sample([make_request("b")])
     monkeypatch.setattr(engine, "stream", lambda: stream)
 
-    async def work(desk):
-        goes = asyncio.create_task(desk.complete(asked("a", most=90)))
-        while not desk._jobs:
+    async def work(server):
+        cancelled = asyncio.create_task(server.complete(make_request("a", max_tokens=90)))
+        while not server._jobs:
             await asyncio.sleep(0.001)
-        (ticket,) = desk._jobs
-        goes.cancel()
-        await asyncio.wait([goes])
-        stays = asyncio.create_task(desk.complete(asked("b")))
-        stream.let_go.set()
-        return ticket, await stays
+        (ticket,) = server._jobs
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        pending = asyncio.create_task(server.complete(make_request("b")))
+        stream.released.set()
+        return ticket, await pending
 
-    ticket, kept = with_desk(engine, work)
-    assert kept.ids == alone.ids and stream.taken_out == [ticket]
+    ticket, completion = run_with_server(engine, work)
+    assert completion.ids == expected.ids and stream.interrupted == [ticket]
 
 
-def test_an_engine_that_breaks_breaks_only_what_was_at_work(engine):
+def test_sampling_error_fails_only_running_requests(engine):
     weight = engine.model.module.embed.weight
 
-    async def work(desk):
-        before = weight.detach().clone()
+    async def work(server):
+        saved = weight.detach().clone()
         weight.data.fill_(float("nan"))
         with pytest.raises(Exception, match="not finite"):
-            await desk.complete(asked("a"))
-        weight.data.copy_(before)
-        return await desk.complete(asked("a"))
+            await server.complete(make_request("a"))
+        weight.data.copy_(saved)
+        return await server.complete(make_request("a"))
 
-    assert with_desk(engine, work).ids == engine.sample([asked("a")])[0].ids
+    assert run_with_server(engine, work).ids == engine.sample([make_request("a")])[0].ids

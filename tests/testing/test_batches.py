@@ -6,7 +6,7 @@ import torch
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 
 
-def test_small_batch_example():
+def test_small_batch_gives_the_example():
     batch = small_batch([[1.0, None, 1.0], [-1.0]], turn=[[0, 0, 1], [0]])
     assert batch.mask_BT.tolist() == [[False, True, False, True], [False, True, False, False]]
     assert batch.attend_BT.tolist() == [[True] * 4, [True, True, False, False]]
@@ -17,7 +17,7 @@ def test_small_batch_example():
     assert batch.adv_BT[~batch.mask_BT].isnan().all()
 
 
-def test_small_batch_counts_over_all_rows_of_a_rollout():
+def test_small_batch_counts_tokens_over_rows_of_a_rollout():
     batch = small_batch([[1.0], [1.0, 1.0], [1.0]], rollout=[0, 0, 1])
     assert batch.rollout_tokens_B.tolist() == [3.0, 3.0, 1.0]
     assert batch.denominators == (4.0, 2.0, 2.0, 1.0, 4.0)
@@ -25,8 +25,8 @@ def test_small_batch_counts_over_all_rows_of_a_rollout():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_tokens_of_a_random_batch_may_be_left_out(seed):
-    """As many rollouts as without, each with fewer tokens; turns and positive advantages counted over what trains."""
+def test_random_batch_can_leave_tokens_untrained(seed):
+    """Rollouts have fewer tokens each; turns and positive advantages count trained tokens only."""
     batch = random_batch(seed, left_out=0.5, untrained=0.0)
     whole = random_batch(seed, untrained=0.0)
     assert 0 < batch.denominators.tokens < whole.denominators.tokens and len(batch) == len(whole)
@@ -44,7 +44,7 @@ def test_small_policy_takes_gradients():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_random_batch_keeps_the_rules_of_batches(seed):
+def test_random_batch_is_valid(seed):
     batch = random_batch(seed, under_mask=math.nan)
     assert not batch.mask_BT[:, 0].any()
     assert not (batch.mask_BT & ~batch.attend_BT).any()
@@ -68,7 +68,7 @@ def test_random_batch_is_ragged_and_seeded():
     assert torch.equal(random_policy(a, 0).logp_BT, random_policy(a, 0).logp_BT)
 
 
-def test_random_pairs():
+def test_random_batch_can_hold_pairs():
     batch = random_batch(3, siblings=(2, 2), untrained=0.0)
     assert torch.equal(batch.rollout_B // 2, batch.group_B)
     assert batch.denominators.rollouts == 6.0

@@ -1,4 +1,4 @@
-"""Each promise of the contract is broken by one credit here, and found."""
+"""Credits that each break one promise of the contract."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.transformed import transformed
-from handaxe.ops.ragged import rewards_of, scatter_group
+from handaxe.ops.ragged import group_rewards, scatter_group
 from handaxe.testing.credit import check_advantages, check_credit
-from handaxe.testing.records import make_group
+from handaxe.testing.make_records import make_group
 
 GOOD = constant_baseline()
 
@@ -19,8 +19,8 @@ def spread(group, values):
     return Advantages(scatter_group(group, np.nan_to_num(values)))
 
 
-def changed(change):
-    """A good credit whose arrays are changed."""
+def changed_credit(change):
+    """Good credit with changed arrays."""
 
     def credit(group, scores):
         said = GOOD(group, scores)
@@ -40,49 +40,49 @@ def memory():
 
     def credit(group, scores):
         calls.append(1)
-        return changed(lambda a: a * len(calls))(group, scores)
+        return changed_credit(lambda a: a * len(calls))(group, scores)
 
     return credit
 
 
 def looks_under_the_mask(group, scores):
     bonus = [sum(np.mean(s.features["value"]) for s in t.sequences if s.features) for t in group]
-    return spread(group, rewards_of(group, scores) + bonus)
+    return spread(group, group_rewards(group, scores) + bonus)
 
 
 def by_place(group, scores):
-    return spread(group, rewards_of(group, scores) * np.arange(1, len(group) + 1))
+    return spread(group, group_rewards(group, scores) * np.arange(1, len(group) + 1))
 
 
 def counts_failures_as_zero(group, scores):
-    reward = rewards_of(group, scores)
+    reward = group_rewards(group, scores)
     return spread(group, reward - np.nansum(reward) / max(len(group), 1))
 
 
 def punishes_failures(group, scores):
-    return spread(group, np.nan_to_num(rewards_of(group, scores), nan=-1.0))
+    return spread(group, np.nan_to_num(group_rewards(group, scores), nan=-1.0))
 
 
 def over_rows(group, scores):
     """Statistics over rows instead of rollouts."""
-    reward, rows = rewards_of(group, scores), [len(t.sequences) for t in group]
+    reward, rows = group_rewards(group, scores), [len(t.sequences) for t in group]
     scored = np.repeat(reward, rows)
     scored = scored[~np.isnan(scored)]
     return spread(group, reward - (scored.mean() if len(scored) else 0))
 
 
 def per_row(group, scores):
-    """A sibling's reward shared out among its rows."""
-    return spread(group, rewards_of(group, scores) / np.array([len(t.sequences) for t in group]))
+    """A sibling's reward divided among its rows."""
+    return spread(group, group_rewards(group, scores) / np.array([len(t.sequences) for t in group]))
 
 
 def needs_two(group, scores):
-    return spread(group, rewards_of(group, scores) / (len(group) - 1))
+    return spread(group, group_rewards(group, scores) / (len(group) - 1))
 
 
 def by_rank(group, scores):
-    """Ranks in place of rewards: of equal ones the later is better."""
-    reward = rewards_of(group, scores)
+    """Ranks instead of rewards: of equal rewards the later is better."""
+    reward = group_rewards(group, scores)
     scored = np.flatnonzero(~np.isnan(reward))
     rank = np.zeros(len(group))
     rank[scored] = np.argsort(np.argsort(reward[scored], kind="stable"), kind="stable") - (len(scored) - 1) / 2
@@ -90,43 +90,43 @@ def by_rank(group, scores):
 
 
 def rank_that_compares(group, scores):
-    """As `by_rank`, and nothing where all are equal: what a check of equal outcomes alone lets through."""
-    reward = rewards_of(group, scores)
+    """Like `by_rank`, but 0 if all are equal: passes a check of equal outcomes only."""
+    reward = group_rewards(group, scores)
     scored = reward[~np.isnan(reward)]
     close = not len(scored) or np.ptp(scored) < 1e-9
     return spread(group, 0 * np.nan_to_num(reward)) if close else by_rank(group, scores)
 
 
 def scale_of(group, scores):
-    return max(float(np.nanmax(np.abs(rewards_of(group, scores)), initial=0.0)), 1e-9)
+    return max(float(np.nanmax(np.abs(group_rewards(group, scores)), initial=0.0)), 1e-9)
 
 
 def scale_of_the_first_group():
-    """Divides by the greatest reward of the first group it sees, in a variable that it closed over."""
+    """Divides by the largest reward of the first group, stored in a closure."""
     scale = None
 
     def credit(group, scores):
         nonlocal scale
         if scale is None and len(group) > 1:
             scale = scale_of(group, scores)
-        return spread(group, rewards_of(group, scores) / (scale or 1.0))
+        return spread(group, group_rewards(group, scores) / (scale or 1.0))
 
     return credit
 
 
 class ScaleOfTheFirstGroup:
-    """The same in an attribute, with or without telling."""
+    """Divides by the largest reward of the first group, stored in an attribute."""
 
     scale = 0.0
 
     def __call__(self, group, scores):
         if not self.scale and len(group) > 1:
             self.scale = scale_of(group, scores)
-        return spread(group, rewards_of(group, scores) / (self.scale or 1.0))
+        return spread(group, group_rewards(group, scores) / (self.scale or 1.0))
 
 
-class Told(ScaleOfTheFirstGroup):
-    """A correct stateful credit, as CONTRIBUTING has it."""
+class StatefulScale(ScaleOfTheFirstGroup):
+    """Correct stateful credit, as in CONTRIBUTING."""
 
     def state_dict(self):
         return {"scale": self.scale}
@@ -135,24 +135,24 @@ class Told(ScaleOfTheFirstGroup):
         self.scale = state["scale"]
 
 
-class RunningScale(Told):
-    """Changes with every group."""
+class RunningScale(StatefulScale):
+    """Scale that changes with every group."""
 
     def __call__(self, group, scores):
         if len(group) > 1:
             self.scale = 0.9 * self.scale + 0.1 * scale_of(group, scores)
-        return spread(group, rewards_of(group, scores) / (self.scale or 1.0))
+        return spread(group, group_rewards(group, scores) / (self.scale or 1.0))
 
 
-class HalfTold(RunningScale):
-    """Keeps a count besides, which its state does not tell."""
+class PartialState(RunningScale):
+    """Count outside the state_dict."""
 
     count = 0
 
     def __call__(self, group, scores):
         self.count += len(group) == 4
         said = super().__call__(group, scores)
-        return spread(group, rewards_of(group, scores) * 0) if self.count > 2 else said
+        return spread(group, group_rewards(group, scores) * 0) if self.count > 2 else said
 
 
 class Forgets(RunningScale):
@@ -161,7 +161,7 @@ class Forgets(RunningScale):
 
 
 def test_good_stateful_credits_pass():
-    check_credit(Told())
+    check_credit(StatefulScale())
     check_credit(RunningScale())
     check_credit(transformed(RunningScale()))
 
@@ -175,13 +175,13 @@ def test_good_credits_pass():
 @pytest.mark.parametrize(
     "credit, message",
     [
-        (changed(lambda a: a + 1), "off the mask"),
-        (changed(lambda a: a[:-1]), "shapes"),
-        (changed(lambda a: a.astype(np.float32)), "float32"),
-        (changed(lambda a: np.where(a != 0, np.inf, 0)), "finite"),
+        (changed_credit(lambda a: a + 1), "off the mask"),
+        (changed_credit(lambda a: a[:-1]), "shapes"),
+        (changed_credit(lambda a: a.astype(np.float32)), "float32"),
+        (changed_credit(lambda a: np.where(a != 0, np.inf, 0)), "finite"),
         (lambda group, scores: Advantages(GOOD(group, scores).tokens[1:]), "siblings"),
-        (impure, "changed what it was given"),
-        (memory(), "two things"),
+        (impure, "changed its input"),
+        (memory(), "two calls"),
         (looks_under_the_mask, "policy did not write"),
         (by_place, "order"),
         (counts_failures_as_zero, "never scored changes"),
@@ -190,26 +190,26 @@ def test_good_credits_pass():
         (per_row, "sequences"),
         (by_rank, "order"),
         (rank_that_compares, "order"),
-        (scale_of_the_first_group(), "asked other groups before"),
-        (ScaleOfTheFirstGroup(), "asked other groups before"),
-        (transformed(scale_of_the_first_group()), "asked other groups before"),
-        (HalfTold(), "two things|asked other groups before"),
-        (Forgets(), "take back"),
+        (scale_of_the_first_group(), "earlier groups"),
+        (ScaleOfTheFirstGroup(), "earlier groups"),
+        (transformed(scale_of_the_first_group()), "earlier groups"),
+        (PartialState(), "two calls|earlier groups"),
+        (Forgets(), "does not restore"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_broken_credits_are_found(credit, message):
+def test_broken_credits_raise(credit, message):
     with pytest.raises(AssertionError, match=message):
         check_credit(credit, compares=False)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_group_of_one_is_tried():
+def test_group_of_one_is_checked():
     with pytest.raises(AssertionError):
         check_credit(needs_two)
 
 
-def test_an_array_of_the_input_may_not_be_handed_back():
+def test_returned_input_array_raises():
     def credit(group, scores):
         return Advantages(tuple(tuple(s.features["gift"] for s in t.sequences) for t in group))
 
@@ -218,16 +218,16 @@ def test_an_array_of_the_input_may_not_be_handed_back():
 
 
 @pytest.mark.parametrize("credit, message", [(GOOD, "exactly 0"), (group_norm(lone="reward"), "without siblings")])
-def test_credits_that_compare_give_nothing_where_there_is_nothing_to_compare(credit, message):
+def test_comparing_credit_with_nonzero_value_alone_raises(credit, message):
     with pytest.raises(AssertionError, match=message):
         check_credit(credit, compares=True)
 
 
-def test_naive_normalisation_is_found():
-    """Without a look at how equal rewards are, rounding over a small eps is an advantage."""
+def test_naive_normalization_raises():
+    """Without a check for equal rewards, rounding divided by a small eps is an advantage."""
 
     def credit(group, scores):
-        reward = rewards_of(group, scores)
+        reward = group_rewards(group, scores)
         scored = reward[~np.isnan(reward)]
         if len(scored) < 2:
             return spread(group, 0 * reward)
@@ -239,7 +239,7 @@ def test_naive_normalisation_is_found():
     check_credit(group_norm(lone="reward"))
 
 
-def test_returns_are_checked_too():
+def test_returns_are_checked():
     group = make_group(layouts=["Utp"])
     tokens = ((np.zeros(3),),)
     check_advantages(Advantages(tokens, tokens), group)
@@ -247,7 +247,7 @@ def test_returns_are_checked_too():
         check_advantages(Advantages(tokens, ((np.ones(3),),)), group)
 
 
-def test_what_trains_is_checked_too():
+def test_trained_tokens_are_checked():
     group = make_group(layouts=["Utp"])
     tokens = ((np.zeros(3),),)
     check_advantages(Advantages(tokens, trains=((np.ones(3, bool),),)), group)

@@ -8,18 +8,18 @@ from handaxe.core.records import Sampling
 from handaxe.core.requests import Completion
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.engine_case import (
-    close,
+    assert_close,
+    assert_raises,
     completed_batch,
     example_batch,
     example_requests,
     oracle_loss,
     oracle_measures,
-    raised,
 )
 
 
 class Coin:
-    """Token 1 follows token 0 with odds of `odds` to 1; token 0 follows token 1 for certain enough."""
+    """Token 1 follows token 0 with odds of `odds` to 1; token 0 follows token 1 almost surely."""
 
     vocab_size, pad_id, hidden_size, max_length = 2, 0, 1, 30
 
@@ -38,7 +38,7 @@ def completion(ids):
     return Completion(ids, [], [], [], "length")
 
 
-def test_the_oracle_of_a_coin():
+def test_oracle_measures_equal_a_coin():
     requests = [r._replace(ids=[0]) for r in example_requests(Coin(3), Sampling())[:2]]
     requests[1] = requests[1]._replace(sampling=Sampling(temperature=0.5))
     batch = completed_batch(requests, [completion([1, 0]), completion([0])])
@@ -49,7 +49,7 @@ def test_the_oracle_of_a_coin():
     assert got["entropy"][0, 1].item() == pytest.approx(-0.75 * math.log(0.75) - 0.25 * math.log(0.25))
 
 
-def test_the_loss_of_a_coin():
+def test_oracle_loss_equals_a_coin():
     batch = example_batch(Coin(1), rows=1)
     batch.temperature_B[:] = 1.0
     batch.mask_BT[:, 2:] = False
@@ -61,7 +61,7 @@ def test_the_loss_of_a_coin():
     assert gradient["table"].flatten().tolist() == pytest.approx([-adv / 2 / tokens, adv / 2 / tokens, 0, 0])
 
 
-def test_the_example_batch_holds_together():
+def test_example_batch_is_valid():
     model = TinyModel.new(TinyConfig(width=8, heads=2))
     batch, wide = example_batch(model), example_batch(model, padding=4)
     assert batch.attend_BT[:, -1].any() and not wide.attend_BT[:, -4:].any()
@@ -73,14 +73,14 @@ def test_the_example_batch_holds_together():
     assert turns == batch.denominators.turns > len(batch)
 
 
-def test_assertions_explain_themselves():
+def test_assertions_have_numbers():
     with pytest.raises(AssertionError, match="x is off by 0.5"):
-        close("x", torch.tensor([0.0, 1.0]), torch.tensor([0.0, 3.0]), 0.1)
+        assert_close("x", torch.tensor([0.0, 1.0]), torch.tensor([0.0, 3.0]), 0.1)
     with pytest.raises(AssertionError, match="x is off by nan"):
-        close("x", torch.tensor([math.nan]), torch.tensor([0.0]), 0.1)
+        assert_close("x", torch.tensor([math.nan]), torch.tensor([0.0]), 0.1)
     with pytest.raises(AssertionError, match="shape"):
-        close("x", torch.zeros(2), torch.zeros(1), 0.1)
-    close("x", torch.tensor([1000.0]), torch.tensor([1001.0]), 0.01)
+        assert_close("x", torch.zeros(2), torch.zeros(1), 0.1)
+    assert_close("x", torch.tensor([1000.0]), torch.tensor([1001.0]), 0.01)
     with pytest.raises(AssertionError, match="this must be refused with KeyError"):
-        raised(KeyError, dict, "this")
-    assert raised(KeyError, lambda: {}["a"], "this") == "'a'"
+        assert_raises(KeyError, dict, "this")
+    assert assert_raises(KeyError, lambda: {}["a"], "this") == "'a'"

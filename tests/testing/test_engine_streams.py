@@ -1,4 +1,4 @@
-"""Every check of streams must be able to fail: streams with one fault each, and the words of their refusal."""
+"""Streams with one fault each, and the messages of the stream checks."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.requests import Partial
+from handaxe.engines.local.continuous_batching import SlotStream
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.engines.local.stream import SlotStream
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing import engine_streams
 from handaxe.testing.engine_case import EngineCase
@@ -28,7 +28,7 @@ def make_model():
 def case_of(kind, folder):
     class Engine(LocalEngine):
         def stream(self):
-            options = {"version": lambda: self.version, "max_rows": 4, "kept_tokens": 100}
+            options = {"version": lambda: self.version, "max_rows": 4, "prefix_cache_tokens": 100}
             return kind(self.model, self.model.slots(), **options)
 
         def sample(self, requests):  # in a good stream, so that only the stream is broken
@@ -42,14 +42,14 @@ def case_of(kind, folder):
     return EngineCase(lambda: Engine(make_model()), make_model, folder, 1e-5, None, None, False)
 
 
-def test_a_good_stream_passes(tmp_path):
+def test_good_stream_passes(tmp_path):
     for check in CHECKS.values():
         check(case_of(SlotStream, tmp_path))
 
 
-def test_a_lost_sampler_may_change_no_token(tmp_path):
+def test_lost_sampler_with_new_seed_raises(tmp_path):
     class Loses(SlotStream):
-        """What begins anew elsewhere draws otherwise."""
+        """Restarted requests get another seed."""
 
         def begin_anew(self):
             for slot in self._slots:
@@ -100,18 +100,18 @@ class ForgetsBegun(SlotStream):
 
 
 class WrongPrefix(SlotStream):
-    """Keeps the keys and values of a row in reverse."""
+    """Stores the keys and values of a row in reverse."""
 
-    def _keep(self, index):
+    def _cache_prefix(self, index):
         take = self._cache.take
         self._cache.take = lambda *span: [part.flip(-2) for part in take(*span)]
-        super()._keep(index)
+        super()._cache_prefix(index)
         self._cache.take = take
 
 
 class OldKeys(SlotStream):
     def _follow_weights(self):
-        self._weights = self._mark()
+        self._weights = self._weights_stamp()
 
 
 class OldVersion(SlotStream):
@@ -148,6 +148,6 @@ class NeverCloses(SlotStream):
         (NeverCloses, "check_refusals", "closed stream"),
     ],
 )
-def test_a_broken_stream_is_found(tmp_path, kind, check, words):
+def test_broken_stream_raises(tmp_path, kind, check, words):
     with pytest.raises(AssertionError, match=words):
         CHECKS[check](case_of(kind, tmp_path))

@@ -1,4 +1,4 @@
-"""Faults in learning, one engine each, and the words that `check_engine` refuses them with."""
+"""Engines with one fault in training each, and the messages of `check_engine`."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ def case(kind, folder):
 
 
 class OwnMean(LocalEngine):
-    """Divides by the rows present: right for the whole batch, wrong for its parts."""
+    """Divides by the present rows: correct for the whole batch, wrong for its parts."""
 
     def forward_backward(self, batch, loss):
         return super().forward_backward(batch, lambda o, b: LossOut(loss(o, b).value * 5 / len(b), loss(o, b).metrics))
@@ -72,7 +72,7 @@ class Uphill(LocalEngine):
 
 
 class PlainGradient(LocalEngine):
-    """Gradient descent instead of AdamW: downhill, but by another length."""
+    """Gradient descent instead of AdamW: downhill, with another step length."""
 
     def optim_step(self, *, learning_rate):
         before = {p: (p.detach().clone(), p.grad.clone()) for p in self._trained.values()}
@@ -92,7 +92,7 @@ class SwallowsNan(LocalEngine):
 
 
 class KeepsTheRest(LocalEngine):
-    """Refuses the loss of NaN, but keeps what had gathered before."""
+    """Refuses the NaN loss, but keeps the earlier gradient."""
 
     def forward_backward(self, batch, loss):
         kept = {p: p.grad for p in self._trained.values()}
@@ -148,7 +148,7 @@ class MovingReference(LocalEngine):
         ("check_reference", MovingReference, "training moved the reference"),
     ],
 )
-def test_a_fault_in_learning_is_found(tmp_path, check, kind, words):
+def test_fault_in_training_raises(tmp_path, check, kind, words):
     checks = {name: function for name, function in vars(engine_training).items() if name.startswith("check_")}
     with pytest.raises(AssertionError, match=words):
         checks[check](case(kind, tmp_path))

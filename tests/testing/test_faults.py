@@ -19,7 +19,7 @@ from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
@@ -28,7 +28,7 @@ from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.rollouts.linear import linear
 from handaxe.testing.faults import FaultLog, faulty, faulty_env
-from handaxe.testing.scripted import say
+from handaxe.testing.scripted_engine import encode_reply
 from handaxe.testing.tools import check_tool
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
@@ -67,7 +67,7 @@ def always(kind, made=echo, **settings):
 
 
 @pytest.mark.parametrize("made", [echo, aecho])
-def test_every_kind_of_fault(made):
+def test_faults_have_their_outcomes(made):
     log = FaultLog()
     assert call(always("crash", made, log=log)).content == "OSError: crash on purpose"
     assert call(always("kill", made, log=log)).content == "SystemExit: killed on purpose"
@@ -80,12 +80,12 @@ def test_every_kind_of_fault(made):
     log.released.set()
 
 
-def test_a_tool_without_faults_is_as_it_was():
+def test_tool_without_faults_is_unchanged():
     other = faulty(echo, **NEVER)
     assert other.schema == echo.schema and other("x") == "x" and check_tool(other, arguments={"text": "a"})
 
 
-def test_faults_follow_from_the_seed_of_the_call_and_the_try():
+def test_faults_depend_on_call_seed_and_try():
     def struck(seed):
         log = FaultLog()
         of = faulty(echo, crash=0.3, hang=0.0, garbage=0.3, kill=0.1, seed=seed, log=log)
@@ -105,7 +105,7 @@ def test_faults_follow_from_the_seed_of_the_call_and_the_try():
     assert {call(of, n).status for n in range(30)} == {"ok"}, "a further try has a draw of its own"
 
 
-def test_the_process_behind_a_tool_is_killed():
+def test_kill_hits_the_process_behind_a_tool():
     class Shell:
         def __init__(self):
             self.process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -122,7 +122,7 @@ def test_the_process_behind_a_tool_is_killed():
     assert (reply.status, of.owner.process.returncode) == ("infra_error", -9)
 
 
-def test_an_environment_that_fails_hears_others_where_it_did_before():
+def test_faulty_environment_keeps_auxiliary_replies():
     class Hearing(OnlyStep):
         def heard(self, turn, *, seed):
             return turn.text
@@ -134,7 +134,7 @@ def test_an_environment_that_fails_hears_others_where_it_did_before():
 
 
 @pytest.mark.parametrize("made", [echo, aecho])
-def test_an_environment_that_fails(made):
+def test_faulty_environment_fails_steps(made):
     task = Task("t", (Message("user", "go"),))
     turn = ParsedTurn("", (ToolCall(made.schema.name, {"text": "hi"}, "c0"),))
 
@@ -169,7 +169,7 @@ class OnlyStep:
         pass
 
 
-def test_odds_that_are_none():
+def test_invalid_probabilities_raise():
     for odds in ({"crash": -0.1}, {"crash": 0.9, "hang": 0.2}):
         with pytest.raises(InputError, match="together 1 or less"):
             faulty(echo, **odds)
@@ -188,7 +188,7 @@ def play(env, count, engine, chat, workers):
 
 
 def kinds_of(trajectories):
-    """Faults by what the endings say."""
+    """Extract faults from the endings."""
     signs = {
         "crash on purpose": "crash",
         "gave no reply": "hang",
@@ -204,7 +204,7 @@ def kinds_of(trajectories):
 
 
 @pytest.mark.exact
-def test_healthy_attempts_are_as_without_faults_and_everything_is_counted():
+def test_rollouts_without_faults_are_unchanged():
     model, chat = load("tiny")
     model.module.double()  # the attempts beside are others, which changes the rounding
     engine, log = LocalEngine(model), FaultLog()
@@ -241,7 +241,7 @@ def test_healthy_attempts_are_as_without_faults_and_everything_is_counted():
 
 
 class Calls(LocalEngine):
-    """Learns; says in the first turn a call and in the second what came of it, if its seed is even, or else a lie."""
+    """Trainable engine; the first turn is a call, the second its result for an even seed and a lie otherwise."""
 
     stream = None  # a turn at a time
 
@@ -249,14 +249,14 @@ class Calls(LocalEngine):
         out = []
         for request in requests:
             words = [ToolCall("calculator", {"expression": "6*7"}), "41" if request.seed % 2 else "42"]
-            ids = say(Compact(), words[request.turn], [calculator.schema])
+            ids = encode_reply(Compact(), words[request.turn], [calculator.schema])
             zeros = [0.0] * len(ids)
             out.append(Completion(ids, zeros, zeros, [self.version] * len(ids), "stop"))
         return out
 
 
 class InProcess:
-    """A calculator that has to ask a process of its own; `ended` gathers how these ended."""
+    """Calculator in a separate process; `ended` collects exit codes."""
 
     def __init__(self, ended):
         self.process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -280,7 +280,7 @@ class InProcess:
 
 
 def long_run(env, reward, workers, out):
-    """Two steps of 8 groups of 16 attempts, each of a call and an answer; every group as it is on record."""
+    """Run two steps of 8 groups of 16 rollouts, each a call and an answer; returns every recorded group."""
     result = train(
         engine=Calls(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=256))),
         format=Compact(),
@@ -304,8 +304,8 @@ def long_run(env, reward, workers, out):
 
 
 @pytest.mark.parametrize("broken", ["tool", "process behind a tool", "environment"])
-def test_training_goes_on_and_scores_nothing_that_infrastructure_did(broken, tmp_path):
-    """Every kind of fault strikes, each at its odds; each is counted once, and whom it ended is never scored."""
+def test_training_continues_and_scores_no_infrastructure_fault(broken, tmp_path):
+    """Every kind of fault strikes with its probability, is counted once, and its rollout is never scored."""
     shown, ended, log, exact = [], [], FaultLog(), exact_match()
 
     def reward(group):

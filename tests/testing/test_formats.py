@@ -2,11 +2,11 @@ import pytest
 
 from handaxe.core.records import Author, ParsedTurn
 from handaxe.core.requests import Rendered
-from handaxe.models.compact import ASSISTANT, END, VOCAB_SIZE, Compact
+from handaxe.models.chat_formats.compact import ASSISTANT, END, VOCAB_SIZE, Compact
 from handaxe.testing.formats import check_format
 
 
-def test_the_compact_format_keeps_every_promise():
+def test_compact_format_passes():
     check_format(Compact(), vocab_size=VOCAB_SIZE)
 
 
@@ -39,7 +39,7 @@ class DropsTheHeader(Compact):
 
 
 class TrustsTools(Compact):
-    """Reads the names of control ids in what a tool said."""
+    """Parses names of control ids in tool text."""
 
     def _message(self, out, message, tools):
         if message.role == "tool":
@@ -99,18 +99,18 @@ class StopsAtHeaders(Compact):
         (LosesWords, "does not decode back"),
         (ForgetsTheStop, "must end in a stop id"),
         (SpeaksForOthers, "holds a stop or header id"),
-        (MissesCalls, "is read as"),
-        (ReadsTheStop, "reads otherwise"),
+        (MissesCalls, "is parsed as"),
+        (ReadsTheStop, "is parsed differently"),
         (Forgetful, "changes when repeated"),
         (StopsAtHeaders, "both a stop and a header"),
     ],
 )
-def test_a_broken_promise_is_named(broken, promise):
+def test_broken_format_raises(broken, promise):
     with pytest.raises(AssertionError, match=promise):
         check_format(broken(), vocab_size=VOCAB_SIZE)
 
 
-def test_reading_must_never_raise():
+def test_raising_parser_raises():
     class Strict(Compact):
         def parse(self, ids, tools):
             bytes(i for i in ids if i < 256).decode()
@@ -120,6 +120,6 @@ def test_reading_must_never_raise():
         check_format(Strict(), vocab_size=VOCAB_SIZE)
 
 
-def test_ids_outside_the_vocabulary():
+def test_ids_outside_the_vocabulary_raise():
     with pytest.raises(AssertionError, match="outside the vocabulary"):
         check_format(Compact(), vocab_size=200)

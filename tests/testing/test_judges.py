@@ -1,14 +1,14 @@
-"""Each promise of the contract is broken by one judge here, and found."""
+"""Judges that each break one promise of the contract."""
 
 import numpy as np
 import pytest
 
 from handaxe.testing.judges import check_judge
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
 
 
 class Good:
-    """Scores ids of the policy by a table, learns the table, compares; the sum over steps."""
+    """Scores the policy's ids by a table, learns the table, compares; a score is the sum over steps."""
 
     def __init__(self):
         self.table = np.linspace(-1, 1, 256)
@@ -127,14 +127,14 @@ def siblings():
     return make_group(trajectories=[make_trajectory(texts=["x"] * n, id=f"a{n}") for n in (1, 2, 3)])
 
 
-def test_good_ones_pass():
+def test_good_judges_pass():
     judge = Good()
     before = judge.table.copy()
     check_judge(judge, siblings())
     assert np.array_equal(judge.table, before), "it is put back to its first state"
 
 
-def test_a_judge_need_not_learn_compare_or_score_steps():
+def test_judge_with_score_only_passes():
     class Plain:
         def score(self, group):
             return np.array([float(len(one.turns)) for one in group])
@@ -145,8 +145,8 @@ def test_a_judge_need_not_learn_compare_or_score_steps():
 @pytest.mark.parametrize(
     "broken, message",
     [
-        (Fresh, "asked twice"),
-        (Counts, "state is changed by asking|asked twice"),
+        (Fresh, "two calls"),
+        (Counts, "state is changed by scoring|two calls"),
         (Ranks, "with the siblings"),
         (Peeks, "did not write"),
         (Whole, "score_steps has shapes"),
@@ -154,14 +154,14 @@ def test_a_judge_need_not_learn_compare_or_score_steps():
         (Single, "float32"),
         (Biased, "add up to 1"),
         (Wild, "out of range"),
-        (Stubborn, "finds it no better"),
-        (Backwards, "finds it no better"),
+        (Stubborn, "correct siblings no higher"),
+        (Backwards, "correct siblings no higher"),
         (Lost, "metrics of learning"),
-        (Relabels, "changed the labels|finds it no better"),
+        (Relabels, "changed the labels|correct siblings no higher"),
         (Forgets, "load_state_dict"),
         (Writes, "changed the group"),
     ],
 )
-def test_the_contract_finds_what_breaks_it(broken, message):
+def test_broken_judges_raise(broken, message):
     with pytest.raises(AssertionError, match=message):
         check_judge(broken(), siblings())

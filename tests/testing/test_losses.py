@@ -1,4 +1,4 @@
-"""check_loss must pass a right loss and fail every kind of wrong one."""
+"""Valid losses pass check_loss, and every kind of invalid loss fails."""
 
 import math
 from dataclasses import replace
@@ -15,13 +15,13 @@ def kept(out, batch):
     return -torch.where(batch.mask_BT, batch.adv_BT, 0.0) * torch.where(batch.mask_BT, out.logp_BT, 0.0)
 
 
-def right(out, batch):
+def mean_loss(out, batch):
     value = kept(out, batch).sum() / (batch.denominators.tokens or 1.0)
     return LossOut(value, {"loss": value.item()})
 
 
 def masks_the_product(out, batch):
-    """The value is right; the gradient of logp is 0 * NaN."""
+    """The value is correct; the gradient of logp is 0 * NaN."""
     value = torch.where(batch.mask_BT, -batch.adv_BT * out.logp_BT, 0.0).sum() / (batch.denominators.tokens or 1.0)
     return LossOut(value, {})
 
@@ -32,7 +32,7 @@ def multiplies_by_the_mask(out, batch):
 
 
 def leaks_into_a_metric(out, batch):
-    return right(out, batch)._replace(metrics={"loss": out.logp_BT.sum().item()})
+    return mean_loss(out, batch)._replace(metrics={"loss": out.logp_BT.sum().item()})
 
 
 def counts_the_rows_present(out, batch):
@@ -40,7 +40,7 @@ def counts_the_rows_present(out, batch):
 
 
 def divides_by_the_width(out, batch):
-    value = right(out, batch).value
+    value = mean_loss(out, batch).value
     return LossOut(value / batch.mask_BT.shape[1], {})
 
 
@@ -51,11 +51,11 @@ def reads_the_first_row(out, batch):
 
 def writes_into_the_batch(out, batch):
     batch.adv_BT.mul_(2)
-    return right(out, batch)
+    return mean_loss(out, batch)
 
 
 def draws_at_random(out, batch):
-    value = right(out, batch).value
+    value = mean_loss(out, batch).value
     return LossOut(value * (1 + torch.rand(())), {})
 
 
@@ -68,20 +68,20 @@ def is_not_a_scalar(out, batch):
 
 
 def is_detached(out, batch):
-    return LossOut(right(out, batch).value.detach(), {})
+    return LossOut(mean_loss(out, batch).value.detach(), {})
 
 
 def has_metrics_that_do_not_add_up(out, batch):
-    return right(out, batch)._replace(metrics={"rows": 1.0 * len(batch.mask_BT[batch.mask_BT.any(1)]) ** 2})
+    return mean_loss(out, batch)._replace(metrics={"rows": 1.0 * len(batch.mask_BT[batch.mask_BT.any(1)]) ** 2})
 
 
 def overflows_in_float32(out, batch):
-    value = right(out, batch).value
+    value = mean_loss(out, batch).value
     return LossOut((value * 1e30) * 1e30 / 1e60, {})
 
 
 def reports_a_tensor(out, batch):
-    value = right(out, batch).value
+    value = mean_loss(out, batch).value
     return LossOut(value, {"loss": value})
 
 
@@ -103,18 +103,18 @@ WRONG = [
 ]
 
 
-def test_a_right_loss_passes():
-    check_loss(right)
+def test_valid_loss_passes():
+    check_loss(mean_loss)
 
 
 @pytest.mark.parametrize(("loss", "told"), WRONG, ids=lambda x: getattr(x, "__name__", ""))
-def test_a_wrong_loss_fails(loss, told):
+def test_invalid_loss_raises(loss, told):
     with pytest.raises(AssertionError, match=told):
         check_loss(loss)
 
 
 def whole_rollouts(out, batch):
-    """Right only when a rollout's rows are together."""
+    """Correct only if a rollout's rows are together."""
     kept_B = kept(out, batch).sum(1)
     same_BB = batch.rollout_B[:, None] == batch.rollout_B[None, :]
     total_B = torch.where(same_BB, kept_B[None, :], 0.0).sum(1)
@@ -127,13 +127,13 @@ def test_together_keeps_rows_in_one_micro_batch():
         check_loss(whole_rollouts)
 
 
-def test_differentiate_gives_zero_gradient_to_what_is_unused():
+def test_differentiate_gives_zero_gradient_to_unused_inputs():
     batch = random_batch(0)
-    found = differentiate(right, random_policy(batch, 0), batch)
+    found = differentiate(mean_loss, random_policy(batch, 0), batch)
     assert set(found.gradients) == {"logp", "entropy", "value"}
     assert not found.gradients["value"].any()
     scale = -batch.adv_BT / batch.denominators.tokens
     torch.testing.assert_close(found.gradients["logp"], torch.where(batch.mask_BT, scale, 0.0))
-    without = differentiate(right, replace(random_policy(batch, 0), value_BT=None), batch)
+    without = differentiate(mean_loss, replace(random_policy(batch, 0), value_BT=None), batch)
     assert math.isclose(without.value, found.value)
     assert "value" not in without.gradients

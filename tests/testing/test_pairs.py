@@ -1,4 +1,4 @@
-"""Each promise of the contract is broken by one maker of pairs here, and found."""
+"""Makers of pairs that each break one promise of the contract."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def memory():
     return pairs
 
 
-def test_good_ones_pass():
+def test_good_makers_pass():
     check_pairs(good)
     check_pairs(lambda rated: [])
     check_pairs(lambda rated: [pair._replace(chosen=replace(pair.chosen)) for pair in good(rated)], cuts=True)
@@ -54,23 +54,23 @@ def test_good_ones_pass():
     [
         (across, "two tasks"),
         (lambda rated: [pair._replace(rejected=pair.chosen) for pair in good(rated)], "preferred to itself"),
-        (silent, "nothing that the policy wrote"),
+        (silent, "no policy token"),
         (lambda rated: [pair._replace(strength=-1.0) for pair in good(rated)], "strength of a pair"),
         (in_place, "is changed"),
-        (memory(), "asked twice"),
-        (lambda rated: good(rated)[:1], "groups in another order"),
-        (first_two, "siblings in another order"),
-        (lambda rated: [pair._replace(chosen=replace(pair.chosen)) for pair in good(rated)], "not among those given"),
+        (memory(), "two calls"),
+        (lambda rated: good(rated)[:1], "the order of groups"),
+        (first_two, "the order of siblings"),
+        (lambda rated: [pair._replace(chosen=replace(pair.chosen)) for pair in good(rated)], "not in the given groups"),
         (lambda rated: [Pair(*sorted(p[:2], key=lambda t: t.id)) for p in everyone(rated)], "no tie"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_broken_ones_are_found(pairs, message):
+def test_broken_makers_raise(pairs, message):
     with pytest.raises(AssertionError, match=message):
         check_pairs(pairs)
 
 
 def everyone(rated):
-    """A pair of each group, by the names of its first two siblings that wrote something."""
+    """Pair the first two siblings with tokens of each group, by name."""
     named = [sorted((t for t in one.group if t.num_tokens), key=lambda t: t.id)[:2] for one in rated]
     return [Pair(*two) for two in named if len(two) == 2]

@@ -1,4 +1,4 @@
-"""Every maker of pairs keeps its contract; `helpers.contract` finds them."""
+"""Contract of every maker of pairs; `helpers.contract` lists them."""
 
 import pytest
 from helpers import contract
@@ -7,7 +7,7 @@ from handaxe.testing.pairs import check_pairs
 
 
 @pytest.mark.parametrize("name, arguments", contract.cases(contract.mechanisms("Pairs")), ids=contract.label)
-def test_pairs_keep_the_contract(name, arguments):
+def test_every_maker_keeps_the_contract(name, arguments):
     check_pairs(contract.factory(name)(**arguments))
 
 

@@ -1,4 +1,4 @@
-"""Each promise of the contract is broken by one selector here, and found."""
+"""Selectors that each break one promise of the contract."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.records import Advantages
-from handaxe.testing.records import make_rated, make_scores
+from handaxe.testing.make_records import make_rated, make_scores
 from handaxe.testing.selection import check_selector, check_shape
 
 
@@ -40,31 +40,31 @@ def looks_under_the_mask(rated):
 
 
 def loses(**fields):
-    """A shape that changes nothing but these fields of the advantages."""
+    """Transform that changes only these fields of the advantages."""
     return lambda rated: [replace(one, advantages=replace(one.advantages, **fields)) for one in rated]
 
 
 class Alternates:
-    """Keeps the first group every third time, else all but that. `told`: whether its state says when; `taken`: whether
-    it takes its state back."""
+    """Returns the first group at every third call, else all others. `saved`: state_dict has the count; `loaded`:
+    load_state_dict restores it."""
 
-    def __init__(self, told=True, taken=True):
-        self.count, self.told, self.taken = 0, told, taken
+    def __init__(self, saved=True, loaded=True):
+        self.count, self.saved, self.loaded = 0, saved, loaded
 
     def __call__(self, rated):
         self.count += bool(rated)
         return list(rated)[:1] if self.count % 3 == 1 else list(rated)[1:]
 
     def state_dict(self):
-        return {"count": self.count if self.told else 0}
+        return {"count": self.count if self.saved else 0}
 
     def load_state_dict(self, state):
-        if self.taken:
+        if self.loaded:
             self.count = state["count"]
 
 
 def twins(rated):
-    """Every group with its first sibling twice."""
+    """Repeat the first sibling of every group."""
     out = []
     for one in rated:
         tokens, scores = one.advantages.tokens, one.scores.outcome
@@ -81,12 +81,12 @@ def twins(rated):
     return out
 
 
-def test_a_selector_that_remembers():
+def test_stateful_selector_is_checked():
     check_selector(Alternates(), filters=False)
-    with pytest.raises(AssertionError, match="take back|two things|off the mask"):
-        check_selector(Alternates(taken=False), filters=False)
-    with pytest.raises(AssertionError, match="two things|off the mask|more than its state_dict tells"):
-        check_selector(Alternates(told=False), filters=False)
+    with pytest.raises(AssertionError, match="does not restore|two calls|off the mask"):
+        check_selector(Alternates(loaded=False), filters=False)
+    with pytest.raises(AssertionError, match="two calls|off the mask|outside its state_dict"):
+        check_selector(Alternates(saved=False), filters=False)
     with pytest.raises(AssertionError, match="share an id"):
         check_selector(twins, filters=False)
 
@@ -102,8 +102,8 @@ def test_good_selectors_pass():
     [
         (lambda rated: [*rated, make_rated()], "from no group"),
         (train_all, "trains that did not"),
-        (in_place, "changed what it was given"),
-        (memory(), "two things"),
+        (in_place, "changed its input"),
+        (memory(), "two calls"),
         (off_mask, "off the mask"),
         (looks_under_the_mask, "features off the mask"),
         (lambda rated: list(rated)[::-1], "order"),
@@ -119,13 +119,13 @@ def test_good_selectors_pass():
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_broken_selectors_are_found(select, message):
+def test_broken_selectors_raise(select, message):
     with pytest.raises(AssertionError, match=message):
         check_selector(select)
 
 
 class Fading(Alternates):
-    """Divides advantages by how often it was asked."""
+    """Divides advantages by the number of calls."""
 
     def __call__(self, rated):
         self.count += bool(rated)
@@ -133,7 +133,7 @@ class Fading(Alternates):
         return [replace(one, advantages=replace(one.advantages, tokens=own)) for one, own in zip(rated, scaled)]
 
 
-def test_good_shapes_pass():
+def test_good_transforms_pass():
     check_shape(list)
     check_shape(halved)
     check_shape(Fading())
@@ -158,14 +158,14 @@ def by_place(rated):
 @pytest.mark.parametrize(
     "shape, message",
     [
-        (lambda rated: [one for one in rated if len(one.group) > 1], "gives back 4 of 5"),
-        (lambda rated: list(rated)[::-1], "in another order"),
+        (lambda rated: [one for one in rated if len(one.group) > 1], "returns 4 of 5"),
+        (lambda rated: list(rated)[::-1], "another order"),
         (lambda rated: [replace(one, scores=make_scores([0.0] * len(one.group))) for one in rated], "scores"),
-        (train_all, "which siblings train"),
-        (by_place, "shaped differently"),
-        (Fading().__call__, "two things"),
-        (Fading(told=False), "two things|state_dict tells"),
-        (Fading(taken=False), "two things|does not take back"),
+        (train_all, "trained siblings"),
+        (by_place, "the order of groups"),
+        (Fading().__call__, "two calls"),
+        (Fading(saved=False), "two calls|outside its state_dict"),
+        (Fading(loaded=False), "two calls|does not restore"),
         (lambda rated: [replace(one, part=1) for one in rated], "loses `part`"),
         (loses(returns=None), "loses or invents advantages.returns"),
         (
@@ -175,6 +175,6 @@ def by_place(rated):
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_broken_shapes_are_found(shape, message):
+def test_broken_transforms_raise(shape, message):
     with pytest.raises(AssertionError, match=message):
         check_shape(shape)

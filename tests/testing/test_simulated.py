@@ -11,7 +11,7 @@ STOP = 7
 
 
 class Turns:
-    """An engine that samples as many tokens as a request's first id says; it has no stream."""
+    """Engine without stream that samples as many tokens as a request's first id."""
 
     version, max_length, pad_id = 0, 1000, 0
 
@@ -48,7 +48,7 @@ def attempt(name):
 # --- clock and workers ---------------------------------------------------------------------------------------------
 
 
-def test_time_goes_forward_only():
+def test_clock_rejects_negative_seconds():
     clock = SimulatedClock()
     clock.advance(1.5)
     clock.advance(0)
@@ -58,7 +58,7 @@ def test_time_goes_forward_only():
             clock.advance(bad)
 
 
-def test_answers_come_when_their_time_has_come():
+def test_answers_arrive_at_their_time():
     clock = SimulatedClock()
     workers = SimulatedWorkers(clock, lambda act: {1: 5.0, 2: 1.0, 13: 1.0}[act.seed])
     for ticket, seed in enumerate((1, 2, 13)):
@@ -72,7 +72,7 @@ def test_answers_come_when_their_time_has_come():
     assert workers.ready(None) == [] and clock.now == 5
 
 
-def test_what_is_forgotten_is_not_delivered():
+def test_forgotten_answer_is_not_delivered():
     clock = SimulatedClock()
     workers = SimulatedWorkers(clock, lambda request: 1.0)
     done = []
@@ -88,7 +88,7 @@ def test_what_is_forgotten_is_not_delivered():
 # --- engine and stream ---------------------------------------------------------------------------------------------
 
 
-def test_a_poll_is_a_decode_step_of_everybody():
+def test_poll_is_a_decoding_step_of_all_rows():
     simulated, clock = engine(decode=lambda rows: 1 + rows / 10)
     stream = simulated.stream()
     assert isinstance(simulated, Streams) and stream.poll() == [] and clock.now == 0
@@ -100,13 +100,13 @@ def test_a_poll_is_a_decode_step_of_everybody():
     assert (ticket, long.ids, clock.now) == (1, [100, 101, STOP], pytest.approx(1.2 + 2 * 1.1)) and len(stream) == 0
 
 
-def test_sampling_a_batch_takes_as_long_as_its_longest():
+def test_batch_takes_the_time_of_its_longest_completion():
     simulated, clock = engine()
     assert [len(one.ids) for one in simulated.sample([request(2), request(5), request(1)])] == [2, 5, 1]
     assert clock.now == 5
 
 
-def test_reading_is_charged_once_a_prefix_until_the_weights_change():
+def test_prefix_is_charged_once_until_the_weights_change():
     simulated, clock = engine(read=0.01, decode=lambda rows: 0.0)
     simulated.sample([request(2, 3, 4)])
     assert clock.now == pytest.approx(0.03)
@@ -117,7 +117,7 @@ def test_reading_is_charged_once_a_prefix_until_the_weights_change():
     assert clock.now == pytest.approx(0.07)
 
 
-def test_live_rows_are_read_again_under_new_weights():
+def test_live_rows_are_charged_again_after_a_step():
     simulated, clock = engine(read=0.01, decode=lambda rows: 0.0)
     stream = simulated.stream()
     stream.submit(request(3, 5))
@@ -129,7 +129,7 @@ def test_live_rows_are_read_again_under_new_weights():
     assert done.version == [0, 1, 1]
 
 
-def test_an_interrupted_turn_goes_on_where_it_was():
+def test_interrupted_turn_continues():
     simulated, clock = engine()
     stream = simulated.stream()
     ticket = stream.submit(request(4))
@@ -145,8 +145,8 @@ def test_an_interrupted_turn_goes_on_where_it_was():
 
 
 @pytest.mark.exact
-def test_it_says_what_a_real_engine_says(world):
-    """Through the real stream of the engine inside, where it has one."""
+def test_completions_equal_the_engine_inside(world):
+    """Uses the real stream of the engine inside, if there is one."""
     inner, plain = world.make_engine(double=True), world.make_engine(double=True)
     simulated, clock = engine(inner, decode=lambda rows: 0.5)
     requests = [Sample([5, 6, 7 + k], Sampling(max_tokens=4 + k), k, frozenset({3})) for k in range(3)]
@@ -157,7 +157,7 @@ def test_it_says_what_a_real_engine_says(world):
 
 
 @pytest.mark.exact
-def test_training_takes_its_time_and_is_that_of_the_engine_inside(world):
+def test_training_equals_the_engine_inside_and_takes_time(world):
     results = []
     for wrap in (lambda one: one, lambda one: SimulatedEngine(one, clock, decode=lambda rows: 0.0, train=3.0)):
         clock, inner = SimulatedClock(), world.make_engine()
@@ -170,7 +170,7 @@ def test_training_takes_its_time_and_is_that_of_the_engine_inside(world):
 
 
 def play(tools, *, lockstep):
-    """Attempts whose turns are one decode step of a second each and whose tools take so long; when each ended."""
+    """Run rollouts with decoding steps of a second and given tool times; returns the end of each."""
     simulated, clock = engine()
     workers = SimulatedWorkers(clock, lambda act: float(act.seed))
     over = {}
@@ -191,7 +191,7 @@ def play(tools, *, lockstep):
     return over
 
 
-def test_verltool():
+def test_asynchronous_tools_overlap_as_in_verltool():
     tools = {"A": [1, 1, 1], "B": [5, 1, 1]}
     assert play(tools, lockstep=True) == {"A": 10, "B": 10}
     assert play(tools, lockstep=False) == {"A": 6, "B": 10}
@@ -200,7 +200,7 @@ def test_verltool():
     assert max(play(tools, lockstep=False).values()) == 10
 
 
-def test_agentmath_segments():
+def test_partial_rollouts_shorten_a_step_as_in_agentmath():
     simulated, clock = engine()
     driver = Driver(simulated, workers=SimulatedWorkers(clock, lambda request: 0.0))
 

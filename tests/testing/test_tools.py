@@ -20,11 +20,11 @@ TASK = Task("t", (Message("user", "?"),))
         (python(), {"code": "6*7"}, "42"),
     ],
 )
-def test_the_tools_keep_the_contract(tool, arguments, content):
+def test_tools_keep_the_contract(tool, arguments, content):
     assert check_tool(tool, arguments=arguments).content == content
 
 
-def test_a_tool_that_fails_is_found():
+def test_failing_tool_raises():
     @tool
     def broken(text: str) -> str:
         """Break."""
@@ -35,7 +35,7 @@ def test_a_tool_that_fails_is_found():
 
 
 class Faulty:
-    """An environment that keeps the contract except for what is overridden."""
+    """Environment that keeps the contract, except for overridden methods."""
 
     def __init__(self, task):
         self.count = 0
@@ -60,7 +60,7 @@ class Faulty:
     def close(self): ...
 
 
-def test_faults_of_environments_are_found():
+def test_broken_environments_raise():
     check_env(Faulty, TASK)
 
     class Silent(Faulty):
@@ -95,7 +95,7 @@ def test_faults_of_environments_are_found():
             return (), ()
 
     faults = {
-        Silent: "without telling",
+        Silent: "without a message",
         Wild: "a call that was not made",
         Executes: "expected status 'invalid', got 'ok'",
         Blames: "it ended as",
@@ -110,7 +110,7 @@ def test_faults_of_environments_are_found():
         check_env(Opaque, TASK)
 
 
-def test_a_leak_is_found():
+def test_leak_raises():
     shared = []
 
     class Leaky:
@@ -128,7 +128,7 @@ def test_a_leak_is_found():
     def turn(name, **arguments):
         return ParsedTurn("", (ToolCall(name, arguments, "c0"),))
 
-    with pytest.raises(AssertionError, match="one beside it can read"):
+    with pytest.raises(AssertionError, match="a parallel one can read"):
         check_no_leak(tool_chat([Leaky]), TASK, write=lambda n: turn("write", text=n), read=turn("read"))
-    with pytest.raises(AssertionError, match="the check says nothing"):
+    with pytest.raises(AssertionError, match="nothing is checked"):
         check_no_leak(tool_chat([Leaky]), TASK, write=lambda n: turn("read"), read=turn("nothing"))

@@ -1,4 +1,4 @@
-"""Every world of the folder keeps the contract, without being listed; and worlds that break it are found out."""
+"""Every world keeps the contract, without a list of worlds; worlds that break the contract are detected."""
 
 import json
 import random
@@ -9,13 +9,13 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.methods.lookup import find, names_of
-from handaxe.models.compact import Compact
+from handaxe.methods.lookup import find, list_names
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import Policy, load
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.worlds import check_world
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import World
 
 NEEDS = {"gym": "reasoning_gym", "library": "bm25s", "tau2": "tau2"}
@@ -32,7 +32,7 @@ def cache(tmp_path_factory):
 
 @pytest.fixture
 def required(tmp_path):
-    """Arguments of the worlds that need some. A new world with a required argument adds its line here."""
+    """Required arguments of worlds. A new world with a required argument adds a line here."""
     rng = random.Random(0)
     lines = [
         {
@@ -47,7 +47,7 @@ def required(tmp_path):
     return {"jsonl": {"file": str(file)}}
 
 
-@pytest.mark.parametrize("name", [name for name in names_of("worlds") if name not in IN_BROWSER])
+@pytest.mark.parametrize("name", [name for name in list_names("worlds") if name not in IN_BROWSER])
 def test_every_world_keeps_the_contract(name, required):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
@@ -57,27 +57,27 @@ def test_every_world_keeps_the_contract(name, required):
 
 
 def broken(**changes):
-    return replace(sums(), **changes)
+    return replace(arithmetic(), **changes)
 
 
 def tasks_with(change):
-    return lambda split, count, seed: [change(one, split) for one in sums().tasks(split, count, seed)]
+    return lambda split, count, seed: [change(one, split) for one in arithmetic().tasks(split, count, seed)]
 
 
 def forgetful(split, count, seed):
-    return sums().tasks(split, count, random.randrange(10**9))
+    return arithmetic().tasks(split, count, random.randrange(10**9))
 
 
 def depends(split, count, seed):
-    return sums().tasks(split, count, count)
+    return arithmetic().tasks(split, count, count)
 
 
 def same_for_both(split, count, seed):
-    return sums().tasks("train", count, seed)
+    return arithmetic().tasks("train", count, seed)
 
 
 def pads(tools):
-    """The environment of a world that makes tools once, for all attempts."""
+    """Environment of a world that shares tools among rollouts."""
     made = [entry() if isinstance(entry, type) else entry for entry in tools]
     shared = [lambda one=one: one for one in made]
     return tool_chat(shared)
@@ -87,50 +87,50 @@ def pads(tools):
     "world, message",
     [
         (broken(tasks=forgetful), "gives two lists to train"),
-        (broken(tasks=depends), "depend on how many are asked for"),
+        (broken(tasks=depends), "depend on the number of tasks"),
         (broken(tasks=same_for_both), "questions are in both splits"),
         (broken(tasks=tasks_with(lambda one, split: replace(one, id="one"))), "have one id"),
         (broken(tasks=tasks_with(lambda one, split: replace(one, metadata={**one.metadata, "x": {1}}))), "not JSON"),
         (broken(tasks=lambda split, count, seed: []), "there is no task to train"),
-        (broken(expert=lambda task, facts: Message("assistant", "7")), "the expert is wrong on task"),
+        (broken(expert=lambda task, facts: Message("assistant", "7")), "the expert is incorrect on task"),
         (broken(env=pads), "can read what another rollout wrote"),
     ],
 )
-def test_what_breaks_a_promise_is_found(world, message):
+def test_broken_worlds_are_detected(world, message):
     with pytest.raises(AssertionError, match=message):
         check_world(world, count=8)
 
 
-def test_a_reward_that_likes_everything_is_found():
-    with pytest.raises(AssertionError, match="an empty answer is right on 100% of the tasks"):
+def test_a_permissive_reward_is_detected():
+    with pytest.raises(AssertionError, match="an empty answer is correct on 100% of the tasks"):
         check_world(broken(correct=outcome(lambda trajectory: 1.0)), count=8)
 
 
-def test_a_start_that_knows_nothing_is_found():
+def test_an_untrained_start_is_detected():
     ignorant = Policy(TinyModel.new(TinyConfig(width=16, layers=1, heads=2), seed=0), Compact())
-    with pytest.raises(AssertionError, match="the start is right on 0% of the test tasks"):
-        check_world(sums(), count=8, start=ignorant)
-    check_world(sums(), count=30, start=load("tiny"))
+    with pytest.raises(AssertionError, match="the start is correct on 0% of the test tasks"):
+        check_world(arithmetic(), count=8, start=ignorant)
+    check_world(arithmetic(), count=30, start=load("tiny"))
 
 
-def test_a_task_that_asks_nothing_is_found():
+def test_an_empty_question_is_detected():
     silent = broken(tasks=tasks_with(lambda one, split: Task(one.id, (Message("user", " "),), one.answer)))
     with pytest.raises(AssertionError, match="asks nothing"):
         check_world(silent, count=4)
 
 
-def test_need_names_the_world_and_the_field():
-    with pytest.raises(InputError, match="world 'sums' has no 'expert', which this recipe needs"):
+def test_need_names_world_and_field():
+    with pytest.raises(InputError, match="world 'arithmetic' has no 'expert', which this method needs"):
         broken(expert=None).need("expert")
 
 
-def test_what_is_hidden_belongs_to_the_question():
-    """Every task of both splits asks the same; what differs is only in what the policy is not told."""
+def test_hidden_keys_distinguish_questions():
+    """All tasks have one question; they differ in hidden metadata only."""
 
     def same(split, count, seed):
-        return [replace(task, messages=(Message("user", "?"),)) for task in sums().tasks(split, count, seed)]
+        return [replace(task, messages=(Message("user", "?"),)) for task in arithmetic().tasks(split, count, seed)]
 
-    world = broken(tasks=same, hidden=("expression",))
+    world = broken(tasks=same, hidden_keys=("expression",))
     check_world(world, count=4)
     with pytest.raises(AssertionError, match="in both splits"):
-        check_world(replace(world, hidden=()), count=4)
+        check_world(replace(world, hidden_keys=()), count=4)

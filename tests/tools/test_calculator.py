@@ -21,7 +21,7 @@ from handaxe.tools.calculator import calculator
         ("10**30/10**29", "10"), ("+5", "5"),
     ],
 )  # fmt: skip
-def test_values(expression, result):
+def test_calculator_gives_exact_values(expression, result):
     assert calculator(expression) == result
 
 
@@ -41,7 +41,7 @@ def test_values(expression, result):
         ("round(1.5, 10**9999)", "too large"), ("max()", "cannot calculate"), ("10**3000/10**1+0.5", "too large"),
     ],
 )  # fmt: skip
-def test_what_is_refused(expression, message):
+def test_invalid_expressions_raise_retry(expression, message):
     with pytest.raises(Retry, match=message):
         calculator(expression)
     assert calculator.run(ToolCall("calculator", {"expression": expression})).status == "retry"
@@ -78,7 +78,7 @@ ODD = [
 @example("1or 2")
 @example("0xfor x in y")
 @example("'\\d'")
-def test_no_text_of_a_policy_warns_on_the_hosts_terminal(text):
+def test_no_text_makes_python_warn(text):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         calculator.run(ToolCall("calculator", {"expression": text}))
@@ -86,7 +86,7 @@ def test_no_text_of_a_policy_warns_on_the_hosts_terminal(text):
 
 
 @given(st.integers(-(10**6), 10**6), st.sampled_from("+-*/"), st.integers(-(10**6), 10**6))
-def test_agrees_with_exact_arithmetic(left, operator, right):
+def test_calculator_equals_exact_arithmetic(left, operator, right):
     expression = f"({left}){operator}({right})"
     if operator == "/" and right == 0:
         return

@@ -9,12 +9,12 @@ from handaxe.tools.compute import compute
     "left, operator, right, result",
     [(12, "*", 34, "408"), (1, "+", 2, "3"), (1, "-", 2, "-1"), (7, "//", 2, "3"), (7, "%", 2, "1")],
 )
-def test_values(left, operator, right, result):
+def test_compute_gives_exact_values(left, operator, right, result):
     reply = compute.run(ToolCall("compute", {"left": left, "operator": operator, "right": right}))
     assert (reply.status, reply.content) == ("ok", result)
 
 
-def test_what_is_refused():
+def test_division_by_zero_and_large_results_raise_retry():
     for operator in ("//", "%"):
         with pytest.raises(Retry, match="by zero"):
             compute(1, operator, 0)

@@ -12,9 +12,9 @@ from handaxe.testing import check_tool
 from handaxe.testing.tools import check_no_leak
 from handaxe.tools.cpython import cpython
 from handaxe.tools.python import python
-from handaxe.tools.sandbox.command import outside_id
+from handaxe.tools.sandbox.check_sandbox import check_sandbox
+from handaxe.tools.sandbox.command import host_user_id
 from handaxe.tools.sandbox.limits import Limits
-from handaxe.tools.sandbox.probe import probe
 
 SMALL = Limits(seconds=60.0, memory=2**28, disk=2**18, threads=4, output=2**16)
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("sandbox")
 
 @pytest.fixture
 def make():
-    """Makes sessions, and closes them."""
+    """Make sessions, closed at the end."""
     made = []
 
     def session(*, packages=(), limits=SMALL, files=None, outputs=(), preload=(), max_chars=4_000):
@@ -44,13 +44,13 @@ def run(session, code, seed=0):
     return reply.status, reply.content
 
 
-def test_the_example(make):
+def test_names_stay_between_calls(make):
     session = make(packages=("numpy",))
     assert session("import numpy as np\nx = np.arange(4)") == ""
     assert session("int(x.sum())") == "6"
 
 
-def test_numpy_sympy_and_pandas(make):
+def test_numpy_sympy_and_pandas_are_available(make):
     session = make(packages=("numpy", "sympy", "pandas"), limits=SMALL._replace(memory=2**30))
     code = "import numpy as np, sympy, pandas as pd\nx = sympy.Symbol('x')\n"
     code += "print(np.linalg.solve(np.eye(2), [1, 2]), sympy.integrate(2 * x, x))\npd.DataFrame({'a': [1, 2]}).a.sum()"
@@ -97,18 +97,18 @@ SHOWN = ["database is locked\n[(1,)]", "5000", "(False, 1)", "3"]
 
 
 @pytest.mark.parametrize(("code", "shown"), zip(ORDINARY.values(), SHOWN), ids=ORDINARY)
-def test_ordinary_programs_that_need_what_is_looked_at_closely(make, code, shown):
+def test_ordinary_programs_pass_the_syscall_filter(make, code, shown):
     assert run(make(), code) == ("ok", shown)
 
 
-def test_a_lock_of_files_says_that_there_is_none(make):
-    """As HDF5 and filelock expect it of a file system without locks."""
+def test_file_locks_are_unavailable(make):
+    """HDF5 and filelock expect this error of a file system without locks."""
     status, text = run(make(), "import fcntl\nfcntl.flock(open('a', 'w'), fcntl.LOCK_EX)")
     assert status == "retry" and text.endswith("OSError: [Errno 38] Function not implemented")
 
 
-def test_no_session_is_in_the_way_of_anothers_start(make):
-    """What one would keep in flight, have signalled or queued is counted for all that run as the same user."""
+def test_session_cannot_exhaust_per_user_limits(make):
+    """Descriptors in transit, pending signals and queues are counted for all processes of a user."""
     hostile = make()
     run(hostile, "import array, socket\na, b = socket.socketpair()")
     status, text = run(hostile, "a.sendmsg([b'x'], [(1, 1, array.array('i', [b.fileno()] * 250))])")
@@ -121,14 +121,14 @@ def test_no_session_is_in_the_way_of_anothers_start(make):
     assert run(make(), waiting)[1].startswith("'0/")
 
 
-def test_the_policy_sees_what_it_sees_of_the_embedded_one(make):
+def test_schema_equals_that_of_python(make):
     session = make()
     assert session.schema.name == "python"
     assert session.schema.parameters["properties"] == {"code": {"type": "string", "description": "the program"}}
     assert check_tool(session, arguments={"code": "1 + 1"}).content == "2"
 
 
-def test_state_is_kept_and_errors_leave_it(make):
+def test_state_survives_errors(make):
     session = make()
     run(session, "def f(a):\n    return a + len(items)\nitems = [1]")
     status, text = run(session, "print('before')\nitems.append(3)\n1/0")
@@ -137,7 +137,7 @@ def test_state_is_kept_and_errors_leave_it(make):
     assert run(session, "f(1)") == ("ok", "3")
 
 
-def test_what_is_shown(make):
+def test_reply_has_output_then_value_or_error(make):
     session = make(max_chars=200)
     shown = {
         "'a'": "'a'",
@@ -153,7 +153,7 @@ def test_what_is_shown(make):
     assert status == "ok" and len(text) <= 200 and "characters cut" in text
 
 
-def test_a_call_that_is_interrupted_keeps_the_names(make):
+def test_interrupted_call_keeps_names(make):
     session = make(limits=SMALL._replace(seconds=0.3))
     run(session, "x = 1")
     status, text = run(session, "print('begun')\nx = 2\nwhile True: pass")
@@ -162,7 +162,7 @@ def test_a_call_that_is_interrupted_keeps_the_names(make):
     assert run(session, "x") == ("ok", "2")
 
 
-def test_a_session_that_ends_itself_starts_again_with_its_files(make):
+def test_killed_session_restarts_with_its_files(make):
     session = make(files={"data/a.txt": "one", "b": b"\xff"}, outputs=("data/a.txt",))
     run(session, "x = 1\nopen('data/a.txt', 'w').write('two')\nopen('new', 'w').close()")
     assert session.owner.report() == {"restarts": 0, "files": {"data/a.txt": "two"}}
@@ -177,20 +177,20 @@ def test_a_session_that_ends_itself_starts_again_with_its_files(make):
     )
 
 
-def test_the_limit_on_processor_time(make):
+def test_processor_limit_kills_the_session(make):
     session = make(limits=SMALL._replace(cpu=1, seconds=300.0))
     status, text = run(session, "while True: pass")
     assert status == "retry" and "limit on processor time is 1 seconds" in text
     assert run(session, "1") == ("ok", "1")
 
 
-def test_memory(make):
+def test_memory_limit_raises_memory_error(make):
     session = make()
     assert "MemoryError" in run(session, "x = 1\ny = bytearray(2**29)")[1]
     assert run(session, "x") == ("ok", "1")
 
 
-def test_reading_files_follows_nothing(make):
+def test_read_follows_no_link(make):
     session = make(outputs=("plain", "link", "folder", "raw", "none", "inside/x"))
     run(
         session,
@@ -207,7 +207,7 @@ def test_reading_files_follows_nothing(make):
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../x", "a/../b", "", ".", "a//b", "./a", "a\0b", "a" * 300])
-def test_paths_that_lead_elsewhere(make, name):
+def test_paths_outside_the_folder_raise(make, name):
     with pytest.raises(InputError, match="no path of a file"):
         make(files={name: "x"})
     with pytest.raises(InputError, match="no path of a file"):
@@ -216,7 +216,7 @@ def test_paths_that_lead_elsewhere(make, name):
         make().owner.read(name)
 
 
-def test_chance_is_fixed_by_the_seed(make):
+def test_random_numbers_follow_the_seed(make):
     code = "import random\n(random.random(), hash('a'))"
     first = run(make(), code, seed=5)
     assert first == run(make(), code, seed=5)
@@ -225,7 +225,7 @@ def test_chance_is_fixed_by_the_seed(make):
     assert len({run(make(packages=("numpy",), preload=("numpy",)), code, seed=7) for _ in range(2)}) == 1
 
 
-def test_nothing_leaks_from_one_rollout_into_another():
+def test_state_does_not_leak_between_rollouts():
     factory = tool_chat([lambda: cpython(limits=SMALL, packages=(), warm=1)])
     task = Task("t", (Message("user", "go"),), "")
 
@@ -237,12 +237,12 @@ def test_nothing_leaks_from_one_rollout_into_another():
     check_no_leak(factory, task, write=lambda nonce: turn(write.format(nonce)), read=turn(show))
 
 
-def test_a_session_begins_with_its_first_call(make):
+def test_session_starts_with_its_first_call(make):
     session = make(files={"a": "b"})
     assert session.owner._worker is None and session.owner.read("a") == b"b"
 
 
-def test_one_that_nobody_holds_is_destroyed():
+def test_unreferenced_session_is_destroyed():
     session = cpython(limits=SMALL, packages=(), warm=1)
     run(session, "1")
     worker = session.owner._worker
@@ -251,14 +251,14 @@ def test_one_that_nobody_holds_is_destroyed():
     assert not worker.alive
 
 
-def test_it_cannot_fork(make):
+def test_snapshot_raises(make):
     with pytest.raises(InputError, match=r"handaxe\.tools\.python"):
         make().owner.snapshot()
     with pytest.raises(InputError, match=r"handaxe\.tools\.python"):
         make().owner.restore(None)
 
 
-def test_closing(make):
+def test_closed_session_fails(make):
     session = make()
     run(session, "1")
     worker = session.owner._worker
@@ -267,16 +267,16 @@ def test_closing(make):
     assert not worker.alive and run(session, "1")[0] == "infra_error"
 
 
-def test_a_worker_that_dies_before_it_ran_anything_is_nobodys_fault(make):
+def test_worker_dead_before_setup_is_infra_error(make):
     session = make(preload=("no_such_module",))
     status, text = run(session, "1")
     assert status == "infra_error" and "no_such_module" in text
 
 
-def test_bad_arguments(make):
+def test_invalid_arguments_raise(make):
     with pytest.raises(InputError, match="lists of names"):
         make(packages="numpy")
-    with pytest.raises(InputError, match="more disk"):
+    with pytest.raises(InputError, match="raise limits.disk"):
         make(files={"a": b"x" * 2**18})
     with pytest.raises(InputError, match="not installed"):
         make(packages=("no-such-package",))
@@ -286,30 +286,30 @@ def test_bad_arguments(make):
     assert status == "retry" and "limit is 50000" in text
 
 
-def test_never_without_the_sandbox(monkeypatch, tmp_path):
-    probe.cache_clear()
+def test_missing_bubblewrap_raises(monkeypatch, tmp_path):
+    check_sandbox.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="apt-get install bubblewrap"):
         cpython(packages=())
-    probe.cache_clear()
+    check_sandbox.cache_clear()
 
 
-def test_another_sandbox_where_bubblewrap_is_missing(monkeypatch, tmp_path):
-    probe.cache_clear()
+def test_missing_bubblewrap_uses_the_fallback_with_a_warning(monkeypatch, tmp_path):
+    check_sandbox.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.warns(RuntimeWarning, match="apt-get install bubblewrap(.|\n)*python.* is offered instead"):
+    with pytest.warns(RuntimeWarning, match="apt-get install bubblewrap(.|\n)*Using the fallback .*python"):
         made = cpython(packages=(), fallback=python, prefix="old_", max_chars=300)
-    probe.cache_clear()
+    check_sandbox.cache_clear()
     assert made.schema.name == "old_python" and made.max_chars == 300
     assert made.run(ToolCall("old_python", {"code": "6 * 7"}, "c0")).content == "42"
     assert "PermissionError" in made.run(ToolCall("old_python", {"code": "open('/etc/passwd')"}, "c1")).content
 
 
 @pytest.mark.skipif(
-    outside_id() is None or not Path("/usr/bin/python3").exists(), reason="needs root and a system Python"
+    host_user_id() is None or not Path("/usr/bin/python3").exists(), reason="needs root and a system Python"
 )
-def test_an_ordinary_user_has_the_same_sandbox():
-    """In a process that gave up root, with an interpreter that nobody may read."""
+def test_unprivileged_user_has_the_same_sandbox():
+    """In a process without root, with an interpreter that nobody may read."""
     code = (
         "import os\n"
         "from handaxe.tools.cpython import cpython\n"

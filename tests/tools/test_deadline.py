@@ -5,21 +5,21 @@ import threading
 
 import pytest
 
-from handaxe.tools.deadline import DeadlineError, Threads, within, within_async
-from handaxe.tools.threads import Limit, ThreadPool
+from handaxe.tools.deadline import DeadlineError, Threads, run_async_with_deadline, run_with_deadline
+from handaxe.tools.thread_pool import Limit, ThreadPool
 
 NAME = contextvars.ContextVar("NAME", default="")
 
 
-def test_a_result_an_error_and_the_context():
+def test_result_error_and_context_are_passed_on():
     NAME.set("caller")
-    assert within(NAME.get, seconds=5) == "caller"
-    assert within(lambda: 3, seconds=None) == 3
+    assert run_with_deadline(NAME.get, seconds=5) == "caller"
+    assert run_with_deadline(lambda: 3, seconds=None) == 3
     with pytest.raises(TimeoutError):
-        within(lambda: (_ for _ in ()).throw(TimeoutError("its own")), seconds=5)
+        run_with_deadline(lambda: (_ for _ in ()).throw(TimeoutError("its own")), seconds=5)
 
 
-def test_work_that_hangs_is_left_behind_in_a_daemon():
+def test_hanging_work_is_abandoned_in_a_daemon():
     release, seen = threading.Event(), []
 
     def hang():
@@ -28,14 +28,14 @@ def test_work_that_hangs_is_left_behind_in_a_daemon():
 
     while not seen:  # a busy machine may not even begin it in time
         with pytest.raises(DeadlineError):
-            within(hang, seconds=0.02)
+            run_with_deadline(hang, seconds=0.02)
     assert seen[0].daemon and seen[0].is_alive()
     release.set()
     seen[0].join(30)
     assert not seen[0].is_alive()
 
 
-def test_a_coroutine_is_cancelled_and_cleans_up():
+def test_late_coroutine_is_cancelled_and_cleans_up():
     begun, cleaned = threading.Event(), threading.Event()
 
     async def hang():
@@ -47,11 +47,11 @@ def test_a_coroutine_is_cancelled_and_cleans_up():
 
     while not begun.is_set():  # a busy machine may not even begin it in time
         with pytest.raises(DeadlineError):
-            within_async(hang, seconds=0.02)
+            run_async_with_deadline(hang, seconds=0.02)
     assert cleaned.wait(20), "long before it would have ended by itself"
 
 
-def test_a_coroutine_that_refuses_to_be_cancelled():
+def test_uncancellable_coroutine_is_abandoned():
     release = threading.Event()
 
     async def stubborn():
@@ -60,22 +60,22 @@ def test_a_coroutine_that_refuses_to_be_cancelled():
                 await asyncio.sleep(0.01)
 
     with pytest.raises(DeadlineError):
-        within_async(stubborn, seconds=0.02)
+        run_async_with_deadline(stubborn, seconds=0.02)
     release.set()
 
 
-def test_a_coroutine_runs_inside_a_running_loop():
+def test_coroutine_runs_inside_a_running_loop():
     async def three():
         return 3
 
     async def caller():
-        return within_async(three, seconds=5)
+        return run_async_with_deadline(three, seconds=5)
 
     assert asyncio.run(caller()) == 3
 
 
-def test_threads_are_used_again():
-    idents = {within(threading.get_ident, seconds=5) for _ in range(10)}
+def test_threads_are_reused():
+    idents = {run_with_deadline(threading.get_ident, seconds=5) for _ in range(10)}
     assert len(idents) < 10 and threading.get_ident() not in idents
 
 
@@ -86,7 +86,7 @@ def pool():
     pool.close()
 
 
-def on_a_loop(pool, scene):
+def run_on_loop(pool, scene):
     async def main():
         threads = Threads(pool, asyncio.get_running_loop().call_soon_threadsafe, longest=30)
         return await scene(threads)
@@ -94,7 +94,7 @@ def on_a_loop(pool, scene):
     return asyncio.run(main())
 
 
-def test_blocking_work_of_a_coroutine(pool):
+def test_blocking_work_runs_in_the_pool(pool):
     NAME.set("caller")
 
     async def scene(threads):
@@ -109,10 +109,10 @@ def test_blocking_work_of_a_coroutine(pool):
         with pytest.raises(SystemExit):
             await threads.wait(fails)
 
-    on_a_loop(pool, scene)
+    run_on_loop(pool, scene)
 
 
-def test_a_deadline_counts_from_when_a_thread_takes_the_work_up(pool):
+def test_deadline_counts_from_the_start_in_a_thread(pool):
     """One thread: the second piece of work waits longer than its deadline for the first, and is done all the same."""
     release = threading.Event()
 
@@ -124,10 +124,10 @@ def test_a_deadline_counts_from_when_a_thread_takes_the_work_up(pool):
         release.set()
         assert await first and await second == "done"
 
-    on_a_loop(pool, scene)
+    run_on_loop(pool, scene)
 
 
-def test_work_that_hangs_leaves_its_thread_to_another(pool):
+def test_hanging_work_frees_its_place_in_the_pool(pool):
     release = threading.Event()
 
     async def scene(threads):
@@ -142,11 +142,11 @@ def test_work_that_hangs_leaves_its_thread_to_another(pool):
             await task
         assert await threads.run(lambda: "again", seconds=5) == "again"
 
-    on_a_loop(pool, scene)
+    run_on_loop(pool, scene)
     release.set()
 
 
-def test_a_cancelled_step_cancels_what_it_awaits(pool):
+def test_cancelled_step_cancels_its_work(pool):
     cleaned = []
 
     async def hang():
@@ -162,11 +162,11 @@ def test_a_cancelled_step_cancels_what_it_awaits(pool):
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    on_a_loop(pool, scene)
+    run_on_loop(pool, scene)
     assert cleaned == [1]
 
 
-def test_waiting_for_a_limit_holds_no_thread_and_a_cancelled_wait_passes_its_turn_on(pool):
+def test_cancelled_wait_for_a_limit_admits_the_next_caller(pool):
     limit = Limit(1)
 
     async def scene(threads):
@@ -186,4 +186,4 @@ def test_waiting_for_a_limit_holds_no_thread_and_a_cancelled_wait_passes_its_tur
         assert await asyncio.gather(*waiting[1:]) == ["in", "in"]
         assert limit.enter(lambda: True), "nobody is counted as being in any more"
 
-    on_a_loop(pool, scene)
+    run_on_loop(pool, scene)

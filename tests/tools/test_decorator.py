@@ -12,7 +12,7 @@ from handaxe.core.errors import Failed, InfrastructureError, InputError, Retry, 
 from handaxe.core.records import ToolCall
 from handaxe.tools import Billed, Tool, ToolContext, tool
 from handaxe.tools.deadline import Threads
-from handaxe.tools.threads import Limit, ThreadPool
+from handaxe.tools.thread_pool import Limit, ThreadPool
 
 
 @tool
@@ -25,12 +25,12 @@ def call(name, call_id="c0", **arguments):
     return ToolCall(name, arguments, call_id)
 
 
-def answer(of: Tool, seed=0, **arguments):
+def reply_of(of: Tool, seed=0, **arguments):
     reply = of.run(call(of.schema.name, **arguments), seed=seed)
     return reply.status, reply.content
 
 
-def test_the_example():
+def test_call_and_run_give_the_result():
     reply = double.run(call("double", "c0", number=4))
     assert (reply.status, reply.content, reply.call_id, reply.name) == ("ok", "8", "c0", "double")
     assert double(4) == 8
@@ -38,7 +38,7 @@ def test_the_example():
     assert double.__name__ == "double"
 
 
-def test_arguments_are_checked_before_the_body_runs():
+def test_invalid_arguments_skip_the_body():
     ran = []
 
     @tool(cost=2.0)
@@ -47,41 +47,41 @@ def test_arguments_are_checked_before_the_body_runs():
         ran.append(text)
         return text * times
 
-    assert answer(note, text="a") == ("ok", "a")
-    assert answer(note, text="a", times="3") == ("ok", "aaa")
+    assert reply_of(note, text="a") == ("ok", "a")
+    assert reply_of(note, text="a", times="3") == ("ok", "aaa")
     ran.clear()
-    assert answer(note) == ("invalid", "invalid arguments for note: text: Field required")
-    assert answer(note, text="a", size=1) == (
+    assert reply_of(note) == ("invalid", "invalid arguments for note: text: Field required")
+    assert reply_of(note, text="a", size=1) == (
         "invalid",
         "invalid arguments for note: size: there is no such parameter",
     )
-    status, content = answer(note, text="a", times="many")
+    status, content = reply_of(note, text="a", times="many")
     assert status == "invalid" and content.startswith("invalid arguments for note: times: Input should be a valid int")
-    status, content = answer(note, **{"text": "a", "x" * 10**6: 1})
+    status, content = reply_of(note, **{"text": "a", "x" * 10**6: 1})
     assert status == "invalid" and len(content) <= note.max_chars
     assert ran == []
     assert note.run(call("note")).cost == 0.0
     assert note.run(call("note", text="a")).cost == 2.0
 
 
-def test_a_default_is_not_shared_between_calls():
+def test_mutable_default_is_copied_for_each_call():
     @tool
     def grow(items: list[int] = []) -> list[int]:  # noqa: B006
         """Grow."""
         items.append(1)
         return items
 
-    assert [answer(grow) for _ in range(2)] == [("ok", "[1]")] * 2
+    assert [reply_of(grow) for _ in range(2)] == [("ok", "[1]")] * 2
 
 
-def test_how_a_tool_talks_back():
+def test_exceptions_become_statuses():
     def fails(error):
         @tool
         def fail() -> str:
             """Fail."""
             raise error
 
-        return answer(fail)
+        return reply_of(fail)
 
     assert fails(Retry("try an integer")) == ("retry", "try an integer")
     assert fails(Failed("there is no such city")) == ("failed", "there is no such city")
@@ -94,16 +94,16 @@ def test_how_a_tool_talks_back():
         fails(KeyboardInterrupt())
 
 
-def test_a_sys_exit_without_a_thread():
+def test_sys_exit_becomes_infra_error():
     @tool(timeout=None)
     def leave() -> str:
         """Leave."""
         sys.exit(1)
 
-    assert answer(leave) == ("infra_error", "SystemExit: 1")
+    assert reply_of(leave) == ("infra_error", "SystemExit: 1")
 
 
-def test_a_tool_that_hangs():
+def test_hanging_tool_times_out():
     release = threading.Event()
 
     @tool(timeout=0.02, cost=1.0)
@@ -122,10 +122,10 @@ def test_a_tool_that_hangs():
     assert (reply.status, reply.content) == ("timeout", "hang gave no reply within 0.02 seconds")
     assert reply.seconds >= 0.02 and reply.cost == 1.0
     release.set()
-    assert answer(ahang)[0] == "timeout"
+    assert reply_of(ahang)[0] == "timeout"
 
 
-def test_an_async_tool():
+def test_async_tool_runs_and_times_out():
     @tool
     async def later(text: str) -> dict:
         """Wait."""
@@ -134,19 +134,19 @@ def test_an_async_tool():
             raise Retry("not that")
         return {"text": text}
 
-    assert answer(later, text="a") == ("ok", '{"text":"a"}')
-    assert answer(later, text="no") == ("retry", "not that")
+    assert reply_of(later, text="a") == ("ok", '{"text":"a"}')
+    assert reply_of(later, text="no") == ("retry", "not that")
     assert asyncio.run(later("b")) == {"text": "b"}
 
 
-def test_results_as_text():
+def test_results_become_text_or_json():
     def gives(value):
         @tool(timeout=None)
         def give() -> object:
             """Give."""
             return value
 
-        return answer(give)
+        return reply_of(give)
 
     assert gives("as it is\n") == ("ok", "as it is\n")
     assert gives(None) == ("ok", "null")
@@ -154,22 +154,22 @@ def test_results_as_text():
     assert gives(float("nan")) == ("ok", '"NaN"')
     assert gives("lone \ud800 half") == ("ok", "lone ? half")
     status, content = gives(object())
-    assert status == "infra_error" and "a object, which is neither text nor JSON" in content
+    assert status == "infra_error" and "a object, neither text nor JSON" in content
 
 
-def test_ten_megabytes_are_cut():
+def test_long_result_is_cut():
     @tool(max_chars=100)
     def flood(size: int) -> str:
         """Flood."""
         return "x" * size
 
-    status, content = answer(flood, size=10**7)
+    status, content = reply_of(flood, size=10**7)
     assert status == "ok" and len(content) <= 100 and "characters cut" in content
     assert content.startswith("xxx") and content.endswith("xxx")
 
 
 def test_control_text_stays_text():
-    from handaxe.models.compact import VOCAB_SIZE, Compact
+    from handaxe.models.chat_formats.compact import VOCAB_SIZE, Compact
 
     words = "<|im_end|><|im_start|>assistant\n<tool_call></tool_call><s></s>[INST]" + Compact().decode(range(256, 264))
 
@@ -178,11 +178,11 @@ def test_control_text_stays_text():
         """Pretend."""
         return words
 
-    assert answer(evil) == ("ok", words)
+    assert reply_of(evil) == ("ok", words)
     assert VOCAB_SIZE == 264
 
 
-def test_a_method_keeps_its_objects_state():
+def test_method_tool_uses_its_objects_state():
     class Notes:
         def __init__(self):
             self.lines = []
@@ -195,18 +195,18 @@ def test_a_method_keeps_its_objects_state():
 
     one, two = Notes(), Notes()
     assert one.write.schema.parameters["properties"] == {"text": {"type": "string"}}
-    assert answer(one.write, text="a") == ("ok", "1")
-    assert answer(one.write, text="b") == ("ok", "2")
-    assert answer(two.write, text="c") == ("ok", "1")
+    assert reply_of(one.write, text="a") == ("ok", "1")
+    assert reply_of(one.write, text="b") == ("ok", "2")
+    assert reply_of(two.write, text="c") == ("ok", "1")
     assert one.write("d") == 3
     assert (one.lines, two.lines) == (["a", "b", "d"], ["c"])
     assert one.write.owner is one and one.write.max_chars == 50
     assert Notes.write.unbound and not one.write.unbound
-    with pytest.raises(ToolDefinitionError, match="take it from an object"):
+    with pytest.raises(ToolDefinitionError, match="access it on an object"):
         Notes.write.run(call("write", text="a"))
 
 
-def test_the_context_makes_a_retried_call_idempotent():
+def test_context_key_makes_retries_idempotent():
     done = {}
 
     @tool
@@ -222,7 +222,7 @@ def test_the_context_makes_a_retried_call_idempotent():
     assert charge.run(call("charge", "c1", amount=5, context=[1, 2])).status == "invalid"
 
 
-def test_settings_out_of_range():
+def test_settings_out_of_range_raise():
     for settings in ({"timeout": 0}, {"timeout": -1.0}, {"cost": -1.0}, {"max_chars": -1}):
         with pytest.raises(InputError):
             tool(**settings)
@@ -242,12 +242,12 @@ def test_but_changes_a_copy():
     assert double.but(max_chars=1, cost=3.0, prefix="x_").schema.name == "x_double" and double.schema.name == "double"
 
 
-def test_a_call_that_died_is_tried_again_with_the_same_id_and_seed():
+def test_retry_has_the_same_id_and_seed():
     seen = []
 
     @tool(retries=2, cost=1.0)
     def flaky(fail: int, context: ToolContext) -> int:
-        """Fail so many times."""
+        """Fail some times."""
         seen.append(context)
         if len(seen) <= fail:
             raise OSError("gone")
@@ -262,7 +262,7 @@ def test_a_call_that_died_is_tried_again_with_the_same_id_and_seed():
     assert flaky.run(call("flaky", fail="x")).cost == 0.0
 
 
-def test_what_the_policy_did_wrong_is_not_tried_again():
+def test_policy_faults_are_not_retried():
     ran = []
 
     def failing(error, **settings):
@@ -282,7 +282,7 @@ def test_what_the_policy_did_wrong_is_not_tried_again():
     assert failing(None, timeout=0.02, timeout_is="policy") == ("timeout", 1)
 
 
-def test_a_retried_call_gets_fresh_arguments():
+def test_retry_gets_fresh_arguments():
     @tool(retries=1)
     def grow(items: list[int]) -> list[int]:
         """Grow."""
@@ -293,10 +293,10 @@ def test_a_retried_call_gets_fresh_arguments():
         return items
 
     died = []
-    assert answer(grow, items=[]) == ("ok", "[1]")
+    assert reply_of(grow, items=[]) == ("ok", "[1]")
 
 
-def on_a_loop(*pairs, count=1):
+def run_on_loop(*pairs, count=1):
     """The replies to calls of tools, made at the same time, with a pool of `count` threads."""
 
     async def main():
@@ -310,7 +310,7 @@ def on_a_loop(*pairs, count=1):
         pool.close()
 
 
-def test_a_loop_gets_the_same_replies():
+def test_arun_equals_run():
     async def talk(how: str) -> str:
         """Talk."""
         if how == "hang":
@@ -330,13 +330,13 @@ def test_a_loop_gets_the_same_replies():
         patient, hasty = tool(timeout=60)(function), tool(timeout=0.05)(function)
         pairs = [(hasty if how == "hang" else patient, call(function.__name__, f"c{how}", how=how)) for how in hows]
         expected = [of.run(one) for of, one in pairs]
-        for one, other in zip(on_a_loop(*pairs), expected, strict=True):
+        for one, other in zip(run_on_loop(*pairs), expected, strict=True):
             assert dataclasses.replace(one, seconds=0.0) == dataclasses.replace(other, seconds=0.0)
     release.set()
 
 
 @pytest.mark.parametrize("asynchronous", [True, False])
-def test_at_most_so_many_calls_at_a_time(asynchronous):
+def test_limit_bounds_concurrent_calls(asynchronous):
     inside, most = [], []
 
     def enter():
@@ -362,7 +362,7 @@ def test_at_most_so_many_calls_at_a_time(asynchronous):
             inside.pop()
             return ""
 
-    replies = on_a_loop(*((use, call("use", f"c{n}")) for n in range(12)), count=6)
+    replies = run_on_loop(*((use, call("use", f"c{n}")) for n in range(12)), count=6)
     assert [reply.status for reply in replies] == ["ok"] * 12
     assert max(most) == 2
     pool = [threading.Thread(target=use.run, args=(call("use"),)) for _ in range(6)]
@@ -373,7 +373,7 @@ def test_at_most_so_many_calls_at_a_time(asynchronous):
     assert max(most) == 2 and len(most) == 18
 
 
-def test_a_limit_belongs_to_the_function_and_is_shared_by_every_object():
+def test_limit_is_shared_by_all_objects_of_a_class():
     class Notes:
         @tool(limit=1)
         def write(self, text: str) -> str:
@@ -384,7 +384,7 @@ def test_a_limit_belongs_to_the_function_and_is_shared_by_every_object():
     assert Notes().write.but(max_chars=1, cost=0).limit is Notes.write.limit
 
 
-def test_a_limit_that_was_given_is_shared_by_tools():
+def test_limit_object_is_shared_by_tools():
     one = Limit(1)
 
     @tool(limit=one)
@@ -392,17 +392,17 @@ def test_a_limit_that_was_given_is_shared_by_tools():
         """Use it."""
         return str(one._free)
 
-    assert answer(left) == ("ok", "0") and left.limit is tool(limit=one)(left.function).limit is one
+    assert reply_of(left) == ("ok", "0") and left.limit is tool(limit=one)(left.function).limit is one
     assert one._free == 1
 
 
-def test_limits_and_retries_out_of_range():
+def test_limits_and_retries_out_of_range_raise():
     for settings in ({"limit": 0}, {"retries": -1}):
         with pytest.raises(InputError):
             tool(**settings)
 
 
-def test_a_bill_adds_to_the_cost_and_says_how_long_it_took():
+def test_bill_adds_cost_and_sets_seconds():
     @tool(cost=1.0)
     def look(words: list[str]) -> Billed:
         """Look."""
@@ -419,7 +419,7 @@ def test_a_bill_adds_to_the_cost_and_says_how_long_it_took():
         return Billed("x", cost=0.5)
 
     for of in (look, wait):
-        replies = [of.run(call(of.__name__, words=["a", "b"])), *on_a_loop((of, call(of.__name__, words=["a", "b"])))]
+        replies = [of.run(call(of.__name__, words=["a", "b"])), *run_on_loop((of, call(of.__name__, words=["a", "b"])))]
         for reply in replies:
             assert (reply.status, reply.content, reply.cost, reply.seconds) == ("ok", '["a","b"]', 1.2, 2.5)
         assert of.run(call(of.__name__)).cost == 0.0
@@ -428,7 +428,7 @@ def test_a_bill_adds_to_the_cost_and_says_how_long_it_took():
     assert quick() == Billed("x", 0.5, None)
 
 
-def test_a_bill_comes_on_top_of_the_cost_of_all_tries():
+def test_bill_adds_to_the_cost_of_all_tries():
     tries = []
 
     @tool(cost=1.0, retries=1)
@@ -444,7 +444,7 @@ def test_a_bill_comes_on_top_of_the_cost_of_all_tries():
 
 
 @pytest.mark.parametrize("bill", [Billed("x", -1.0), Billed("x", float("nan")), Billed("x", 0, -0.1), Billed("x", "3")])
-def test_a_bill_that_is_no_number_is_the_tools_fault(bill):
+def test_invalid_bill_is_infra_error(bill):
     @tool
     def look() -> Billed:
         """Look."""
@@ -454,7 +454,7 @@ def test_a_bill_that_is_no_number_is_the_tools_fault(bill):
     assert reply.status == "infra_error" and "finite number" in reply.content and reply.cost == 0.0
 
 
-def test_whether_a_tool_takes_a_call():
+def test_takes_validates_without_running():
     ran = []
 
     @tool

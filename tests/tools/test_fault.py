@@ -32,21 +32,21 @@ ENDS = [
 
 
 @pytest.mark.parametrize("error, outcome", RAISED, ids=[type(error).__name__ for error, _ in RAISED])
-def test_what_a_call_that_raised_is(error, outcome):
+def test_exception_gives_its_outcome(error, outcome):
     assert fault.of_error(error, name="look", timeout=2.5) == outcome
 
 
-def test_without_a_limit_of_its_own_a_timeout_names_none():
+def test_timeout_without_seconds_says_in_time():
     assert fault.of_error(DeadlineError(), name="look", timeout=None).content == "look gave no reply in time"
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), GeneratorExit()])
-def test_what_is_not_the_tools_goes_on(error):
+def test_foreign_exceptions_are_reraised(error):
     with pytest.raises(type(error)):
         fault.of_error(error, name="look", timeout=None)
 
 
-def test_what_a_policy_reads_of_a_call_that_was_not_carried_out():
+def test_messages_of_unrun_calls():
     class Arguments(BaseModel, extra="forbid"):
         city: str
 
@@ -62,14 +62,14 @@ def test_what_a_policy_reads_of_a_call_that_was_not_carried_out():
     assert fault.unparsed("not JSON") == "malformed call: not JSON"
 
 
-def test_trouble_is_raised_by_whose_fault_it_is():
+def test_trouble_follows_the_party_at_fault():
     for whose, status in (("policy", "retry"), ("infra_error", "infra_error")):
         error = fault.trouble("no connection", whose=whose)
         assert fault.of_error(error, name="look", timeout=None).status == status and str(error) == "no connection"
 
 
 @pytest.mark.parametrize("status, timeout_is, ends", ENDS)
-def test_what_ends_a_trajectory(status, timeout_is, ends):
+def test_ending_follows_status_and_timeout_is(status, timeout_is, ends):
     assert fault.machinery(status, timeout_is=timeout_is) is ends
     reply = ToolReply("c0", "look", "it died", status)
     expected = Ending("infra_error", "tool 'look': it died") if ends else None

@@ -21,14 +21,14 @@ def run(folder, name, **arguments):
     return reply.status, reply.content
 
 
-def test_the_example():
+def test_write_list_and_read_give_the_example():
     folder = files({"a.txt": "one\ntwo"})()
     assert folder.write_file("b.txt", "x") == "wrote b.txt (1 bytes)"
     assert folder.list_files() == "a.txt (7 bytes)\nb.txt (1 bytes)"
     assert folder.read_file("a.txt", 2) == "line 2 of 2\ntwo"
 
 
-def test_the_contracts():
+def test_tools_and_environment_keep_their_contracts():
     folder = files({"a.txt": "one"})()
     check_tool(folder.list_files, arguments={})
     check_tool(folder.read_file, arguments={"path": "a.txt"})
@@ -44,7 +44,7 @@ def test_the_contracts():
     check_no_leak(factory, TASK, write=write, read=ParsedTurn("", (ToolCall("read_file", {"path": "n.txt"}, "c1"),)))
 
 
-def test_lines():
+def test_read_file_returns_line_ranges():
     folder = files({"a": "1\n2\n3\n4"})()
     assert folder.read_file("a") == "1\n2\n3\n4"
     assert folder.read_file("a", 2, 3) == "lines 2 to 3 of 4\n2\n3"
@@ -55,7 +55,7 @@ def test_lines():
             folder.read_file("a", first, last)
 
 
-def test_replacing_needs_one_place():
+def test_replace_text_needs_a_unique_match():
     folder = files({"a": "x y x"})()
     for old, count in (("x", 2), ("z", 0), ("", 0)):
         assert run(folder, "replace_text", path="a", old=old, new="q") == (
@@ -74,7 +74,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("path", BAD, ids=ascii)
-def test_bad_paths_change_nothing(path):
+def test_invalid_paths_change_nothing(path):
     folder = files({"a.txt": "one"})()
     assert run(folder, "write_file", path=path, text="x")[0] == "retry"
     assert run(folder, "read_file", path=path)[0] == "retry"
@@ -82,7 +82,7 @@ def test_bad_paths_change_nothing(path):
 
 
 @pytest.mark.parametrize("path", ["A.txt", "a.TXT", "a.txt/b"])
-def test_paths_that_collide_on_some_disk(path):
+def test_colliding_paths_are_refused(path):
     folder = files({"a.txt": "one", "d/e": "two"})()
     assert run(folder, "write_file", path=path, text="x")[0] == "retry"
     assert run(folder, "write_file", path="d", text="x")[0] == "retry"
@@ -91,7 +91,7 @@ def test_paths_that_collide_on_some_disk(path):
 
 
 @given(st.text(max_size=30))
-def test_whatever_is_accepted_stays_in_a_real_folder(path):
+def test_accepted_paths_stay_inside_a_real_folder(path):
     folder = files()()
     if run(folder, "write_file", path=path, text="x")[0] != "ok":
         return
@@ -100,7 +100,7 @@ def test_whatever_is_accepted_stays_in_a_real_folder(path):
     assert unicodedata.normalize("NFC", path) == path and len(os.fsencode(path)) <= 200
 
 
-def test_limits():
+def test_limits_are_enforced():
     make = files({"a": "12345"}, max_files=2, max_file=10, max_total=12)
     folder = make()
     assert run(folder, "write_file", path="a", text="x" * 11)[1] == "'a' would have 11 bytes, the limit is 10"
@@ -121,7 +121,7 @@ def test_replies_are_bounded():
     assert folder.read_file("a") == "x" * 100 + "\n(cut; there are 4900 more characters: read it by lines)"
 
 
-def test_a_fork_goes_its_own_way():
+def test_forks_do_not_affect_each_other():
     one = files({"a": "1"})()
     state = one.snapshot()
     one.write_file("b", "2")
@@ -133,7 +133,7 @@ def test_a_fork_goes_its_own_way():
     assert one.contents() == {"a": "1"} and dict(state) == {"a": "1"}
 
 
-def test_the_report_is_bounded_and_json():
+def test_report_is_bounded_json():
     folder = files(max_files=200)()
     folder.replace({f"f{i:03}": "x" * 10 for i in range(150)})
     report = folder.report()
@@ -142,15 +142,15 @@ def test_the_report_is_bounded_and_json():
     assert json.loads(json.dumps(report)) == report and "x" * 10 not in json.dumps(report)
 
 
-def test_lone_surrogates_in_a_text_are_replaced():
+def test_lone_surrogates_are_replaced():
     folder = files()()
     folder.write_file("a", "x\ud800y")
     assert folder.read_file("a") == "x?y"
 
 
-def test_bad_starting_files():
+def test_invalid_starting_files_raise():
     for start in ({"../a": ""}, {"a": "x" * 200_000}, {"a": "", "A": ""}):
         with pytest.raises(InputError, match="starting files"):
             files(start)
-    with pytest.raises(InputError, match="limits"):
+    with pytest.raises(InputError, match="give 1 or more"):
         files(max_files=0)

@@ -1,4 +1,4 @@
-"""Against a real server on loopback; the names that lead elsewhere are told by a resolver of our own."""
+"""Tests against a real server on loopback; a patched resolver gives other addresses."""
 
 import socket
 
@@ -43,7 +43,7 @@ def post(tool, url, body):
     return reply.status, reply.content
 
 
-def test_pages(server, tools):
+def test_pages_become_text(server, tools):
     read, _ = tools
     base = f"{server.origin}/open"
     check_tool(read, arguments={"url": f"{base}/hello"})
@@ -55,7 +55,7 @@ def test_pages(server, tools):
     assert get(read, f"{base}/near") == ("ok", "hello")
 
 
-def test_what_is_no_success(server, tools):
+def test_unsuccessful_responses_are_retry(server, tools):
     read, _ = tools
     base = f"{server.origin}/open"
     assert get(read, f"{base}/gone") == ("retry", "404 Not Found: no such town")
@@ -63,7 +63,7 @@ def test_what_is_no_success(server, tools):
     assert get(read, f"{base}/image") == ("retry", "the page is no text but 'image/png'")
 
 
-def test_what_is_sent(server, tools, monkeypatch):
+def test_request_headers_are_minimal(server, tools, monkeypatch):
     """No proxy, no credential, no cookie; only what the library always sends."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
@@ -82,7 +82,7 @@ def test_what_is_sent(server, tools, monkeypatch):
     assert post(send, f"{server.origin}/open/echo", "x" * 100_001)[0] == "retry"
 
 
-def test_redirects_of_a_post(server, tools):
+def test_post_redirects_follow_the_status(server, tools):
     _, send = tools
     post(send, f"{server.origin}/open/303", "a")
     assert server.seen[-1][0].startswith("GET /open/echo") and server.seen[-1][2] == ""
@@ -94,7 +94,7 @@ def test_redirects_of_a_post(server, tools):
 
 
 @pytest.mark.parametrize("page", ["loop", "metadata", "file", "outside", "user", "odd"])
-def test_redirects_to_forbidden_places(server, tools, page):
+def test_redirects_to_disallowed_addresses_are_refused(server, tools, page):
     server.seen.clear()
     status, content = get(tools[0], f"{server.origin}/open/{page}")
     assert status == "retry" and "treasure" not in content
@@ -117,7 +117,7 @@ FORBIDDEN = [
 
 
 @pytest.mark.parametrize("url", FORBIDDEN, ids=lambda url: ascii(url[:40]))
-def test_forbidden_addresses_are_never_asked(server, tools, url):
+def test_disallowed_urls_are_not_requested(server, tools, url):
     server.seen.clear()
     port = server.origin.removeprefix("http://127.0.0.1")
     url = url.replace("{o}", server.origin).replace("{p}", port).replace("{r}", server.origin.removeprefix("http"))
@@ -126,7 +126,7 @@ def test_forbidden_addresses_are_never_asked(server, tools, url):
     assert server.seen == []
 
 
-def test_answers_without_end_are_cut(server, tools):
+def test_endless_responses_are_cut(server, tools):
     read, _ = tools
     for page, letter in (("endless", "y"), ("bomb", "0"), ("long", "x")):
         status, content = get(read, f"{server.origin}/open/{page}")
@@ -135,20 +135,20 @@ def test_answers_without_end_are_cut(server, tools):
 
 
 @pytest.mark.parametrize("page", ["headers", "header", "garbage", "short", "brotli", "notgzip"])
-def test_bad_answers_are_trouble(server, tools, page):
+def test_invalid_responses_are_trouble(server, tools, page):
     assert get(tools[0], f"{server.origin}/open/{page}")[0] == "retry"
     (strict,) = http([server.origin], private=True, seconds=60)
     assert get(strict, f"{server.origin}/open/{page}")[0] == "infra_error"
 
 
 @pytest.mark.parametrize("page", ["slow-head", "slow-body", "silence"])
-def test_slow_answers_end_in_time(server, page):
+def test_slow_responses_time_out(server, page):
     (read,) = http([server.origin], private=True, seconds=0.3, trouble_is="policy")
     status, content = get(read, f"{server.origin}/{page}")
     assert (status, content) == ("retry", "127.0.0.1 did not answer in time")
 
 
-def test_nobody_there():
+def test_refused_connection_is_trouble():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         origin = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -156,7 +156,7 @@ def test_nobody_there():
         assert get(read, origin)[0] == "infra_error"
 
 
-def test_private_addresses_need_a_word(server):
+def test_private_addresses_need_the_option(server):
     (read,) = http([server.origin])
     server.seen.clear()
     status, content = get(read, server.origin)
@@ -164,7 +164,7 @@ def test_private_addresses_need_a_word(server):
 
 
 def resolver(monkeypatch, *answers):
-    """Names are resolved to these addresses in turn; the last for ever."""
+    """Patch name resolution to return these addresses in turn, the last one repeatedly."""
     left = list(answers)
     asked = []
 
@@ -179,7 +179,7 @@ def resolver(monkeypatch, *answers):
     return asked
 
 
-def test_a_name_that_leads_inside_is_refused(server, monkeypatch):
+def test_name_with_private_address_is_refused(server, monkeypatch):
     port = server.origin.rpartition(":")[2]
     (read,) = http([f"http://rebind.test:{port}"])
     for answers in (["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["10.0.0.1"], ["169.254.169.254"]):
@@ -190,7 +190,7 @@ def test_a_name_that_leads_inside_is_refused(server, monkeypatch):
         assert asked == ["rebind.test"] and server.seen == []
 
 
-def test_a_name_is_resolved_once_and_that_address_is_used(server, monkeypatch):
+def test_name_is_resolved_once(server, monkeypatch):
     """A second answer of the resolver, such as one of a rebinding attack, is never asked for."""
     port = server.origin.rpartition(":")[2]
     (read,) = http([f"http://rebind.test:{port}"], private=True, seconds=60)
@@ -218,7 +218,7 @@ def keyed(server, *more, **options):
     return http(places, private=True, seconds=30, headers=headers, **options)[0]
 
 
-def test_headers_go_to_their_origin_alone(server, other):
+def test_headers_go_only_to_their_origin(server, other):
     read = keyed(server, other)
     assert get(read, f"{server.origin}/open/hello") == ("ok", "hello")
     sent = server.seen[-1][1]
@@ -231,7 +231,7 @@ def test_headers_go_to_their_origin_alone(server, other):
     assert get(read, back) == ("ok", "hello") and server.seen[-1][1]["x-key"] == KEY and len(other.seen) == 3
 
 
-def test_a_key_is_never_shown(server):
+def test_key_is_redacted(server):
     read = keyed(server)
     status, content = get(read, f"{server.origin}/open/echo")
     assert status == "ok" and '"x-key": "***"' in content and '"user-agent": "tester"' in content
@@ -241,31 +241,31 @@ def test_a_key_is_never_shown(server):
 
 
 @pytest.mark.parametrize("shown", range(len(KEY) + 1))
-def test_no_piece_of_a_key_is_shown_where_a_page_was_cut(server, shown):
+def test_key_at_a_cut_is_redacted(server, shown):
     """A policy that may choose how much stands before the key cannot read it letter by letter."""
     status, content = get(keyed(server, max_bytes=1000, max_chars=4000), f"{server.origin}/open/pad?{1000 - shown}")
     assert status == "ok" and KEY[:4] not in content and content.startswith("x" * (1000 - shown))
 
 
 @pytest.mark.parametrize("to", ["{o}/KEY", "{s}/open/KEY", "{o}/?a=KEY", "http://[KEY"])
-def test_a_redirect_that_carries_a_key_is_not_followed(server, other, to):
+def test_redirect_with_a_key_is_not_followed(server, other, to):
     to = to.format(o=other.origin, s=server.origin)
     status, content = get(keyed(server, other), f"{server.origin}/open/go?{to}")
     assert status == "retry" and "with a key in it" in content and KEY not in content and other.seen == []
 
 
-def test_headers_that_cannot_be_given():
+def test_invalid_headers_raise():
     for headers in ({"http://c.d": {"X": "1"}}, {"http://a.b/x": {"X": "1"}}, {"http://a.b": {"Host": "c.d"}},
                     {"http://a.b": {"X": "1\r\nY: 2"}}, {"https://a.b": {"X": "1"}}):  # fmt: skip
         with pytest.raises(InputError, match="header"):
             http(["http://a.b"], headers=headers)
 
 
-def test_in_an_environment(server):
+def test_http_works_in_an_environment(server):
     check_env(tool_chat(http([server.origin], private=True)), Task("t", (Message("user", "read the news"),)))
 
 
-def test_bad_arguments(server):
+def test_invalid_arguments_raise(server):
     for allow in ([], ["ftp://a"], ["http://a?b"], ["example.org"]):
         with pytest.raises(InputError):
             http(allow)
@@ -276,6 +276,6 @@ def test_bad_arguments(server):
             http(["http://a.b"], **{name: 0})
 
 
-def test_a_prefix():
+def test_prefix_renames_both_tools():
     made = http(["https://a.org"], methods=["GET", "POST"], prefix="a_")
     assert [tool.schema.name for tool in made] == ["a_http_get", "a_http_post"]

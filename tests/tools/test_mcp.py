@@ -14,15 +14,15 @@ from handaxe.core.errors import InfrastructureError, InputError, ToolDefinitionE
 from handaxe.core.records import Message, ParsedTurn, Sampling, Task, ToolCall, check
 from handaxe.core.requests import Attempt
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.tools import check_mcp
 from handaxe.tools import mcp_session
+from handaxe.tools.definition import ToolContext
 from handaxe.tools.mcp import MAX_DESCRIPTION, mcp
 from handaxe.tools.mcp_limits import MAX_PARTS
-from handaxe.tools.schema import ToolContext
 
 SERVERS = Path(__file__).with_name("servers")
 EVERYTHING = "@modelcontextprotocol/server-everything"
@@ -42,8 +42,8 @@ def call(tools, name, _id="c0", **arguments):
     return reply.status, reply.content
 
 
-def soon(is_so, seconds=60.0):
-    """Whether it is so, or becomes so while we look."""
+def becomes_true(is_so, seconds=60.0):
+    """Wait until a condition holds; returns whether it does."""
     end = time.monotonic() + seconds
     while not (found := is_so()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -57,9 +57,9 @@ def dead(pid):
         return True
 
 
-def gone(pid):
-    """Whether a process is dead, or dies while we look."""
-    return soon(lambda: dead(pid))
+def dies(pid):
+    """Wait until a process is dead; returns whether it is."""
+    return becomes_true(lambda: dead(pid))
 
 
 def close(*made):
@@ -97,7 +97,7 @@ def url():
 
 @pytest.fixture(scope="module")
 def tools():
-    """One session over stdio, for tests that leave no trace in it."""
+    """Shared session over stdio, for tests without side effects."""
     made = mcp(command=stateful())()
     yield made
     close(made)
@@ -106,7 +106,7 @@ def tools():
 # --- what a call gives -----------------------------------------------------------------------------------------
 
 
-def test_texts_errors_and_structure(tools):
+def test_texts_errors_and_structured_content_are_returned(tools):
     assert call(tools, "shout", count=3) == ("ok", "xxx")
     status, text = call(tools, "fail", message="caf\u00e9 \U0001f996")
     assert status == "retry" and "caf\u00e9 \U0001f996" in text
@@ -114,16 +114,16 @@ def test_texts_errors_and_structure(tools):
     assert status == "invalid" and "seconds: 'soon' is not of type 'number'" in text
 
 
-def test_a_reply_of_ten_megabytes_is_cut(tools):
+def test_long_reply_is_cut(tools):
     status, text = call(tools, "shout", count=10_000_000)
     assert status == "ok" and 9_990 < len(text) <= 10_000 and "characters cut" in text
 
 
-def test_noise_on_stdout_is_passed_over(tools):
+def test_noise_on_stdout_is_ignored(tools):
     assert call(tools, "noise") == ("ok", "quiet again")
 
 
-def test_the_server_sees_few_variables_and_a_folder_of_its_own(monkeypatch):
+def test_server_has_minimal_environment_and_own_folder(monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "s3cret")
     made = mcp(command=stateful(), env={"GIVEN": "1"})()
     folder, *names = call(made, "surroundings")[1].split("\n")
@@ -133,20 +133,20 @@ def test_the_server_sees_few_variables_and_a_folder_of_its_own(monkeypatch):
     assert not Path(folder).exists()
 
 
-def test_a_call_that_hangs_is_cancelled_at_the_server_and_the_session_goes_on():
+def test_timeout_cancels_the_request_and_keeps_the_session():
     made = mcp(command=stateful(), timeout=3.0, timeout_is="policy")()
     assert call(made, "hang", seconds=600)[0] == "timeout"
-    assert soon(lambda: call(made, "cancellations") == ("ok", "[600.0]"))
+    assert becomes_true(lambda: call(made, "cancellations") == ("ok", "[600.0]"))
     close(made)
 
 
-def test_a_server_that_refuses_arguments_lets_the_policy_try_again():
+def test_refused_arguments_are_retry():
     made = mcp(command=raw("refuses"))()
     assert call(made, "plain") == ("retry", "no such colour")
     close(made)
 
 
-def test_half_a_character_is_refused_and_the_session_goes_on():
+def test_lone_surrogate_is_retry_and_keeps_the_session():
     made = mcp(command=raw("meta"))()
     status, text = call(made, "plain", word="\ud800")
     assert status == "retry" and "half a character" in text
@@ -171,7 +171,7 @@ UNSENDABLE = {
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_what_cannot_be_sent_is_the_policys_fault_and_harms_nobody(shared):
+def test_unsendable_arguments_are_retry(shared):
     with mcp(command=raw("meta"), shared=shared) as factory:
         made = factory()
         for arguments, why in UNSENDABLE.values():
@@ -182,7 +182,7 @@ def test_what_cannot_be_sent_is_the_policys_fault_and_harms_nobody(shared):
         close(made)
 
 
-def test_calls_of_others_in_flight_at_a_shared_server_are_answered():
+def test_unsendable_arguments_do_not_disturb_other_calls():
     with mcp(command=raw("waits"), shared=True) as factory, concurrent.futures.ThreadPoolExecutor(4) as pool:
         honest = [pool.submit(call, factory(), "plain", number=k) for k in range(4)]
         evil = factory()
@@ -191,7 +191,7 @@ def test_calls_of_others_in_flight_at_a_shared_server_are_answered():
         assert [one.result() for one in honest] == [("ok", "at last")] * 4
 
 
-def test_a_result_of_very_many_parts_is_cut(monkeypatch):
+def test_result_with_many_parts_is_cut(monkeypatch):
     made = mcp(command=raw("parts"), max_chars=100_000, timeout=120)()
     blocks = []
     text_of = mcp_session._block_text
@@ -202,7 +202,7 @@ def test_a_result_of_very_many_parts_is_cut(monkeypatch):
     close(made)
 
 
-def test_lines_that_are_no_messages_are_counted_and_told_once(caplog):
+def test_noise_is_counted_and_warned_about_once(caplog):
     factory = mcp(command=raw("chatty"))
     for _ in range(2):
         made = factory()
@@ -213,11 +213,12 @@ def test_lines_that_are_no_messages_are_counted_and_told_once(caplog):
         assert session.report() == {"lines that are no messages": 5}
     (told,) = [record.getMessage() for record in caplog.records if record.name == "handaxe.tools.mcp"]
     assert (
-        "wrote 5 lines that are no messages" in told and "4 lines that are no messages, the first: '\"line 1\"'" in told
+        "wrote 5 lines to stdout that are no messages" in told
+        and "4 lines that are no messages, the first: '\"line 1\"'" in told
     )
 
 
-def test_the_call_id_travels_along():
+def test_call_id_is_sent():
     made = mcp(command=raw("meta"))()
     (plain,) = [tool for tool in made if tool.schema.name == "plain"]
     for seed in (7, 8):
@@ -226,19 +227,19 @@ def test_the_call_id_travels_along():
     close(made)
 
 
-def test_an_internal_error_of_a_server_ends_one_call_and_not_its_session():
+def test_internal_error_ends_only_the_call():
     made = mcp(command=raw("flaky"))()
     status, text = call(made, "plain")
-    assert status == "infra_error" and "says 'internal'" in text
+    assert status == "infra_error" and "reports 'internal'" in text
     assert call(made, "plain") == ("ok", f"call 2 {ToolContext('c0', 0).key}")
     close(made)
 
 
-def test_a_server_that_breaks_the_protocol_is_an_infra_error_for_good():
+def test_protocol_violation_ends_the_session():
     made = mcp(command=raw("broken"))()
     assert call(made, "plain")[0] == "infra_error"
     status, text = call(made, "plain")
-    assert status == "infra_error" and "is gone" in text
+    assert status == "infra_error" and "has ended" in text
     close(made)
 
 
@@ -249,7 +250,7 @@ def tries(made, **more):
     return {tool.schema.name: call(made, tool.schema.name, _id="t0c1", **more) for tool in made}
 
 
-def test_calls_are_tried_again_where_the_server_says_that_it_is_safe():
+def test_calls_are_retried_if_the_server_marks_them_safe():
     made = mcp(command=raw("flaky"), retries=1, cost=2.0)()
     found = tries(made)
     assert found["reads"] == found["again"] == ("ok", f"call 2 {ToolContext('t0c1', 0).key}")
@@ -260,7 +261,7 @@ def test_calls_are_tried_again_where_the_server_says_that_it_is_safe():
     close(made)
 
 
-def test_calls_are_tried_again_where_the_user_says_that_it_is_safe():
+def test_calls_are_retried_if_listed_as_repeatable():
     for repeatable, safe in ((["plain"], {"plain"}), ([], set())):
         made = mcp(command=raw("flaky"), retries=1, repeatable=repeatable, prefix="x_")()
         assert {name for name, (status, _) in tries(made).items() if status == "ok"} == {f"x_{name}" for name in safe}
@@ -272,35 +273,35 @@ def test_calls_are_tried_again_where_the_user_says_that_it_is_safe():
         mcp(command=raw("flaky"), retries=1, repeatable=["nothing"])()
 
 
-def test_a_call_that_timed_out_is_tried_again_in_the_same_session():
+def test_retry_after_timeout_uses_the_same_session():
     made = mcp(command=raw("late"), retries=1, repeatable=["plain"], timeout=2.0)()
     assert call(made, "plain") == ("ok", f"call 2 {ToolContext('c0', 0).key}")
     assert call(made, "reads")[0] == "timeout"
     close(made)
 
 
-def test_a_session_that_died_is_not_begun_again_for_a_retry(tmp_path):
+def test_ended_session_is_not_restarted_for_a_retry(tmp_path):
     made = mcp(command=stateful(), retries=1, repeatable=["die_once"])()
     status, text = call(made, "die_once", flag=str(tmp_path / "flag"))
-    assert status == "infra_error" and "is gone" in text
+    assert status == "infra_error" and "has ended" in text
     close(made)
 
 
-def test_a_shared_session_that_died_is(tmp_path):
+def test_ended_shared_session_is_restarted_for_a_retry(tmp_path):
     with mcp(command=stateful(), shared=True, retries=1, repeatable=["die_once"]) as factory:
         first, second = factory(), factory()
         pid = first[0].owner.session.pid
         assert call(first, "die_once", flag=str(tmp_path / "flag")) == ("ok", "alive")
         assert call(second, "shout", count=2) == ("ok", "xx"), "who did not see it die goes on too"
         (standing,) = [session.wait() for session in factory._ready]
-        assert gone(pid) and standing.pid != pid
-    assert gone(standing.pid)
+        assert dies(pid) and standing.pid != pid
+    assert dies(standing.pid)
     status, text = call(first, "shout", count=2)
-    assert status == "infra_error" and "were closed" in text
+    assert status == "infra_error" and "are closed" in text
     assert not factory._ready
 
 
-def test_a_limit_counts_over_all_rollouts_and_tools():
+def test_limit_counts_all_rollouts_and_tools():
     with mcp(command=stateful(), shared=True, limit=2) as factory, concurrent.futures.ThreadPoolExecutor(6) as pool:
         rollouts = [factory() for _ in range(6)]
         assert len({id(tool.limit) for made in rollouts for tool in made}) == 1
@@ -311,7 +312,7 @@ def test_a_limit_counts_over_all_rollouts_and_tools():
 # --- sessions --------------------------------------------------------------------------------------------------
 
 
-def test_rollouts_at_the_same_time_share_nothing():
+def test_concurrent_rollouts_share_nothing():
     factory = mcp(command=stateful())
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         sessions = list(pool.map(lambda _: factory(), range(3)))
@@ -322,7 +323,7 @@ def test_rollouts_at_the_same_time_share_nothing():
     close(*sessions)
 
 
-def test_rollouts_at_the_same_time_share_nothing_over_http(url):
+def test_concurrent_rollouts_share_nothing_over_http(url):
     factory = mcp(url=url)
     sessions = [factory() for _ in range(3)]
     for k, made in enumerate(sessions):
@@ -332,7 +333,7 @@ def test_rollouts_at_the_same_time_share_nothing_over_http(url):
     assert call(sessions[0], "recall")[0] == "infra_error"
 
 
-def test_a_shared_server_is_one_and_replaced_when_it_dies():
+def test_shared_server_is_replaced_after_its_death():
     with mcp(command=stateful(), shared=True) as factory:
         first, second = factory(), factory()
         call(first, "remember", key="a", value="1")
@@ -342,10 +343,10 @@ def test_a_shared_server_is_one_and_replaced_when_it_dies():
         status, text = call(second, "die", status=7)
         assert status == "infra_error" and "status 7" in text and "goodbye, cruel world" in text
         assert call(factory(), "recall") == ("ok", "{}")
-    assert gone(pid)
+    assert dies(pid)
 
 
-def test_warm_sessions_are_each_used_once_and_closed_with_the_factory():
+def test_warm_sessions_serve_one_rollout_each():
     factory = mcp(command=raw("plain"), warm=2)
     first, second = factory(), factory()
     pids = {first[0].owner.pid, second[0].owner.pid}
@@ -355,10 +356,10 @@ def test_warm_sessions_are_each_used_once_and_closed_with_the_factory():
     assert len(waiting) == 2
     close(first, second, third)
     factory.close()
-    assert all(gone(pid) for pid in waiting)
+    assert all(dies(pid) for pid in waiting)
 
 
-def test_a_server_that_died_while_it_waited_is_not_handed_out():
+def test_dead_warm_session_is_skipped():
     factory = mcp(command=raw("plain"), warm=1)
     first = factory()
     (waiting,) = [session.wait() for session in factory._ready]
@@ -369,7 +370,7 @@ def test_a_server_that_died_while_it_waited_is_not_handed_out():
     factory.close()
 
 
-def test_a_crash_ends_its_own_rollout_and_the_next_one_gets_a_new_server():
+def test_crash_ends_only_its_rollout():
     factory = tool_chat([mcp(command=raw("crash"))])
     for arguments, kind in [({"die": True}, "infra_error"), ({}, None), ({"die": True}, "infra_error")]:
         env = factory(Task("t", (Message("user", "?"),)))
@@ -381,7 +382,7 @@ def test_a_crash_ends_its_own_rollout_and_the_next_one_gets_a_new_server():
         env.close()
 
 
-def test_closing_twice_is_once_and_later_calls_fail():
+def test_second_close_does_nothing_and_later_calls_fail():
     made = mcp(command=raw("plain"))()
     close(made)
     close(made)
@@ -391,7 +392,7 @@ def test_closing_twice_is_once_and_later_calls_fail():
 # --- a folder of its own, and how many at a time ----------------------------------------------------------------
 
 
-def test_the_folder_of_a_session_in_command_and_variables():
+def test_folder_placeholder_is_replaced_in_command_and_env():
     made = mcp(command=stateful(), env={"NOTES": "{folder}/notes:{folder}", "OTHER": "{other}"})()
     folder, *_ = call(made, "surroundings")[1].split("\n")
     assert call(made, "variable", of="NOTES") == ("ok", f"{folder}/notes:{folder}")
@@ -404,7 +405,7 @@ def test_the_folder_of_a_session_in_command_and_variables():
 
 
 class Living:
-    """An environment's factory that counts what is open."""
+    """Environment factory that counts open environments."""
 
     def __init__(self, factory):
         self.factory, self.open, self.seen = factory, 0, []
@@ -427,7 +428,7 @@ class Living:
 
 @pytest.mark.parametrize("lockstep", [False, True])
 def test_rollouts_wait_for_a_free_server(lockstep):
-    """More attempts than threads, and more threads than servers: nobody waits for who waits for him."""
+    """More rollouts than threads, and more threads than servers: no deadlock."""
     factory = mcp(command=raw("meta"), servers=2)
     env = Living(tool_chat([factory]))
     assert env.most == 2
@@ -442,12 +443,12 @@ def test_rollouts_wait_for_a_free_server(lockstep):
     assert max(env.seen) == 2 if lockstep else max(env.seen) <= 2
 
 
-def test_who_bounds_what():
+def test_servers_bounds_the_environment_factory():
     assert tool_chat([mcp(command=raw("plain"), shared=True)]).__dict__ == {}
     assert tool_chat([mcp(command=raw("plain"), servers=None)]).__dict__ == {}
     one, other = mcp(command=raw("plain"), servers=5), mcp(command=raw("plain"), servers=3, prefix="x_")
     assert tool_chat([one, other]).most == 3
-    with pytest.raises(InputError, match="0 servers let no rollout begin"):
+    with pytest.raises(InputError, match="servers is 0"):
         mcp(command=raw("plain"), servers=0)
 
 
@@ -455,33 +456,34 @@ def test_who_bounds_what():
 
 
 @pytest.mark.parametrize("mode", ["stubborn", "child"])
-def test_a_server_that_will_not_go_is_killed(mode):
+def test_stubborn_server_is_killed(mode):
     made = mcp(command=raw(mode))()
     pid = made[0].owner.pid
     close(made)
-    assert gone(pid)
+    assert dies(pid)
 
 
-def test_the_children_of_a_server_go_with_it():
+def test_children_of_a_server_are_killed():
     made = mcp(command=raw("child"))()
     child = int(call(made, "plain")[1])
     close(made)
-    assert gone(child)
+    assert dies(child)
 
 
 @pytest.mark.parametrize("end", ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "1/0"])
-def test_servers_go_when_the_program_dies(end):
-    """Killed, and by an error, without anybody having closed anything."""
+def test_servers_end_with_the_program(end, tmp_path):
+    """The program is killed, or ends by an error, without closing anything; the sessions' folders are deleted."""
     program = f"from handaxe.tools.mcp import mcp\ntools = mcp(command={raw('stubborn')!r}, warm=1)()\n"
     program += f"print(tools[0].owner.pid, flush=True)\n{end}\n"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert gone(int(done.stdout))
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=env)
+    assert dies(int(done.stdout)) and becomes_true(lambda: not list(tmp_path.iterdir()))
 
 
 # --- starting --------------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_cannot_start_says_why():
+def test_failed_start_has_its_reason():
     with pytest.raises(InfrastructureError, match=r"status 3(.|\n)*no licence found"):
         mcp(command=raw("exit"))()
     with pytest.raises(InfrastructureError, match="a line that is no message: 'starting up ...'"):
@@ -492,25 +494,25 @@ def test_a_server_that_cannot_start_says_why():
         mcp(url=f"http://127.0.0.1:{free_port()}/mcp")()
 
 
-def test_a_server_that_never_answers_is_given_up():
+def test_silent_server_is_abandoned():
     with pytest.raises(InfrastructureError, match="did not start within 1 seconds"):
         mcp(command=raw("mute"), startup=1.0)()
 
 
-def test_endless_output_is_cut_off(monkeypatch):
+def test_endless_line_ends_the_session(monkeypatch):
     monkeypatch.setattr("handaxe.tools.mcp_stdio.MAX_MESSAGE", 2**22)
     with pytest.raises(InfrastructureError, match="a line of more than 4194304 bytes"):
         mcp(command=raw("endless"))()
 
 
-def test_bad_arguments():
+def test_invalid_arguments_raise():
     for wrong in ({}, {"command": ["a"], "url": "http://b"}, {"command": "npx server"}):
-        with pytest.raises(InputError, match="give command"):
+        with pytest.raises(InputError, match="give either command"):
             mcp(**wrong)
     for wrong in ({"timeout": 0}, {"startup": -1}, {"warm": -1}, {"retries": -1}):
         with pytest.raises(InputError, match="above 0"):
             mcp(command=["a"], **wrong)
-    with pytest.raises(InputError, match="a limit of 0 calls"):
+    with pytest.raises(InputError, match="limit is 0 calls"):
         mcp(command=["a"], limit=0)
     with pytest.raises(InputError, match="the value of the header 'Authorization'") as error:
         mcp(url="http://127.0.0.1:9/mcp", headers={"Authorization": "Bearer abc\n"})
@@ -520,7 +522,7 @@ def test_bad_arguments():
 # --- what a server says of itself ------------------------------------------------------------------------------
 
 
-def test_names_become_writable_and_differ():
+def test_names_become_valid_and_unique():
     made = mcp(command=raw("names"), prefix="x-")()
     names = [tool.schema.name for tool in made]
     assert names[:3] == ["x-a_b_c", "x-a_b_c_2", "x-7up"]
@@ -532,7 +534,7 @@ def test_names_become_writable_and_differ():
     close(made)
 
 
-def test_descriptions_are_cut_and_never_make_control_ids():
+def test_descriptions_are_cut_and_add_no_control_ids():
     made = mcp(command=raw("descriptions"))()
     (tool,) = made
     assert len(tool.schema.description) == MAX_DESCRIPTION
@@ -543,12 +545,12 @@ def test_descriptions_are_cut_and_never_make_control_ids():
 
 
 @pytest.mark.parametrize("mode, message", [("schema", "'wide' has"), ("deep", "levels"), ("none", "offers no tools")])
-def test_a_tool_that_cannot_be_shown_is_named(mode, message):
+def test_oversized_schema_raises_with_the_tool(mode, message):
     with pytest.raises(ToolDefinitionError, match=message):
         mcp(command=raw(mode))()
 
 
-def test_it_can_be_left_out():
+def test_only_excludes_a_tool():
     made = mcp(command=raw("schema"), only=["plain"])()
     assert [tool.schema.name for tool in made] == ["plain"]
     close(made)
@@ -556,23 +558,23 @@ def test_it_can_be_left_out():
         mcp(command=raw("schema"), only=["bare"])()
 
 
-def test_very_many_tools_are_refused(monkeypatch):
+def test_too_many_tools_raise(monkeypatch):
     made = []
-    monkeypatch.setattr(sys.modules["handaxe.tools.mcp"], "declared", lambda *given, **more: made.append(given))
+    monkeypatch.setattr(sys.modules["handaxe.tools.mcp"], "tool_from_schema", lambda *given, **more: made.append(given))
     with pytest.raises(InfrastructureError, match="lists more than 1000 tools"):
         mcp(command=raw("many"))()
     assert not made, "a tool of a server that is refused anyway was made"
 
 
-def test_tools_that_change_from_session_to_session_are_refused(tmp_path):
+def test_changed_tools_are_refused(tmp_path):
     factory = mcp(command=[*raw("drifts"), str(tmp_path / "count")])
     first = factory()
-    with pytest.raises(InfrastructureError, match="describes its tool 'second' otherwise than at first"):
+    with pytest.raises(InfrastructureError, match="describes its tool 'second' differently from the first session"):
         factory()
     close(first)
 
 
-def test_a_list_without_end_is_given_up():
+def test_endless_list_of_tools_is_refused():
     with pytest.raises(InfrastructureError, match="more than 50 pages"):
         mcp(command=raw("pages"))()
 
@@ -593,7 +595,7 @@ def play(factory, script, samples=1):
     return played
 
 
-def test_tool_chat_plays_whole_rollouts():
+def test_tool_chat_runs_whole_rollouts():
     note = ToolCall("remember", {"key": "a", "value": "caf\u00e9"})
     played = play(mcp(command=stateful()), [note, ToolCall("shout", {"count": 2}), "Done."], samples=2)
     for trajectory in played:
@@ -609,7 +611,7 @@ def everything(npm_program):
 
 @pytest.fixture(scope="session")
 def memory(npm_program):
-    """The reference server that remembers: in a file, beside its own code unless told otherwise."""
+    """The reference server with state in a file, by default beside its code."""
     return npm_program("@modelcontextprotocol/server-memory", "dist/index.js")
 
 
@@ -618,7 +620,7 @@ def remembering(word):
     return [ToolCall("create_entities", {"entities": [entity]}, "c0"), ToolCall("read_graph", {}, "c1")]
 
 
-def test_the_memory_server_shares_its_file_unless_it_has_a_folder_of_its_own(memory, tmp_path):
+def test_check_mcp_detects_a_shared_file(memory, tmp_path):
     own = {"MEMORY_FILE_PATH": "{folder}/memory.json"}
     check_mcp(mcp(command=["node", str(memory)], env=own), remembering)
     shared = {"MEMORY_FILE_PATH": str(tmp_path / "memory.json")}
@@ -636,7 +638,7 @@ def check_everything(made):
     assert call(made, "get-sum", a=2, b="x")[0] == "invalid"
 
 
-def test_the_reference_server_over_stdio(everything, monkeypatch):
+def test_reference_server_over_stdio(everything, monkeypatch):
     monkeypatch.setenv("EXAMPLE_SECRET", "not for servers")
     made = mcp(command=["node", str(everything), "stdio"])()
     check_everything(made)
@@ -645,7 +647,7 @@ def test_the_reference_server_over_stdio(everything, monkeypatch):
     close(made)
 
 
-def test_the_reference_server_over_http(everything):
+def test_reference_server_over_http(everything):
     port = free_port()
     process = subprocess.Popen(
         ["node", str(everything), "streamableHttp"], env={**os.environ, "PORT": str(port)}, stderr=subprocess.DEVNULL

@@ -10,7 +10,7 @@ from handaxe.tools.mcp import mcp
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers by hand, as the server's `answer(path, message)` says: (status, headers, body)."""
+    """Answers with the result of the server's `answer(path, message)`: (status, headers, body)."""
 
     def log_message(self, *args):
         pass
@@ -51,7 +51,7 @@ def serving(answer):
 
 
 def polite(message, *, text="pong"):
-    """A server with one tool and a session id."""
+    """Answer as a server with one tool and a session id."""
     if "id" not in message:
         return 202, {}, b""
     results = {
@@ -74,7 +74,7 @@ def ping(tools):
     return reply.status, reply.content
 
 
-def test_headers_and_the_session_id_are_sent_and_the_session_is_ended():
+def test_headers_and_session_id_are_sent_and_the_session_ends():
     with serving(polite) as (server, url):
         tools = mcp(url=url, headers={"Authorization": "Bearer abc"})()
         assert ping(tools) == ("ok", "pong")
@@ -86,7 +86,7 @@ def test_headers_and_the_session_id_are_sent_and_the_session_is_ended():
 
 
 @pytest.mark.parametrize("place", ["result", "retry", "internal", "shape", "initialize"])
-def test_a_header_that_the_server_repeats_is_hidden(place):
+def test_repeated_header_is_redacted(place):
     secret = "s3cret-0123456789"
 
     def telling(message):
@@ -115,7 +115,7 @@ def test_a_header_that_the_server_repeats_is_hidden(place):
     assert secret not in content and "***" in content
 
 
-def test_a_redirect_to_another_host_is_not_followed():
+def test_redirect_to_another_host_is_not_followed():
     with serving(polite) as (elsewhere, other), serving(lambda m: (307, {"location": other}, b"")) as (_, url):
         with pytest.raises(InfrastructureError, match="gives no session"):
             mcp(url=url, headers={"Authorization": "Bearer abc"}, startup=10.0)()
@@ -123,24 +123,24 @@ def test_a_redirect_to_another_host_is_not_followed():
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_server_that_wants_a_log_in_says_so(status):
+def test_refused_credentials_are_reported(status):
     with serving(lambda message: (status, {}, b"")) as (_, url):
-        with pytest.raises(InfrastructureError, match=f"HTTP {status}: it wants a log-in") as error:
+        with pytest.raises(InfrastructureError, match=f"HTTP {status}: the server refuses the credentials") as error:
             mcp(url=url, headers={"Authorization": "Bearer s3cret"}, startup=20.0)()
         assert "s3cret" not in str(error.value)
 
 
-def test_a_log_in_that_is_over_ends_the_session():
+def test_expired_credentials_end_the_session():
     def strict(message):
         return (401, {}, b"{}") if message.get("method") == "tools/call" else polite(message)
 
     with serving(strict) as (_, url):
         tools = mcp(url=url, timeout=20.0)()
-        assert ping(tools)[0] == "infra_error" and "is gone" in ping(tools)[1]
+        assert ping(tools)[0] == "infra_error" and "has ended" in ping(tools)[1]
         tools[0].owner.close()
 
 
-def test_a_message_that_is_too_long_breaks_the_session(monkeypatch):
+def test_oversized_message_ends_the_session(monkeypatch):
     monkeypatch.setattr("handaxe.tools.mcp_http.MAX_BODY", 10_000)
     with serving(lambda message: polite(message, text="x" * 20_000)) as (_, url):
         tools = mcp(url=url, timeout=20.0)()
@@ -148,7 +148,7 @@ def test_a_message_that_is_too_long_breaks_the_session(monkeypatch):
         tools[0].owner.close()
 
 
-def test_a_server_that_forgot_the_session_is_an_infra_error():
+def test_forgotten_session_is_infra_error():
     def forgetful(message):
         return (404, {}, b"{}") if message.get("method") == "tools/call" else polite(message)
 

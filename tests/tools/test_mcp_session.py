@@ -18,7 +18,7 @@ def session(mode, **options):
     return McpSession(Server(tuple(helpers.raw(mode))), **{"startup": 30.0, **options})
 
 
-def test_what_a_policy_reads_of_a_result():
+def test_content_text_names_other_parts():
     uri = "file:///a/very/long/name" + "x" * 1000
     blocks = [
         types.TextContent(type="text", text="one\n"),
@@ -36,25 +36,25 @@ def test_what_a_policy_reads_of_a_result():
     assert content_text(types.CallToolResult(content=[])) == ""
 
 
-def test_a_session_that_is_closed_before_it_stands():
+def test_session_closed_during_startup_fails():
     waiting = session("mute", startup=60.0)
     waiting.close()
     with pytest.raises(InfrastructureError, match="gives no session"):
         waiting.wait()
-    assert not waiting.usable and (waiting.pid is None or helpers.gone(waiting.pid))
+    assert not waiting.usable and (waiting.pid is None or helpers.dies(waiting.pid))
 
 
-def test_closing_from_many_threads_is_closing_once():
+def test_close_is_thread_safe():
     open_ = session("plain").wait()
     threads = [threading.Thread(target=open_.close) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert not any(thread.is_alive() for thread in threads) and helpers.gone(open_.pid)
+    assert not any(thread.is_alive() for thread in threads) and helpers.dies(open_.pid)
 
 
-def test_calls_from_several_event_loops_at_the_same_time():
+def test_calls_from_several_event_loops_are_answered():
     open_ = session("meta").wait()
     heard = []
 
@@ -70,7 +70,7 @@ def test_calls_from_several_event_loops_at_the_same_time():
     open_.close()
 
 
-def test_a_call_ends_when_the_session_is_closed_under_it():
+def test_closing_ends_a_running_call():
     open_ = McpSession(Server(tuple(helpers.stateful())), startup=60.0).wait()
     failed = []
 
@@ -88,7 +88,7 @@ def test_a_call_ends_when_the_session_is_closed_under_it():
     assert len(failed) == 1
 
 
-def test_a_server_is_shown_without_what_may_be_secret():
+def test_repr_hides_secrets():
     server = Server(("run", "me"), env={"KEY": "s3cret"}, headers={"Authorization": "s3cret"})
     assert repr(server) == "MCP server run me"
     assert "s3cret" not in repr(Server(url="http://a/mcp", headers={"Authorization": "s3cret"}))

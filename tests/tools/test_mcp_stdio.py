@@ -8,7 +8,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest, JSONRPCResponse
 
 from handaxe.core.errors import InfrastructureError
-from handaxe.tools.mcp_stdio import Process
+from handaxe.tools.mcp_stdio import StdioServerProcess
 
 ECHO = """
 import sys
@@ -19,11 +19,11 @@ for line in sys.stdin:
 
 
 def program(text):
-    return Process([sys.executable, "-c", text], env={}, cwd=None)
+    return StdioServerProcess([sys.executable, "-c", text], env={}, cwd=None)
 
 
 async def lines(process, *requests):
-    """What it says to these requests; or, where there are none, until the end of its output."""
+    """Send requests and return the replies; without requests, all output of the server."""
     heard = []
     async with process.transport() as (incoming, outgoing):
         for request in requests:
@@ -35,12 +35,12 @@ async def lines(process, *requests):
     return heard
 
 
-def test_messages_go_to_and_fro():
+def test_messages_are_exchanged():
     (said,) = asyncio.run(lines(program(ECHO), JSONRPCRequest(jsonrpc="2.0", id=1, method="caf\u00e9", params={})))
     assert isinstance(said, JSONRPCResponse) and said.result["heard"] > 20
 
 
-def test_lines_split_and_joined_anyhow():
+def test_lines_do_not_depend_on_chunks():
     text = r"""
 import sys, time
 message = b'{"jsonrpc": "2.0", "id": 1, "result": {"a": "\xc3\xa9"}}\n'
@@ -53,33 +53,33 @@ for part in (message[:40], message[40:] + b"no message\n\n" + message + message[
     assert process.last_words().endswith("a line that is no message: 'no message'")
 
 
-def test_the_last_words_are_the_last():
+def test_last_words_end_with_stderr():
     process = program("import sys; sys.stderr.write('x' * 100_000 + 'the end'); sys.exit(4)")
     assert asyncio.run(lines(process)) == []
     words = process.last_words()
     assert words.startswith("it exited with status 4") and words.endswith("xthe end") and len(words) < 2_200
 
 
-def test_a_signal_is_told_from_an_exit():
+def test_last_words_distinguish_signal_and_exit():
     process = program("import os; os.kill(os.getpid(), 11)")
     asyncio.run(lines(process))
     assert process.last_words().startswith("signal 11 ended it")
 
 
-def test_a_program_that_does_not_exist_or_cannot_be():
+def test_missing_program_raises():
     for command in (["/no/such/program"], ["a\0b"]):
         with pytest.raises(InfrastructureError, match="cannot be started"):
-            asyncio.run(lines(Process(command, env={}, cwd=None)))
+            asyncio.run(lines(StdioServerProcess(command, env={}, cwd=None)))
 
 
-def test_a_folder_and_variables_that_were_given(tmp_path):
+def test_given_folder_and_variables_are_used(tmp_path):
     text = "import os, sys; sys.stderr.write(os.getcwd() + ' ' + os.environ['A'])"
-    process = Process([sys.executable, "-c", text], env={"A": "1"}, cwd=tmp_path)
+    process = StdioServerProcess([sys.executable, "-c", text], env={"A": "1"}, cwd=tmp_path)
     asyncio.run(lines(process))
     assert process.last_words().endswith(f"{tmp_path} 1") and tmp_path.exists()
 
 
-def test_a_server_that_kills_its_relay_is_killed_all_the_same():
+def test_server_is_killed_after_its_relay():
     text = "import os, signal, time; signal.signal(15, signal.SIG_IGN); os.kill(os.getppid(), 9); time.sleep(600)"
     process = program(text)
     assert asyncio.run(lines(process)) == []
@@ -90,14 +90,14 @@ def test_a_server_that_kills_its_relay_is_killed_all_the_same():
     raise AssertionError("it lives on")
 
 
-def test_a_message_that_is_too_long_ends_the_session(monkeypatch):
+def test_oversized_message_ends_the_session(monkeypatch):
     monkeypatch.setattr("handaxe.tools.mcp_stdio.MAX_MESSAGE", 2**20)
     process = program("import sys\nwhile True: sys.stdout.write('{' * 2**16)")
     assert asyncio.run(lines(process)) == []
     assert process.last_words() == "it wrote a line of more than 1048576 bytes"
 
 
-def test_a_server_that_does_not_read_cannot_hold_up_its_end():
+def test_server_without_reads_is_ended():
     async def flood(process):
         async with process.transport() as (_, outgoing):
             request = JSONRPCRequest(jsonrpc="2.0", id=1, method="m" * 2**24, params={})

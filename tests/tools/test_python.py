@@ -18,24 +18,24 @@ def run(session, code, seed=0):
     return reply.status, reply.content
 
 
-def test_the_example():
+def test_reply_has_output_and_value():
     session = python()
     assert session("x = 40") == ""
     assert session("print('hi')\nx + 2") == "hi\n42"
 
 
-def test_the_policy_sees_one_parameter():
+def test_schema_has_one_parameter():
     assert python().schema.parameters["properties"] == {"code": {"type": "string", "description": "the program"}}
 
 
-def test_a_prefix():
+def test_prefix_renames_the_tool():
     session = python(prefix="small_")
     assert session.schema.name == "small_python" and session("1 + 1") == "2"
-    with pytest.raises(ToolDefinitionError, match="'1python' cannot name a tool"):
+    with pytest.raises(ToolDefinitionError, match="'1python' is no tool name"):
         python(prefix="1")
 
 
-def test_state_is_kept_and_errors_leave_it():
+def test_state_survives_errors():
     session = python()
     run(session, "def f(a):\n    return a + len(items)\nitems = [1]")
     run(session, "items.append(2)")
@@ -47,7 +47,7 @@ def test_state_is_kept_and_errors_leave_it():
     assert status == "retry" and "SyntaxError" in text
 
 
-def test_what_is_shown():
+def test_reply_shows_values_by_repr():
     session = python()
     shown = {
         "'a'": "'a'",
@@ -67,8 +67,8 @@ def test_what_is_shown():
     assert run(session, "'MontyClassProxy(' * 2") == ("ok", "'MontyClassProxy(MontyClassProxy('")
 
 
-def test_a_value_that_shows_itself_is_code_like_any_other(capfd):
-    """What it prints is part of the reply and nothing else; its error is one; a limit it hits leaves no trace."""
+def test_repr_of_a_value_runs_in_the_sandbox(capfd):
+    """Output of `__repr__` is part of the reply, an error is the reply's error, and a limit hit leaves no trace."""
     session = python(seconds=1.0, memory=2**24)
     run(session, "class P:\n    def __init__(self, act): self.act = act\n    def __repr__(self): return self.act()")
     run(session, "x = 1")
@@ -84,7 +84,7 @@ def test_a_value_that_shows_itself_is_code_like_any_other(capfd):
         assert run(session, "x") == ("ok", "2")
 
 
-def test_a_limit_that_is_hit_leaves_no_trace():
+def test_limit_hit_leaves_the_state_unchanged():
     session = python(seconds=1.0, memory=2**21, recursion=50)
     assert run(session, "x = 1") == ("ok", "")
     status, text = run(session, "x = 2\nwhile True: pass")
@@ -97,7 +97,7 @@ def test_a_limit_that_is_hit_leaves_no_trace():
     assert run(session, "x") == ("ok", "1")
 
 
-def test_a_state_too_large_to_keep_is_a_memory_limit():
+def test_oversized_state_is_a_memory_limit():
     session = python(memory=2**21)
     run(session, "x = 1")
     replies = [run(session, f"y{i} = list(range(20000))") for i in range(6)]
@@ -107,7 +107,7 @@ def test_a_state_too_large_to_keep_is_a_memory_limit():
 
 
 @pytest.mark.parametrize("code", ["x = []\nfor _ in range(10**5):\n    x = [x]", "x = [0] * 800_000"])
-def test_a_state_that_cannot_be_loaded_again_is_not_kept(code):
+def test_unloadable_state_is_not_stored(code):
     session = python(memory=2**24, seconds=60)
     run(session, "y = 1")
     status, text = run(session, code)
@@ -115,7 +115,7 @@ def test_a_state_that_cannot_be_loaded_again_is_not_kept(code):
     assert run(session, "y") == ("ok", "1")
 
 
-def test_ten_megabytes_are_cut():
+def test_long_reply_is_cut():
     session = python(max_chars=200, seconds=60)
     status, text = run(session, "print('a' * 10**7)")
     assert status == "ok" and len(text) <= 200 and "characters cut" in text
@@ -125,7 +125,7 @@ def test_ten_megabytes_are_cut():
     assert status == "retry" and len(text) <= 200
 
 
-def test_what_is_kept_of_the_output_is_bounded():
+def test_stored_output_is_bounded():
     session = python(seconds=60)
     assert run(session, "x = 1\nfor _ in range(15): print('a' * 2**20)")[0] == "ok"
     status, text = run(session, "x = 2\nfor _ in range(17): print('a' * 2**20)")
@@ -133,7 +133,7 @@ def test_what_is_kept_of_the_output_is_bounded():
     assert run(session, "x") == ("ok", "1")
 
 
-def test_snapshot_and_restore():
+def test_snapshot_and_restore_fork_the_state():
     session, other = python(), python()
     empty = session.owner.snapshot()
     run(session, "x = [1]\ndef f(): return x")
@@ -149,7 +149,7 @@ def test_snapshot_and_restore():
     assert "NameError" in run(session, "x")[1]
 
 
-def test_two_sessions_share_nothing():
+def test_sessions_share_nothing():
     one, two = python(), python()
     run(one, "nonce = 'n'")
     assert "NameError" in run(two, "nonce")[1]
@@ -183,11 +183,11 @@ def test_two_sessions_share_nothing():
         "from pathlib import Path\nPath('/etc/passwd').read_text()",
     ],
 )
-def test_no_files_no_network(code):
+def test_files_and_network_are_unavailable(code):
     assert run(python(), code)[0] == "retry"
 
 
-def test_chance_and_time_are_fixed_by_the_seed():
+def test_random_numbers_and_time_are_fixed():
     code = "import random, time\ntime.sleep(1000)\n(random.random(), time.time())"
     one, two, three = python(), python(), python()
     first = run(one, code, seed=5)
@@ -199,11 +199,11 @@ def test_chance_and_time_are_fixed_by_the_seed():
 
 @pytest.fixture
 def dying(monkeypatch):
-    """Called with a number: as many workers are killed from outside as they are fed."""
+    """Return a function that kills the next N workers from outside."""
     feed, left = MontySession.feed_run, [0]
 
     class Dying:
-        """Stands for a session whose worker is killed as it is fed; it cannot be made to die at will otherwise."""
+        """Session with a worker that is killed during `feed_run`."""
 
         def __init__(self, inner):
             self.inner = inner
@@ -237,14 +237,14 @@ def dying(monkeypatch):
     return lambda count: left.__setitem__(0, count)
 
 
-def test_a_worker_that_is_ended_from_outside_is_nobodys_fault(dying):
+def test_worker_killed_from_outside_is_retried(dying):
     session = python()
     run(session, "x = 1")
     dying(1)
     assert run(session, "x = x + 1\nprint(x)") == ("ok", "2")
 
 
-def test_one_that_the_code_ends_each_time_is_the_policys(dying):
+def test_code_killing_the_worker_is_retry(dying):
     session = python()
     run(session, "x = 1")
     dying(2)
@@ -257,7 +257,7 @@ CLASS = "class A:\n    pass\n"
 
 
 @pytest.mark.parametrize("value", ["{A(): 1}", "{A()}", "[{A(): 1}]", "({A()},)", "frozenset({A()})", "{(A(),): 1}"])
-def test_a_value_that_cannot_be_made_here_is_the_policys_and_names_stay(value):
+def test_unconvertible_value_is_retry_and_names_stay(value):
     session = python()
     status, text = run(session, f"{CLASS}print(1)\nx = {value}\nx")
     assert status == "retry" and text.startswith("1\nthe value of the last expression cannot be shown: TypeError")
@@ -324,19 +324,19 @@ SHAPES = [
 
 @settings(deadline=None, max_examples=150)
 @given(st.sampled_from(SHAPES), st.lists(VALUES, min_size=2, max_size=2))
-def test_whatever_a_program_does_is_the_policys(shape, values):
+def test_random_programs_are_ok_or_retry(shape, values):
     session = python(seconds=2.0, memory=2**24)
     assert run(session, BEFORE + shape.format(*values))[0] in ("ok", "retry")
     assert run(session, "1 + 1") == ("ok", "2")
 
 
-def test_closing():
+def test_closed_session_fails():
     session = python()
     session.owner.close()
     assert run(session, "1")[0] == "infra_error"
 
 
-def test_limits_out_of_range():
+def test_limits_out_of_range_raise():
     wrong = [{"seconds": 0}, {"seconds": float("inf")}, {"seconds": float("nan")}, {"memory": 10}, {"memory": 2**64}]
     for limits in (*wrong, {"recursion": 0}, {"recursion": 10**6}):
         with pytest.raises(InputError):
@@ -345,7 +345,7 @@ def test_limits_out_of_range():
     assert status == "retry" and "limit is 50000" in text
 
 
-def test_cost_and_limit_are_settings():
+def test_cost_and_max_chars_are_settings():
     session = python(max_chars=10, cost=0.5)
     reply = session.run(ToolCall("python", {"code": "'a' * 100"}))
     assert (reply.cost, len(reply.content)) == (0.5, 3)

@@ -1,4 +1,4 @@
-"""The code on docs/sandboxes.md runs, and its numbers are the library's."""
+"""Code and numbers of docs/sandboxes.md."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ from handaxe.tools.sandbox.limits import Limits
 PAGE = (Path(__file__).parents[2] / "docs" / "sandboxes.md").read_text(encoding="ascii")
 
 
-def test_the_code_runs(sandbox):
+def test_code_blocks_run(sandbox):
     scope = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(blocks) == 3
@@ -16,7 +16,7 @@ def test_the_code_runs(sandbox):
         exec(block, scope)
 
 
-def test_the_table_of_limits_is_complete_and_true():
+def test_table_of_limits_equals_the_defaults():
     shown = dict(re.findall(r"^\| `(\w+)`[^|]*\| (\d+(?: [MG]iB)?) \|", PAGE, re.MULTILINE))
     units = {"MiB": 2**20, "GiB": 2**30}
     for name, value in Limits()._asdict().items():

@@ -6,8 +6,8 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.testing.tools import check_env, check_tool
-from handaxe.tools.index.build import build_index
-from handaxe.tools.index.reader import open_index
+from handaxe.tools.index.build_index import build_index
+from handaxe.tools.index.search_index import open_index
 from handaxe.tools.search import search
 
 pytest.importorskip("bm25s")
@@ -29,13 +29,13 @@ def run(tool, **arguments):
     return reply.status, reply.content
 
 
-def test_the_example(folder):
+def test_search_and_open_give_the_example(folder):
     find, read = search(folder)
     assert find("which river is at kemi") == "[kemi] kemi lies on the river arn."
     assert read("kemi") == "[kemi] kemi lies on the river arn."
 
 
-def test_the_contracts(folder):
+def test_tools_keep_the_contract(folder):
     find, read = search(open_index(folder))
     assert (find.schema.name, read.schema.name) == ("search", "open")
     check_tool(find, arguments={"query": "kemi", "k": 2})
@@ -43,7 +43,7 @@ def test_the_contracts(folder):
     check_env(tool_chat(search(folder)), Task("t", (Message("user", "where is kemi?"),)))
 
 
-def test_a_snippet_shows_the_words_asked_for(folder):
+def test_snippet_shows_words_of_the_query(folder):
     find, _ = search(folder, snippet=80)
     (line,) = find("queen Brno", k=1).splitlines()
     assert line.startswith("[bees] On bees, page 3 of 3: ...") and line.endswith("The queen was found in Brno.")
@@ -52,7 +52,7 @@ def test_a_snippet_shows_the_words_asked_for(folder):
     assert first.endswith("...") and second.startswith("[bees] On bees, page ")
 
 
-def test_pages(folder):
+def test_open_shows_pages(folder):
     _, read = search(folder)
     texts = [read("bees", page=n) for n in (1, 2, 3)]
     assert [text.partition(":")[0] for text in texts] == [f"[bees] On bees, page {n} of 3" for n in (1, 2, 3)]
@@ -69,7 +69,7 @@ def test_ids_are_no_paths(folder, tmp_path):
         assert status == "retry" and "there is no document" in content
 
 
-def test_what_a_policy_is_told(folder):
+def test_bad_queries_and_ids_are_retry(folder):
     find, read = search(folder, max_results=2, results=1)
     assert run(find, query=" ") == ("retry", "the query is empty: say what to look for")
     assert run(find, query="x" * 501)[0] == "retry"
@@ -80,9 +80,9 @@ def test_what_a_policy_is_told(folder):
         assert len(find("bees", k=k).splitlines()) == lines
 
 
-def test_bad_arguments(folder, tmp_path):
+def test_invalid_arguments_raise(folder, tmp_path):
     for arguments in ({"results": 0}, {"results": 11}, {"snippet": 5}):
-        with pytest.raises(InputError, match="results must be"):
+        with pytest.raises(InputError, match="results, max_results and snippet are"):
             search(folder, **arguments)
     with pytest.raises(InputError, match="no embeddings"):
         search(folder, way="hybrid")
@@ -90,7 +90,7 @@ def test_bad_arguments(folder, tmp_path):
         search(tmp_path)
 
 
-def test_the_documents_are_not_needed_any_more(tmp_path):
+def test_index_works_without_its_documents(tmp_path):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text("one red fox")
     build_index(tmp_path / "texts", tmp_path / "index", dense=False)
@@ -98,6 +98,6 @@ def test_the_documents_are_not_needed_any_more(tmp_path):
     assert search(tmp_path / "index")[0]("fox") == "[a.txt] a: one red fox"
 
 
-def test_two_indexes(folder):
+def test_prefix_separates_two_indexes(folder):
     found = tool_chat([search(folder), search(folder, prefix="old_")])(Task("t", (Message("user", "go"),))).start()[1]
     assert [schema.name for schema in found] == ["search", "open", "old_search", "old_open"]

@@ -13,9 +13,9 @@ from mcp import Client, MCPError, StdioServerParameters
 from handaxe.core.errors import Failed, InputError, Retry, ToolDefinitionError
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
+from handaxe.tools.definition import ToolContext
 from handaxe.tools.mcp import mcp
 from handaxe.tools.python import python
-from handaxe.tools.schema import ToolContext
 from handaxe.tools.serve import mcp_server, serve
 from handaxe.tools.sql import sql
 
@@ -63,7 +63,7 @@ async def texts(client, name, arguments=None, **more):
     return result.is_error, result.content[0].text
 
 
-def test_schemas_are_those_of_the_tools():
+def test_listed_schemas_equal_the_tools():
     async def work(client):
         return (await client.list_tools()).tools
 
@@ -72,7 +72,7 @@ def test_schemas_are_those_of_the_tools():
     assert listed.input_schema == calculator.schema.parameters
 
 
-def test_replies_and_errors(capfd):
+def test_statuses_become_results_or_protocol_errors(capfd):
     async def work(client):
         found = [await texts(client, "choose", {"how": how}) for how in ("well", "again", "never")]
         found.append(await texts(client, "choose", {"how": 3}))
@@ -93,7 +93,7 @@ def test_replies_and_errors(capfd):
     assert unknown == (types.INVALID_PARAMS, "there is no tool 'nothing'")
 
 
-def test_lists_of_tools_are_served(tmp_path):
+def test_nested_lists_of_tools_are_served(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         connection.execute("CREATE TABLE t (v)")
 
@@ -108,7 +108,7 @@ def lost():
     raise FileNotFoundError("shop.db")
 
 
-def test_a_call_that_is_sent_again_has_the_same_seed():
+def test_repeated_call_has_the_same_seed():
     async def work(client):
         return [await texts(client, "choose", {"how": "a"}, meta={"handaxe/call_id": id}) for id in ("k1", "k1", "k2")]
 
@@ -116,7 +116,7 @@ def test_a_call_that_is_sent_again_has_the_same_seed():
     assert first == again and first[1].split()[2] != other[1].split()[2]
 
 
-def test_call_ids_and_seeds_are_handed_on():
+def test_call_ids_and_seeds_reach_the_tools():
     async def work(client):
         first = await texts(client, "choose", {"how": "a"}, meta={"handaxe/call_id": "t1c2"})
         return first[1], (await texts(client, "choose", {"how": "a"}))[1]
@@ -127,19 +127,19 @@ def test_call_ids_and_seeds_are_handed_on():
     assert talk([choose], work, seed=3) == (first, second) != talk([choose], work, seed=4)
 
 
-def test_what_cannot_be_served():
+def test_invalid_tools_raise():
     for tools, message in [
         ([calculator, calculator], "several tools"),
         ([lambda: 3], "no tool"),
         (["calculator"], r"^tools\[0\]: 'calculator' is no tool"),
         (
             [calculator, [sql]],
-            r"^tools\[1\]\[0\] is handaxe.tools.sql:sql, which needs arguments \(database\).* of your own",
+            r"^tools\[1\]\[0\] is handaxe.tools.sql:sql, which needs arguments \(database\).* in your own module",
         ),
         ([python()], "would leak between clients"),
         (
             [lost],
-            r"test_serve:lost made no tools but raised FileNotFoundError\('shop.db'\): make them in a module of your",
+            r"test_serve:lost made no tools but raised FileNotFoundError\('shop.db'\): make the tools in your own",
         ),
     ]:
         with pytest.raises(ToolDefinitionError, match=message):
@@ -153,7 +153,7 @@ def test_what_cannot_be_served():
 # --- over real transports ----------------------------------------------------------------------------------------
 
 
-def test_over_stdio_with_the_client_of_the_library():
+def test_stdio_with_our_client():
     made = mcp(command=PROGRAM)()
     assert call(made, "count") == ("ok", "1") and call(made, "count") == ("ok", "2")
     assert call(made, "calculator", expression="2*") == (
@@ -165,7 +165,7 @@ def test_over_stdio_with_the_client_of_the_library():
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_over_stdio_with_the_client_of_the_sdk(mode):
+def test_stdio_with_the_sdk_client(mode):
     """Also one of the newest protocol, whose requests stand each for itself, finds the state of its process."""
 
     async def work():
@@ -187,7 +187,7 @@ def url():
         process.wait()
 
 
-def test_over_http_every_session_has_its_own_state_which_is_closed_with_it(url):
+def test_http_sessions_have_separate_state(url):
     first, second = mcp(url=url)(), mcp(url=url)()
     assert [call(first, "count"), call(first, "count"), call(second, "count")] == [
         ("ok", "1"),
@@ -196,11 +196,11 @@ def test_over_http_every_session_has_its_own_state_which_is_closed_with_it(url):
     ]
     before = int(call(second, "closings")[1])
     close(first)
-    assert helpers.soon(lambda: int(call(second, "closings")[1]) == before + 1)
+    assert helpers.becomes_true(lambda: int(call(second, "closings")[1]) == before + 1)
     close(second)
 
 
-def test_a_client_of_the_newest_protocol_gets_a_session_all_the_same(url):
+def test_newest_client_gets_a_session_over_http(url):
     async def work():
         async with Client(url, mode="auto") as client:
             return [await texts(client, "count") for _ in range(2)]
@@ -208,7 +208,7 @@ def test_a_client_of_the_newest_protocol_gets_a_session_all_the_same(url):
     assert asyncio.run(work()) == [(False, "1"), (False, "2")]
 
 
-def test_a_body_that_is_too_large_is_refused(url):
+def test_oversized_body_is_refused(url):
     made = mcp(url=url)()
     assert call(made, "calculator", expression="1" * 5_000_000)[0] == "infra_error"
     close(made)

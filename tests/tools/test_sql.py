@@ -1,4 +1,4 @@
-"""The tools on a real database of elements, and queries that mean harm."""
+"""SQL tools on a real database of chemical elements, and hostile queries."""
 
 import hashlib
 import re
@@ -40,7 +40,7 @@ def ask(tool, text):
     return reply.status, reply.content
 
 
-def test_the_examples(tmp_path):
+def test_query_and_tables_give_the_examples(tmp_path):
     with sqlite3.connect(tmp_path / "towns.db") as connection:
         connection.execute("CREATE TABLE town (name TEXT, year INTEGER)")
         connection.executemany("INSERT INTO town VALUES (?, ?)", [("kemi", 1179), ("luta", 1300)])
@@ -49,7 +49,7 @@ def test_the_examples(tmp_path):
     assert tables() == "town(name TEXT, year INTEGER)"
 
 
-def test_real_questions(tools):
+def test_analytic_queries_are_answered(tools):
     query, tables = tools
     check_tool(query, arguments={"sql": "select 1"})
     check_tool(tables, arguments={})
@@ -69,7 +69,7 @@ def test_real_questions(tools):
     assert query("select symbol from element where false") == "symbol\n(0 rows)"
 
 
-def test_a_wrong_query_is_told_what_the_database_says(tools):
+def test_wrong_query_is_retry_with_the_database_message(tools):
     query, _ = tools
     for text, said in {
         "select nome from element": "nome",
@@ -85,7 +85,7 @@ def test_a_wrong_query_is_told_what_the_database_says(tools):
         assert status == "retry" and content and said in content, (text[:40], content)
 
 
-def test_what_would_change_something_is_told_what_is_allowed(database, tools):
+def test_writing_query_is_retry_with_the_allowed_statements(database, tools):
     query, _ = tools
     said = r"only SELECT is allowed$" if database.suffix == ".duckdb" else r"only be read. Write SELECT, .* no PRAGMA$"
     for text in (
@@ -104,7 +104,7 @@ def test_what_would_change_something_is_told_what_is_allowed(database, tools):
     assert ask(query, "values (1), (2)")[1].endswith("\n1\n2\n(2 rows)")
 
 
-def test_where_sqlite_and_duckdb_differ(database, tools):
+def test_differences_of_sqlite_and_duckdb(database, tools):
     """As docs/tool_box.md says."""
     query, _ = tools
     duck = database.suffix == ".duckdb"
@@ -114,7 +114,7 @@ def test_where_sqlite_and_duckdb_differ(database, tools):
         assert ask(query, text)[0] == ("ok" if duck else "retry")
 
 
-def test_a_function_that_is_not_allowed_is_named(tmp_path):
+def test_forbidden_function_is_named(tmp_path):
     query, _ = sql(elements.write_sqlite(tmp_path / "a.db"))
     assert ask(query, "select load_extension('x')") == (
         "retry",
@@ -122,7 +122,7 @@ def test_a_function_that_is_not_allowed_is_named(tmp_path):
     )
 
 
-def test_odd_values(tools):
+def test_unusual_values_are_formatted(tools):
     query, _ = tools
     assert query("select 'a\nb|c\\' as t, 'NULL' as n") == "t | n\na\\nb\\|c\\\\ | 'NULL'\n(1 row)"
     assert query("select 'h\u00e9\u4e2d' as t") == "t\nh\u00e9\u4e2d\n(1 row)"
@@ -130,7 +130,7 @@ def test_odd_values(tools):
     assert "(400 characters)" in query(f"select '{'y' * 400}' as t")
 
 
-def test_blobs(tmp_path):
+def test_blobs_are_formatted(tmp_path):
     with sqlite3.connect(tmp_path / "b.db") as connection:
         connection.execute("CREATE TABLE b (v)")
     query, _ = sql(tmp_path / "b.db")
@@ -265,8 +265,8 @@ HOSTILE = {
 }
 
 
-def test_hostile_queries(database, tools):
-    """Each is refused or stopped, or shows nothing it should not; the file stays as it is; the next query works."""
+def test_hostile_queries_are_contained(database, tools):
+    """Each query is refused or stopped, or reveals nothing; the file is unchanged; the next query works."""
     kind = "duckdb" if database.suffix == ".duckdb" else "sqlite"
     query, _ = tools
     before = hashlib.sha256(database.read_bytes()).hexdigest()
@@ -286,7 +286,7 @@ def test_hostile_queries(database, tools):
     assert not [text for text in answered if "regexp_matches" not in text]
 
 
-def test_a_worker_that_is_killed_is_replaced(database):
+def test_killed_worker_is_replaced(database):
     query, _ = sql(database, seconds=1.0, workers=1)
     bomb = "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c"
     for _ in range(2):
@@ -295,7 +295,7 @@ def test_a_worker_that_is_killed_is_replaced(database):
         assert ask(query, "select 1 as a") == ("ok", "a\n1\n(1 row)")
 
 
-def test_a_query_that_needs_much_memory_is_refused_and_the_next_one_has_it_all(database):
+def test_memory_limit_stops_a_query_and_frees_the_memory(database):
     """Half a gigabyte, which there is time for but, by default, no memory."""
     query, _ = sql(database, seconds=120, workers=1)
     rows = "with recursive c(x) as (select 1 union all select x + 1 from c where x < 600) "
@@ -322,7 +322,7 @@ def test_threads_share_the_workers(database):
     assert seen == {n: [("ok", f"a\n{n * 10 + i}\n(1 row)") for i in range(5)] for n in range(8)}
 
 
-def test_in_an_environment(database):
+def test_sql_works_in_an_environment(database):
     factory = tool_chat(sql(database))
     task = Task("t", (Message("user", "how many elements are there?"),))
     check_env(factory, task)
@@ -334,7 +334,7 @@ def test_in_an_environment(database):
     assert [r.status for r in reply.replies] == ["ok", "ok"]
 
 
-def test_what_is_no_database(tmp_path):
+def test_invalid_files_and_arguments_raise(tmp_path):
     with pytest.raises(InputError, match="there is no database file"):
         sql(tmp_path / "missing.db")
     (tmp_path / "text.db").write_text("hello")
@@ -344,11 +344,11 @@ def test_what_is_no_database(tmp_path):
     with pytest.raises(InputError, match="cannot be opened"):
         sql(tmp_path / "broken.db")
     for name, value in {"seconds": 0, "rows": 0, "memory": 5, "workers": 0, "max_chars": 1}.items():
-        with pytest.raises(InputError, match="seconds must be above 0"):
+        with pytest.raises(InputError, match="seconds, rows, workers, max_chars and memory are"):
             sql(tmp_path / "text.db", **{name: value})
 
 
-def test_changes_that_are_not_merged_are_named(tmp_path):
+def test_unmerged_changes_raise(tmp_path):
     path = elements.write_sqlite(tmp_path / "a.db")
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -360,14 +360,14 @@ def test_changes_that_are_not_merged_are_named(tmp_path):
     assert sql(path)[0]("select count(*) as n from element") == "n\n0\n(1 row)"
 
 
-def test_names_with_odd_characters(tmp_path):
+def test_names_with_unusual_characters_are_escaped(tmp_path):
     folder = tmp_path / "a?b #c%20'"
     folder.mkdir()
     path = elements.write_sqlite(folder / "d?mode=rwc.db")
     assert sql(path)[0]("select count(*) as n from element") == "n\n20\n(1 row)"
 
 
-def test_the_parent_keeps_its_own_limits(database):
+def test_parent_process_keeps_its_limits(database):
     before = resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_FSIZE)
     sql(database)[0]("select 1")
     assert (resource.getrlimit(resource.RLIMIT_AS), resource.getrlimit(resource.RLIMIT_FSIZE)) == before

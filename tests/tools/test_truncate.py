@@ -10,13 +10,13 @@ DROPS = st.sampled_from(["head", "middle", "tail"])
 TEXTS = st.text(st.characters(exclude_categories=()) | st.sampled_from("\ud83d\ude00\u0301\u200d\ufe0f"), max_size=200)
 
 
-def test_the_example():
+def test_truncate_cuts_the_middle():
     cut = truncate("a" * 50 + "b" * 50, limit=40)
     assert cut == "aaaaaa[... 88 characters cut ...]bbbbbb"
     assert len(cut) == 39
 
 
-def test_each_side():
+def test_drop_selects_the_cut_part():
     text = "a" * 50 + "b" * 50
     assert truncate(text, limit=30, drop="tail") == "aa[... 98 characters cut ...]"
     assert truncate(text, limit=30, drop="head") == "[... 98 characters cut ...]bb"
@@ -24,7 +24,7 @@ def test_each_side():
     assert [truncate(text, limit=n) for n in range(5)] == ["", ".", "..", "...", "..."]
 
 
-def test_a_pair_and_a_cluster_stay_whole():
+def test_surrogate_pairs_and_clusters_stay_whole():
     assert "\ud83d" not in truncate("\ud83d\ude00" * 60, limit=31, drop="tail").replace("\ud83d\ude00", "")
     assert truncate("e\u0301" * 60, limit=31, drop="tail") == "e\u0301[... 118 characters cut ...]"
     # A run longer than can be stepped over is cut somewhere all the same.
@@ -32,7 +32,7 @@ def test_a_pair_and_a_cluster_stay_whole():
 
 
 @given(TEXTS, st.integers(0, 120), DROPS)
-def test_what_holds_for_every_text(text, limit, drop):
+def test_truncate_properties(text, limit, drop):
     cut = truncate(text, limit=limit, drop=drop)
     assert len(cut) <= limit
     assert cut == truncate(text, limit=limit, drop=drop)
@@ -50,6 +50,6 @@ def test_what_holds_for_every_text(text, limit, drop):
                 assert not ("\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff")
 
 
-def test_a_negative_limit():
+def test_negative_limit_raises():
     with pytest.raises(InputError, match="0 or more"):
         truncate("a", limit=-1)

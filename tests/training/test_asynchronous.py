@@ -28,7 +28,7 @@ from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.stopping.decided import decided
 from handaxe.testing.crash import kill_until_done, run_until_killed, start_child
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.train import train

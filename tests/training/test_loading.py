@@ -8,8 +8,8 @@ import torch
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.models.compact import Compact
-from handaxe.models.load import load, load_format, stand_in
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.load import load, load_format, dummy_policy
 from handaxe.training.loop.train import train
 from handaxe.training.stages.run_stages import run_stages
 
@@ -34,7 +34,7 @@ def test_a_run_is_its_last_checkpoint(world, trained):
         assert world.same(state(load(run / "checkpoints/step-000003" / inside).model), state(engine.model))
     before = load(run / "checkpoints" / "step-000002")
     assert not world.same(state(before.model), state(engine.model))
-    assert isinstance(load_format(run), Compact) and stand_in(run).model.max_length == engine.max_length
+    assert isinstance(load_format(run), Compact) and dummy_policy(run).model.max_length == engine.max_length
 
 
 def test_what_an_engine_saved(world, tmp_path):
@@ -115,7 +115,7 @@ def adapted(base, seed=0):
 
 
 def lora_run(world, engine, out, steps, resume=False):
-    from handaxe.models.chat_template import ChatTemplate
+    from handaxe.models.chat_formats.chat_template import ChatTemplate
 
     format = ChatTemplate(engine.model.tokenizer, options={"mood": "kindly "})
     changes = {"engine": engine, "format": format, "out": out, "steps": steps, "resume": resume}
@@ -155,7 +155,7 @@ def test_a_lora_run_is_loaded_with_its_format(world, lora):
     ids = format.start([Message("user", "hello")], ()).ids
     assert format.decode(ids).startswith("<turn>kindly user hello<end>")
     assert load_format(run).start([Message("user", "hello")], ()).ids == ids
-    assert stand_in(run).model.max_length == 600 and model.tokenizer is format.origin.tokenizer
+    assert dummy_policy(run).model.max_length == 600 and model.tokenizer is format.origin.tokenizer
 
 
 @pytest.mark.hf

@@ -49,7 +49,7 @@ def test_three_steps_with_a_calculator(world, two, tmp_path, pace):
     assert norms["ranks"][0] == pytest.approx(norms["one"][0], rel=1e-4)
     if "staleness" not in pace:  # else what is sampled under which weights is a matter of time
         assert norms["ranks"] == pytest.approx(norms["one"], rel=1e-6)
-        found = dict(engines["ranks"].pieces())
+        found = dict(engines["ranks"].iter_weights())
         for name, p in model.module.named_parameters():
             torch.testing.assert_close(found[name], p.detach(), rtol=0, atol=1e-6, msg=name)
     engines["ranks"].close()

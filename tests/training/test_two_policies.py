@@ -59,13 +59,13 @@ def test_each_trains_on_its_own_words_alone_and_only_in_its_own_step(world, tmp_
     second.begin(site.engine)
     first = reinforce_second(
         second=second,
-        asks="solver",
+        aux_name="solver",
         arguments={**asking, **learning, "loss": noted(world.reinforce, seen["second"], moved)},
     )
     last = {**world.TRAIN, "steps": 1, "reward": world.by_ids, "learners": (second,)}
     stages = [
         first,
-        frontier(second=second, asks="solver", low=0.0, high=1.0, group_size=4, arguments=asking),
+        frontier(second=second, aux_name="solver", low=0.0, high=1.0, group_size=4, arguments=asking),
         reinforce(arguments={**last, "loss": noted(world.reinforce, seen["own"], list[bool]())}),
     ]
 

@@ -1,4 +1,4 @@
-"""Runs to look at, made without a model: real plays of a script through the byte-level format, recorded as a run."""
+"""Recorded runs for the viewer, made without a model: a script is played through the byte-level chat format."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ import pytest
 from helpers import played
 
 from handaxe.core.records import Advantages, Branch, Group, Message, Scores, Task, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools import tool
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
@@ -29,13 +29,13 @@ def look(query: str) -> str:
     """Look something up.
 
     Args:
-        query: what.
+        query: words.
     """
     return HOSTILE if query == "hostile" else f"found {query}"
 
 
 def rated(group, scores, **channels):
-    """All siblings scored and trained. The advantage, score less mean, is on every second token of the policy."""
+    """Siblings that are all scored and trained, with advantage score - mean at every second token of the policy."""
     values = np.array(scores, float)
     every = [tuple(s.mask & (np.arange(len(s)) % 2 == 0) for s in t.sequences) for t in group]
     tokens = tuple(
@@ -47,7 +47,7 @@ def rated(group, scores, **channels):
 
 
 def group_of(step, seed):
-    """Three siblings of which the third is a fork of the second, that left it after its first turn."""
+    """Three siblings; the third forks from the second after the first turn."""
     task = Task(f"task-{step}", (Message("user", f"What is it, {step}?"),), answer="it")
     group = played.play(task, look, [ToolCall("look", {"query": "it"}), "it is caf\u00e9"], step=step)
     first, second, third = group
@@ -56,7 +56,7 @@ def group_of(step, seed):
 
 
 def hostile_group(step):
-    """Equal scores; everything that anybody says is hostile, the id of the task and of a channel too."""
+    """Equal scores; all text is hostile, the ids of task and channel included."""
     task = Task(f"evil {HOSTILE}", (Message("user", HOSTILE),), answer=HOSTILE, metadata={HOSTILE: HOSTILE})
     group = played.play(task, look, [ToolCall("look", {"query": "hostile"}), HOSTILE], step=step, samples=2)
     one, two = group
@@ -70,7 +70,7 @@ def write_run(folder, seed):
     about = {"recipe": {"name": "grpo", "arguments": {"seed": seed, "world": "sums", "model": "tiny"}, "command": "x"}}
     about["arguments"] = {
         "reward": "handaxe.rewards.exact_match.exact_match.<locals>.score",
-        "format": "handaxe.models.compact.Compact",
+        "format": "handaxe.models.chat_formats.compact.Compact",
     }
     with RunRecord(folder, about=about) as record:
         record.write_event(0, "started")
@@ -88,8 +88,7 @@ def write_run(folder, seed):
 
 @pytest.fixture(scope="session")
 def viewed(tmp_path_factory) -> Path:
-    """Two runs that differ in their seed alone, and the results of a replication and of a comparison; do not change
-    them."""
+    """Two runs that differ only in the seed, with results of a replication and a comparison; read only."""
     folder = tmp_path_factory.mktemp("viewed")
     for seed in SEEDS:
         write_run(folder / f"seed-{seed}", seed)

@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.text import Text
 
 from handaxe.core.escape import escape
-from handaxe.view.escape import add_untrusted, plain, shorten
+from handaxe.view.escape import add_untrusted, escaped_text, shorten
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
-def test_the_documented_examples():
+def test_examples_of_the_documentation_hold():
     assert escape("a\x1b[31mb\tc") == "a\\x1b[31mb\\tc"
     assert shorten("abcdefghijklmnopqrstuvwxyz0123456789abcdefgh", 40) == "abcdefghi [.. 25 left out ..] 89abcdefgh"
 
@@ -30,12 +30,12 @@ def test_the_documented_examples():
         ("caf\u00e9 \u65e5\u672c", "caf\u00e9 \u65e5\u672c"),
     ],
 )
-def test_hostile_text(hostile, shown):
+def test_escape_shows_control_characters(hostile, shown):
     assert escape(hostile) == shown
 
 
 @given(st.text(st.characters(), max_size=40))
-def test_nothing_that_acts_is_left(text):
+def test_escaped_text_has_no_control_characters(text):
     shown = escape(text, keep="\n")
     assert all(unicodedata.category(c) not in UNSEEN for c in shown if c != "\n")
     line = Text()
@@ -45,18 +45,18 @@ def test_nothing_that_acts_is_left(text):
 
 
 @given(st.text(max_size=80), st.integers(0, 60))
-def test_shorten_keeps_to_its_room(text, room):
-    short = shorten(text, room)
-    assert len(short) <= max(room, 0) or short == text
+def test_shorten_keeps_the_limit(text, max_chars):
+    short = shorten(text, max_chars)
+    assert len(short) <= max(max_chars, 0) or short == text
     assert shorten(text, len(text)) == text
 
 
-def test_markup_and_codes_reach_no_terminal(capsys):
-    Console(force_terminal=True).print(plain("[red]a[/red]\x1b[2J", style="bold"))
+def test_escaped_text_prints_markup_and_codes_as_text(capsys):
+    Console(force_terminal=True).print(escaped_text("[red]a[/red]\x1b[2J", style="bold"))
     assert "[red]a[/red]\\x1b[2J" in capsys.readouterr().out
 
 
-def test_what_was_escaped_stands_out():
+def test_escaped_characters_are_highlighted():
     line = Text()
     add_untrusted(line, "a\x07b\nc", style="yellow")
     assert line.plain == "a\\x07b\\n\nc"

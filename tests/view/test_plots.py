@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe.credit.leave_one_out import leave_one_out
-from handaxe.evaluation.bias import Case, Measured
+from handaxe.evaluation.gradient_bias import BiasCase, BiasRow
 from handaxe.evaluation.replication import Curve, Replication
 from handaxe.view import plots
 
@@ -11,19 +11,19 @@ pytest.importorskip("matplotlib")
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The figures that are drawn, each with its panels."""
+    """Drawn figures with panels."""
     found, empty = [], plots._figure
 
-    def kept(*shape, **options):
+    def recorded(*shape, **options):
         found.append(empty(*shape, **options))
         return found[-1]
 
-    monkeypatch.setattr(plots, "_figure", kept)
+    monkeypatch.setattr(plots, "_figure", recorded)
     return found
 
 
-def test_a_side_of_one_step_has_a_bar_of_its_interval(tmp_path, drawn):
-    """beside the other where both have one; at its own step beside a curve"""
+def test_side_of_one_step_has_an_error_bar(tmp_path, drawn):
+    """Bars of two sides are shifted; a bar in a panel with a curve is not."""
     one, other = Curve((1.0,), (0.5,), (0.4,), (0.7,)), Curve((1.0,), (0.2,), (0.1,), (0.3,))
     long = Curve((1.0, 2.0, 3.0), (0.0, 0.5, 1.0), (0.0, 0.4, 0.9), (0.1, 0.6, 1.0))
     curves = {"training/reward": {"ours": one, "theirs": other}, "training/calls": {"ours": long, "theirs": other}}
@@ -36,8 +36,8 @@ def test_a_side_of_one_step_has_a_bar_of_its_interval(tmp_path, drawn):
     assert reward.get_xticks().tolist() == [1.0] and len(calls.get_lines()[0].get_xdata()) == 3
 
 
-def test_a_side_has_one_colour_in_every_panel(tmp_path, drawn):
-    """also where it is the second of those that a panel shows, and the third of all"""
+def test_side_has_one_colour_in_every_panel(tmp_path, drawn):
+    """Also in a panel without one of the other sides."""
     long = Curve((1.0, 2.0, 3.0), (0.0, 0.5, 1.0), (0.0, 0.4, 0.9), (0.1, 0.6, 1.0))
     curves = {"training/reward": dict.fromkeys(("a", "b", "c"), long), "training/grad_norm": {"a": long, "c": long}}
     plots.plot_curves(Replication("r", "", "", (0, 1), (), {}, {}, curves, {}), tmp_path / "a.png")
@@ -47,7 +47,7 @@ def test_a_side_has_one_colour_in_every_panel(tmp_path, drawn):
     assert len(set(of_all.values())) == 3
 
 
-def test_no_side_is_left_out_and_no_two_look_the_same(tmp_path, drawn):
+def test_seven_sides_have_seven_line_styles(tmp_path, drawn):
     long = Curve((1.0, 2.0, 3.0), (0.0, 0.5, 1.0), (0.0, 0.4, 0.9), (0.1, 0.6, 1.0))
     curves = {"training/reward": {f"side {k}": long for k in range(7)}}
     plots.plot_curves(Replication("r", "", "", (0, 1), (), {}, {}, curves, {}), tmp_path / "a.png")
@@ -55,7 +55,7 @@ def test_no_side_is_left_out_and_no_two_look_the_same(tmp_path, drawn):
     assert len({(one.get_color(), one.get_linestyle()) for one in lines}) == len(lines) == 7
 
 
-def test_a_channel_is_a_panel_and_no_two_rewards_look_the_same(tmp_path, drawn):
+def test_channel_is_a_panel_and_rewards_have_different_line_styles(tmp_path, drawn):
     values = [np.array([0.0, np.nan]), np.array([1.0])]
     found = {f"reward {k}": {"reward": values, "form": [np.array([np.nan])]} for k in range(7)}
     plots.plot_channels(found, tmp_path / "a.png")
@@ -63,13 +63,13 @@ def test_a_channel_is_a_panel_and_no_two_rewards_look_the_same(tmp_path, drawn):
     assert [panel.get_title() for panel in axes] == ["reward", "form"]
     lines = axes[0].get_lines()
     assert len({(one.get_color(), one.get_linestyle()) for one in lines}) == len(lines) == 7
-    assert not axes[1].get_lines()  # there is no value of it
+    assert not axes[1].get_lines()  # no value is finite
     assert sorted(set(lines[0].get_xdata()[np.isfinite(lines[0].get_xdata())])) == [0.0, 1.0]
 
 
-def test_each_credit_is_a_line_in_the_order_given(tmp_path, drawn):
-    cases = [Case("a", said, lambda: (leave_one_out(), None)) for said in ("first()", "second()")]
-    found = [Measured(cases[0], "yes", 1.0, 0.0, 0.0, 0.5), Measured(cases[1], "no", -1.0, 2.0, 120.0, 3.0)]
+def test_credits_are_rows_in_the_given_order(tmp_path, drawn):
+    cases = [BiasCase(text, leave_one_out) for text in ("first()", "second()")]
+    found = [BiasRow(cases[0], "yes", 1.0, 0.0, 0.0, 0.5), BiasRow(cases[1], "no", -1.0, 2.0, 120.0, 3.0)]
     plots.plot_bias(found, tmp_path / "a.png")
     ((_, (angles, variances)),) = drawn
     assert [label.get_text() for label in angles.get_yticklabels()] == ["first()", "second()"]

@@ -3,14 +3,14 @@ import json
 from handaxe.view.results import find_results
 
 
-def test_results_are_found_as_they_are(viewed, tmp_path):
+def test_find_results_returns_name_kind_and_body(viewed, tmp_path):
     found, other = find_results(viewed)
     assert (found["name"], found["kind"]) == ("results/otc.json", "replication")
     assert (other["name"], other["kind"]) == ("results/sides.json", "comparison")
     assert found["body"] == json.loads((viewed / "results" / "otc.json").read_text())
 
 
-def test_what_is_no_result_is_left_out(tmp_path):
+def test_find_results_ignores_other_files(tmp_path):
     compared = {"seeds": [0, 1], "sides": {"a": {}}, "metrics": {"calls": {}}}
     (tmp_path / "both.json").write_text(json.dumps(compared))
     for name, text in (("a", "{"), ("b", "[]"), ("c", '{"claims": 1, "curves": 2}'), ("d", "[" * 5000), ("e", "\xff")):

@@ -3,7 +3,7 @@ from handaxe.view.rows import COLUMNS, MOST, Rows
 from handaxe.view.search import Where
 
 
-def test_pages_are_parts_of_one_list(viewed):
+def test_pages_are_parts_of_the_sorted_rows(viewed):
     with RunRecord.open(viewed / "seed-0") as record:
         rows = Rows(record)
         every = rows.page(Where(), order="step", descending=True, length=MOST)
@@ -13,8 +13,8 @@ def test_pages_are_parts_of_one_list(viewed):
         assert rows.page(Where(), start=-5, length=10**9)["rows"] == rows.page(Where())["rows"]
 
 
-def test_neighbours_and_groups(viewed):
+def test_rows_have_adjacent_rows_and_groups(viewed):
     with RunRecord.open(viewed / "seed-0") as record:
         rows = Rows(record)
-        assert rows.beside(1) == {"previous": None, "next": 2} and rows.beside(11)["next"] is None
+        assert rows.adjacent(1) == {"previous": None, "next": 2} and rows.adjacent(11)["next"] is None
         assert rows.in_group(rows.group_of(1)) == [1, 2, 3] and rows.tools() == ["look"]

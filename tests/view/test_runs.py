@@ -6,12 +6,12 @@ from handaxe.core.errors import InputError
 from handaxe.view.runs import Runs, find_runs
 
 
-def test_runs_are_found_by_their_path(viewed):
+def test_find_runs_names_runs_by_path(viewed):
     assert list(find_runs(viewed)) == ["seed-0", "seed-1"]
     assert list(find_runs(viewed / "seed-0")) == ["seed-0"]
 
 
-def test_what_is_written_later_is_found_and_what_is_damaged_left_out(tmp_path, decoder):
+def test_damaged_runs_are_ignored(tmp_path, decoder):
     runs = Runs(tmp_path, decoder)
     assert runs.all() == []
     (tmp_path / "bad").mkdir()
@@ -22,26 +22,26 @@ def test_what_is_written_later_is_found_and_what_is_damaged_left_out(tmp_path, d
         runs["bad"]
 
 
-def test_a_run_that_is_gone_is_released_and_ids_wait_for_their_text(tmp_path, viewed):
+def test_decoder_is_made_on_first_use_and_removed_run_is_closed(tmp_path, viewed):
     shutil.copytree(viewed / "seed-0", tmp_path / "run")
-    asked = []
-    runs = Runs(tmp_path, lambda folder: asked.append(folder) or str)
+    folders = []
+    runs = Runs(tmp_path, lambda folder: folders.append(folder) or str)
     (run,) = runs.all()
-    assert not asked and run.decode is run.decode is str and asked == [tmp_path / "run"]
+    assert not folders and run.decode is run.decode is str and folders == [tmp_path / "run"]
     shutil.rmtree(tmp_path / "run")
     assert runs.all() == []
     with pytest.raises(InputError, match="closed database"):
         run.record.query("SELECT 1")
 
 
-def test_there_must_be_a_folder(tmp_path, decoder):
+def test_missing_folder_and_run_raise(tmp_path, decoder):
     with pytest.raises(InputError, match="no folder"):
         Runs(tmp_path / "none", decoder)
     with pytest.raises(InputError, match="no run 'other'"):
         Runs(tmp_path, decoder)["other"]
 
 
-def test_a_run_replaced_by_another_is_read_anew(tmp_path, viewed, decoder):
+def test_replaced_run_is_opened_again(tmp_path, viewed, decoder):
     shutil.copytree(viewed / "seed-0", tmp_path / "run")
     runs = Runs(tmp_path, decoder)
     before = runs["run"]

@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Ending, Group, Message, Scores, Task, ToolCall
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import upgrade
@@ -67,12 +67,12 @@ def test_what_a_row_says(record):
     assert (first.turns, first.calls, first.tokens, first.final_text) == (1, 1, 2, "The answer is 408.")
     assert (first.score, first.outcome, first.scored, first.trained, first.fate) == (
         1,
-        "right",
+        "correct",
         True,
         True,
         "unselected",
     )
-    assert (second.score, second.outcome, second.ending, second.reason) == (0.75, "right", "truncated", "length")
+    assert (second.score, second.outcome, second.ending, second.reason) == (0.75, "correct", "truncated", "length")
     group, place = record.group_of(second.key)
     assert place == 1 and group.group[place].id == "1/t/1" and group.fate == "unselected"
     with pytest.raises(InputError, match="no trajectory in row 999"):
@@ -85,7 +85,7 @@ def test_what_a_row_says(record):
         ({}, "0123 0123"),
         ({"tool": "search"}, "12 12"),
         ({"tool": "sea"}, " "),
-        ({"outcome": "right"}, "0 01"),
+        ({"outcome": "correct"}, "0 01"),
         ({"outcome": "truncated"}, "1 "),
         ({"outcome": "stopped"}, "2 2"),
         ({"outcome": "infra_error"}, "3 3"),
@@ -109,7 +109,7 @@ def test_what_a_row_says(record):
         ({"text": "query"}, "12 12"),
         ({"text": "\u00e9T\u00c9"}, "2 2"),
         ({"text": "calculator"}, "0 0"),
-        ({"text": "q?", "tool": "calculator", "outcome": "right"}, "0 0"),
+        ({"text": "q?", "tool": "calculator", "outcome": "correct"}, "0 0"),
     ],
 )
 def test_search_finds_what_fits(record, where, expected):
@@ -148,7 +148,7 @@ def test_old_records_are_searched_as_well(tmp_path):
     db = sqlite3.connect(tmp_path / "record.sqlite")
     db.executescript(OLD.read_text())
     db.close()
-    wanted = [Where(), Where(tool="add"), Where(outcome="right"), Where(score=(0.5, None)), Where(text="1 2")]
+    wanted = [Where(), Where(tool="add"), Where(outcome="correct"), Where(score=(0.5, None)), Where(text="1 2")]
     with RunRecord.open(tmp_path) as record:
         old = [search(record, where) for where in wanted]
         assert [len(one) for one in old][:2] == [7, 4]

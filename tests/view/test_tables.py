@@ -43,16 +43,16 @@ def lines(table, width=80):
         (None, "-"),
     ],
 )
-def test_decimal(value, shown):
+def test_decimal_formats_numbers(value, shown):
     assert decimal(value) == shown
 
 
-def test_signs():
+def test_decimal_and_interval_show_signs_and_dashes():
     assert decimal(0.25, sign=True) == "+0.250" and decimal(-12.0, sign=True) == "-12.00"
     assert interval(-0.1, math.inf) == "[-0.100, -]"
 
 
-def test_comparison():
+def test_comparison_table_has_differences_and_verdicts():
     before = {"pass@1": Value(0.2, 0.1, 0.3), "calls": Value(2.0, 1.5, 2.5), "gone": Value(0, 0, 0)}
     before["rate"] = Value(math.nan, -math.inf, math.inf)
     after = {"pass@1": Value(0.9, 0.8, 0.95), "calls": Value(1.9, 1.5, 2.5)}
@@ -72,7 +72,7 @@ def test_comparison():
     ]
 
 
-def test_evaluation_with_endings_and_breakdown():
+def test_evaluation_table_has_endings_and_breakdown():
     metrics = {"pass@1": Value(0.5, 0.4, 0.6), "calls": Value(1, 1, 1)}
     by = {
         "difficulty": {"easy": {"pass@1": Value(1, 0.9, 1)}, "hard": {"pass@1": Value(0, 0, 0.1)}},
@@ -88,7 +88,7 @@ def test_evaluation_with_endings_and_breakdown():
     ]
 
 
-def test_metrics_are_thinned_evenly_and_missing_ones_are_dashes():
+def test_metrics_table_thins_rows_and_shows_dashes():
     rows = [{"step": float(k), "reward": k / 10} | ({"loss": 1.0} if k == 9 else {}) for k in range(10)]
     shown = lines(metrics_table(rows, columns=["reward", "loss", "absent"], last=4))
     assert shown[0] == "step reward loss"
@@ -97,6 +97,6 @@ def test_metrics_are_thinned_evenly_and_missing_ones_are_dashes():
     assert lines(metrics_table(rows, columns=["reward"], last=1))[2:] == ["9 0.900"]
 
 
-def test_names_cannot_act():
+def test_tables_escape_names():
     shown = "".join(lines(metrics_table([{"step": 0.0, "\x1b[2J": 1.0}], columns=["\x1b[2J"], title="[red]\x07")))
     assert "\\x1b[2J" in shown and "[red]\\x07" in shown and "\x1b" not in shown

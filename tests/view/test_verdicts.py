@@ -4,11 +4,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from handaxe.evaluation.claims import Claim, decide, paired_of
+from handaxe.evaluation.claims import Claim, decide, pair_figures
 from handaxe.evaluation.figures import RunFigures
-from handaxe.evaluation.replication import Decided, Replication, curve_of
+from handaxe.evaluation.replication import DecidedClaim, Replication, mean_curve
 from handaxe.view.plots import plot_curves
-from handaxe.view.verdicts import claimed, decided_by, side_table, verdict_table
+from handaxe.view.verdicts import claim_condition, claim_with_baseline, side_table, verdict_table
 
 OURS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (1.0, 1.1, 0.9)]
 THEIRS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (2.0, 2.1, 2.1)]
@@ -23,12 +23,12 @@ def shown(table, width=160):
 
 
 def replication():
-    decided = Decided(CLAIM, decide(CLAIM, OURS, THEIRS), "plain")
-    curves = {"training/x": {"mine": curve_of(OURS, "training/x"), "plain": curve_of(THEIRS, "training/x")}}
+    decided = DecidedClaim(CLAIM, decide(CLAIM, OURS, THEIRS), "plain")
+    curves = {"training/x": {"mine": mean_curve(OURS, "training/x"), "plain": mean_curve(THEIRS, "training/x")}}
     return Replication("mine", "handaxe replicate mine", "0", (1, 2, 3), (decided,), {}, {}, curves, {})
 
 
-def test_the_table_of_verdicts():
+def test_verdict_table_has_condition_means_and_verdict():
     text = shown(verdict_table(replication()))
     for part in (
         "mine, 3 pairs of runs",
@@ -39,13 +39,13 @@ def test_the_table_of_verdicts():
         "holds",
     ):
         assert part in text
-    assert "no two siblings" not in text
+    assert "without spread" not in text
     silent = shown(verdict_table(dataclasses.replace(replication(), silent=("format", "used"))))
-    assert "told no two siblings apart, in no run: format, used" in silent
+    assert "channels without spread within groups, in every run: format, used" in silent
 
 
 @pytest.mark.parametrize(
-    ("claim", "says"),
+    ("claim", "condition"),
     [
         (Claim("", "calls", "down", where=("difficulty", "easy")), "calls down where difficulty is easy"),
         (Claim("", "calls", "down", keeps="pass@1"), "calls down and pass@1 stays within 0.05"),
@@ -55,19 +55,19 @@ def test_the_table_of_verdicts():
         (Claim("", "training/x", "down", over="worst"), "training/x (worst of the run) down"),
     ],
 )
-def test_what_is_claimed(claim, says):
-    assert claimed(claim) == says
-    assert decided_by(claim, "plain") == f"{says}, against plain"
-    assert decided_by(dataclasses.replace(claim, baseline="grpo"), "plain") == f"{says}, against grpo"
+def test_claim_condition_and_baseline_are_described(claim, condition):
+    assert claim_condition(claim) == condition
+    assert claim_with_baseline(claim, "rloo") == f"{condition}, against rloo"
+    assert claim_with_baseline(dataclasses.replace(claim, baseline="grpo"), "rloo") == f"{condition}, against grpo"
 
 
-def test_sides():
-    found = {"training/x": {"a": paired_of(CLAIM, OURS, OURS), "b": paired_of(CLAIM, THEIRS, OURS)}}
+def test_side_table_has_differences_from_the_first_side():
+    found = {"training/x": {"a": pair_figures(CLAIM, OURS, OURS), "b": pair_figures(CLAIM, THEIRS, OURS)}}
     text = shown(side_table(found, "a"))
     assert "against a" in text and "+1.067" in text and text.count("+") == 1
 
 
-def test_a_plot_is_the_same_picture_each_time(tmp_path):
+def test_plot_is_deterministic(tmp_path):
     plot_curves(replication(), tmp_path / "one.png")
     plot_curves(replication(), tmp_path / "two.png")
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()

@@ -19,7 +19,7 @@ def client(viewed, decoder):
         yield client
 
 
-def test_the_page_and_all_its_files_come_from_here_alone(client):
+def test_page_and_files_are_served_without_foreign_addresses(client):
     page = client.get("/")
     policy = page.headers["content-security-policy"]
     assert page.status_code == 200 and "default-src 'none'" in policy and "script-src 'self';" in policy
@@ -31,55 +31,57 @@ def test_the_page_and_all_its_files_come_from_here_alone(client):
 
 
 @pytest.mark.parametrize("path", ["/pages/..%2Fweb.py", "/pages/web.py", "/lib/setup.py", "/pages/%2Fetc%2Fpasswd"])
-def test_no_other_file_is_given(client, path):
+def test_other_files_are_not_served(client, path):
     assert client.get(path).status_code == 404
 
 
-def test_only_this_machine_asks(client):
+def test_foreign_hosts_and_origins_are_refused(client):
     assert client.get("/api/runs", headers={"host": "evil.example"}).status_code == 421
     assert client.get("/api/runs", headers={"origin": "https://evil.example"}).status_code == 403
     assert client.get("/api/runs", headers={"origin": "http://localhost:8080"}).status_code == 200
     assert client.post("/api/runs").status_code == 405
 
 
-def test_answers_and_what_is_wrong_are_json(client):
+def test_answers_and_errors_are_json(client):
     found = client.get("/api/runs")
     assert [run["name"] for run in found.json()["runs"]] == ["seed-0", "seed-1"]
     assert found.headers["x-content-type-options"] == "nosniff" and found.text.isascii()
-    wrong = client.get("/api/step?run=seed-0&step=9")
-    assert wrong.status_code == 404 and "steps 0 to 2" in wrong.json()["error"]
+    error = client.get("/api/step?run=seed-0&step=9")
+    assert error.status_code == 404 and "steps 0 to 2" in error.json()["error"]
 
 
 def test_lone_surrogates_reach_the_page(client):
     row = client.get("/api/rows?run=seed-0&text=constructor").json()["rows"][0][0]
-    found = client.get(f"/api/attempt?run=seed-0&id={row}")
+    found = client.get(f"/api/rollout?run=seed-0&id={row}")
     assert "\ud800" in json.loads(found.text)["notes"].values()
 
 
-def test_what_was_found_is_exported_to_json_lines(client):
+def test_found_rollouts_are_exported_to_json_lines(client):
     found = client.get("/export/jsonl?run=seed-0&first=1&last=1")
     assert found.status_code == 200 and 'filename="seed-0.jsonl"' in found.headers["content-disposition"]
     assert len(found.text.splitlines()) == 3 and all(json.loads(line)["step"] == 1 for line in found.text.splitlines())
 
 
-@pytest.mark.parametrize("path, said", [("xml?run=seed-0", "no export"), ("jsonl?run=seed-0&tool=none", "nothing was")])
-def test_an_export_that_cannot_be_says_why(client, path, said):
+@pytest.mark.parametrize(
+    "path, message", [("xml?run=seed-0", "no export"), ("jsonl?run=seed-0&tool=none", "found no rollout")]
+)
+def test_wrong_export_is_an_error(client, path, message):
     found = client.get(f"/export/{path}")
-    assert found.status_code == 404 and said in found.json()["error"]
+    assert found.status_code == 404 and message in found.json()["error"]
 
 
-def test_an_export_that_fails_leaves_nothing_and_says_so(client, tmp_path, monkeypatch, capsys):
-    def fails(*asked):
+def test_failed_export_leaves_no_file(client, tmp_path, monkeypatch, capsys):
+    def fails(*arguments):
         raise MemoryError("\x1b[31mred")
 
     monkeypatch.setattr(web, "export_file", fails)
     monkeypatch.setattr(web.tempfile, "tempdir", str(tmp_path))
     found = client.get("/export/jsonl?run=seed-0")
     assert found.status_code == 500 and "MemoryError" in found.json()["error"] and not list(tmp_path.iterdir())
-    assert "a question failed" in (said := capsys.readouterr().err) and "\x1b" not in said
+    assert "a query failed" in (error := capsys.readouterr().err) and "\x1b" not in error
 
 
-def test_what_cannot_be_served_is_said(tmp_path, decoder):
+def test_missing_folder_and_wrong_port_raise(tmp_path, decoder):
     with pytest.raises(InputError, match="no folder"):
         view_app(tmp_path / "none", decoder)
     with pytest.raises(InputError, match="not valid"):

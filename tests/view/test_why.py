@@ -21,7 +21,7 @@ from handaxe.selection.mask_empty_turns import mask_empty_turns
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.selection.mask_repetitive import mask_repetitive
 from handaxe.selection.pipe import pipe
-from handaxe.testing.records import make_task, make_trajectory
+from handaxe.testing.make_records import make_task, make_trajectory
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.step_metrics import settle
 from handaxe.training.loop.train import train
@@ -72,7 +72,7 @@ CASES = {
     "equal and dropped": ({"reward": same, "select": drop_equal_groups()}, ("equal_group", "drop_equal_groups")),
     "void": (
         {"select": pipe(mask_empty_turns(answer=lambda turn: len(turn.parsed.text) > 3), drop_equal_groups())},
-        ("void_turn", "void_turns"),
+        ("void_turn", "mask_empty_turns"),
     ),
     "cut": ({"rollout": SHORT, "select": mask_overlong(reasons=("turns",))}, ("truncated", "mask_overlong")),
     "cut by on_ending": ({"rollout": SHORT, "on_ending": {"truncated": "mask"}}, ("truncated", "on_ending")),
@@ -185,7 +185,7 @@ def test_a_turn_that_the_loss_stopped():
 
 def test_a_group_in_a_word_each():
     record = settled(["UUt ff"], trains=(3,))
-    assert outcome_classes(record) == ["right", "wrong"] and no_gradient(record) == ["forced", ""]
+    assert outcome_classes(record) == ["correct", "incorrect"] and no_gradient(record) == ["forced", ""]
     nobody = np.zeros(2, bool)
     unscored = replace(record, scored=nobody, trained=nobody, scores=None, advantages=None, fate="dropped")
     assert outcome_classes(unscored) == ["unscored"] * 2 and no_gradient(unscored) == ["dropped"] * 2
@@ -241,10 +241,10 @@ def test_facts_of_a_step(tmp_path):
 @pytest.mark.parametrize(
     ("ending", "total", "expected"),
     [
-        (Ending("completed"), 1.0, "right"),
-        (Ending("completed"), 0.5, "wrong"),
+        (Ending("completed"), 1.0, "correct"),
+        (Ending("completed"), 0.5, "incorrect"),
         (Ending("truncated", "length"), 0.0, "truncated"),
-        (Ending("truncated", "length"), 0.9, "right"),
+        (Ending("truncated", "length"), 0.9, "correct"),
         (Ending("truncated", "stopped"), None, "stopped"),
         (Ending("policy_error"), 0.0, "policy_error"),
         (Ending("infra_error"), None, "infra_error"),

@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def changed():
-    """The function of that name in bfcl_changes.py beside this file."""
+    """The function `changed` of helpers/bfcl_changes.py."""
     from helpers import bfcl_changes as module
 
     return module.changed
@@ -14,7 +14,7 @@ def changed():
 
 @pytest.fixture(scope="session")
 def chromium_of_miniwob():
-    """Skips where a page of miniwob cannot be played."""
+    """Skip without a playable page of miniwob."""
     for package in ("miniwob", "playwright"):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is missing: pip install 'handaxe[miniwob]'")

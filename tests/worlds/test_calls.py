@@ -1,5 +1,5 @@
 from handaxe.core.records import Ending, Group, Message, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.worlds.calls import calls
 from handaxe.worlds.parts.demonstrate import demonstrate
 
@@ -10,7 +10,7 @@ def outcome(world, task, speaker):
     return world.correct(Group(task, (one,))).outcome[0]
 
 
-def test_the_reference_call_is_right_and_nothing_else():
+def test_only_the_reference_call_is_correct():
     world = calls()
     for task in world.tasks("test", 30, 0):
         (call,) = world.reference(task)
@@ -20,7 +20,7 @@ def test_the_reference_call_is_right_and_nothing_else():
         assert outcome(world, task, lambda task, facts: Message("assistant", task.answer)) == -1
 
 
-def test_tools_may_come_in_lists_and_from_functions():
+def test_tools_come_from_lists_and_functions():
     world = calls()
     task = world.tasks("train", 1, 0)[0]
     env = world.env([list(world.tools)])(task)

@@ -4,9 +4,7 @@ pytest.importorskip("bm25s")
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group
-from handaxe.methods.build import make_method, make_world
-from handaxe.methods.run_spec import run_template
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts.folding import SPEAKER
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
@@ -21,15 +19,15 @@ def cache(tmp_path, monkeypatch):
 
 def shown(world, task, tools=None):
     tools = world.tools if tools is None else tools
-    return demonstrate(world.env(tools), task, world.expert, format=Compact(), rollout=world.plays(8))
+    return demonstrate(world.env(tools), task, world.expert, format=Compact(), rollout=world.make_rollout(8))
 
 
-def test_the_contract():
+def test_folded_hops_keeps_the_world_contract():
     check_world(folded_hops(size=40), count=20)
 
 
-def test_the_example():
-    """What was searched for before the fold is not read after it; the question that is left is."""
+def test_a_fold_removes_old_searches_and_keeps_the_remaining_question():
+    """Searches before the fold are not in the context after the fold; the remaining question is."""
     world = folded_hops(lengths=(2,), size=40)
     task = world.tasks("train", 1, 0)[0]
     one = shown(world, task)
@@ -48,8 +46,8 @@ def test_the_example():
     assert [m.content for m in one.messages if m.name == SPEAKER] == [f"Your memory: {left}"]
 
 
-def test_what_needs_no_more_searches_is_not_folded():
-    world = folded_hops(lengths=(1, 2, 3), after=2, size=40)
+def test_questions_without_further_searches_are_not_folded():
+    world = folded_hops(lengths=(1, 2, 3), fold_after=2, size=40)
     for task in world.tasks("test", 20, 0):
         one = shown(world, task)
         assert world.correct(Group(task, (one,))).outcome[0] == 1
@@ -59,19 +57,9 @@ def test_what_needs_no_more_searches_is_not_folded():
         assert precision.top(one, 1.0) == precision.bottom(one, 1.0) == task.metadata["hops"]
 
 
-def test_a_recipe_that_leaves_the_rollout_alone_folds_and_rewards_it():
-    chosen = run_template("deepagent", world="folded_hops").read({"max_turns": 6})
-    world = make_world(chosen)
-    method, task = make_method(chosen, world), folded_hops(lengths=(2,)).tasks("train", 1, 0)[0]
-    one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), rollout=method.rollout)
-    assert len(one.sequences) == 2
-    channels = method.reward(Group(task, (one,))).channels
-    assert channels["success"] == [1.0] and channels["action"] == [2.5]
-
-
-def test_what_cannot_be():
-    with pytest.raises(InputError, match="after is 0"):
-        folded_hops(after=0)
+def test_invalid_arguments_raise():
+    with pytest.raises(InputError, match="fold_after is 0"):
+        folded_hops(fold_after=0)
     world = folded_hops(size=40)
     with pytest.raises(InputError, match="does not offer 'fold_memory'"):
         shown(world, world.tasks("train", 1, 0)[0], tools=(calculator,))

@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, Message, Scores
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.worlds import check_world
 from handaxe.tools import tool
 from handaxe.worlds.jsonl import jsonl
@@ -20,7 +20,7 @@ def double(number: int) -> str:
 
 
 def double_expert(task, facts):
-    """An expert as a user writes one."""
+    """Expert of a user."""
     return Message("assistant", str(task.answer))
 
 
@@ -42,30 +42,30 @@ def shown(lines):
     return [{**line, "calls": [{"name": "double", "arguments": {"number": line["answer"] // 2}}]} for line in lines]
 
 
-def test_the_expert_is_made_of_the_calls_and_the_tool_answers(write):
-    world = jsonl(file=write(shown(QUESTIONS)), score="numeric_match", by=("size",))
+def test_calls_in_the_file_define_the_expert(write):
+    world = jsonl(file=write(shown(QUESTIONS)), score="numeric_match", breakdown=("size",))
     check_world(world, tools=[double], count=20)
     task = world.tasks("train", 1, 0)[0]
     one = demonstrate(world.env([double]), task, world.expert, format=Compact())
     assert one.calls[0].name == "double" and one.replies[0].content == one.final_text == str(task.answer)
     assert world.reference(task)[0].arguments == one.calls[0].arguments
-    assert world.by == ("size",) and task.metadata["size"] in (1, 2) and world.start is not None
+    assert world.breakdown == ("size",) and task.metadata["size"] in (1, 2) and world.start is not None
 
 
-def test_an_expert_of_the_users(write):
+def test_a_users_expert_is_used_and_checked(write):
     world = jsonl(file=write(QUESTIONS), score="numeric_match", expert=f"{__name__}:double_expert")
     check_world(world, count=10)
     wrong = jsonl(file=write(QUESTIONS), score="numeric_match", expert=f"{__name__}:wrong_expert")
-    with pytest.raises(InputError, match="wrong_expert said '.*' to task .*: return Message"):
+    with pytest.raises(InputError, match="wrong_expert returned '.*' for task .*: return Message"):
         check_world(wrong, count=10)
 
 
-def test_without_either_there_is_no_expert_and_no_start(write):
+def test_without_calls_and_expert_there_is_no_start(write):
     world = jsonl(file=write(QUESTIONS), score="numeric_match")
     assert world.expert is None and world.start is None and world.reference is None
 
 
-def test_a_question_never_changes_sides(write):
+def test_the_split_of_a_question_is_constant(write):
     both = jsonl(file=write(QUESTIONS), score="numeric_match")
     half = jsonl(file=write(QUESTIONS[::-2]), score="numeric_match")
     sides = {task.id: split for split in ("train", "test") for task in both.tasks(split, 1000, 0)}
@@ -74,7 +74,7 @@ def test_a_question_never_changes_sides(write):
         assert {sides[task.id] for task in half.tasks(split, 1000, 7)} == {split}
 
 
-def test_seeds_order_and_counts(write):
+def test_seed_determines_order_and_count_limits(write):
     world = jsonl(file=write(QUESTIONS), score="numeric_match")
     ids = [task.id for task in world.tasks("train", 1000, 0)]
     assert ids == [task.id for task in world.tasks("train", 10**6, 0)] and len(set(ids)) == len(ids)
@@ -86,14 +86,14 @@ def test_seeds_order_and_counts(write):
         world.tasks("train", 0, 0)
 
 
-def test_other_keys_tools_and_a_table(write):
+def test_other_keys_become_metadata_and_tables_are_read(write):
     lines = ["q,a,tools", *(f'double {k}?,{2 * k},"[""double""]"' for k in range(60))]
     world = jsonl(file=write(lines, "doubles.csv"), question="q", answer="a", score="numeric_match")
     task = world.tasks("train", 1, 0)[0]
     assert task.tools == ("double",) and task.answer.isdigit()
 
 
-def test_a_score_of_the_users_and_those_by_name(write):
+def test_scores_by_name_and_by_attribute(write):
     file = write(QUESTIONS)
     for score in ("exact_match", "numeric_match", "token_f1", "handaxe.worlds.calls:correct_of_none"):
         if ":" in score:
@@ -108,7 +108,7 @@ def test_a_score_of_the_users_and_those_by_name(write):
 
 
 def own_score(group):
-    """A reward as a user writes one."""
+    """Reward of a user."""
     return Scores([0.0] * len(group))
 
 
@@ -124,10 +124,10 @@ def own_score(group):
         ({"question": "a?", "answer": "soon"}, "line 101: numeric_match cannot read the answer 'soon'"),
         ({"question": "a?", "answer": 1, "tools": "double"}, "line 101: tools is 'double'; give a list of names"),
         ({"question": "a?", "answer": 1, "calls": [{"tool": "f"}]}, "line 101: calls is .*; give"),
-        (QUESTIONS[3], "line 101 asks again what doubles.jsonl, line 4 asks: 'double 3"),
+        (QUESTIONS[3], "line 101 repeats the question of doubles.jsonl, line 4: 'double 3"),
     ],
 )
-def test_a_bad_line_is_named(write, line, message):
+def test_a_bad_line_raises_with_its_place(write, line, message):
     with pytest.raises(TaskError, match=message):
         jsonl(file=write([*QUESTIONS, line]), score="numeric_match")
 
@@ -142,11 +142,11 @@ def test_a_bad_line_is_named(write, line, message):
         ({"expert": f"{__name__}:nothing"}, "there is no expert"),
     ],
 )
-def test_a_bad_argument_is_named(write, arguments, message):
+def test_a_bad_argument_raises_with_its_name(write, arguments, message):
     with pytest.raises(InputError, match=message):
         jsonl(file=write(QUESTIONS), **{"score": "numeric_match", **arguments})
 
 
-def test_a_split_that_leaves_nothing(write):
+def test_an_empty_split_raises(write):
     with pytest.raises(TaskError, match="none of the 2 questions of .* falls to 'test'"):
         jsonl(file=write(QUESTIONS[:2]), score="numeric_match", test_share=0.0001)

@@ -1,4 +1,4 @@
-"""docs/worlds.md: its programs run as a reader would type them, and its commands are those of the command line."""
+"""docs/worlds.md: its programs run as printed, and its commands are valid."""
 
 import json
 import random
@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from handaxe.cli import main
-from handaxe.methods.lookup import names_of
+from handaxe.methods.lookup import list_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "worlds.md").read_text()
 (OWN,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = [part.replace("\\\n", " ") for part in re.findall(r"```\n(handaxe .*?)```", PAGE, re.DOTALL)]
 
 
-def test_the_table_holds_every_world():
-    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == set(names_of("worlds"))
+def test_the_table_lists_every_world():
+    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == set(list_names("worlds"))
 
 
-def test_a_world_of_ones_own():
+def test_the_example_world_keeps_the_contract():
     exec(compile(OWN, "worlds.md", "exec"), {"__name__": "docs_worlds"})
 
 
@@ -39,16 +39,16 @@ def mine(tmp_path, monkeypatch):
     monkeypatch.delitem(__import__("sys").modules, "units", raising=False)
 
 
-def test_the_command_runs(mine):
-    """As it stands, but for how long and for the model."""
+def test_the_train_command_runs(mine):
+    """As printed, except for duration and model."""
     train = COMMANDS[0]
     short = "--steps 1 --groups 1 --group-size 2 --held-out 2 --max-tokens 8 --quiet --out run"
     words = [word if word != "smollm2" else "tiny" for word in shlex.split(train)[1:]]
     assert main([*words, *shlex.split(short)]) == 0
 
 
-def test_a_start_on_short_tasks_of_bfcl_and_training_from_it(mine):
-    """As it stands, but for how long."""
+def test_the_start_and_train_commands_of_bfcl_run(mine):
+    """As printed, except for duration."""
     pytest.importorskip("bfcl_eval")
     look, both = COMMANDS[1:]
     start, train = (shlex.split(line)[1:] for line in both.strip().split("\n"))

@@ -2,14 +2,14 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.worked_steps import Sheet, worked_steps
 
 
 def written(world, task, *said):
-    """An attempt that writes these lines, and then says the last word."""
+    """A rollout with these lines and a final answer."""
 
     def speaker(task, facts):
         text = said[facts["turn"]]
@@ -30,11 +30,11 @@ def task_of(world, expression):
 
 
 @pytest.mark.parametrize("ask", ["sum", "parity"])
-def test_the_contract(ask):
-    check_world(worked_steps(ask=ask, slips=0.5), count=24)
+def test_worked_steps_keeps_the_world_contract(ask):
+    check_world(worked_steps(ask=ask, mistakes=0.5), count=24)
 
 
-def test_example():
+def test_verdicts_of_the_example():
     world = worked_steps()
     one = written(world, task_of(world, "4+7+3"), "4+7=12", "no", "4+7=11", "11+3=14", "14")
     assert [reply.content for reply in one.replies] == ["12+3", "4+7+3", "11+3", "14"]
@@ -42,7 +42,7 @@ def test_example():
     assert world.correct(Group(one.task, (one,))).outcome[0] == 1
 
 
-def test_a_wrong_line_and_a_lucky_end():
+def test_lucky_counts_correct_answers_after_an_incorrect_line():
     world = worked_steps(ask="parity")
     lucky = written(world, task_of(world, "4+7+3"), "4+7=13", "13+3=16", "even")
     assert world.correct(Group(lucky.task, (lucky,))).outcome[0] == 1
@@ -55,8 +55,8 @@ def test_a_wrong_line_and_a_lucky_end():
     assert world.gauges["wrong_lines"].bottom(mended, 1.0) == 3 and world.gauges["lucky"].bottom(mended, 0.0) == 0
 
 
-def test_the_expert_slips_as_often_as_told_and_takes_it_back():
-    world = worked_steps(slips=0.5)
+def test_mistakes_is_the_rate_of_corrected_lines_of_the_expert():
+    world = worked_steps(mistakes=0.5)
     slipped = []
     for task in world.tasks("train", 60, 1):
         one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=12, context=512)
@@ -67,7 +67,7 @@ def test_the_expert_slips_as_often_as_told_and_takes_it_back():
     assert 0.3 < sum(slipped) / len(slipped) < 0.7
 
 
-def test_a_sheet_can_be_forked_and_refuses_what_does_not_follow():
+def test_a_sheet_restores_snapshots_and_rejects_other_lines():
     sheet = Sheet("4+7+3")
     sheet.line.function(sheet, "4+7=11")
     kept = sheet.snapshot()
@@ -80,18 +80,18 @@ def test_a_sheet_can_be_forked_and_refuses_what_does_not_follow():
     assert sheet.report() == {"left": "11+3"} and kept == ["4+7+3", "11+3"]
 
 
-@pytest.mark.parametrize("wrong", [{"ask": "product"}, {"slips": 2.0}])
-def test_what_cannot_be(wrong):
-    with pytest.raises(InputError, match="worked_steps asks"):
+@pytest.mark.parametrize("wrong", [{"ask": "product"}, {"mistakes": 2.0}])
+def test_invalid_arguments_raise(wrong):
+    with pytest.raises(InputError, match="worked_steps takes ask"):
         worked_steps(**wrong)
 
 
-def test_the_start_of_sums_has_all_lines_by_heart_and_no_question():
+def test_warmup_covers_all_lines_and_no_question():
     start, lines = worked_steps().start, set()
-    said = dict(start.lessons)
+    said = dict(start.warmup)
     for task in worked_steps().tasks("train", 200, 0):
         terms = [int(one) for one in task.metadata["expression"].split("+")]
         lines |= {f"{sum(terms[:k])}+{terms[k]}" for k in range(1, len(terms))}
         assert task.messages[0].content not in said
     assert all(said[one] == f"{one}={sum(map(int, one.split('+')))}" for one in lines)
-    assert worked_steps(ask="parity").start.lessons == ()
+    assert worked_steps(ask="parity").start.warmup == ()

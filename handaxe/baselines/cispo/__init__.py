@@ -1,7 +1,6 @@
-"""CISPO: clip the weight, keep every token's gradient."""
+"""CISPO (arXiv:2506.13585): clip the detached importance weight, and keep every token's gradient."""
 
-from handaxe.losses.reductions.token_mean import token_mean
-from handaxe.losses.surrogates.truncated import truncated
+from handaxe.losses import reductions, surrogates
 from handaxe.methods.method import Method, replace
 
 __all__ = ["cispo"]
@@ -9,4 +8,4 @@ __all__ = ["cispo"]
 
 def cispo(base: Method) -> Method:
     """Train REINFORCE with a truncated, detached importance weight."""
-    return replace(base, surrogate=truncated(), reduction=token_mean())
+    return replace(base, surrogate=surrogates.truncated(), reduction=reductions.token_mean())

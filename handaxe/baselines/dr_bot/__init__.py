@@ -1,23 +1,24 @@
-"""Dr. BoT: Dr. GRPO with a higher clip, without cut or repetitive attempts, on the groups that differ the most."""
+"""Dr. BoT, the base of SPEAR (arXiv:2509.22601): Dr. GRPO with dual clip, masks and a selection of varied groups."""
 
-from handaxe.losses.surrogates.dual_clip import dual_clip
+from handaxe import selection
+from handaxe.losses import surrogates
 from handaxe.methods.method import Method, replace
-from handaxe.selection.keep_varied import keep_varied
-from handaxe.selection.mask_overlong import mask_overlong
-from handaxe.selection.mask_repetitive import mask_repetitive
-from handaxe.selection.pipe import pipe
 
 __all__ = ["dr_bot"]
 
 
 def dr_bot(base: Method, *, eps_high: float = 0.28, cap: float = 10.0, share: float = 0.75) -> Method:
-    """Train as SPEAR's base algorithm does.
+    """Mask truncated and repetitive rollouts, and train on the groups with the largest spread of rewards.
 
     Args:
-        eps_high: upper clip; 0.28 in the paper.
-        cap: of the ratio where the advantage is negative; 10 in the paper.
-        share: of the groups, those of the largest spread of rewards; 0.75 in the paper.
+        eps_high: upper clip of the ratio; 0.28 in the paper.
+        cap: bound of the ratio for negative advantages; 10 in the paper.
+        share: share of the groups that train; 0.75 in the paper.
     """
-    masks = (mask_overlong(reasons=("length", "turns", "budget")), mask_repetitive())
-    select = pipe(base.select, *masks, keep_varied(share=share))
-    return replace(base, surrogate=dual_clip(eps_high=eps_high, cap=cap), select=select)
+    overlong = selection.mask_overlong(reasons=("length", "turns", "budget"))
+    varied = selection.keep_varied(share=share)
+    return replace(
+        base,
+        surrogate=surrogates.dual_clip(eps_high=eps_high, cap=cap),
+        select=selection.pipe(base.select, overlong, selection.mask_repetitive(), varied),
+    )

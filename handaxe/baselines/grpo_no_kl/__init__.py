@@ -1,9 +1,7 @@
-"""The root that all recipes change: the group is the baseline, the ratio is clipped, the reward is the world's."""
+"""GRPO without KL, the root of all methods: group-normalised rewards of the world, and a clipped token ratio."""
 
-from handaxe.credit.group_norm import group_norm
-from handaxe.losses.ratios.token import token
-from handaxe.losses.reductions.rollout_mean import rollout_mean
-from handaxe.losses.surrogates.clip import clip
+from handaxe import credit
+from handaxe.losses import ratios, reductions, surrogates
 from handaxe.methods.method import Method, RunSettings
 from handaxe.worlds.world import World
 
@@ -15,16 +13,16 @@ def grpo_no_kl(world: World, settings: RunSettings, *, eps_high: float = 0.2, mi
 
     Args:
         eps_high: upper clip of the ratio.
-        minibatches: optimiser steps a training step; with 2 or more, ratios leave 1.
+        minibatches: optimiser steps a training step; with 2 or more, ratios differ from 1.
     """
     return Method(
         world=world,
         settings=settings,
         reward=world.correct,
-        rollout=world.plays(settings.max_turns),
-        credit=group_norm(std="sample"),
-        ratio=token(),
-        surrogate=clip(eps_high=eps_high),
-        reduction=rollout_mean(),
+        rollout=world.make_rollout(settings.max_turns),
+        credit=credit.group_norm(std="sample"),
+        ratio=ratios.token(),
+        surrogate=surrogates.clip(eps_high=eps_high),
+        reduction=reductions.rollout_mean(),
         minibatches=minibatches,
     )

@@ -1,4 +1,4 @@
-"""The policy as it is: it plays, is scored, observed and recorded, and nothing trains."""
+"""No training: the policy plays, is scored, observed and recorded with constant weights."""
 
 from handaxe.methods.method import Method, replace
 
@@ -6,5 +6,5 @@ __all__ = ["no_training"]
 
 
 def no_training(base: Method) -> Method:
-    """Play without training: no epoch goes over what was sampled."""
+    """Sample and score without an update."""
     return replace(base, epochs=0)

@@ -1,9 +1,7 @@
-"""PPO with a critic: token-level GAE that skips what tools wrote."""
+"""PPO (arXiv:1707.06347): train policy and critic with generalised advantages over the policy's tokens."""
 
-from handaxe.advantages.batch_whiten import batch_whiten
-from handaxe.credit.gae import gae
-from handaxe.losses.reductions.token_mean import token_mean
-from handaxe.losses.terms.value import value
+from handaxe import advantages, credit
+from handaxe.losses import reductions, terms
 from handaxe.methods.method import Method, replace
 
 __all__ = ["ppo"]
@@ -12,14 +10,20 @@ __all__ = ["ppo"]
 def ppo(
     base: Method, *, gamma: float = 1.0, lam: float = 0.95, value_coefficient: float = 0.5, minibatches: int = 2
 ) -> Method:
-    """Train with generalised advantages and a clipped value loss.
+    """Train with whitened generalised advantages and a clipped value loss; tool tokens are skipped.
 
     Args:
         gamma: discount a token.
-        lam: lambda of the advantage estimator.
+        lam: lambda of the estimator; 0.95 in the paper.
         value_coefficient: weight of the value loss.
         minibatches: optimiser steps a training step.
     """
-    terms = (value(coefficient=value_coefficient),)
-    critic = replace(base, credit=gae(gamma=gamma, lam=lam), shape=batch_whiten(), annotate=("value",))
-    return replace(critic, reduction=token_mean(), terms=terms, minibatches=minibatches)
+    return replace(
+        base,
+        credit=credit.gae(gamma=gamma, lam=lam),
+        shape=advantages.batch_whiten(),
+        reduction=reductions.token_mean(),
+        terms=(terms.value(coefficient=value_coefficient),),
+        annotate=("value",),
+        minibatches=minibatches,
+    )

@@ -1,4 +1,4 @@
-"""The first minutes: teach a tiny policy to use a calculator, on real reasoning-gym tasks."""
+"""Quickstart: half a minute of Dr. GRPO that teaches a tiny policy to use a calculator."""
 
 from handaxe.methods.method import Method
 
@@ -6,5 +6,5 @@ __all__ = ["quickstart"]
 
 
 def quickstart(base: Method) -> Method:
-    """Train as Dr. GRPO does, for as many steps as fit into half a minute."""
+    """Train as the base does, for 18 steps."""
     return base

@@ -1,13 +1,17 @@
-"""RLOO: every attempt is judged against the mean of the others."""
+"""RLOO (arXiv:2402.14740): REINFORCE with the mean reward of the siblings as baseline."""
 
-from handaxe.credit.leave_one_out import leave_one_out
-from handaxe.losses.reductions.rollout_sum import rollout_sum
-from handaxe.losses.surrogates.reinforce import reinforce
+from handaxe import credit
+from handaxe.losses import reductions, surrogates
 from handaxe.methods.method import Method, replace
 
 __all__ = ["rloo"]
 
 
 def rloo(base: Method) -> Method:
-    """Train REINFORCE with a leave-one-out baseline, the log-probabilities of an attempt added up."""
-    return replace(base, credit=leave_one_out(), surrogate=reinforce(), reduction=rollout_sum())
+    """Train REINFORCE with a leave-one-out baseline, log-probs summed over each rollout."""
+    return replace(
+        base,
+        credit=credit.leave_one_out(),
+        surrogate=surrogates.reinforce(),
+        reduction=reductions.rollout_sum(),
+    )

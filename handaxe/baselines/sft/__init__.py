@@ -1,4 +1,4 @@
-"""Supervised fine-tuning on what the world's expert says of a few tasks, to compare reinforcement learning with."""
+"""SFT: supervised fine-tuning on expert conversations, a baseline of reinforcement learning."""
 
 from handaxe.curricula.few_tasks import few_tasks
 from handaxe.methods.method import Method, replace
@@ -9,11 +9,11 @@ __all__ = ["sft"]
 
 
 def sft(base: Method, *, train_tasks: int = 320, passes: int = 6, teach_rate: float = 3e-4) -> Method:
-    """Learn the expert's conversations about the first tasks by heart as far as it goes; nothing trains after that.
+    """Fine-tune on the expert's conversations about the first tasks, without reinforcement learning.
 
     Args:
-        train_tasks: how many.
-        passes: times that each is learnt from; 6 times 320 are as many attempts as 20 steps of 12 groups of 8.
+        train_tasks: number of tasks.
+        passes: epochs; 6 over 320 tasks equal the rollouts of 20 steps of 12 groups of 8.
         teach_rate: learning rate.
     """
     source = demonstrated(world=base.world, count=train_tasks, of_run=True)

@@ -1,7 +1,7 @@
-"""The engine for several processes: ranks that train one model together, and what samples from it.
+"""Engine of several processes: ranks train one model (FSDP2), the driver or vLLM servers sample.
 
-The driver keeps the losses. Ranks read rows and say what the model says of them; the driver runs the loss on the whole
-batch and sends back how it changes with each number (`engines.local.loss_grad`); the ranks go backward from there.
+The loss runs in the driver, on the whole batch: ranks compute log-probs of their rows, the driver computes the loss and
+its gradient with respect to the log-probs (`engines.local.loss_grad`), and ranks continue the backward pass.
 
 Shapes: B rows, T tokens.
 """
@@ -21,19 +21,19 @@ from handaxe.core.errors import InputError, TrainingError
 from handaxe.core.model_api import AdapterModel, Model
 from handaxe.core.protocols import HiddenMeasure, Loss, Stream
 from handaxe.core.requests import Completion, Measure, Sample
-from handaxe.engines.cluster.checkpointing import ClusterCheckpointing
+from handaxe.engines.cluster.driver_checkpointing import DriverCheckpointing
+from handaxe.engines.cluster.driver_sampling import DriverSampler, DriverStream
 from handaxe.engines.cluster.ranks import Ranks
-from handaxe.engines.cluster.sampling import DriverSampler, FreshStream
-from handaxe.engines.cluster.shard_rows import cut_rows, lay_down, rank_rows, shard_rows
-from handaxe.engines.cluster.sharded import ShardedOptions
-from handaxe.engines.local.loss_grad import check_trained, loss_grad
-from handaxe.engines.local.measure import Reader, check_measures, measure_names
-from handaxe.engines.local.measure_requests import measured
+from handaxe.engines.cluster.shard_rows import scatter_rows, select_rows, shard_rows, slice_rows
+from handaxe.engines.cluster.sharded_trainer import ShardedOptions
+from handaxe.engines.local.loss_grad import check_trainable, loss_grad
+from handaxe.engines.local.measure_requests import measure_requests
 from handaxe.engines.local.nonfinite import UNTOUCHED, explain_gradient
-from handaxe.engines.local.optimizer_step import check_rate
+from handaxe.engines.local.optimizer_step import check_learning_rate
 from handaxe.engines.local.packing import Packing
+from handaxe.engines.local.token_measures import Reader, check_measures, measure_names
 from handaxe.engines.vllm.servers import VllmServers
-from handaxe.engines.vllm.weights import ServedPolicy, write_config
+from handaxe.engines.vllm.weight_transfer import ServedPolicy, write_config
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -41,34 +41,35 @@ if TYPE_CHECKING:
 __all__ = ["ClusterEngine"]
 
 
-class ClusterEngine(ClusterCheckpointing):
-    """Train one model on several ranks, split over them; implements `slots.Engine`, as `LocalEngine` does.
+class ClusterEngine(DriverCheckpointing):
+    """Training of a model sharded over several ranks; implements `core.protocols.Engine`, like `LocalEngine`.
 
         with ClusterEngine(partial(load, "smollm2"), trainers=2) as engine:
             train(engine=engine, ...)
 
-    A rank holds its part of the weights and of the optimiser's moments. Use it as a context manager, or call `close`:
-    no process is left then, nor after an error that ends the ranks, nor when this process ends.
+    Each rank holds a shard of the weights and of the optimiser's moments. Use the engine as a context manager, or call
+    `close`. No process is left after `close`, after an error that ends the ranks, or when this process ends.
 
     Args:
-        load: makes the model, in the process of rank 0; the others receive their parts. What it returns may be a model
-            or what `handaxe.load` returns. Also a model in hand, which is sent to rank 0.
-        trainers: how many ranks to start; or `Ranks` that run already and go on when this engine is closed.
-        servers: addresses of vLLM servers that sample; see `engines.vllm.servers`.
-        start_servers: how many of them to start; with none and none given this process samples.
-        server_options: of vLLM, for servers that are started, such as ["--enforce-eager"].
-        address: of a Ray cluster, as of `Ranks`; None for processes of this machine.
-        device: of the ranks, "cpu" or "cuda"; None is "cuda" where this machine has a GPU for each.
-        timeout: seconds that any call to the ranks may take.
-        critic, reference, weight_decay, betas, clip_norm, packing, pack_tokens, checkpointing: as of `LocalEngine`, but
-            that trees of `pack_tokens` are packed on each rank.
-        micro_batch_rows: rows that a rank reads at a time in `forward`. `forward_backward` reads all of a batch, each
-            rank its own rows.
-        max_rows, kept_tokens, draft_tokens: of sampling in this process, as of `LocalEngine`.
+        load: returns the model, or the policy that `handaxe.load` returns; called in the process of rank 0, which sends
+            the other ranks their shards. Or a loaded model, which is sent to rank 0.
+        trainers: number of ranks to start; or running `Ranks`, which keep running when this engine is closed.
+        servers: addresses of running vLLM servers for sampling; see `engines.vllm.servers`.
+        start_servers: number of vLLM servers to start; without servers, this process samples.
+        server_options: vLLM options of started servers, such as ["--enforce-eager"].
+        address: of a Ray cluster, as in `Ranks`; None starts processes on this machine.
+        device: of the ranks, "cpu" or "cuda"; None is "cuda" if this machine has one GPU a rank.
+        timeout: seconds that a call to the ranks may take.
+        critic, reference, weight_decay, betas, clip_norm, packing, pack_tokens, gradient_checkpointing: as in
+            `LocalEngine`; each rank packs trees of `pack_tokens`.
+        micro_batch_rows: rows that a rank reads at a time in `forward`. `forward_backward` reads the whole batch, each
+            rank its rows.
+        max_rows, prefix_cache_tokens, draft_tokens: of sampling in this process, as in `LocalEngine`.
 
     Raises:
-        InputError: the extra is missing, the cluster has no room, or what `load` raises.
-        TrainingError: from any verb, naming rank and phase, when a rank died or was silent: this engine has then ended.
+        InputError: the extra is missing, the cluster has no free resources, or `load` raises it.
+        TrainingError: from any method, if a rank died or timed out; the message names rank and phase, and the engine
+            has ended.
     """
 
     def __init__(
@@ -89,67 +90,73 @@ class ClusterEngine(ClusterCheckpointing):
         clip_norm: float = 1.0,
         packing: Packing = "tree",
         pack_tokens: int = 1024,
-        checkpointing: bool = False,
+        gradient_checkpointing: bool = False,
         micro_batch_rows: int = 64,
         max_rows: int = 256,
-        kept_tokens: int = 32768,
+        prefix_cache_tokens: int = 32768,
         draft_tokens: int = 16,
     ):
         if not clip_norm > 0 or micro_batch_rows < 1 or start_servers < 0:
-            raise InputError("give clip_norm above 0, micro_batch_rows from 1, start_servers from 0")
+            raise InputError("clip_norm must be above 0, micro_batch_rows at least 1, start_servers at least 0")
         self._sampling: dict[str, Any] = {
             "max_rows": max_rows,
-            "kept_tokens": kept_tokens,
+            "prefix_cache_tokens": prefix_cache_tokens,
             "draft_tokens": draft_tokens,
         }
         self._options = ShardedOptions(
-            critic, reference, weight_decay, (betas[0], betas[1]), clip_norm, packing, pack_tokens, checkpointing
+            critic,
+            reference,
+            weight_decay,
+            (betas[0], betas[1]),
+            clip_norm,
+            packing,
+            pack_tokens,
+            gradient_checkpointing,
         )
         self.version = 0
         self.micro_batch_rows, self.clip_norm = micro_batch_rows, clip_norm
-        self._gathered, self._changes = False, 0
+        self._has_gradient, self._weight_loads = False, 0
         self._servers: VllmServers | None = None
         self._owned = not isinstance(trainers, Ranks)
-        started = (
+        ranks = (
             Ranks(trainers, address=address, device=device, timeout=timeout) if isinstance(trainers, int) else trainers
         )
-        self.ranks = started
+        self.ranks = ranks
         try:
-            self._key, self._hollow = started.load(load, self._options)
-            self.max_length, self.pad_id = self._hollow.max_length, self._hollow.pad_id
-            floating = next(p.dtype for p in self._hollow.module.parameters() if p.is_floating_point())
+            self._key, self._meta = ranks.load(load, self._options)
+            self.max_length, self.pad_id = self._meta.max_length, self._meta.pad_id
+            floating = next(p.dtype for p in self._meta.module.parameters() if p.is_floating_point())
             self._dtype = torch.promote_types(floating, torch.float32)
-            here = "cuda" if started.device == "cuda" and torch.cuda.is_available() else "cpu"
-            self._sampler = DriverSampler(self._hollow, self.pieces, device=here, **self._sampling)
+            driver_device = "cuda" if ranks.device == "cuda" and torch.cuda.is_available() else "cpu"
+            self._sampler = DriverSampler(self._meta, self.iter_weights, device=driver_device, **self._sampling)
             if servers or start_servers:
-                self._servers = self._served(servers, start_servers, server_options, timeout)
+                self._servers = self._make_servers(servers, start_servers, server_options, timeout)
         except BaseException:
             if self._owned:
-                started.close()
+                ranks.close()
             raise
 
-    def _served(
+    def _make_servers(
         self, servers: Sequence[str], start_servers: int, options: Sequence[str], timeout: float
     ) -> VllmServers:
         policy = ServedPolicy(
             version=lambda: self.version,
-            mark=lambda: (self.version, self._changes),
-            gather=lambda: dict(self.gather()),
+            stamp=lambda: (self.version, self._weight_loads),
+            gather=lambda: dict(self.iter_served_weights()),
             score=lambda ids: self.measure([Measure(list(ids), 1, names=("logp",))])[0]["logp"],
-            vocab_size=self._hollow.vocab_size,
+            vocab_size=self._meta.vocab_size,
             max_length=self.max_length,
         )
-        describe = partial(write_config, self._hollow.module)
         return VllmServers(
             policy,
             servers=servers,
             start_servers=start_servers,
-            write_config=describe,
+            write_config=partial(write_config, self._meta.module),
             options=options,
             start_timeout=timeout,
         )
 
-    # --- beginning and ending --------------------------------------------------------------------------------------
+    # --- lifetime --------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> ClusterEngine:
         return self
@@ -160,32 +167,32 @@ class ClusterEngine(ClusterCheckpointing):
         self.close()
 
     def close(self) -> None:
-        """End everything that was started for this engine; a second time does nothing."""
+        """End all processes of this engine. Idempotent."""
         if self._servers is not None:
             self._servers.close()
         if self._owned:
             self.ranks.close()
         elif self._key:
-            self.ranks.forget(self._key)
+            self.ranks.unload(self._key)
         self._key = 0
 
     # --- sampling --------------------------------------------------------------------------------------------------
 
     def sample(self, requests: Sequence[Sample]) -> list[Completion]:
-        """One completion a request, in order.
+        """Sample a completion per request, in order.
 
         Raises:
-            InputError: naming the request that cannot be sampled; nothing is then sampled.
+            InputError: a request cannot be sampled; the message names the request. No request is sampled.
         """
         if self._servers is not None:
             return self._servers.sample(requests)
-        return self._sampler.fresh(self.version).sample(requests)
+        return self._sampler.engine(self.version).sample(requests)
 
     def stream(self) -> Stream:
-        """Sampling that requests join and leave; after a step they go on under the new weights."""
+        """Open a stream; after an optimiser step, running requests continue under the new weights."""
         if self._servers is not None:
             return self._servers.stream()
-        return FreshStream(self._sampler, lambda: self.version)
+        return DriverStream(self._sampler, lambda: self.version)
 
     # --- measuring -------------------------------------------------------------------------------------------------
 
@@ -195,42 +202,42 @@ class ClusterEngine(ClusterCheckpointing):
         """Measure a batch without gradient; see `LocalEngine.forward`.
 
         Raises:
-            InputError: for an unknown name, or one that needs a critic or a reference that the engine lacks, or rows
-                longer than the model's context.
+            InputError: a name is unknown or needs a critic or reference that the engine lacks, or rows are longer than
+                the model's context.
         """
         if reference and not self._options.reference:
-            raise InputError("this engine keeps no reference model; make it with reference=True")
+            raise InputError("this engine has no reference model; construct it with reference=True")
         check_measures(names, critic=self._options.critic, reference=reference)
-        dealt = self._deal(batch)
-        passes = -(-max(map(len, dealt)) // self.micro_batch_rows)
-        each = [
+        shards = self._shard(batch)
+        passes = -(-max(map(len, shards)) // self.micro_batch_rows)
+        arguments = [
             (rows, tuple(names), reference, self.micro_batch_rows, passes)
-            for rows in (rank_rows(batch, index) for index in dealt)
+            for rows in (select_rows(batch, index) for index in shards)
         ]
         out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in measure_names(names)}
-        for index, said in zip(dealt, self._call("forward", "measure", each)) if passes else ():
-            lay_down(out, said, index)
+        for index, values in zip(shards, self._call("forward", "measure", arguments)) if passes else ():
+            scatter_rows(out, values, index)
         return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}
 
     def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
-        """What the model says of ids that are there, under the weights of now; see `exchange.Measure`.
+        """Measure given ids under the current weights; see `core.requests.Measure`.
 
         Raises:
-            InputError: for ids that do not fit, an unknown name, or a reference that the engine lacks.
+            InputError: ids exceed the context, a name is unknown, or the engine has no reference model.
         """
-        return measured(requests, self.forward, pad_id=self.pad_id, max_length=self.max_length)
+        return measure_requests(requests, self.forward, pad_id=self.pad_id, max_length=self.max_length)
 
     # --- training --------------------------------------------------------------------------------------------------
 
     def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
-        """Add the gradient of the loss to what has gathered since the last `optim_step`. The loss runs here, once, on
-        the whole batch.
+        """Accumulate the gradient of the loss until the next `optim_step`. The loss runs once, in the driver, on the
+        whole batch.
 
         Raises:
             TrainingError: as `LocalEngine.forward_backward`.
         """
         try:
-            check_trained(batch)
+            check_trainable(batch)
             return self._forward_backward(batch, loss)
         except TrainingError:
             self._drop_gradient()
@@ -238,94 +245,96 @@ class ClusterEngine(ClusterCheckpointing):
 
     def _forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
         batch = batch.map(lambda tensor: tensor.cpu())
-        dealt = self._deal(batch)
-        parts = [rank_rows(batch, index) for index in dealt]
+        shards = self._shard(batch)
+        parts = [select_rows(batch, index) for index in shards]
         names = ("logp", "value") if self._options.critic else ("logp",)
-        read = self._call("read", "read", [(rows, names) for rows in parts])
-        out, slope = self._loss(batch, loss, dealt, read)
-        if slope:
-            given = [
-                {name: cut_rows(slope_BT, index, rows) for name, slope_BT in slope.items()}
-                for index, rows in zip(dealt, parts)
+        outputs = self._call("read", "forward", [(rows, names) for rows in parts])
+        out, grads = self._loss(batch, loss, shards, outputs)
+        if grads:
+            rank_grads = [
+                {name: slice_rows(grad_BT, index, rows) for name, grad_BT in grads.items()}
+                for index, rows in zip(shards, parts)
             ]
-            self._call("backward", "back", [(one,) for one in given])
-            self._gathered = True
+            self._call("backward", "backward", [(grad,) for grad in rank_grads])
+            self._has_gradient = True
         else:
-            self._call("backward", "forget")
+            self._call("backward", "release")
         return out
 
     def _loss(
-        self, batch: Batch, loss: Loss, dealt: Sequence[Tensor], read: Sequence[dict[str, Tensor]]
+        self, batch: Batch, loss: Loss, shards: Sequence[Tensor], outputs: Sequence[dict[str, Tensor]]
     ) -> tuple[LossOut, dict[str, Tensor]]:
-        def joined(each: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-            whole = {name: torch.zeros(batch.ids_BT.shape, dtype=one.dtype) for name, one in each[0].items()}
-            for index, said in zip(dealt, each):
-                lay_down(whole, said, index)
-            return whole
+        def join(rank_outputs: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+            joined = {name: torch.zeros(batch.ids_BT.shape, dtype=part.dtype) for name, part in rank_outputs[0].items()}
+            for index, values in zip(shards, rank_outputs):
+                scatter_rows(joined, values, index)
+            return joined
 
         def entropy() -> Tensor:
-            return joined(self._call("entropy", "more", [(("entropy",),)] * self.ranks.count))["entropy"]
+            return join(self._call("entropy", "measure_more", [(("entropy",),)] * self.ranks.count))["entropy"]
 
-        said = joined(read)
+        joined = join(outputs)
         try:
-            return loss_grad(loss, batch, logp_BT=said["logp"], entropy=entropy, value_BT=said.get("value"))
+            return loss_grad(loss, batch, logp_BT=joined["logp"], entropy=entropy, value_BT=joined.get("value"))
         except Exception:
             if not self.ranks.ended:
-                self._call("backward", "forget")
+                self._call("backward", "release")
             raise
 
     def optim_step(self, *, learning_rate: float) -> dict[str, float]:
-        """Clip, step, zero the gradient, raise the version.
+        """Clip the gradient, step the optimiser, zero the gradient, increment the version.
 
         Returns:
-            grad_norm (before clipping), grad_clipped (1 when it was longer than `clip_norm`), learning_rate; with
-            servers also of the last push of weights, which came before what was sampled last: push_seconds, and
-            push_gap, the largest difference of a fixed row's log-probs between servers and ranks.
+            grad_norm (before clipping), grad_clipped (1 if grad_norm exceeded `clip_norm`, else 0), learning_rate. With
+            servers also metrics of the last weight push, which preceded the last sampling: push_seconds, and push_gap,
+            the largest difference between servers and ranks of the log-probs of a fixed row.
 
         Raises:
             TrainingError: as `LocalEngine.optim_step`.
         """
-        check_rate(learning_rate)
-        if not self._gathered:
+        check_learning_rate(learning_rate)
+        if not self._has_gradient:
             raise TrainingError("there is no gradient to step along; call forward_backward first")
-        each = self._call("step", "step", [(learning_rate,)] * self.ranks.count)
-        self._gathered = False
-        norm = each[0][0]
+        results = self._call("step", "step", [(learning_rate,)] * self.ranks.count)
+        self._has_gradient = False
+        norm = results[0][0]
         if not math.isfinite(norm):
-            bad = sorted({name for _, names in each for name in names})
-            raise TrainingError(explain_gradient(bad, norm) + UNTOUCHED)
+            nonfinite = sorted({name for _, names in results for name in names})
+            raise TrainingError(explain_gradient(nonfinite, norm) + UNTOUCHED)
         self.version += 1
-        found = {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
-        return found if self._servers is None else found | self._servers.metrics
+        metrics = {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
+        return metrics if self._servers is None else metrics | self._servers.metrics
 
     def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> ClusterEngine:
-        """A new engine on the same ranks, whose model and reference begin as this policy is now; its critic, where one
-        is asked for, begins anew.
+        """Copy the engine onto the same ranks: policy and reference start from the current policy, a critic from 0.
 
         Raises:
-            InputError: for a reference where that is the model without its adapter, and steps were taken.
+            InputError: a reference is requested for an adapter model after optimiser steps: the reference of an adapter
+                model is the base model, not the current policy.
         """
-        if reference and self.version and isinstance(self._hollow, AdapterModel):
-            raise InputError("the reference of a model with an adapter is the model without it: twin it before steps")
-        given = self._options._asdict() | {"critic": critic, "reference": reference, "clip_norm": clip_norm}
+        if reference and self.version and isinstance(self._meta, AdapterModel):
+            raise InputError(
+                "the reference of an adapter model is the model without its adapter: call twin before the first step"
+            )
+        options = self._options._asdict() | {"critic": critic, "reference": reference, "clip_norm": clip_norm}
         return ClusterEngine(
-            self.whole(), trainers=self.ranks, micro_batch_rows=self.micro_batch_rows, **given, **self._sampling
+            self.full_model(), trainers=self.ranks, micro_batch_rows=self.micro_batch_rows, **options, **self._sampling
         )
 
-    # --- the ranks -------------------------------------------------------------------------------------------------
+    # --- ranks -----------------------------------------------------------------------------------------------------
 
-    def _deal(self, batch: Batch) -> list[Tensor]:
-        """Rows for each rank. Whatever a rank might refuse is refused here, before any has begun."""
+    def _shard(self, batch: Batch) -> list[Tensor]:
+        """Row indices for each rank. Invalid batches are refused before any rank is called."""
         longest = int(batch.attend_BT.sum(1).max()) if len(batch) else 0
         if longest > self.max_length:
             raise InputError(f"the batch has rows of {longest} tokens, the model reads {self.max_length}")
         reader = Reader(self._options.packing, self._options.pack_tokens)
-        return shard_rows(batch, self.ranks.count, trees=reader.uses_trees(self._hollow))
+        return shard_rows(batch, self.ranks.count, trees=reader.uses_trees(self._meta))
 
-    def _call(self, phase: str, method: str, each: Sequence[tuple] | None = None) -> list[Any]:
-        return self.ranks.call(self._key, phase, method, each)
+    def _call(self, phase: str, method: str, arguments: Sequence[tuple] | None = None) -> list[Any]:
+        return self.ranks.call(self._key, phase, method, arguments)
 
     def _drop_gradient(self) -> None:
-        if self._gathered and not self.ranks.ended:
-            self._call("drop", "drop")
-        self._gathered = False
+        if self._has_gradient and not self.ranks.ended:
+            self._call("drop", "drop_gradient")
+        self._has_gradient = False

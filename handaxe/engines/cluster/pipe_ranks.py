@@ -1,7 +1,7 @@
-"""Ranks as processes of this machine, each behind a pipe.
+"""Ranks as processes of this machine, connected by pipes.
 
-A rank ends when its pipe does, so that none outlives the driver, however that ends. What goes through is written by
-pickle alone: tensors are copied, and no file or memory is shared that would have to be cleared up.
+A rank ends when its pipe closes, so that no rank outlives the driver, even if the driver is killed. Messages are plain
+pickles: tensors are copied, and no file or shared memory needs to be cleaned up.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class RankDiedError(Exception):
 
 
 class PipedRanks:
-    """Processes of this machine, one a rank; see `Ranks`.
+    """Local processes, one per rank; see `Ranks`.
 
     Args:
-        count: of ranks.
-        device: "cpu", or "cuda": the GPU of the rank's number.
+        count: number of ranks.
+        device: "cpu", or "cuda": rank n uses GPU n.
     """
 
     def __init__(self, count: int, device: str):
@@ -50,66 +50,66 @@ class PipedRanks:
             raise
 
     def _start(self, rank: int, count: int, device: str) -> None:
-        ours, theirs = Pipe()
-        words = [sys.executable, "-m", "handaxe.engines.cluster.pipe_ranks"]
-        words += [str(theirs.fileno()), str(rank), str(count), device]
+        driver_end, rank_end = Pipe()
+        command = [sys.executable, "-m", "handaxe.engines.cluster.pipe_ranks"]
+        command += [str(rank_end.fileno()), str(rank), str(count), device]
         environment = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // count)), **os.environ}
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # also what a script has put there
-        with theirs:
-            # In a session of its own, Ctrl-C reaches the driver alone, which ends the ranks.
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # includes paths added by a script
+        with rank_end:
+            # In a new session: Ctrl-C reaches only the driver, which ends the ranks.
             self._processes.append(
-                subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, start_new_session=True)
+                subprocess.Popen(command, pass_fds=[rank_end.fileno()], env=environment, start_new_session=True)
             )
-        self._pipes.append(ours)
-        self._senders.append(_Sender(ours))
+        self._pipes.append(driver_end)
+        self._senders.append(_Sender(driver_end))
 
     def pids(self) -> list[int]:
-        """Of the ranks, in their order."""
+        """Process ids, in order of rank."""
         return [process.pid for process in self._processes]
 
-    def ask(self, rank: int, method: str, arguments: Sequence[Any]) -> Any:
-        """Begin a call; what stands for it."""
+    def submit(self, rank: int, method: str, arguments: Sequence[Any]) -> Any:
+        """Start a call and return a handle."""
         self._senders[rank].messages.put((method.encode(), pickle.dumps(tuple(arguments), protocol=5)))
         return self._pipes[rank]
 
-    def ready(self, calls: Sequence[Any], timeout: float) -> list[Any]:
-        """Those that have ended, at least one if any does within so many seconds."""
+    def wait(self, calls: Sequence[Any], timeout: float) -> list[Any]:
+        """Wait up to `timeout` seconds for the first call to end; returns all ended calls."""
         return list(wait(list(calls), timeout=timeout))
 
-    def answer(self, call: Any) -> Any:
-        """What a call that has ended gave.
+    def result(self, call: Any) -> Any:
+        """Result of an ended call.
 
         Raises:
             RankDiedError: the process has ended.
-            Exception: what it raised.
+            Exception: raised by the call.
         """
         try:
-            fine, answer = pickle.loads(call.recv_bytes())
+            succeeded, result = pickle.loads(call.recv_bytes())
         except (EOFError, OSError) as error:
             process = self._processes[self._pipes.index(call)]
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(1.0)
             raise RankDiedError(f"its process {process.pid} has ended with code {process.returncode}") from error
-        if not fine:
-            raise answer
-        return answer
+        if not succeeded:
+            raise result
+        return result
 
-    def where(self, ranks: Sequence[int], timeout: float) -> Mapping[int, str]:
-        """What ranks that are in a call are doing right now, of those that can say it."""
+    def stacks(self, ranks: Sequence[int], timeout: float) -> Mapping[int, str]:
+        """Return the current stacks of ranks in a call, without ranks that do not answer within `timeout` seconds."""
         for rank in ranks:
-            self.ask(rank, "where", ())
+            self.submit(rank, "stack", ())
         found, deadline = dict[int, str](), time.monotonic() + timeout
-        waiting = {id(self._pipes[rank]): rank for rank in ranks}
-        while waiting and time.monotonic() < deadline:
-            pipes = [self._pipes[rank] for rank in waiting.values()]
-            for call in self.ready(pipes, deadline - time.monotonic()):
+        pending = {id(self._pipes[rank]): rank for rank in ranks}
+        while pending and time.monotonic() < deadline:
+            pipes = [self._pipes[rank] for rank in pending.values()]
+            for call in self.wait(pipes, deadline - time.monotonic()):
                 with contextlib.suppress(Exception):
-                    found[waiting[id(call)]] = str(self.answer(call))
-                del waiting[id(call)]
+                    found[pending[id(call)]] = str(self.result(call))
+                del pending[id(call)]
         return found
 
     def end(self) -> None:
-        """End every process, also one that is stopped."""
+        """Kill all processes, including suspended processes."""
         for process in self._processes:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGKILL)
@@ -117,7 +117,7 @@ class PipedRanks:
             process.wait()
         for sender in self._senders:
             sender.messages.put(())
-            if sender is not threading.current_thread():  # in which Python may clear up
+            if sender is not threading.current_thread():  # garbage collection may run in a sender
                 sender.join(1.0)
         for pipe in self._pipes:
             pipe.close()
@@ -127,8 +127,8 @@ class PipedRanks:
 
 
 class _Sender(threading.Thread):
-    """Sends calls to one rank, so that the driver never waits for a rank that does not read. It ends after an empty
-    one, or with the rank, which is seen when its answer is wanted."""
+    """Send calls to a rank from a thread, so that the driver never blocks on a busy rank. An empty message or the end
+    of the rank ends the thread; `PipedRanks.result` reports the end of the rank."""
 
     def __init__(self, pipe: Connection):
         super().__init__(daemon=True)
@@ -144,24 +144,24 @@ class _Sender(threading.Thread):
 
 
 def sendable(load: Any) -> Any:
-    """What makes a model, as another process can take it.
+    """Make a picklable function that returns a model in another process.
 
     Args:
-        load: makes the model; where only this process knows it, it makes the model here. Or a model in hand.
+        load: returns the model; called in this process if it cannot be pickled. Or a loaded model.
 
     Raises:
-        InputError: neither it nor what it makes can be sent.
+        InputError: neither the function nor the model can be pickled.
     """
-    if callable(load) and _sent(load):
+    if callable(load) and _picklable(load):
         return load
-    made = _Made(load() if callable(load) else load)
-    if not _sent(made):
+    made = _LoadedModel(load() if callable(load) else load)
+    if not _picklable(made):
         raise InputError("the model cannot be sent to another process: give a function of a module that loads it there")
     return made
 
 
-class _Made:
-    """A model in hand, to be taken over."""
+class _LoadedModel:
+    """Returns a model loaded before."""
 
     def __init__(self, model: Any):
         self._model = model
@@ -170,47 +170,48 @@ class _Made:
         return self._model
 
 
-def _sent(thing: Any) -> bool:
-    """Whether it can be sent; what stands in the script that is run is not there in another process."""
+def _picklable(value: Any) -> bool:
+    """Check that another process can unpickle a value. Definitions of the running script fail, because they are missing
+    there."""
     try:
-        return b"__main__" not in pickle.dumps(thing)
-    except Exception:  # whatever a thing's own way of being written raises
+        return b"__main__" not in pickle.dumps(value)
+    except Exception:  # a custom __reduce__ may raise anything
         return False
 
 
 def _serve(pipe: Connection, rank: int, count: int, device: str) -> None:
-    """Work off calls until the pipe ends; "where" is answered at once."""
+    """Serve calls until the pipe closes; "stack" is answered at once."""
     process = RankProcess(rank, count, device)
     calls: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
-    turn = threading.Lock()
+    lock = threading.Lock()
 
-    def tell(fine: bool, answer: Any) -> None:
-        with turn:
-            pipe.send_bytes(pickle.dumps((fine, answer), protocol=5))
+    def send(succeeded: bool, result: Any) -> None:
+        with lock:
+            pipe.send_bytes(pickle.dumps((succeeded, result), protocol=5))
 
     def listen() -> None:
         with contextlib.suppress(EOFError, OSError):
             while True:
                 method, arguments = pipe.recv_bytes().decode(), pipe.recv_bytes()
-                if method == "where":
-                    tell(True, process.where())
+                if method == "stack":
+                    send(True, process.stack())
                 else:
                     calls.put((method, arguments))
-        os._exit(1)  # the driver is gone, and the call at work may never end
+        os._exit(1)  # the driver has ended, and the running call may never return
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
         method, arguments = calls.get()
         try:
-            answer = getattr(process, method)(*pickle.loads(arguments))
+            result = getattr(process, method)(*pickle.loads(arguments))
         except Exception as error:
-            tell(False, _told(error))
+            send(False, _picklable_error(error))
         else:
-            tell(True, answer)
+            send(True, result)
 
 
-def _told(error: Exception) -> Exception:
-    """The error, or its words where it cannot be sent."""
+def _picklable_error(error: Exception) -> Exception:
+    """Return the error, or a RuntimeError with the same message if the error cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

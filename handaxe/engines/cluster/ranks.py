@@ -1,7 +1,6 @@
-"""Ranks in processes of their own: calls that go to all of them at once, for they work together.
+"""Ranks in separate processes, called together, with deadlines.
 
-A call has a deadline. A rank that dies, or is silent for longer, ends all of them, with one error that names it and
-what it was doing.
+A rank that dies or misses the deadline of a call ends all ranks, with one error that names the rank and its stack.
 """
 
 from __future__ import annotations
@@ -17,150 +16,154 @@ from handaxe.core.errors import InputError, TrainingError
 from handaxe.core.model_api import Model
 from handaxe.engines.cluster.pipe_ranks import PipedRanks, RankDiedError, sendable
 from handaxe.engines.cluster.ray_ranks import RayRanks
-from handaxe.engines.cluster.sharded import ShardedOptions
+from handaxe.engines.cluster.sharded_trainer import ShardedOptions
 
 __all__ = ["Ranks"]
 
 GRACE = 5.0
-"""Seconds in which the others may still say what came of a call that has failed on one rank."""
-GOES_ON = "; all ranks were ended, and what is left is the last checkpoint: `handaxe resume` goes on from there"
+"""Seconds in which other ranks may still answer a call that failed on one rank."""
+RESUME_HINT = "; all ranks were ended: `handaxe resume` continues from the last checkpoint"
 COLLECTIVES = ("distributed_c10d.py", "_fsdp_")
-"""Files that a rank is in while it waits for others."""
-OF_OTHERS = ("peer", "ollective", "NCCL", "gloo", "timed out waiting")
-"""Words of errors that say that another rank has left."""
+"""Files in the stack of a rank that waits for other ranks."""
+PEER_ERRORS = ("peer", "ollective", "NCCL", "gloo", "timed out waiting")
+"""Parts of error messages caused by the loss of another rank."""
 
 
 class Ranks:
-    """Processes that train together; several engines may use them one after another and side by side.
+    """Training processes, shared by several engines, concurrently or in sequence.
 
     Args:
-        count: of ranks.
-        address: of a Ray cluster's head ("HOST:6379", "auto"), which places them on its machines, or "local" for Ray on
-            this machine; None for plain processes of this machine, which need no Ray.
-        device: "cpu" or "cuda", a GPU a rank; None is "cuda" where this machine has as many GPUs.
-        timeout: seconds that any call may take, the loading of a model too.
+        count: number of ranks.
+        address: of the head of a Ray cluster ("HOST:6379", "auto"), which places the ranks on its machines, or "local"
+            for Ray on this machine; None for plain processes of this machine, without Ray.
+        device: "cpu" or "cuda", a GPU a rank; None is "cuda" if this machine has at least `count` GPUs.
+        timeout: seconds that a call may take, including the loading of a model.
 
     Raises:
-        InputError: the extra is missing, or the cluster has no room.
-        TrainingError: a rank did not come up.
+        InputError: the extra is missing, or the cluster has no free resources.
+        TrainingError: a rank did not start.
     """
 
     def __init__(self, count: int, *, address: str | None = None, device: str | None = None, timeout: float = 600.0):
         if count < 1 or not timeout > 0:
-            raise InputError(f"{count} ranks with {timeout} seconds a call: give at least one, and a time above 0")
+            raise InputError(
+                f"{count} ranks with a timeout of {timeout} seconds: give at least 1 rank and a time above 0"
+            )
         self.count, self.timeout = count, timeout
         self.device = device or ("cuda" if torch.cuda.device_count() >= count else "cpu")
         self._keys = 0
         self._ended = ""
-        self._places: PipedRanks | RayRanks = (
+        self._backend: PipedRanks | RayRanks = (
             PipedRanks(count, self.device) if address is None else RayRanks(count, self.device, address=address)
         )
-        self._end = weakref.finalize(self, self._places.end)  # also when this process ends
-        about = self._ask("start", "about", [()] * count)
-        # Torch's own deadline comes later, so that a rank that is silent is found here and named.
-        self._ask("start", "join", [(about[0]["host"], about[0]["port"], timeout + 60)] * count)
+        self._end = weakref.finalize(self, self._backend.end)  # also runs at the end of this process
+        described = self._call_ranks("start", "describe", [()] * count)
+        # Torch's deadline is later, so that a rank that times out is detected and named here.
+        self._call_ranks("start", "join_group", [(described[0]["host"], described[0]["port"], timeout + 60)] * count)
 
     @property
     def ended(self) -> bool:
-        """Whether they can be asked no more."""
+        """True if the ranks can no longer be called."""
         return bool(self._ended)
 
     @property
     def pids(self) -> list[int]:
-        """Of the ranks on this machine."""
-        return self._places.pids()
+        """Return the process ids of local ranks."""
+        return self._backend.pids()
 
     def load(self, load: Callable[[], Any] | Model, options: ShardedOptions) -> tuple[int, Model]:
-        """Load a model on rank 0, or send one there, and split it over all; a key for `call`, and the model without its
-        weights."""
+        """Load a model on rank 0, or send a loaded model to rank 0, and shard it; return a key for `call` and the meta
+        model."""
         self._keys += 1
         key = self._keys
-        [bare] = self._ask("load", "load", [(key, sendable(load))])
-        self._ask("receive", "build", [(key, None if rank == 0 else bare, options) for rank in range(self.count)])
-        return key, bare
+        [meta] = self._call_ranks("load", "load", [(key, sendable(load))])
+        self._call_ranks(
+            "receive", "build", [(key, None if rank == 0 else meta, options) for rank in range(self.count)]
+        )
+        return key, meta
 
-    def forget(self, key: int) -> None:
-        """Let go of a model."""
+    def unload(self, key: int) -> None:
+        """Release a model."""
         if not self._ended:
-            self._ask("forget", "forget", [(key,)] * self.count)
+            self._call_ranks("unload", "unload", [(key,)] * self.count)
 
-    def call(self, key: int, phase: str, method: str, each: Sequence[tuple] | None = None) -> list[Any]:
-        """Call a method of every rank's `ShardedTrainer`; the answers in order of rank.
+    def call(self, key: int, phase: str, method: str, arguments: Sequence[tuple] | None = None) -> list[Any]:
+        """Call a method of the `ShardedTrainer` on every rank; returns results in order of rank.
 
         Args:
-            phase: what to call it in an error.
-            each: arguments of each rank, none unless told otherwise; those of rank 0 alone call it there alone.
+            phase: name of the call in error messages.
+            arguments: a tuple a rank; None passes none. A single tuple calls rank 0 only.
 
         Raises:
-            InputError: what a rank refused, all having answered; they go on.
-            TrainingError: a rank died, failed or was silent; all are ended.
+            InputError: raised by a rank; all ranks have answered and stay usable.
+            TrainingError: a rank died, failed or timed out; all ranks are ended.
         """
-        given = [()] * self.count if each is None else each
-        return self._ask(phase, "call", [(key, method, *arguments) for arguments in given])
+        rank_arguments = [()] * self.count if arguments is None else arguments
+        return self._call_ranks(phase, "call", [(key, method, *each) for each in rank_arguments])
 
     def close(self) -> None:
-        """End all ranks, and Ray where it was started for them."""
+        """End all ranks, and Ray if started by this instance."""
         self._ended = self._ended or "the ranks were closed"
         self._end()
 
-    # --- asking ----------------------------------------------------------------------------------------------------
+    # --- calls -----------------------------------------------------------------------------------------------------
 
-    def _ask(self, phase: str, method: str, each: Sequence[tuple]) -> list[Any]:
+    def _call_ranks(self, phase: str, method: str, arguments: Sequence[tuple]) -> list[Any]:
         if self._ended:
             raise TrainingError(self._ended)
         try:
-            waiting = {self._places.ask(rank, method, given): rank for rank, given in enumerate(each)}
-            answers, failed = self._wait(phase, waiting)
-        except BaseException:  # such as Ctrl-C: some ranks would be a call ahead of the others
+            pending = {self._backend.submit(rank, method, each): rank for rank, each in enumerate(arguments)}
+            results, failed = self._wait(phase, pending)
+        except BaseException:  # such as Ctrl-C: ranks would be out of step
             self.close()
             raise
         if not failed:
-            return [answers[rank] for rank in range(len(each))]
-        # No rank is at work any more, so all can be asked again.
-        if not waiting and all(isinstance(error, InputError) for error in failed.values()):
+            return [results[rank] for rank in range(len(arguments))]
+        # No rank is working, so that all can be called again.
+        if not pending and all(isinstance(error, InputError) for error in failed.values()):
             raise failed[min(failed)]
-        raise self._over(phase, failed)
+        raise self._failure(phase, failed)
 
-    def _wait(self, phase: str, waiting: dict[Any, int]) -> tuple[dict[int, Any], dict[int, Exception]]:
-        """Answers and errors by rank, as they come; ranks that gave neither are left in `waiting`."""
-        answers: dict[int, Any] = {}
+    def _wait(self, phase: str, pending: dict[Any, int]) -> tuple[dict[int, Any], dict[int, Exception]]:
+        """Results and errors by rank; calls without either stay in `pending`."""
+        results: dict[int, Any] = {}
         failed: dict[int, Exception] = {}
         deadline = time.monotonic() + self.timeout
-        while waiting:
-            ready = self._places.ready(list(waiting), max(0.0, deadline - time.monotonic()))
+        while pending:
+            ready = self._backend.wait(list(pending), max(0.0, deadline - time.monotonic()))
             if not ready and failed:
                 break
             if not ready:
-                raise self._silent(phase, sorted(waiting.values()))
+                raise self._timeout_error(phase, sorted(pending.values()))
             for call in ready:
-                rank = waiting.pop(call)
+                rank = pending.pop(call)
                 try:
-                    answers[rank] = self._places.answer(call)
+                    results[rank] = self._backend.result(call)
                 except Exception as error:
                     failed[rank] = error
                     deadline = min(deadline, time.monotonic() + GRACE)
-        return answers, failed
+        return results, failed
 
-    def _over(self, phase: str, failed: Mapping[int, Exception]) -> TrainingError:
-        """End all; the error of a rank that died, else of the first that failed for a reason of its own."""
+    def _failure(self, phase: str, failed: Mapping[int, Exception]) -> TrainingError:
+        """End all ranks; returns the error of a dead rank, else of the first rank not failed because of a peer."""
         died = [rank for rank in sorted(failed) if isinstance(failed[rank], RankDiedError)]
-        own = [rank for rank in sorted(failed) if not any(word in str(failed[rank]) for word in OF_OTHERS)]
+        own = [rank for rank in sorted(failed) if not any(text in str(failed[rank]) for text in PEER_ERRORS)]
         rank = (died or own or sorted(failed))[0]
         cause = failed[rank]
-        said = f"died in {phase!r}: {cause}" if died else f"failed in {phase!r}: {type(cause).__name__}: {cause}"
-        return self._finished(f"rank {rank} {said}", cause)
+        problem = f"died in {phase!r}: {cause}" if died else f"failed in {phase!r}: {type(cause).__name__}: {cause}"
+        return self._end_with(f"rank {rank} {problem}", cause)
 
-    def _silent(self, phase: str, waiting: Sequence[int]) -> TrainingError:
-        """End all; the error of ranks that are silent for reasons of their own, not for waiting for others."""
-        where = self._places.where(waiting, GRACE)
-        guilty = [rank for rank in waiting if not any(name in where.get(rank, "") for name in COLLECTIVES)]
-        guilty = guilty or list(waiting)
-        doing = "; ".join(f"rank {rank} is in {where[rank]}" for rank in guilty if where.get(rank))
-        said = f"rank {' and '.join(map(str, guilty))} has said nothing for {self.timeout:g} seconds in {phase!r}"
-        return self._finished(said + (f" ({doing})" if doing else ""))
+    def _timeout_error(self, phase: str, pending: Sequence[int]) -> TrainingError:
+        """End all ranks; return an error with the ranks outside a collective."""
+        stacks = self._backend.stacks(pending, GRACE)
+        stuck = [rank for rank in pending if not any(name in stacks.get(rank, "") for name in COLLECTIVES)]
+        stuck = stuck or list(pending)
+        details = "; ".join(f"rank {rank} is in {stacks[rank]}" for rank in stuck if stacks.get(rank))
+        problem = f"rank {' and '.join(map(str, stuck))} did not answer within {self.timeout:g} seconds in {phase!r}"
+        return self._end_with(problem + (f" ({details})" if details else ""))
 
-    def _finished(self, said: str, cause: Exception | None = None) -> TrainingError:
-        self._ended = said + GOES_ON
+    def _end_with(self, problem: str, cause: Exception | None = None) -> TrainingError:
+        self._ended = problem + RESUME_HINT
         self.close()
         error = TrainingError(self._ended)
         error.__cause__ = cause

@@ -1,7 +1,9 @@
-"""Sample completions in rounds, from models whose rows cannot join and leave: ragged prompts together, each prompt read
-once, ended rows dropped. The fallback of `engines.local.stream`.
+"""Static batching: sample a batch of ragged prompts to the end of every row.
 
-Shapes: R requests of a round, B rows still in the cache, N new tokens, V vocabulary.
+Each distinct prompt is read once; ended rows leave the cache. Fallback of `engines.local.continuous_batching` for
+models without a slot cache.
+
+Shapes: R requests of a round, B rows in the cache, N new tokens, V vocabulary.
 """
 
 from __future__ import annotations
@@ -16,41 +18,41 @@ from torch import Tensor
 
 from handaxe.core.model_api import PaddedModel
 from handaxe.core.requests import Completion, Partial, Sample
-from handaxe.engines.local.requests import begun, completed, remaining_uniforms
-from handaxe.engines.local.token_sampling import draw, rules
+from handaxe.engines.local.sample_requests import make_completion, partial_turn, remaining_uniforms
+from handaxe.engines.local.token_sampling import draw, draw_rules
 
 __all__ = ["generate"]
 
 COMPACT_BELOW = 0.75
-"""Share of live rows below which the cache is copied without the ended ones: copying costs about one step."""
+"""Share of live rows below which ended rows are removed from the cache; the copy costs about one decoding step."""
 
 
 def generate(
     model: PaddedModel, requests: Mapping[int, Sample], *, version: int, max_rows: int, device: torch.device
 ) -> list[tuple[int, Completion]]:
-    """Complete every request; a completion depends on its request alone.
+    """Complete all requests; each completion depends only on the request.
 
-    Requests are taken in order of prompt, `max_rows` at a time, so that siblings meet and their prompt is read once.
-    Which requests share a round changes a logit by float rounding only, and a draw not at all unless its uniform
-    number falls within that rounding of a boundary between two tokens.
+    Requests run in order of prompt, `max_rows` a round, so that siblings share a round and a prompt is read once.
+    Sharing a round changes logits by float rounding only. A sampled token changes only if the uniform number lies
+    within float rounding of the boundary between two tokens.
 
     Args:
-        model: put it into evaluation mode before.
-        requests: by ticket, checked (`engines.local.requests.check_request`). `max_tokens` is cut to the room that is
-            left. A `stop` id is kept and ends the completion with finish "stop", a `header` id with "header"; an id
-            that is both counts as a stop.
-        version: recorded for every token sampled here.
+        model: in evaluation mode.
+        requests: by ticket, validated by `engines.local.sample_requests.check_request`. `max_tokens` is limited to the
+            room left in the context. A `stop` id is kept and ends the completion with finish "stop", a `header` id with
+            "header"; an id in both sets counts as stop.
+        version: recorded for every sampled token.
         max_rows: rows in the cache at a time; bounds memory.
-        device: where the model is.
+        device: of the model.
 
     Returns:
-        (ticket, completion) in the order of the requests. `seconds` runs from the start of a request's round to its
-        last token.
+        (ticket, completion) in the order of the requests. `seconds` runs from the start of the round to the last token
+        of the completion.
 
     Raises:
-        TrainingError: when the model's logits are not finite.
+        TrainingError: the model's logits are not finite.
     """
-    prompts = {ticket: [*request.ids, *begun(request).ids] for ticket, request in requests.items()}
+    prompts = {ticket: [*request.ids, *partial_turn(request).ids] for ticket, request in requests.items()}
     order = sorted(requests, key=lambda ticket: (len(prompts[ticket]), prompts[ticket]))
     done: dict[int, Completion] = {}
     for start in range(0, len(order), max_rows):
@@ -62,7 +64,7 @@ def generate(
 
 
 class _Round(NamedTuple):
-    """What was drawn: [R, N] arrays of which the first `length_R` count, and the time of each step."""
+    """Sampled tokens of one round: [R, N] arrays, valid up to `length_R`, and the time of each step in seconds."""
 
     ids_RN: list[list[int]]
     logp_RN: list[list[float]]
@@ -75,7 +77,7 @@ class _Round(NamedTuple):
 def _round(
     model: PaddedModel, requests: Sequence[Sample], prompts: Sequence[list[int]], device: torch.device
 ) -> _Round:
-    begin, seconds_N = time.perf_counter(), []
+    start_time, seconds_N = time.perf_counter(), []
     numbers = [remaining_uniforms(request, model.max_length) for request in requests]
     shape = (len(requests), max(map(len, numbers)))
     uniform_RN = torch.from_numpy(np.stack([np.pad(each, (0, shape[1] - len(each))) for each in numbers])).to(device)
@@ -83,13 +85,13 @@ def _round(
     limit_R = torch.tensor([len(each) for each in numbers], device=device)
 
     logits_BV, cache = _prefill(model, prompts, shape[1], device)
-    rules_B = rules([request.sampling for request in requests], device)
+    rules_B = draw_rules([request.sampling for request in requests], device)
     ends_UV, ends_R = _endings(requests, logits_BV.shape[1], device)
     row_B = torch.arange(len(requests), device=device)
     ids_RN = torch.zeros(shape, dtype=torch.int64, device=device)
     logp_RN = torch.zeros(shape, dtype=torch.promote_types(logits_BV.dtype, torch.float32), device=device)
     behaviour_logp_RN = torch.zeros_like(logp_RN)
-    length_R = torch.zeros_like(row_B)  # 0: still writing
+    length_R = torch.zeros_like(row_B)  # 0: not ended
     for step in range(shape[1]):
         drawn = draw(logits_BV, uniform_RN[row_B, step], rules_B)
         ids_RN[row_B, step] = drawn.ids_B
@@ -99,10 +101,10 @@ def _round(
         length_R[row_B] = torch.where((length_R[row_B] == 0) & ended_B, step + 1, length_R[row_B])
         live_B = length_R[row_B] == 0
         live = int(live_B.sum())
-        seconds_N.append(time.perf_counter() - begin)
+        seconds_N.append(time.perf_counter() - start_time)
         if not live:
             break
-        # An ended row whose context is full has no position left to decode at.
+        # An ended row with a full context has no position left for decoding.
         full = live < len(row_B) and bool((prompt_R[row_B] + step >= model.max_length).any())
         ids_B = drawn.ids_B
         if full or live < COMPACT_BELOW * len(row_B):
@@ -116,7 +118,7 @@ def _round(
 
 
 def _prefill(model: PaddedModel, prompts: Sequence[list[int]], room: int, device: torch.device) -> tuple[Tensor, Any]:
-    """Read every distinct prompt once, then give each request its copy."""
+    """Prefill each distinct prompt once, and expand the cache to a row per request."""
     unique: dict[tuple[int, ...], int] = {}
     index = [unique.setdefault(tuple(prompt), len(unique)) for prompt in prompts]
     logits_BV, cache = model.prefill([list(prompt) for prompt in unique], room)
@@ -127,7 +129,7 @@ def _prefill(model: PaddedModel, prompts: Sequence[list[int]], room: int, device
 
 
 def _endings(requests: Sequence[Sample], vocabulary: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """For each distinct (stop, header) a row over the vocabulary of what ends a turn; and each request's row."""
+    """Vocabulary masks of turn-ending ids, one for each distinct set, and the mask index of each request."""
     unique: dict[frozenset[int], int] = {}
     ends_R = [unique.setdefault(request.stop | request.header, len(unique)) for request in requests]
     ends_UV = torch.zeros(len(unique), vocabulary, dtype=torch.bool)
@@ -137,11 +139,11 @@ def _endings(requests: Sequence[Sample], vocabulary: int, device: torch.device) 
 
 
 def _completion(ticket: int, request: Sample, drawn: _Round, place: int, version: int) -> Completion:
-    length, before = drawn.length_R[place], begun(request)
+    length, before = drawn.length_R[place], partial_turn(request)
     sampled = Partial(
         [*before.ids, *drawn.ids_RN[place][:length]],
         [*before.logp, *drawn.logp_RN[place][:length]],
         [*before.behaviour_logp, *drawn.behaviour_logp_RN[place][:length]],
         [*before.version, *[version] * length],
     )
-    return completed(ticket, request, sampled, drawn.seconds_N[length - 1])
+    return make_completion(ticket, request, sampled, drawn.seconds_N[length - 1])

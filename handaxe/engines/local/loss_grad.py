@@ -1,7 +1,7 @@
-"""The loss, away from the model: what it is, and how it changes with each number that the model said.
+"""Loss and its gradient with respect to log-probs, entropies and values, detached from the model.
 
-An engine computes the numbers, in this process or in others, and afterwards goes backward from these slopes. The loss
-itself is neither sent to another process nor split by rows.
+An engine computes these numbers, in this process or on ranks, and continues the backward pass from the gradient. The
+loss runs in one process on the whole batch.
 
 Shapes: B rows, T tokens.
 """
@@ -18,7 +18,7 @@ from handaxe.core.errors import TrainingError
 from handaxe.core.protocols import Loss
 from handaxe.engines.local.nonfinite import UNTOUCHED, explain_loss
 
-__all__ = ["check_trained", "loss_grad"]
+__all__ = ["check_trainable", "loss_grad"]
 
 
 def loss_grad(
@@ -29,44 +29,43 @@ def loss_grad(
     entropy: Callable[[], Tensor],
     value_BT: Tensor | None = None,
 ) -> tuple[LossOut, dict[str, Tensor]]:
-    """Run a loss on numbers that no longer know where they come from.
+    """Evaluate and differentiate a loss on detached model outputs.
 
     Args:
         loss: called once, with the whole batch.
-        batch: on the device of the numbers.
-        logp_BT: what the model said, aligned with the batch; a graph behind it is neither used nor kept.
-        entropy: called at most once, and only when the loss asks.
-        value_BT: where there is a critic.
+        batch: on the device of the outputs.
+        logp_BT: log-probs, aligned with the batch; an autograd graph behind them is neither used nor kept.
+        entropy: called at most once, and only if the loss needs the entropy.
+        value_BT: values of a critic, or None.
 
     Returns:
-        The loss, detached, with its metrics; and d loss / d number [B, T] for "logp", "entropy" and "value", as far as
-        the loss depends on them; empty where nothing of the batch trains.
+        The detached loss with its metrics; and d loss / d output [B, T] for "logp", "entropy" and "value", for outputs
+        that the loss depends on; empty if no token of the batch trains.
 
     Raises:
-        TrainingError: when the loss is not finite (naming the metrics and rows that are not) or depends on nothing that
-            the model says.
+        TrainingError: the loss is not finite (the message names metrics and rows), or does not depend on the model.
     """
     leaves = {"logp": logp_BT.detach().requires_grad_()}
     if value_BT is not None:
         leaves["value"] = value_BT.detach().requires_grad_()
 
-    def asked() -> Tensor:
+    def entropy_leaf() -> Tensor:
         if "entropy" not in leaves:
             leaves["entropy"] = entropy().detach().requires_grad_()
         return leaves["entropy"]
 
-    result = loss(PolicyOut(logp_BT=leaves["logp"], entropy=asked, value_BT=leaves.get("value")), batch)
+    result = loss(PolicyOut(logp_BT=leaves["logp"], entropy=entropy_leaf, value_BT=leaves.get("value")), batch)
     if not bool(torch.isfinite(result.value)):
         raise TrainingError(explain_loss(batch, logp_BT, result) + UNTOUCHED)
     if result.value.requires_grad:
         result.value.backward()
     elif bool(batch.mask_BT.any()):
-        raise TrainingError("the loss does not depend on what the model says, so there is nothing to learn")
-    found = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
-    return LossOut(result.value.detach(), result.metrics), found
+        raise TrainingError("the loss does not depend on the model, so there is nothing to learn")
+    grads = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
+    return LossOut(result.value.detach(), result.metrics), grads
 
 
-def check_trained(batch: Batch) -> None:
-    """Raise TrainingError for a batch of an optimiser step in which no token trains."""
+def check_trainable(batch: Batch) -> None:
+    """Raise TrainingError if no token of the optimiser step trains."""
     if not batch.denominators.tokens:
-        raise TrainingError("nothing to train: no token of the optimiser step trains; see how rollouts were selected")
+        raise TrainingError("no token of the optimiser step trains; check the selection of rollouts")

@@ -1,4 +1,4 @@
-"""Requests to measure ids as a batch, and the numbers of the batch as answers."""
+"""Measure requests: batch them, run `forward`, and split the result by request."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from handaxe.core.batch import Batch, Denominators
 from handaxe.core.errors import InputError
 from handaxe.core.requests import Measure
 
-__all__ = ["bare_batch", "measured"]
+__all__ = ["bare_batch", "measure_requests"]
 
 
 class _Forward(Protocol):
-    """`forward` of an engine: a [B, T] tensor for each name."""
+    """`Engine.forward`: a [B, T] tensor for each name."""
 
     def __call__(self, batch: Batch, *, reference: bool = ..., names: Sequence[str] = ...) -> Mapping[str, Tensor]: ...
 
 
-def measured(
+def measure_requests(
     requests: Sequence[Measure], forward: _Forward, *, pad_id: int, max_length: int
 ) -> list[dict[str, list[float]]]:
-    """Answer requests, those that ask alike in one batch.
+    """Measure requests, one batch for each combination of model and names.
 
     Args:
         requests: any number.
@@ -33,44 +33,44 @@ def measured(
         max_length: most ids of a request.
 
     Returns:
-        One answer a request, in order.
+        One dict of lists a request, in order.
 
     Raises:
-        InputError: for ids that do not fit the context, a start before which nothing stands or after which nothing
-            does, a temperature that is not above 0, or a value, which is not there to be asked for.
+        InputError: too many ids for the context, a start outside [1, number of ids), a temperature of 0 or below, or a
+            request for "value".
     """
-    if any("value" in one.names for one in requests):
-        raise InputError("a Measure asks for logp, entropy or collision, not value")
-    for one in requests:
-        if not 1 <= one.start < len(one.ids) or len(one.ids) > max_length or not one.temperature > 0:
+    if any("value" in request.names for request in requests):
+        raise InputError("a Measure may request logp, entropy or collision, not value")
+    for request in requests:
+        if not 1 <= request.start < len(request.ids) or len(request.ids) > max_length or not request.temperature > 0:
             raise InputError(
-                f"cannot measure {len(one.ids)} ids from {one.start} on at temperature {one.temperature}: give at most "
-                f"{max_length} ids, a start from 1 to before the last, and a temperature above 0"
+                f"cannot measure {len(request.ids)} ids from {request.start} on at temperature {request.temperature}: "
+                f"give at most {max_length} ids, a start from 1 to before the last, and a temperature above 0"
             )
     answers = list[dict[str, list[float]]](dict[str, list[float]]() for _ in requests)
-    for reference, names in dict.fromkeys((one.reference, one.names) for one in requests):
-        alike = [i for i, one in enumerate(requests) if (one.reference, one.names) == (reference, names)]
-        found = forward(_batch([requests[i] for i in alike], pad_id), reference=reference, names=names)
-        for row, i in enumerate(alike):
+    for reference, names in dict.fromkeys((request.reference, request.names) for request in requests):
+        chosen = [i for i, request in enumerate(requests) if (request.reference, request.names) == (reference, names)]
+        measured = forward(_batch([requests[i] for i in chosen], pad_id), reference=reference, names=names)
+        for row, i in enumerate(chosen):
             span = slice(requests[i].start, len(requests[i].ids))
-            answers[i] = {name: found[name][row, span].tolist() for name in names}
+            answers[i] = {name: measured[name][row, span].tolist() for name in names}
     return answers
 
 
 def _batch(requests: Sequence[Measure], pad_id: int) -> Batch:
-    """A row a request; nothing of it is there to be trained."""
-    rows, width = len(requests), max(len(one.ids) for one in requests)
+    """Build a row per request, without advantages."""
+    rows, width = len(requests), max(len(request.ids) for request in requests)
     ids_BT = torch.full((rows, width), pad_id)
     attend_BT, mask_BT = torch.zeros(rows, width, dtype=torch.bool), torch.zeros(rows, width, dtype=torch.bool)
-    for row, one in enumerate(requests):
-        ids_BT[row, : len(one.ids)] = torch.tensor(list(one.ids))
-        attend_BT[row, : len(one.ids)] = True
-        mask_BT[row, one.start : len(one.ids)] = True
-    return bare_batch(ids_BT, attend_BT, mask_BT, torch.tensor([one.temperature for one in requests]))
+    for row, request in enumerate(requests):
+        ids_BT[row, : len(request.ids)] = torch.tensor(list(request.ids))
+        attend_BT[row, : len(request.ids)] = True
+        mask_BT[row, request.start : len(request.ids)] = True
+    return bare_batch(ids_BT, attend_BT, mask_BT, torch.tensor([request.temperature for request in requests]))
 
 
 def bare_batch(ids_BT: Tensor, attend_BT: Tensor, mask_BT: Tensor, temperature_B: Tensor) -> Batch:
-    """Rows that are only read: all else that a batch holds is 0."""
+    """A batch for measuring only; advantages, old log-probs and denominators are 0."""
     zeros_BT, number_B = torch.zeros(ids_BT.shape), torch.arange(len(ids_BT))
     return Batch(
         ids_BT=ids_BT,

@@ -1,4 +1,4 @@
-"""What an engine does to a torch module and its optimiser besides training them: modes, copies, names of tensors."""
+"""Torch modules and optimisers of an engine: evaluation mode, frozen copies, AdamW, named tensors of a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from handaxe.core.model_api import Model
 __all__ = [
     "adamw",
     "buffers",
-    "evaluating",
-    "frozen",
-    "kept_tensors",
+    "engine_tensors",
+    "eval_mode",
+    "frozen_copy",
     "moment_shapes",
     "moments",
     "set_moments",
@@ -28,8 +28,8 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 @contextmanager
-def evaluating(module: nn.Module) -> Iterator[None]:
-    """Dropout off while it lasts; afterwards every submodule is back in the mode it was in."""
+def eval_mode(module: nn.Module) -> Iterator[None]:
+    """Context manager: evaluation mode (dropout off); restores the mode of every submodule on exit."""
     training = [part for part in module.modules() if part.training]
     if training:
         module.eval()
@@ -40,15 +40,15 @@ def evaluating(module: nn.Module) -> Iterator[None]:
             part.training = True
 
 
-def frozen(model: Model) -> Model:
-    """A copy of the model that shares nothing with it, needs no gradient and has dropout off."""
+def frozen_copy(model: Model) -> Model:
+    """A deep copy of the model without gradients, in evaluation mode."""
     model = copy.deepcopy(model)
     model.module.requires_grad_(False).eval()
     return model
 
 
 def value_head(width: int, dtype: torch.dtype, device: torch.device) -> nn.Linear:
-    """A linear layer from the hidden state to one value, starting at 0; draws nothing from torch's random state."""
+    """A linear layer from hidden state to value, initialised to 0; does not use torch's random state."""
     head = nn.utils.skip_init(nn.Linear, width, 1, dtype=dtype, device=device)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
@@ -56,7 +56,7 @@ def value_head(width: int, dtype: torch.dtype, device: torch.device) -> nn.Linea
 
 
 def adamw(trained: Iterable[Tensor], *, weight_decay: float, betas: tuple[float, float]) -> torch.optim.AdamW:
-    """The optimiser of these parameters, with weight decay on matrices only (not on gains and biases)."""
+    """AdamW over the parameters, with weight decay on matrices only (not on gains and biases)."""
     parameters = list(trained)
     matrices, others = ([p for p in parameters if (p.ndim >= 2) == matrix] for matrix in (True, False))
     groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
@@ -64,26 +64,26 @@ def adamw(trained: Iterable[Tensor], *, weight_decay: float, betas: tuple[float,
 
 
 def buffers(prefix: str, module: nn.Module) -> dict[str, Tensor]:
-    """The buffers that the module itself would save, by name behind `prefix`."""
+    """Persistent buffers of the module; names start with `prefix`."""
     parameters = {name for name, _ in module.named_parameters(remove_duplicate=False)}
     return {prefix + name: tensor for name, tensor in module.state_dict().items() if name not in parameters}
 
 
-def kept_tensors(trained: Mapping[str, Tensor], model: Model, reference: Model | None) -> dict[str, Tensor]:
-    """What an engine keeps besides its optimiser: trained parameters, buffers and the reference copy. They are the
-    engine's own tensors, not copies of them."""
-    kept = {**trained, **buffers("weights.", model.module)}
+def engine_tensors(trained: Mapping[str, Tensor], model: Model, reference: Model | None) -> dict[str, Tensor]:
+    """Tensors of a checkpoint except optimiser state: trained parameters, buffers and the reference model. Tensors are
+    not copied."""
+    tensors = {**trained, **buffers("weights.", model.module)}
     if reference is not None:
         module = reference.module
-        kept |= {f"reference.{k}": p for k, p in module.named_parameters() if f"weights.{k}" in trained}
-        kept |= buffers("reference.", module)
-    return kept
+        tensors |= {f"reference.{k}": p for k, p in module.named_parameters() if f"weights.{k}" in trained}
+        tensors |= buffers("reference.", module)
+    return tensors
 
 
 def training_setup(
     optimizer: torch.optim.AdamW, trained: Iterable[str], *, clip_norm: float, device: torch.device
 ) -> str:
-    """A text that is equal for engines that train alike."""
+    """A string that is equal for engines with equal optimiser settings and equal trained parameters."""
     settings = {k: v for k, v in optimizer.defaults.items() if isinstance(v, (int, float, tuple))}
     decays = [group["weight_decay"] for group in optimizer.param_groups]
     weights = [name for name in trained if name.startswith("weights.")]
@@ -91,7 +91,7 @@ def training_setup(
 
 
 def moments(optimizer: torch.optim.AdamW, named: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """AdamW's state by the names of the parameters; nothing for those that never had a gradient."""
+    """Return AdamW's state by parameter name, without parameters that never had a gradient."""
     return {
         f"optimizer.{name}.{key}": value
         for name, parameter in named.items()
@@ -100,7 +100,7 @@ def moments(optimizer: torch.optim.AdamW, named: Mapping[str, Tensor]) -> dict[s
 
 
 def moment_shapes(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors with the names, shapes and types that `moments` would give after a step."""
+    """Tensors with the names, shapes and dtypes of `moments` after a step."""
     out: dict[str, Tensor] = {}
     for name, parameter in named.items():
         like = (torch.zeros(()), parameter, parameter)
@@ -109,7 +109,7 @@ def moment_shapes(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def set_moments(optimizer: torch.optim.AdamW, named: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
-    """Give AdamW the state that `moments` read; the step count stays on the host, where AdamW keeps it."""
+    """Restore AdamW's state from `moments`; the step count stays on the host, as AdamW expects."""
     optimizer.state.clear()
     for name, parameter in named.items():
         state = {key: found[f"optimizer.{name}.{key}"] for key in MOMENTS if f"optimizer.{name}.{key}" in found}

@@ -1,4 +1,4 @@
-"""A step along a gradient that has gathered; the parameters may be whole, or split over several processes."""
+"""Gradient norm, clipping and optimiser step, for whole and for sharded parameters."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch import Tensor, nn
 
 from handaxe.core.errors import InputError
 
-__all__ = ["check_rate", "gradient_norm", "take_step"]
+__all__ = ["check_learning_rate", "gradient_norm", "take_step"]
 
 
-def check_rate(learning_rate: float) -> None:
-    """Raise InputError for a learning rate that is negative or not finite."""
+def check_learning_rate(learning_rate: float) -> None:
+    """Raise InputError for a negative or non-finite learning rate."""
     if not (learning_rate >= 0 and math.isfinite(learning_rate)):
-        raise InputError(f"the learning rate is {learning_rate}; give a finite number that is not negative")
+        raise InputError(f"the learning rate is {learning_rate}; give a finite number of at least 0")
 
 
 def gradient_norm(trained: Iterable[nn.Parameter]) -> Tensor:
-    """The length of the gradient over all parameters together, those without one left out."""
+    """Global norm of the gradients; parameters without a gradient are skipped."""
     return nn.utils.get_total_norm([p.grad for p in trained if p.grad is not None])
 
 
@@ -32,7 +32,7 @@ def take_step(
     clip_norm: float,
     learning_rate: float,
 ) -> None:
-    """Scale a gradient that is longer than `clip_norm` to it, step, and forget it. `norm` is its length."""
+    """Clip the gradient, of global norm `norm`, to `clip_norm`; step the optimiser; zero the gradient."""
     nn.utils.clip_grads_with_norm_(trained, clip_norm, norm)
     for group in optimizer.param_groups:
         group["lr"] = learning_rate

@@ -1,7 +1,13 @@
-"""Keep keys and values of what was read and sampled, so that a request that begins alike need not be read again.
+"""Prefix cache: a radix tree of the keys and values of read and sampled tokens.
 
-A tree of stretches of tokens: what two rows share from their first token on is kept once, whichever row wrote it. Full,
-it forgets what was used longest ago, the ends of rows before their beginnings.
+Where KV caches are reused, and when they are dropped:
+
+    reused    a request whose ids start with cached ids is prefilled from the first uncached id on
+              (`engines.local.slot_admission.admit`): the next turn of a trajectory, a sibling, a fork
+    evicted   the least recently used segment, leaves before their parents, if the tree holds more than `max_tokens`
+    dropped   the whole tree, if the engine's version or weights change (`SlotStream.poll`), and on `SlotStream.close`
+
+A prefix of two rows is stored once. Rows of `engines.local.static_batching` share a prefill, but no cache.
 """
 
 from __future__ import annotations
@@ -15,20 +21,20 @@ from torch import Tensor
 
 from handaxe.core.errors import InputError
 
-__all__ = ["KeptPrefix", "Prefixes", "common"]
+__all__ = ["CachedPrefix", "PrefixCache", "common_length"]
 
 
-class KeptPrefix(NamedTuple):
-    """Keys and values of positions [0, length) of a row, one list of tensors for each stretch of it, in order."""
+class CachedPrefix(NamedTuple):
+    """Keys and values of positions [0, length) of a row: one list of tensors for each segment, in order."""
 
     length: int
-    stretches: list[tuple[int, list[Tensor]]]
-    """(where it starts, its tensors, tokens in the last but one axis)."""
+    segments: list[tuple[int, list[Tensor]]]
+    """(start position, tensors with tokens in the last but one axis)."""
 
 
 @dataclass(eq=False)
 class _Node:
-    """A stretch of tokens after that of `parent`. Children differ in their first token."""
+    """A segment of tokens after the segment of `parent`. Children differ in their first token."""
 
     parent: _Node | None
     ids: list[int]
@@ -36,51 +42,51 @@ class _Node:
     children: dict[int, _Node] = field(default_factory=dict)
 
 
-class Prefixes:
-    """The store of kept keys and values.
+class PrefixCache:
+    """LRU cache of keys and values, shared by all rows of a stream.
 
     Args:
-        limit: most tokens kept; 0 keeps nothing.
+        max_tokens: capacity in tokens; 0 disables the cache.
 
     Attributes:
-        tokens: kept now.
-        evicted: tokens forgotten so far to stay within the limit.
+        tokens: cached tokens.
+        evicted: tokens evicted so far.
     """
 
-    def __init__(self, limit: int):
-        if limit < 0:
-            raise InputError(f"at most {limit} kept tokens make no sense; give 0 (keep nothing) or more")
-        self.limit = limit
+    def __init__(self, max_tokens: int):
+        if max_tokens < 0:
+            raise InputError(f"a prefix cache of {max_tokens} tokens makes no sense; give 0 (no cache) or more")
+        self.max_tokens = max_tokens
         self.tokens = self.evicted = 0
         self._root = _Node(None, [], [])
-        self._order: OrderedDict[_Node, None] = OrderedDict()  # used longest ago first, a child before its parent
+        self._order: OrderedDict[_Node, None] = OrderedDict()  # least recently used first, a child before its parent
 
-    def find(self, ids: Sequence[int]) -> KeptPrefix:
-        """The longest beginning of `ids` that is kept, which thereby counts as used."""
+    def find(self, ids: Sequence[int]) -> CachedPrefix:
+        """The longest cached prefix of `ids`, marked as most recently used."""
         path, length = self._walk(ids)
         self._touch([node for node, _ in path])
-        stretches, start = [], 0
+        segments, start = [], 0
         for node, matched in path:
-            whole = matched == len(node.ids)
-            stretches.append((start, node.parts if whole else [part[..., :matched, :] for part in node.parts]))
+            complete = matched == len(node.ids)
+            segments.append((start, node.parts if complete else [part[..., :matched, :] for part in node.parts]))
             start += matched
-        return KeptPrefix(length, stretches)
+        return CachedPrefix(length, segments)
 
     def length(self, ids: Sequence[int]) -> int:
-        """How long a beginning of `ids` is kept."""
+        """Return the length of the longest cached prefix of `ids`, without marking it as used."""
         return self._walk(ids)[1]
 
     def add(self, ids: Sequence[int], start: int, parts: list[Tensor]) -> None:
-        """Keep the keys and values of positions [start, len(ids)); what comes before `start` is kept already. A row
-        longer than the limit is kept as far as the limit goes.
+        """Cache the keys and values of positions [start, len(ids)); positions before `start` are cached already. A row
+        longer than the capacity is cached up to the capacity.
 
         Raises:
-            InputError: when `start` is not where what is kept of `ids` ends.
+            InputError: `start` is not the length of the cached prefix of `ids`.
         """
         path, length = self._walk(ids)
         if start != length:
-            raise InputError(f"{length} tokens of the row are kept, so what is added must start there, not at {start}")
-        ids = list(ids[: self.limit])
+            raise InputError(f"{length} tokens of the row are cached; add keys and values from there, not from {start}")
+        ids = list(ids[: self.max_tokens])
         if start >= len(ids):
             return
         nodes = [node for node, _ in path]
@@ -97,16 +103,17 @@ class Prefixes:
         self._touch([*nodes, node])
 
     def clear(self) -> None:
-        """Forget everything; not counted as evicted."""
+        """Drop everything; dropped tokens do not count as evicted."""
         self.tokens, self._root = 0, _Node(None, [], [])
         self._order.clear()
 
     def _walk(self, ids: Sequence[int]) -> tuple[list[tuple[_Node, int]], int]:
-        """The nodes along which `ids` goes, with how many tokens of each match, and the sum of these."""
+        """Find the path of nodes for a prefix of `ids`; return the number of matching tokens of each node, and their
+        sum."""
         path: list[tuple[_Node, int]] = []
         node, length = self._root, 0
         while length < len(ids) and (child := node.children.get(ids[length])) is not None:
-            matched = common(child.ids, ids, length)
+            matched = common_length(child.ids, ids, length)
             path.append((child, matched))
             length += matched
             if matched < len(child.ids):
@@ -119,7 +126,7 @@ class Prefixes:
             self._order.move_to_end(node)
 
     def _split(self, node: _Node, at: int) -> _Node:
-        """Cut a node in two; the first part, which keeps the parent. Copies, so that either can be freed alone."""
+        """Split a node in two and return the first part. Copied tensors allow freeing each part separately."""
         assert node.parent is not None
         first = _Node(node.parent, node.ids[:at], [part[..., :at, :].clone() for part in node.parts])
         node.parent.children[first.ids[0]] = first
@@ -131,7 +138,7 @@ class Prefixes:
         return first
 
     def _make_room(self, count: int) -> None:
-        while self.tokens + count > self.limit:
+        while self.tokens + count > self.max_tokens:
             node, _ = self._order.popitem(last=False)
             assert node.parent is not None and not node.children
             del node.parent.children[node.ids[0]]
@@ -139,15 +146,15 @@ class Prefixes:
             self.evicted += len(node.ids)
 
 
-def common(stretch: Sequence[int], ids: Sequence[int], start: int = 0) -> int:
-    """How many tokens of `stretch` are those of `ids` from `start` on."""
-    stop = min(len(stretch), len(ids) - start)
-    if stretch[:stop] == ids[start : start + stop]:
+def common_length(segment: Sequence[int], ids: Sequence[int], start: int = 0) -> int:
+    """Length of the common prefix of `segment` and `ids[start:]`."""
+    stop = min(len(segment), len(ids) - start)
+    if segment[:stop] == ids[start : start + stop]:
         return stop
-    low, high = 0, stop  # stretch[:low] is equal, stretch[:high] is not
+    low, high = 0, stop  # segment[:low] is equal, segment[:high] is not
     while high - low > 1:
         middle = (low + high) // 2
-        if stretch[low:middle] == ids[start + low : start + middle]:
+        if segment[low:middle] == ids[start + low : start + middle]:
             low = middle
         else:
             high = middle

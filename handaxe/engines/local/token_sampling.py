@@ -1,4 +1,4 @@
-"""Draw one token a row from rows of logits, each row with its own temperature, cuts and uniform number.
+"""Token sampling: temperature, top-k and top-p per row, with one given uniform number a row.
 
 Shapes: B rows, V vocabulary.
 """
@@ -14,12 +14,12 @@ from torch import Tensor
 
 from handaxe.core.records import Sampling
 
-__all__ = ["DrawRules", "Drawn", "draw", "rules", "uniforms"]
+__all__ = ["DrawRules", "Drawn", "draw", "draw_rules", "uniforms"]
 
 
 class DrawRules(NamedTuple):
-    """What `Sampling` says, one entry a row. A `top_k` of 0 cuts nothing. `greedy` and `cuts`: some row is greedy, or
-    cuts something."""
+    """`Sampling` parameters as tensors, one entry a row. A `top_k` of 0 disables top-k. `greedy`: some row has
+    temperature 0; `cuts`: some row uses top-k or top-p."""
 
     temperature_B: Tensor
     top_p_B: Tensor
@@ -28,22 +28,22 @@ class DrawRules(NamedTuple):
     cuts: bool
 
     def rows(self, index_B: Tensor | slice) -> DrawRules:
-        """The rules of the chosen rows."""
+        """Select rows."""
         return self._replace(
             temperature_B=self.temperature_B[index_B], top_p_B=self.top_p_B[index_B], top_k_B=self.top_k_B[index_B]
         )
 
 
 class Drawn(NamedTuple):
-    """The drawn ids and their log-probs, [B] each: before the cuts, and of the distribution drawn from."""
+    """Sampled ids and log-probs, [B] each: before top-k and top-p, and under the sampling distribution."""
 
     ids_B: Tensor
     logp_B: Tensor
     behaviour_logp_B: Tensor
 
 
-def rules(samplings: Sequence[Sampling], device: torch.device) -> DrawRules:
-    """The rules of one row for each sampling."""
+def draw_rules(samplings: Sequence[Sampling], device: torch.device) -> DrawRules:
+    """Stack sampling parameters, a row per request."""
     return DrawRules(
         torch.tensor([s.temperature for s in samplings], dtype=torch.float64, device=device),
         torch.tensor([s.top_p for s in samplings], dtype=torch.float64, device=device),
@@ -54,24 +54,24 @@ def rules(samplings: Sequence[Sampling], device: torch.device) -> DrawRules:
 
 
 def uniforms(seed: int, count: int) -> np.ndarray:
-    """[count] float64 numbers in [0, 1): all that a request's draws depend on besides its logits.
+    """[count] float64 uniform numbers in [0, 1), the only randomness of a request.
 
-    The n-th number is the same for every `count` > n, so a request with more room begins with the same tokens.
+    The n-th number is equal for every `count` > n: a request with a larger token limit starts with the same tokens.
     """
     return np.random.Generator(np.random.Philox(key=seed)).random(count)
 
 
 def draw(logits_BV: Tensor, uniform_B: Tensor, rules: DrawRules) -> Drawn:
-    """Draw a token a row by walking up the cumulative probabilities, in order of token id, until they pass u.
+    """Sample one token a row by inverting the cumulative distribution over token ids at u.
 
         p = softmax(logits / temperature)                        over the whole vocabulary
         S = the top_k most likely tokens; of those, the fewest most likely whose share of S's mass reaches top_p
         token = the first v in S with  sum_{w <= v, w in S} p_w  >  u * sum_{w in S} p_w
         logp = log p_token           behaviour_logp = log p_token - log sum_{w in S} p_w
 
-    Walking in order of id makes a row's token a function of its own logits and u only, whatever the other rows cut.
-    Of equally likely tokens those with the smaller id are kept. Temperature 0 takes the most likely token: its
-    behaviour_logp is 0 (a point mass) and its logp is taken at temperature 1, as `ops.logprob.token_logp` does.
+    The order by id makes a row's token a function of its logits and u only, independent of the other rows. Of equally
+    likely tokens, smaller ids are kept. Temperature 0 takes the most likely token with behaviour_logp 0 (a point mass)
+    and logp at temperature 1, as `ops.logprob.token_logp` does.
 
     Args:
         logits_BV: after the last token of each row.
@@ -79,8 +79,7 @@ def draw(logits_BV: Tensor, uniform_B: Tensor, rules: DrawRules) -> Drawn:
         rules: temperature >= 0, top_p in (0, 1], top_k >= 0.
 
     Returns:
-        ids_B int64, and two float32 [B] (float64 for float64 logits). Rows whose logits are not finite give a logp
-        of NaN.
+        ids_B int64, and two float32 [B] (float64 for float64 logits). Non-finite logits give a logp of NaN.
 
     Example:
         p = 0.5, 0.3, 0.2; u = 0.6      ->  token 1, logp ln 0.3, behaviour_logp ln 0.3
@@ -94,8 +93,8 @@ def draw(logits_BV: Tensor, uniform_B: Tensor, rules: DrawRules) -> Drawn:
     p_BV = logp_BV.exp()
     if rules.cuts:
         cut_B = ((rules.top_k_B > 0) | (rules.top_p_B < 1)) & ~greedy_B
-        p_BV[cut_B] = _cut(p_BV[cut_B], rules.rows(cut_B))
-    ids_B = _walk(p_BV, uniform_B)
+        p_BV[cut_B] = _apply_cuts(p_BV[cut_B], rules.rows(cut_B))
+    ids_B = _invert_cdf(p_BV, uniform_B)
     if rules.greedy:
         ids_B = torch.where(greedy_B, logp_BV.argmax(-1), ids_B)
     logp_B = behaviour_logp_B = logp_BV.gather(-1, ids_B[:, None])[:, 0]
@@ -107,11 +106,11 @@ def draw(logits_BV: Tensor, uniform_B: Tensor, rules: DrawRules) -> Drawn:
     return Drawn(ids_B, logp_B, behaviour_logp_B)
 
 
-def _walk(p_BV: Tensor, uniform_B: Tensor) -> Tensor:
-    """Inverse of the cumulative distribution, in float64: the first id whose cumulative mass passes u of the total.
+def _invert_cdf(p_BV: Tensor, uniform_B: Tensor) -> Tensor:
+    """Invert the cumulative distribution in float64: the first id with cumulative mass above u times the total.
 
-    A token without mass does not move the sum, so it is never the first; the target stays below the total so that
-    some token always is. Only rows of NaN find none, and those are told by their logp.
+    A token without mass is never selected, because it does not increase the sum. The target stays below the total, so
+    that every row selects a token, except rows of NaN, which have a logp of NaN.
     """
     cumulative_BV = p_BV.cumsum(-1, dtype=torch.float64)
     total_B = cumulative_BV[:, -1]
@@ -120,15 +119,15 @@ def _walk(p_BV: Tensor, uniform_B: Tensor) -> Tensor:
     return found_B.clamp(max=p_BV.shape[1] - 1)
 
 
-def _cut(p_BV: Tensor, rules: DrawRules) -> Tensor:
+def _apply_cuts(p_BV: Tensor, rules: DrawRules) -> Tensor:
     """Probabilities, not renormalised, with 0 outside the support S of `draw`."""
     sorted_BV, order_BV = p_BV.sort(dim=-1, descending=True, stable=True)
     rank_V = torch.arange(p_BV.shape[1], device=p_BV.device)
     limit_B = torch.where(rules.top_k_B > 0, rules.top_k_B, p_BV.shape[1])
-    kept_BV = torch.where(rank_V < limit_B[:, None], sorted_BV, 0.0).double()
-    before_BV = kept_BV.cumsum(-1) - kept_BV
-    inside_BV = before_BV < rules.top_p_B[:, None] * kept_BV.sum(-1, keepdim=True)
-    # What is left of a rounding error must not bring tokens back that top_p = 1 means to keep, or drop the first.
+    top_k_BV = torch.where(rank_V < limit_B[:, None], sorted_BV, 0.0).double()
+    before_BV = top_k_BV.cumsum(-1) - top_k_BV
+    inside_BV = before_BV < rules.top_p_B[:, None] * top_k_BV.sum(-1, keepdim=True)
+    # A rounding error must neither drop a token at top_p = 1, nor the most likely token.
     inside_BV = (inside_BV | (rules.top_p_B >= 1)[:, None]) & (rank_V < limit_B[:, None])
     keep_BV = torch.zeros_like(p_BV, dtype=torch.bool).scatter(-1, order_BV, inside_BV)
     return torch.where(keep_BV, p_BV, 0.0)

@@ -1,4 +1,4 @@
-"""Samples from any server that speaks chat completions, with tool calls. It cannot train."""
+"""Engine for chat completions servers, with tool calls; samples only, cannot train."""
 
 from __future__ import annotations
 
@@ -17,75 +17,77 @@ from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.protocols import ChatFormat, HiddenMeasure, Loss
 from handaxe.core.records import Message, ParsedTurn, Sampling, ToolSchema
 from handaxe.core.requests import Completion, Partial, Sample
-from handaxe.engines.openai.http import ChatHttp, RefusedError, Said
+from handaxe.engines.openai.chat_http import ChatHttp, ChatReply, RefusedError
 
-__all__ = ["Conversations", "OpenAICompatible", "Price"]
+__all__ = ["ConversationFormat", "OpenAICompatible", "Price"]
 
 Result = Completion | InfrastructureError
 TOO_LONG = ("context_length", "context length", "context size", "maximum context", "too long", "too many tokens")
-MOST_TOKENS = 10**12
-"""What a server says of more is no number of tokens."""
+"""Parts of error messages of servers for a conversation above the context length."""
+MAX_USAGE = 10**12
+"""Larger token counts in a server's usage are ignored."""
 
 
 class Price(NamedTuple):
-    """What a million tokens cost, in a unit of your choice."""
+    """Cost of a million tokens, in any unit."""
 
     prompt: float
     completion: float
 
 
-class Conversations(ChatFormat, Protocol):
-    """A chat format whose ids stand for messages; `models.transcript.Transcript` is one."""
+class ConversationFormat(ChatFormat, Protocol):
+    """A chat format whose ids encode messages, such as `models.chat_formats.transcript.Transcript`."""
 
     def request(self, ids: Sequence[int]) -> dict[str, Any]:
-        """ "messages" and "tools" of the protocol that the ids stand for."""
+        """The "messages" and "tools" of the protocol that the ids encode."""
         ...
 
     def reply(self, content: str, calls: Sequence[tuple[str, str]], *, ended: bool) -> list[int]:
-        """The ids of what a server said: text, and name and arguments of each call."""
+        """Ids of a server's reply: text, and name and arguments of each call."""
         ...
 
 
 class OpenAICompatible:
-    """Implements `slots.Engine` as far as sampling goes, and `slots.Streams`; what would train raises InputError.
+    """Implements the sampling part of `core.protocols.Engine`, and `core.protocols.Streams`; training raises
+    InputError.
 
         ids --format.request--> messages, tools --POST url/chat/completions--> text, tool calls --format.reply--> ids
 
-    Rollouts, environments, rewards, records and evaluation work unchanged. What differs from a local engine:
+    Rollouts, environments, rewards, records and evaluation work unchanged. Differences from a local engine:
 
-    - A server gives no log-probs of these ids, so they are recorded as 0. Do not train on such records by anything that
-      needs log-probs; supervised training on the messages is fine.
-    - `max_tokens` is counted by the server in its own tokens; a completion's ids are bytes of JSON, so what counts a
-      trajectory's tokens counts these. `seconds` is the wall time of the request, `cost` follows from `price`.
-    - Whether the seed is honoured, and temperature and top_p exactly obeyed, is up to the server.
-    - A turn that was cut, and a conversation longer than the server takes, end as finish "length". Servers say
-      "tool_calls" of a turn with calls even where it was cut; so one that spent all its tokens counts as cut.
+    - Servers return no log-probs of these ids; they are recorded as 0. Do not train on such records by methods that
+      need
+      log-probs; supervised training on the messages is possible.
+    - The server counts `max_tokens` in its tokens. A completion's ids are bytes of JSON, and token counts of a
+      trajectory count these bytes. `seconds` is the wall time of the request, `cost` follows from `price`.
+    - The server decides if it honours seed, temperature and top_p.
+    - A truncated turn and a conversation above the server's context length end with finish "length". Servers report
+      "tool_calls" even for a truncated turn with calls, so a turn that used all its tokens counts as truncated.
 
-    A request that fails is tried again after 408, 409, 425, 429, 5xx, a lost connection, an answer that is late or no
-    JSON, with growing pauses, or as long as Retry-After says up to a minute. `stream().poll` hands over an
-    InfrastructureError in place of the completion of a request that got no answer; `sample` raises the first one.
-    Redirects are not followed and certificates are checked. The key stands in no record, message or repr.
+    Failed requests are repeated after status 408, 409, 425, 429 and 5xx, a lost connection, a timeout, or an answer
+    that is no JSON; pauses grow, or follow Retry-After up to a minute. For a request without an answer `stream().poll`
+    returns an InfrastructureError instead of a completion, and `sample` raises the first such error. Redirects are not
+    followed; certificates are verified. The key appears in no record, message or repr.
 
     Args:
         url: base address, such as "http://127.0.0.1:8000/v1"; /chat/completions is appended.
         model: the server's name of the model.
         format: `Transcript()`.
-        key: API key; or
-        key_env: name of the environment variable that holds it.
-        price: of the tokens the server reports; None: cost is 0.
-        concurrency: requests at the same time, >= 1.
-        timeout: seconds one attempt may take.
-        attempts: how often a request is tried, >= 1.
-        backoff: seconds before the second attempt; doubles.
-        seeded: send the seed of each request.
-        limit_as: what the server calls the limit on tokens.
-        extra: further fields of every request's body, such as {"reasoning_effort": "low"}.
-        headers: further HTTP headers; like the key in no record, message or repr.
+        key: API key.
+        key_env: name of an environment variable with the API key, instead of `key`.
+        price: of the tokens reported by the server; None: cost is 0.
+        concurrency: most requests at the same time, >= 1.
+        timeout: seconds that one attempt may take.
+        attempts: most attempts of a request, >= 1.
+        backoff: seconds before the second attempt; doubles for each further one.
+        send_seed: send the seed of each request.
+        max_tokens_field: the server's name of the token limit.
+        extra: additional fields of every request body, such as {"reasoning_effort": "low"}.
+        headers: additional HTTP headers; like the key in no record, message or repr.
 
     Raises:
-        InputError: a limit out of range, an invalid address, key or header, an environment variable that is not
-            set; later, by sampling, whatever the server refuses for good (a wrong key, an unknown model), in its own
-            words.
+        InputError: a limit out of range, an invalid address, key or header, or an unset environment variable; while
+            sampling, a request that the server refuses (a wrong key, an unknown model), with the server's message.
 
     Example:
         engine = OpenAICompatible("http://127.0.0.1:8000/v1", model="some/model", format=Transcript())
@@ -101,7 +103,7 @@ class OpenAICompatible:
         url: str,
         *,
         model: str,
-        format: Conversations,
+        format: ConversationFormat,
         key: str = "",
         key_env: str = "",
         price: Price | None = None,
@@ -109,17 +111,17 @@ class OpenAICompatible:
         timeout: float = 120.0,
         attempts: int = 4,
         backoff: float = 0.5,
-        seeded: bool = True,
-        limit_as: Literal["max_tokens", "max_completion_tokens"] = "max_tokens",
+        send_seed: bool = True,
+        max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens",
         extra: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ):
         if not url.startswith(("http://", "https://")):
-            raise InputError(f"{url!r} is no address of a server; give one such as http://127.0.0.1:8000/v1")
+            raise InputError(f"{url!r} is no server address; give one such as http://127.0.0.1:8000/v1")
         if concurrency < 1 or attempts < 1 or not timeout > 0 or backoff < 0:
             raise InputError(
-                f"concurrency {concurrency} and attempts {attempts} must be 1 or more, timeout {timeout} above 0 and "
-                f"backoff {backoff} not below"
+                f"concurrency {concurrency} and attempts {attempts} must be at least 1, timeout {timeout} above 0 and "
+                f"backoff {backoff} at least 0"
             )
         if key_env and not os.environ.get(key_env):
             raise InputError(f"the environment variable {key_env} is not set; it should hold the API key")
@@ -127,8 +129,8 @@ class OpenAICompatible:
         self.format = format
         self.url = url.rstrip("/")
         self._price = price or Price(0.0, 0.0)
-        self._seeded = seeded
-        self._limit_as = limit_as
+        self._send_seed = send_seed
+        self._max_tokens_field = max_tokens_field
         self._extra, self._concurrency = dict(extra or {}), concurrency
         self._http = ChatHttp(
             f"{self.url}/chat/completions",
@@ -144,8 +146,8 @@ class OpenAICompatible:
         return f"<{self.model} at {self.url}>"
 
     def sample(self, requests: Sequence[Sample]) -> list[Completion]:
-        """One completion a request, in order; `concurrency` at the same time. Raises InfrastructureError when one got
-        none, after all are over."""
+        """Sample a completion per request, in order, `concurrency` at a time. Raises InfrastructureError, after the end
+        of all requests, if a request got no answer."""
         bodies = [self._body(k, request) for k, request in enumerate(requests)]
         futures = [self._pool.submit(self._complete, body) for body in bodies]
         try:
@@ -160,7 +162,7 @@ class OpenAICompatible:
         return [result for result in results if isinstance(result, Completion)]
 
     def stream(self) -> _Stream:
-        """Requests that come and go; `poll(wait)` waits for the first to end."""
+        """Open a stream of requests; `poll(wait)` waits for the first to end."""
         return _Stream(self._submit)
 
     def ask(
@@ -171,102 +173,103 @@ class OpenAICompatible:
         sampling: Sampling | None = None,
         seed: int = 0,
     ) -> ParsedTurn:
-        """One reply to messages, without a rollout: for judges, simulated users and data.
+        """Sample a reply to messages, without a rollout; for judges, simulated users and data.
 
         Raises:
-            InfrastructureError: no answer.
+            InfrastructureError: the server gives no answer.
         """
         ids = self.format.start(messages, tools).ids
         request = Sample(ids, sampling or Sampling(max_tokens=1024), seed, self.format.stop_ids)
         return self.format.parse(self.sample([request])[0].ids, tools)
 
     def close(self) -> None:
-        """Let go of connections and threads; requests under way are given up."""
+        """Close connections and threads; pending requests are cancelled."""
         self._http.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def forward(
         self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
     ) -> dict[str, torch.Tensor]:
-        """A server tells no log-probs and no hidden states."""
-        asked = ", ".join(name if isinstance(name, str) else name.name for name in names)
+        """Raise InputError: a server returns no log-probs and no hidden states."""
+        measures = ", ".join(name if isinstance(name, str) else name.name for name in names)
         raise InputError(
-            f"{self!r} only samples, so it cannot measure {asked}: measure a model of your own, with LocalEngine"
+            f"{self!r} only samples, so it cannot measure {measures}: measure a local model, with LocalEngine"
         )
 
     def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
-        """A server cannot be trained."""
-        raise self._only_samples()
+        """Raise InputError: a server cannot be trained."""
+        raise self._no_training()
 
     def optim_step(self, *, learning_rate: float) -> dict[str, float]:
-        """A server cannot be trained."""
-        raise self._only_samples()
+        """Raise InputError: a server cannot be trained."""
+        raise self._no_training()
 
     def save(self, folder: Path) -> None:
-        """There is nothing to write."""
+        """Write nothing; the engine has no state."""
 
     def load(self, folder: Path) -> None:
-        """There is nothing to read."""
+        """Read nothing; the engine has no state."""
 
-    def _only_samples(self) -> InputError:
-        return InputError(f"{self!r} only samples: train a model of your own, with LocalEngine")
+    def _no_training(self) -> InputError:
+        return InputError(f"{self!r} only samples: train a local model, with LocalEngine")
 
     def _submit(self, number: int, request: Sample) -> concurrent.futures.Future[Result]:
         return self._pool.submit(self._complete, self._body(number, request))
 
     def _body(self, number: int, request: Sample) -> dict[str, Any]:
         if request.begun is not None and request.begun.ids:
-            raise InputError(f"request {number}: a server cannot go on with a turn that has begun")
+            raise InputError(f"request {number}: a chat server cannot continue a partial turn")
         if request.sampling.max_tokens < 1:
             raise InputError(f"request {number}: max_tokens is {request.sampling.max_tokens}; give 1 or more")
         sampling = request.sampling
         body = {"model": self.model, **self.format.request(request.ids), "stream": False}
-        body |= {"temperature": sampling.temperature, "top_p": sampling.top_p, self._limit_as: sampling.max_tokens}
+        body |= {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        body |= {self._max_tokens_field: sampling.max_tokens}
         if sampling.top_k:
             body["top_k"] = sampling.top_k
-        if self._seeded:
+        if self._send_seed:
             body["seed"] = request.seed % 2**31
         return {**body, **self._extra}
 
     def _complete(self, body: dict[str, Any]) -> Result:
-        begin = time.perf_counter()
+        start_time = time.perf_counter()
         try:
             answer = self._http.post(body)
-            said = Said.of(answer, hide=self._http.hide)
-            read, written = _tokens(answer)
-            if said.calls and written >= (body.get(self._limit_as) or math.inf):
-                said = said._replace(finish="length")
+            reply = ChatReply.parse(answer, hide=self._http.hide)
+            prompt_tokens, completion_tokens = _usage(answer)
+            if reply.calls and completion_tokens >= (body.get(self._max_tokens_field) or math.inf):
+                reply = reply._replace(finish="length")
         except InfrastructureError as error:
             return error
         except RefusedError as error:
-            if error.status in (400, 413, 422) and any(sign in str(error).lower() for sign in TOO_LONG):
-                said = Said("", [], "length")
-                read = 0.0
-                written = 0.0
+            if error.status in (400, 413, 422) and any(text in str(error).lower() for text in TOO_LONG):
+                reply = ChatReply("", [], "length")
+                prompt_tokens = 0.0
+                completion_tokens = 0.0
             else:
                 raise InputError(f"{self!r} refuses the request with HTTP {error.status}: {error}") from None
-        ids = self.format.reply(said.content, said.calls, ended=said.finish == "stop")
+        ids = self.format.reply(reply.content, reply.calls, ended=reply.finish == "stop")
         zeros = [0.0] * len(ids)
-        seconds = time.perf_counter() - begin
-        cost = (read * self._price.prompt + written * self._price.completion) / 1e6
-        return Completion(ids, zeros, zeros, [self.version] * len(ids), said.finish, seconds, cost)
+        seconds = time.perf_counter() - start_time
+        cost = (prompt_tokens * self._price.prompt + completion_tokens * self._price.completion) / 1e6
+        return Completion(ids, zeros, zeros, [self.version] * len(ids), reply.finish, seconds, cost)
 
 
-def _tokens(answer: dict[str, Any]) -> tuple[float, float]:
-    """Tokens that the server says it read and wrote; 0 where it does not say."""
+def _usage(answer: dict[str, Any]) -> tuple[float, float]:
+    """Prompt and completion tokens in the server's usage; 0 if missing."""
     usage = answer.get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    read, written = (counts.get(f"{part}_tokens") for part in ("prompt", "completion"))
-    return _count(read), _count(written)
+    prompt, completion = (counts.get(f"{part}_tokens") for part in ("prompt", "completion"))
+    return _token_count(prompt), _token_count(completion)
 
 
-def _count(said: Any) -> float:
-    """A number of tokens; 0 for anything else."""
-    return float(said) if isinstance(said, int | float) and 0 <= said < MOST_TOKENS else 0.0
+def _token_count(value: Any) -> float:
+    """A valid token count; 0 for any other value."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < MAX_USAGE else 0.0
 
 
 class _Stream:
-    """Implements `slots.Stream`. A request that is interrupted runs on at the server, and what it says is dropped."""
+    """Implements `core.protocols.Stream`. An interrupted request continues on the server; the reply is dropped."""
 
     def __init__(self, submit: Any):
         self._submit = submit
@@ -274,21 +277,21 @@ class _Stream:
         self._count = 0
 
     def submit(self, request: Sample) -> int:
-        """Send a request; its ticket."""
+        """Send a request and return the ticket."""
         ticket = self._count
         self._futures[ticket] = self._submit(ticket, request)
         self._count += 1
         return ticket
 
     def poll(self, wait: float = 0.0) -> list[tuple[int, Any]]:
-        """What ended, in order of ticket; waits up to `wait` seconds for the first. An InfrastructureError stands in
-        place of a completion that did not come."""
+        """Wait up to `wait` seconds for the first request to end; returns ended requests by ticket, with an
+        InfrastructureError instead of a completion for a failed request."""
         concurrent.futures.wait(self._futures.values(), wait, concurrent.futures.FIRST_COMPLETED)
         ended = sorted(ticket for ticket, future in self._futures.items() if future.done())
         return [(ticket, self._futures.pop(ticket).result()) for ticket in ended]
 
     def interrupt(self, ticket: int) -> Partial:
-        """Drop a request; nothing of it is known."""
+        """Drop a request and return an empty partial turn."""
         self._futures.pop(ticket).cancel()
         return Partial([], [], [], [])
 

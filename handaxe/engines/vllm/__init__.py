@@ -1,1 +1,1 @@
-"""vLLM servers that sample for an engine."""
+"""vLLM servers as samplers of an engine."""

@@ -1,4 +1,4 @@
-"""A folder for as long as this process runs: what one that was killed left behind, the next removes."""
+"""Temporary folder with the lifetime of a process; the next process removes folders of killed processes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["OwnedTempdir", "clear_left"]
+__all__ = ["OwnedTempdir", "remove_stale_dirs"]
 
-YOUNG = 60.0
-"""Seconds since its last change in which a folder is not looked at: its process may not have locked it yet."""
+MIN_AGE = 60.0
+"""Seconds since its last change before a folder may be stale; a new folder may not be locked yet."""
 
 
 class OwnedTempdir:
-    """A new folder that this process locks. Raises OSError where none can be made.
+    """Create a new folder, locked by this process. Raises OSError if creation fails.
 
     Args:
-        prefix: how its name begins, and the names of those that are looked at whether they were left.
-        parent: where it goes; None: among temporary files, where those that were left are removed first.
+        prefix: of the folder's name; stale folders are found by it.
+        parent: parent folder; None: the system's temporary folder, from which stale folders are removed first.
 
     Attributes:
         path: of the folder.
@@ -33,33 +33,33 @@ class OwnedTempdir:
 
     def __init__(self, prefix: str, parent: Path | None = None):
         if parent is None:
-            clear_left(Path(tempfile.gettempdir()), prefix)
+            remove_stale_dirs(Path(tempfile.gettempdir()), prefix)
         self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         self._lock = _lock(self.path)
 
     def close(self) -> None:
-        """Remove it with all that is in it. Called again, it does nothing."""
+        """Remove the folder and the contents. Idempotent."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
 
-def clear_left(parent: Path, prefix: str) -> None:
-    """Remove the folders of this prefix that no process locks.
+def remove_stale_dirs(parent: Path, prefix: str) -> None:
+    """Remove unlocked folders with a prefix.
 
     Args:
-        parent: a folder of this machine: a lock that a process of another one holds may not be seen.
+        parent: a folder on this machine; locks held by processes of other machines may be invisible.
     """
     for folder in parent.glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > YOUNG and (lock := _lock(folder)) is not None:
+            if time.time() - folder.stat().st_mtime > MIN_AGE and (lock := _lock(folder)) is not None:
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock a folder until the descriptor is closed, which the end of this process does, too; None where that fails."""
+    """Lock a folder until the descriptor is closed or this process ends; None if locking fails."""
     if fcntl is None:
         return None
     with contextlib.suppress(OSError):

@@ -1,21 +1,21 @@
-"""What runs inside of a vLLM server: handaxe's draws in place of vLLM's, and weights that come from files.
+"""vLLM plugin, runs inside a vLLM server: handaxe's token sampling, and weight updates from files.
 
-vLLM loads it in each of its processes, through the entry point `vllm.general_plugins`. It is imported nowhere in
-handaxe, and imports of it only how a token is drawn, so that a server's environment needs nothing else.
+vLLM loads the plugin in each of its processes, through the entry point `vllm.general_plugins`. No module of handaxe
+imports it, and it imports only token sampling, so that a server's environment needs no other dependencies.
 
-A request that asks for it (`extra_args={"handaxe": ...}`, which `engines.vllm.http` writes) is drawn by
-`engines.local.token_sampling` from its own uniform numbers. vLLM samples greedily from what is left of its logits, and
-says the three highest:
+A request with `extra_args={"handaxe": ...}` (written by `engines.vllm.vllm_http`) is sampled by
+`engines.local.token_sampling` from uniform numbers of its seed. The logits processor then replaces the logits, so that
+greedy sampling selects the sampled id, and vLLM reports three values:
 
-    drawn id      1                    so it is the one that vLLM takes
-    next id       behaviour_logp       never below logp, so the order of the two tells which is which
-    the one after logp
-    all others    -inf
+    sampled id       1                  highest, selected by vLLM
+    sampled id + 1   behaviour_logp     at least logp, so that sorting separates the two values
+    sampled id + 2   logp
+    all others       -inf
 
-Both come back as the float32 that they were drawn as, given `--logprobs-mode processed_logits` and `logprobs=3`. Other
-requests of the server are left alone.
+Both log-probs are returned as exact float32 values with `--logprobs-mode processed_logits` and `logprobs=3`. Other
+requests of the server are not affected.
 
-Shapes: N requests that ask for it, B requests of the server, V vocabulary.
+Shapes: N requests of handaxe, B requests of the server, V vocabulary.
 """
 
 from __future__ import annotations
@@ -40,35 +40,35 @@ from vllm.v1.sample.logits_processor import LogitsProcessor
 from vllm.v1.sample.logits_processor.builtin import process_dict_updates
 
 from handaxe.core.records import Sampling
-from handaxe.engines.local.token_sampling import Drawn, DrawRules, draw, rules, uniforms
+from handaxe.engines.local.token_sampling import Drawn, DrawRules, draw, draw_rules, uniforms
 
 __all__ = ["FileInit", "FileUpdate", "FileWeights", "HandaxeDraws", "register"]
 
 
 def register() -> None:
-    """The entry point: make the weight backend "handaxe" known. vLLM may call it more than once in a process."""
+    """Entry point: register the weight transfer backend "handaxe". vLLM may call it several times in a process."""
     with contextlib.suppress(ValueError):
         WeightTransferEngineFactory.register_engine("handaxe", FileWeights)
 
 
-# --- draws -----------------------------------------------------------------------------------------------------------
+# --- sampling --------------------------------------------------------------------------------------------------------
 
 
 class _Row(NamedTuple):
-    """How a request is drawn, its uniform numbers, and the list that vLLM appends its tokens to. `forced`: these ids
-    are taken one after another, whatever is likely, to be told their log-probs."""
+    """Sampling parameters and uniform numbers of a request, and vLLM's list of sampled ids. `forced`: ids to sample
+    regardless of the logits, to obtain the log-probs."""
 
     sampling: Sampling
     uniform_T: np.ndarray
-    written: list[int]
+    sampled: list[int]
     forced: list[int]
 
 
 class HandaxeDraws(LogitsProcessor):
-    """The logits processor: `--logits-processors handaxe.engines.vllm.plugin:HandaxeDraws`.
+    """Logits processor that samples tokens: `--logits-processors handaxe.engines.vllm.plugin:HandaxeDraws`.
 
-    The n-th token of a request takes the n-th uniform number of its seed, whatever else the server does and however
-    often the request is preempted.
+    The n-th token of a request uses the n-th uniform number of its seed, independent of other requests and of
+    preemptions.
     """
 
     def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool):
@@ -78,27 +78,27 @@ class HandaxeDraws(LogitsProcessor):
         self._rules: DrawRules | None = None
 
     def is_argmax_invariant(self) -> bool:
-        """It decides which token is taken."""
+        """False: the processor decides the sampled token."""
         return False
 
     def update_state(self, batch_update: Any) -> None:
-        """Requests came, went or moved."""
+        """Add, remove and move requests."""
         if process_dict_updates(self._rows, batch_update, _row):
             self._rules = None
 
     def apply(self, logits: Tensor) -> Tensor:
-        """Write what was drawn over the rows that ask for it; see the head of this file."""
+        """Sample the requests of handaxe and encode the results in their logits; see the module."""
         if not self._rows:
             return logits
         index_N = torch.tensor(list(self._rows), device=logits.device)
         rows = list(self._rows.values())
         if self._rules is None:
-            self._rules = rules([row.sampling for row in rows], logits.device)
-        # A request whose prompt is not wholly read is among the rows, too; what is drawn for it is thrown away.
-        uniforms_N = [row.uniform_T[min(len(row.written), len(row.uniform_T) - 1)] for row in rows]
+            self._rules = draw_rules([row.sampling for row in rows], logits.device)
+        # Rows include requests with partly read prompts; vLLM discards their sampled tokens.
+        uniforms_N = [row.uniform_T[min(len(row.sampled), len(row.uniform_T) - 1)] for row in rows]
         uniform_N = torch.tensor(np.array(uniforms_N), device=logits.device)
         logits_NV = logits[index_N]
-        drawn = _forced(rows, logits_NV, self._rules, draw(logits_NV, uniform_N, self._rules))
+        drawn = _force_ids(rows, logits_NV, self._rules, draw(logits_NV, uniform_N, self._rules))
         vocabulary = logits.shape[1]
         logits_NV = torch.full_like(logits_NV, -torch.inf)
         for shift, value_N in enumerate((torch.ones_like(drawn.logp_B), drawn.behaviour_logp_B, drawn.logp_B)):
@@ -108,24 +108,24 @@ class HandaxeDraws(LogitsProcessor):
         return logits
 
 
-def _row(params: Any, prompt: list[int] | None, written: list[int]) -> _Row | None:
-    """The row of a request that asks for it. The seed comes as text, since it may have more than 64 bits."""
+def _row(params: Any, prompt: list[int] | None, sampled: list[int]) -> _Row | None:
+    """The row of a request of handaxe, None for other requests. The seed is text, because it may exceed 64 bits."""
     del prompt
-    asked = (params.extra_args or {}).get("handaxe")
-    if asked is None:
+    draws = (params.extra_args or {}).get("handaxe")
+    if draws is None:
         return None
-    sampling = Sampling(asked["temperature"], asked["top_p"], asked["top_k"], params.max_tokens)
-    drawn = asked["drawn"]
-    return _Row(sampling, uniforms(int(asked["seed"]), drawn + params.max_tokens)[drawn:], written, asked["forced"])
+    sampling = Sampling(draws["temperature"], draws["top_p"], draws["top_k"], params.max_tokens)
+    drawn = draws["drawn"]
+    return _Row(sampling, uniforms(int(draws["seed"]), drawn + params.max_tokens)[drawn:], sampled, draws["forced"])
 
 
-def _forced(rows: list[_Row], logits_NV: Tensor, how: DrawRules, drawn: Drawn) -> Drawn:
-    """What was drawn, with the forced ids in the places of those that were."""
-    forced = [(n, row.forced[len(row.written)]) for n, row in enumerate(rows) if len(row.written) < len(row.forced)]
+def _force_ids(rows: list[_Row], logits_NV: Tensor, rules: DrawRules, drawn: Drawn) -> Drawn:
+    """Replace sampled ids by forced ids, with the log-probs of the forced ids."""
+    forced = [(n, row.forced[len(row.sampled)]) for n, row in enumerate(rows) if len(row.sampled) < len(row.forced)]
     if not forced:
         return drawn
     index_M, ids_M = torch.tensor(forced, device=logits_NV.device).T
-    temperature_M = how.temperature_B[index_M].to(logits_NV.dtype)
+    temperature_M = rules.temperature_B[index_M].to(logits_NV.dtype)
     logp_MV = (logits_NV[index_M] / torch.where(temperature_M == 0, 1.0, temperature_M)[:, None]).log_softmax(-1)
     logp_M = logp_MV.gather(1, ids_M[:, None])[:, 0]
     ids_N, logp_N, behaviour_N = (tensor.clone() for tensor in drawn)
@@ -139,27 +139,27 @@ def _forced(rows: list[_Row], logits_NV: Tensor, how: DrawRules, drawn: Drawn) -
 
 @dataclass
 class FileInit(WeightTransferInitInfo):
-    """Nothing has to be agreed before."""
+    """Initialisation message; empty."""
 
 
 @dataclass
 class FileUpdate(WeightTransferUpdateInfo):
-    """Where the weights are: a safetensors file that every process of the server can read."""
+    """Update message: path of a safetensors file, readable by every process of the server."""
 
     path: str
 
 
 class FileWeights(WeightTransferEngine[FileInit, FileUpdate]):
-    """The weight backend "handaxe": whole weights by the names of a checkpoint, layer by layer out of one file."""
+    """Weight transfer backend "handaxe": loads whole weights from a file by checkpoint name, layer by layer."""
 
     init_info_cls = FileInit
     update_info_cls = FileUpdate
 
     def init_transfer_engine(self, init_info: FileInit) -> None:
-        """Nothing to be done."""
+        """No initialisation."""
 
     def start_weight_update(self) -> None:
-        """Have the layers take weights in the form of a checkpoint again."""
+        """Prepare the layers for weights in checkpoint layout."""
         initialize_layerwise_reload(self.model)
 
     def receive_weights(self, update_info: FileUpdate) -> None:
@@ -168,10 +168,10 @@ class FileWeights(WeightTransferEngine[FileInit, FileUpdate]):
             self.model.load_weights((name, file.get_tensor(name)) for name in file.keys())  # noqa: SIM118
 
     def finish_weight_update(self) -> None:
-        """Bring the layers into the form that they are computed in.
+        """Convert the layers to compute layout.
 
-        An output layer that is tied to the embedding is loaded as the embedding, and vLLM (0.32, on a CPU) keeps the
-        packed copy that it made of it before: it is packed again here.
+        An output layer tied to the embedding is loaded as the embedding, but vLLM (0.32, on a CPU) keeps a stale packed
+        copy of the output layer, which is packed again here.
         """
         finalize_layerwise_reload(self.model, self.model_config)
         for module in self.model.modules():
@@ -179,4 +179,4 @@ class FileWeights(WeightTransferEngine[FileInit, FileUpdate]):
                 module.quant_method.process_weights_after_loading(module)
 
     def shutdown(self) -> None:
-        """Nothing is held."""
+        """No resources to release."""

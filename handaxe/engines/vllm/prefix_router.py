@@ -1,4 +1,5 @@
-"""Where a request goes: to the server that has most of its ids, unless that one has more to do than others."""
+"""Prefix-aware routing: a request goes to the server with its longest cached prefix, unless the server is
+overloaded."""
 
 from __future__ import annotations
 
@@ -8,53 +9,53 @@ from collections.abc import Mapping, Sequence
 __all__ = ["PrefixRouter"]
 
 BLOCK = 16
-"""Tokens that are compared at a time, which is what vLLM keeps at a time."""
-KEPT = 2**17
-"""Most blocks that are remembered."""
-AHEAD = 8
-"""Requests by which a server may be ahead of the idlest and still get one whose prefix it has."""
+"""Tokens a block, equal to vLLM's block size."""
+MAX_BLOCKS = 2**17
+"""Most blocks remembered."""
+MAX_IMBALANCE = 8
+"""Most requests that a server may have above the least loaded server and still receive a request by its prefix."""
 
 
 class PrefixRouter:
-    """Remember which server read which ids last.
+    """Maps each prefix block to the last server with a KV cache of the block.
 
-    A block stands for itself and all before it, so two rows share a block when they begin alike. What is remembered is
-    a guess at what a server still has; a wrong one costs time and changes nothing.
+    A block hash covers the block and all tokens before it, so that rows share a block if they share the prefix. The
+    table is an estimate of the servers' caches: a wrong entry costs time, but changes no token.
     """
 
     def __init__(self) -> None:
         self._blocks: OrderedDict[int, int] = OrderedDict()
 
     def choose(self, ids: Sequence[int], loads: Mapping[int, int]) -> int:
-        """The server for these ids.
+        """Choose a server for a sequence of ids.
 
         Args:
-            loads: requests at work on each server; at least one server.
+            loads: running requests of each server; at least one server.
         """
-        idlest = min(loads, key=lambda server: (loads[server], server))
-        for block in reversed(_blocks(ids)):
+        least_loaded = min(loads, key=lambda server: (loads[server], server))
+        for block in reversed(_block_hashes(ids)):
             server = self._blocks.get(block)
             if server is not None and server in loads:
-                return server if loads[server] <= loads[idlest] + AHEAD else idlest
-        return idlest
+                return server if loads[server] <= loads[least_loaded] + MAX_IMBALANCE else least_loaded
+        return least_loaded
 
     def learn(self, ids: Sequence[int], server: int) -> None:
-        """The server has these ids now."""
-        for block in _blocks(ids):
+        """Record that the server has a KV cache of these ids."""
+        for block in _block_hashes(ids):
             self._blocks[block] = server
             self._blocks.move_to_end(block)
-        while len(self._blocks) > KEPT:
+        while len(self._blocks) > MAX_BLOCKS:
             self._blocks.popitem(last=False)
 
-    def forget(self) -> None:
-        """No server has anything any more."""
+    def clear(self) -> None:
+        """Drop all entries, after the servers cleared their caches."""
         self._blocks.clear()
 
 
-def _blocks(ids: Sequence[int]) -> list[int]:
+def _block_hashes(ids: Sequence[int]) -> list[int]:
     out = list[int]()
-    before = 0
+    previous = 0
     for start in range(0, len(ids) - BLOCK + 1, BLOCK):
-        before = hash((before, *ids[start : start + BLOCK]))
-        out.append(before)
+        previous = hash((previous, *ids[start : start + BLOCK]))
+        out.append(previous)
     return out

@@ -1,11 +1,11 @@
-"""vLLM servers that sample for an engine: started or found, given its weights, watched, restarted, and ended.
+"""vLLM servers that sample for an engine: start or connect, push weights, health checks, restarts, shutdown.
 
-    coming   being started, or waited for
-    up       answers; sampled from once it has the weights of now
-    gone     given up, with the reason
+    starting   being started, or not answering yet
+    up         answers; samples once it has the current weights
+    failed     given up, with a reason
 
-A server that fails at anything is lost: what it had under way goes elsewhere, and it is started again, or waited for
-where it was found running. Before it is asked anything it gets the weights of now, and has to prove them.
+A server that fails in any call is lost: its requests move to other servers, and the server is started again, or awaited
+if it was running before. It receives and verifies the current weights before it samples.
 """
 
 from __future__ import annotations
@@ -22,74 +22,82 @@ from typing import Any, Literal
 
 from handaxe.core.errors import InfrastructureError, InputError, TrainingError
 from handaxe.core.requests import Completion, Sample
-from handaxe.engines.vllm.http import HttpLoop, LostError, VllmHttp
 from handaxe.engines.vllm.owned_tempdir import OwnedTempdir
 from handaxe.engines.vllm.prefix_router import PrefixRouter
-from handaxe.engines.vllm.process import Launch, Running, ServerProcess, server_options
-from handaxe.engines.vllm.stream import VllmStream
-from handaxe.engines.vllm.weights import FileTransport, ServedPolicy, Transport, gap, probe_row, server_logp
+from handaxe.engines.vllm.server_process import Launch, RunningServer, ServerProcess, server_options
+from handaxe.engines.vllm.vllm_http import HttpLoop, ServerLostError, VllmHttp
+from handaxe.engines.vllm.vllm_stream import VllmStream
+from handaxe.engines.vllm.weight_transfer import (
+    FileTransport,
+    ServedPolicy,
+    Transport,
+    logp_gap,
+    probe_row,
+    server_logp,
+)
 
 __all__ = ["VllmServers"]
 
-PULSE = 5.0
-"""Seconds between two looks at whether a server is well."""
-LOOK = 0.25
-"""Seconds between two looks at a server that is coming."""
-TRIES = 3
-"""Times in a row that a server may be lost, without a push in between that succeeded, before it is given up."""
-GAPS = {"float32": 1e-3}
-"""Largest gap of the probe by the servers' dtype; for any other, which rounds to 8 bits or so, 0.5."""
+HEALTH_INTERVAL = 5.0
+"""Seconds between two health checks of a server."""
+START_INTERVAL = 0.25
+"""Seconds between two checks of a starting server."""
+MAX_LOSSES = 3
+"""Consecutive losses of a server, without a successful push in between, before it is given up."""
+MAX_GAPS = {"float32": 1e-3}
+"""Largest gap of the probe by the servers' dtype; 0.5 for other dtypes, which have about 8 bits of precision."""
 
 
 @dataclass
 class _Server:
-    """One server. `life` counts how often it was begun, so that what an earlier life had under way is told apart."""
+    """A server. `generation` counts the starts, to tell requests of an earlier start from current requests."""
 
     number: int
     url: str = ""
     http: VllmHttp | None = None
-    running: Running | None = None
-    state: Literal["coming", "up", "gone"] = "coming"
-    life: int = 0
+    running: RunningServer | None = None
+    state: Literal["starting", "up", "failed"] = "starting"
+    generation: int = 0
     load: int = 0
     label: str = ""
     losses: int = 0
     error: str = ""
-    look: Future[Any] | None = None
-    looked: float = field(default_factory=time.monotonic)
+    health_check: Future[Any] | None = None
+    checked_at: float = field(default_factory=time.monotonic)
 
 
 class VllmServers:
-    """Sample by vLLM servers what a policy would sample itself.
+    """Sampler of a policy by one or more vLLM servers.
 
         with VllmServers(policy, start_servers=2, write_config=partial(write_config, model.module)) as servers:
             completions = servers.sample(requests)
 
     Args:
-        policy: what is sampled; see `engines.vllm.weights.ServedPolicy`.
-        servers: addresses of running ones, started with `engines.vllm.process.server_options`. They are not ended.
-        start_servers: or how many to start.
-        write_config: writes the model's config.json into the folder it is given; for servers that are started. See
-            `engines.vllm.weights.write_config`.
-        transport: how weights travel; None: `FileTransport()`.
-        launch: starts a server elsewhere; None: a subprocess here.
-        dtype: of the servers that are started.
-        options: further options of servers that are started, such as ["--tensor-parallel-size", "2"].
-        python: as of `ServerProcess`.
-        start_timeout: seconds a server may take to come up.
-        timeout: seconds of a call that does not sample; also how long a server may be silent.
-        patience: seconds that requests wait when no server is up, before they fail.
-        longest: seconds a request may take on a server.
-        most_gap: largest difference of the probe's log-probs, in nats; None: 1e-3 for float32, 0.5 for other dtypes.
+        policy: the sampled policy; see `engines.vllm.weight_transfer.ServedPolicy`.
+        servers: addresses of running servers, started with `engines.vllm.server_process.server_options`; `close` leaves
+            them running.
+        start_servers: number of servers to start, instead of `servers`.
+        write_config: writes the model's config.json into a folder; required for started servers. See
+            `engines.vllm.weight_transfer.write_config`.
+        transport: of the weights; None: `FileTransport()`.
+        launch: starts a server on another machine; None: a subprocess of this process.
+        dtype: of started servers.
+        options: further options of started servers, such as ["--tensor-parallel-size", "2"].
+        python: as in `ServerProcess`.
+        start_timeout: seconds that a server may take to start.
+        timeout: seconds that a call without sampling may take; also the deadline of a health check.
+        wait_timeout: seconds that requests wait while no server is up, before they fail.
+        request_timeout: seconds that a request may take on a server.
+        max_gap: largest difference of the probe's log-probs, in nats; None: 1e-3 for float32, 0.5 for other dtypes.
 
     Attributes:
-        metrics: of the last push: push_seconds, push_gap (the probe's, over all servers), push_servers.
-        policy, timeout, patience: as given.
-        places: which server has which ids.
+        metrics: of the last push: push_seconds, push_gap (of the probe, maximum over servers), push_servers.
+        policy, timeout, wait_timeout: as given.
+        router: chooses servers by prefix.
 
     Raises:
-        InputError: neither or both of `servers` and `start_servers`, or something that does not fit them.
-        InfrastructureError: a server does not come up; it says why, and nothing is left running.
+        InputError: neither or both of `servers` and `start_servers`, or arguments that do not fit them.
+        InfrastructureError: a server does not start; the message has the reason, and no server is left running.
     """
 
     def __init__(
@@ -106,23 +114,23 @@ class VllmServers:
         python: str | None = None,
         start_timeout: float = 600.0,
         timeout: float = 60.0,
-        patience: float = 600.0,
-        longest: float = 3600.0,
-        most_gap: float | None = None,
+        wait_timeout: float = 600.0,
+        request_timeout: float = 3600.0,
+        max_gap: float | None = None,
     ):
         if bool(servers) == bool(start_servers) or start_servers < 0:
-            raise InputError("give either the addresses of running servers or how many to start")
+            raise InputError("give either the addresses of running servers or the number of servers to start")
         if start_servers and write_config is None:
-            raise InputError("servers that are started need write_config=, which writes the model's config.json")
+            raise InputError("started servers need write_config=, which writes the model's config.json")
         self.policy, self.metrics = policy, dict[str, float]()
-        self.places = PrefixRouter()
+        self.router = PrefixRouter()
         self._transport = transport or FileTransport()
-        self.timeout, self.patience = timeout, patience
-        self._start_timeout, self._longest = start_timeout, longest
-        self._most_gap = GAPS.get(dtype, 0.5) if most_gap is None else most_gap
-        self._mark: Hashable = None
+        self.timeout, self.wait_timeout = timeout, wait_timeout
+        self._start_timeout, self._request_timeout = start_timeout, request_timeout
+        self._max_gap = MAX_GAPS.get(dtype, 0.5) if max_gap is None else max_gap
+        self._stamp: Hashable = None
         self._label, self._pushes = "", 0
-        self._known = list[float]()
+        self._engine_logp = list[float]()
         self._lock = threading.RLock()
         self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -134,12 +142,12 @@ class VllmServers:
                 self._folder = OwnedTempdir("handaxe-server-")
                 assert write_config is not None
                 write_config(self._folder.path)
-                said = server_options(dtype=dtype, max_length=policy.max_length, backend=self._transport.backend)
-                said += options
-                self._launch = launch or (lambda number, folder: ServerProcess(folder, said, python=python))
+                all_options = server_options(dtype=dtype, max_length=policy.max_length, backend=self._transport.backend)
+                all_options += options
+                self._launch = launch or (lambda number, folder: ServerProcess(folder, all_options, python=python))
             self._servers = [_Server(number) for number in range(start_servers or len(servers))]
             for server in self._servers:
-                self._begin(server, "" if start_servers else servers[server.number])
+                self._start(server, "" if start_servers else servers[server.number])
             self._await_start()
         except BaseException:
             self.close()
@@ -154,16 +162,16 @@ class VllmServers:
     # --- sampling ----------------------------------------------------------------------------------------------------
 
     def stream(self) -> VllmStream:
-        """A new stream; weights are pushed by itself when they have changed, before anything more is sampled."""
+        """Open a stream; changed weights are pushed before further sampling."""
         return VllmStream(self)
 
     def sample(self, requests: Sequence[Sample]) -> list[Completion]:
-        """One completion a request, in order. Raises InfrastructureError when one got none."""
+        """Sample a completion per request, in order. Raises InfrastructureError if a request fails."""
         stream, done = self.stream(), dict[int, Completion]()
         try:
             tickets = [stream.submit(request) for request in requests]
             while len(stream):
-                for ticket, completion in stream.poll(PULSE):
+                for ticket, completion in stream.poll(HEALTH_INTERVAL):
                     if isinstance(completion, InfrastructureError):
                         raise completion
                     done[ticket] = completion
@@ -172,152 +180,151 @@ class VllmServers:
         return [done[ticket] for ticket in tickets]
 
     def choose(self, ids: Sequence[int]) -> tuple[int, int] | None:
-        """The number and the life of the server for these ids; None while there is none. It counts as at work."""
+        """Choose a server for a request and count the request there; return number and generation, or None without a
+        ready server."""
         loads = {server.number: server.load for server in self._servers if self._ready(server)}
         if not loads:
             return None
-        server = self._servers[self.places.choose(ids, loads)]
+        server = self._servers[self.router.choose(ids, loads)]
         server.load += 1
-        return server.number, server.life
+        return server.number, server.generation
 
-    def leave(self, place: tuple[int, int]) -> None:
-        """A request is no longer at work there."""
-        server = self._servers[place[0]]
-        if server.life == place[1]:
+    def release(self, handle: tuple[int, int]) -> None:
+        """Count a request as no longer running on a server."""
+        server = self._servers[handle[0]]
+        if server.generation == handle[1]:
             server.load -= 1
 
-    def http(self, place: tuple[int, int]) -> VllmHttp | None:
-        """How to speak to a server; None when that life of it is over."""
-        server = self._servers[place[0]]
-        return server.http if server.life == place[1] and server.state == "up" else None
+    def http(self, handle: tuple[int, int]) -> VllmHttp | None:
+        """Return the client of a server; None after the end of the generation."""
+        server = self._servers[handle[0]]
+        return server.http if server.generation == handle[1] and server.state == "up" else None
 
-    def lost(self, place: tuple[int, int], error: BaseException) -> None:
-        """Something failed on a server; nothing to be done when that life of it is over."""
-        server = self._servers[place[0]]
-        if server.life == place[1]:
+    def report_lost(self, handle: tuple[int, int], error: BaseException) -> None:
+        """Report the failure of a server; no effect after the end of the generation."""
+        server = self._servers[handle[0]]
+        if server.generation == handle[1]:
             self._lose(server, error)
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
     def push(self) -> dict[str, float]:
-        """See that every server that is up has the weights of now; `metrics`.
+        """Send the current weights to all outdated servers; returns `metrics`.
 
         Raises:
-            TrainingError: a server that has taken the weights says other log-probs than the engine.
+            TrainingError: the log-probs of an updated server differ from the engine's.
         """
         with self._lock:
-            self._look()
-            mark = self.policy.mark()
-            began = time.monotonic()
-            if not self._pushes or mark != self._mark:
+            self._check_health()
+            stamp = self.policy.stamp()
+            start_time = time.monotonic()
+            if not self._pushes or stamp != self._stamp:
                 tensors = self.policy.gather()
                 self._transport.prepare(tensors)
-                self._mark = mark
+                self._stamp = stamp
                 self._pushes += 1
                 self._label = f"{self._pushes}.{self.policy.version()}"
-                self._known = []
+                self._engine_logp = []
                 self.metrics = {"push_seconds": 0.0, "push_gap": 0.0, "push_servers": 0.0}
-                self.places.forget()
+                self.router.clear()
             stale = [server for server in self._servers if server.state == "up" and server.label != self._label]
             for server in stale:
-                self._give(server)
+                self._update(server)
             if stale:
-                self.metrics["push_seconds"] += time.monotonic() - began
+                self.metrics["push_seconds"] += time.monotonic() - start_time
                 self.metrics["push_servers"] = float(sum(map(self._ready, self._servers)))
             return self.metrics
 
-    def _give(self, server: _Server) -> None:
-        """The weights of now to one server; lost when anything of it fails."""
+    def _update(self, server: _Server) -> None:
+        """Send the current weights to a server; the server is lost after a failure."""
         http = server.http
         assert http is not None
         try:
             http.post("/pause", query={"mode": "keep", "clear_cache": "true"})
             self._transport.send(http, self._label)
             http.post("/resume")
-            if (said := http.get("/weight_info")["weight_version"]) != self._label:
-                raise LostError(
-                    f"the server {server.url} says its weights are {said!r}, and it was sent {self._label!r}"
+            if (version := http.get("/weight_info")["weight_version"]) != self._label:
+                raise ServerLostError(
+                    f"the server {server.url} reports weights {version!r} after it was sent {self._label!r}"
                 )
-            self._prove(server, http)
-        except (LostError, InputError) as error:
+            self._verify(server, http)
+        except (ServerLostError, InputError) as error:
             self._lose(server, error)
             return
         except BaseException:
-            self._lose(server, LostError("interrupted in the middle of an update"))
+            self._lose(server, ServerLostError("interrupted in the middle of an update"))
             raise
         server.label, server.losses = self._label, 0
 
-    def _prove(self, server: _Server, http: VllmHttp) -> None:
+    def _verify(self, server: _Server, http: VllmHttp) -> None:
         ids = probe_row(self.policy.vocab_size, self.policy.max_length)
-        if not self._known:
-            self._known = list(self.policy.score(ids))
+        if not self._engine_logp:
+            self._engine_logp = list(self.policy.score(ids))
         name = f"probe-{uuid.uuid4().hex}"
-        # As long as a start may take: what a server has to compile, it compiles for its first request.
-        found = gap(server_logp(http, ids, name, self.policy, self._start_timeout), self._known)
-        self.metrics["push_gap"] = max(self.metrics["push_gap"], found)
-        if found > self._most_gap:
+        # The deadline is that of a start, because a server may compile at its first request.
+        gap = logp_gap(server_logp(http, ids, name, self.policy, self._start_timeout), self._engine_logp)
+        self.metrics["push_gap"] = max(self.metrics["push_gap"], gap)
+        if gap > self._max_gap:
             raise TrainingError(
-                f"after version {self.policy.version()} was sent, the server {server.url} says other log-probs than "
-                f"the engine: the largest gap of {len(ids) - 1} tokens is {found:.3g} nats, and {self._most_gap:g} is "
-                "allowed (most_gap). It samples from other weights, such as an output layer that was not replaced, or "
-                "computes in another dtype; nothing more is sampled"
+                f"after version {self.policy.version()} was sent, log-probs of the server {server.url} differ from the "
+                f"engine's: the largest gap of {len(ids) - 1} tokens is {gap:.3g} nats, above max_gap = "
+                f"{self._max_gap:g}. The server has other weights, such as an output layer that was not replaced, or "
+                "computes in another dtype; sampling stops"
             )
 
     def _ready(self, server: _Server) -> bool:
         return server.state == "up" and server.label == self._label and self._pushes > 0
 
-    # --- lives -------------------------------------------------------------------------------------------------------
+    # --- server states -----------------------------------------------------------------------------------------------
 
-    def waiting(self) -> str:
-        """ "" while a server is up or may come yet; else why there is none."""
-        if any(server.state != "gone" for server in self._servers):
+    def failure(self) -> str:
+        """The errors of all servers if all were given up; else ""."""
+        if any(server.state != "failed" for server in self._servers):
             return ""
         return "; ".join(f"server {server.number}: {server.error}" for server in self._servers)
 
-    def reasons(self) -> str:
-        """Why the servers that are not up are not."""
-        return "; ".join(
-            f"server {s.number}: {s.error or 'it is being started'}" for s in self._servers if s.state != "up"
-        )
+    def down_reasons(self) -> str:
+        """Return the last error of each server outside the state "up"."""
+        return "; ".join(f"server {s.number}: {s.error or 'starting'}" for s in self._servers if s.state != "up")
 
-    def _look(self) -> None:
-        """Lose the servers whose process is gone, or that have not said for too long that they are well."""
+    def _check_health(self) -> None:
+        """Lose servers with an ended process or a failed health check; start due health checks."""
         now = time.monotonic()
         for server in self._servers:
             if server.state != "up":
                 continue
             assert server.http is not None
             if server.running is not None and not server.running.alive():
-                self._lose(server, LostError(f"its process has ended: {server.running.tail()}"))
-            elif server.look is not None and server.look.done():
-                look, server.look = server.look, None
-                if not look.cancelled() and look.exception() is not None:
-                    self._lose(server, look.exception() or LostError(""))
-            elif server.look is None and now - server.looked > PULSE:
-                server.look, server.looked = server.http.health(self.timeout), now
+                self._lose(server, ServerLostError(f"its process has ended: {server.running.tail()}"))
+            elif server.health_check is not None and server.health_check.done():
+                check, server.health_check = server.health_check, None
+                if not check.cancelled() and check.exception() is not None:
+                    self._lose(server, check.exception() or ServerLostError(""))
+            elif server.health_check is None and now - server.checked_at > HEALTH_INTERVAL:
+                server.health_check, server.checked_at = server.http.health(self.timeout), now
 
     def _lose(self, server: _Server, error: BaseException) -> None:
-        """Begin a server again, in the background; or give it up."""
+        """Restart a server in the background, or mark the server as failed."""
         server.error, server.label = str(error), ""
-        server.load, server.look = 0, None
+        server.load, server.health_check = 0, None
         server.losses += 1
-        server.life += 1
-        server.state = "coming"
-        if server.losses > TRIES:
-            server.state = "gone"
+        server.generation += 1
+        server.state = "starting"
+        if server.losses > MAX_LOSSES:
+            server.state = "failed"
             self._stop(server)
             return
         if not self._closing.is_set():
-            self._begin(server, "" if self._launch is not None else server.url)
+            self._start(server, "" if self._launch is not None else server.url)
 
-    def _begin(self, server: _Server, url: str) -> None:
-        thread = threading.Thread(target=self._come, args=(server, url), name="handaxe-server", daemon=True)
-        self._threads = [thread_ for thread_ in self._threads if thread_.is_alive()] + [thread]
+    def _start(self, server: _Server, url: str) -> None:
+        thread = threading.Thread(target=self._run_start, args=(server, url), name="handaxe-server", daemon=True)
+        self._threads = [started for started in self._threads if started.is_alive()] + [thread]
         thread.start()
 
-    def _come(self, server: _Server, url: str) -> None:
-        """Start a server, or find it, and wait until it answers. Runs in a thread of its own."""
-        life = server.life
+    def _run_start(self, server: _Server, url: str) -> None:
+        """Start or connect to a server and wait until it answers; runs in a background thread."""
+        generation = server.generation
         deadline = time.monotonic() + self._start_timeout
         try:
             self._stop(server)
@@ -328,7 +335,7 @@ class VllmServers:
                         return
                     server.running = self._launch(server.number, self._folder.path)
                 url = server.running.url
-            http = VllmHttp(url, self._loop, timeout=self.timeout, patience=self._longest)
+            http = VllmHttp(url, self._loop, timeout=self.timeout, request_timeout=self._request_timeout)
             server.url = http.url
             while True:
                 with contextlib.suppress(InfrastructureError, InputError):
@@ -337,29 +344,29 @@ class VllmServers:
                 if server.running is not None and not server.running.alive():
                     raise InfrastructureError(f"the server ended before it was up: {server.running.tail()}")
                 if time.monotonic() > deadline:
-                    said = server.running.tail() if server.running is not None else "nothing"
+                    log = server.running.tail() if server.running is not None else "nothing"
                     raise InfrastructureError(
-                        f"the server {url} was not up within {self._start_timeout:g} s (start_timeout): {said}"
+                        f"the server {url} was not up within {self._start_timeout:g} s (start_timeout): {log}"
                     )
-                if self._closing.wait(LOOK):
+                if self._closing.wait(START_INTERVAL):
                     return
-            server.http, server.looked = http, time.monotonic()
-            if server.life == life:
+            server.http, server.checked_at = http, time.monotonic()
+            if server.generation == generation:
                 server.state = "up"
-        except Exception as error:  # said by `waiting` and by what waits for the start
+        except Exception as error:  # reported by `failure` and `_await_start`
             server.error = str(error)
             self._stop(server)
-            server.state = "gone"
+            server.state = "failed"
 
     def _await_start(self) -> None:
         while True:
             states = [server.state for server in self._servers]
-            if "gone" in states:
-                server = self._servers[states.index("gone")]
+            if "failed" in states:
+                server = self._servers[states.index("failed")]
                 raise InfrastructureError(f"server {server.number} cannot be used: {server.error}")
-            if "coming" not in states:
+            if "starting" not in states:
                 return
-            time.sleep(LOOK / 5)
+            time.sleep(START_INTERVAL / 5)
 
     def _stop(self, server: _Server) -> None:
         running, server.running = server.running, None
@@ -367,12 +374,12 @@ class VllmServers:
             running.stop()
 
     def close(self) -> None:
-        """End the servers that were started, and everything else. Called again, it does nothing."""
+        """Stop started servers and release all resources. Idempotent."""
         self._closing.set()
         with self._lock:
             for server in getattr(self, "_servers", ()):
                 self._stop(server)
-                server.state, server.life = "gone", server.life + 1
+                server.state, server.generation = "failed", server.generation + 1
                 server.error = "it was closed"
         for thread in self._threads:
             thread.join(10)

@@ -1,9 +1,9 @@
-"""Runs a server until the other end of standard input is closed, then ends it with all of its processes.
+"""Watchdog of a server: runs a command until standard input closes, then kills the command with all its processes.
 
-    python vllm_watch.py COMMAND ...
+    python watchdog.py COMMAND ...
 
-A program that is killed cannot clean up; the system closes its pipes for it. It is run by its path, by the interpreter
-of the server's environment, so it imports nothing of handaxe.
+A killed program cannot clean up, but the system closes its pipes. The interpreter of the server's environment runs this
+file by its path, so it imports nothing from handaxe.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ __all__ = ["watch"]
 
 
 def watch(command: Sequence[str]) -> None:
-    """Run the command in this process's own group until it or standard input ends; then kill the group, this process
-    in it."""
+    """Run the command in the current process group until the command or standard input ends; then kill the group,
+    including this process."""
     if os.getpgrp() != os.getpid():
         os.setpgid(0, 0)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    threading.Thread(target=_end_with_input, daemon=True).start()
+    threading.Thread(target=_kill_at_end_of_input, daemon=True).start()
     process.wait()
-    os.killpg(0, signal.SIGKILL)  # what the server left
+    os.killpg(0, signal.SIGKILL)  # processes that the server left behind
 
 
-def _end_with_input() -> None:
+def _kill_at_end_of_input() -> None:
     while os.read(0, 4096):
         pass
     os.killpg(0, signal.SIGKILL)

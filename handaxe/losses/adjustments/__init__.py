@@ -1,4 +1,4 @@
-"""Adjustments: what changes the loss of some tokens by what is known of their task."""
+"""Adjustments of some tokens' losses by properties of their task."""
 
 import lazy_loader
 

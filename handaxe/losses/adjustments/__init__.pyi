@@ -1,1 +1,1 @@
-from .clip_with_room import clip_with_room as clip_with_room
+from .widened_clip import widened_clip as widened_clip

@@ -1,4 +1,4 @@
-"""Corrections: weights for tokens that another distribution drew."""
+"""Corrections: weights for tokens sampled from another distribution."""
 
 import lazy_loader
 

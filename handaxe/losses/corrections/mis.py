@@ -1,4 +1,7 @@
-"""Drop tokens, turns or rollouts that the sampler and the trainer disagree about too much."""
+"""Masked importance sampling: drops tokens, turns or rollouts with a large mismatch.
+
+Kept: a standard correction between sampler and trainer, in addition to `tis`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import torch
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
-from handaxe.losses.parts.disagreement import Unit, check_unit, disagreement
-from handaxe.losses.parts.pieces import Correction, Weights
+from handaxe.losses.parts.components import Correction, Weights
+from handaxe.losses.parts.mismatch import Unit, log_mismatch, validate_unit
 from handaxe.ops.masked import masked
 
 __all__ = ["mis"]
@@ -16,20 +19,20 @@ __all__ = ["mis"]
 def mis(
     *, cap: float = 2.0, floor: float | None = None, unit: Unit = "token", weigh: bool = True, clamp: float = 20.0
 ) -> Correction:
-    """Weigh as `tis` does, but mask what is out of bounds instead of truncating it.
+    """Weigh as `tis` does, but mask values out of bounds instead of truncating them.
 
         v_t = exp(old_t - behaviour_t)      unit "token"; "turn": exp of the mean over the trained tokens of its turn,
                                             "rollout": exp of the sum over those of its rollout
-        w_t = v_t           where floor <= v_t <= cap       (1 there if weigh is False)
+        w_t = v_t           if floor <= v_t <= cap       (1 there if weigh is False)
         w_t = 0             elsewhere
 
-    Symbols as in `tis`. A dropped token has loss 0 and still counts in the denominators, which are counted once for the
-    whole step. No gradient flows through the weight.
+    Symbols as in `tis`. A dropped token has loss 0 and still counts in the denominators, which are those of the whole
+    step. No gradient flows through the weight.
 
     Args:
         cap: >= 1; 1.2 per turn in ROME.
         floor: in [0, 1]; None for 1 / cap, 0 for no lower bound; 0.8 per turn in ROME.
-        unit: what is kept or dropped as a whole; a rollout's rows must then stay in one micro-batch.
+        unit: the unit that is dropped as a whole; the rows of a rollout must then stay in one micro-batch.
         weigh: False only masks.
         clamp: nats, > 0; bounds the exponent from both sides.
 
@@ -37,7 +40,7 @@ def mis(
         A correction: Batch -> Weights of [B, T], 0 off the mask. correction_cut is the mean dropped weight.
 
     Raises:
-        InputError: bounds that do not enclose 1; another unit; by rollout, rows that are not here.
+        InputError: bounds that do not enclose 1; another unit; by rollout, missing rows.
 
     Example:
         old - behaviour 0.5, 1.5, -1 with cap 2  ->  v 1.64872, 4.48169, 0.36788  ->  w 1.64872, 0, 0
@@ -45,15 +48,15 @@ def mis(
 
     Paper: Liu and Li 2025, "When Speed Kills Stability"; both bounds as in IcePop, arXiv:2510.18855; by turn
     arXiv:2512.24873 (ROME), the mismatch mask of a chunk.
-    Differs: released code (verl) takes dropped tokens out of the denominators too.
+    Differs: released code (verl) removes dropped tokens from the denominators too.
     """
     low = 1 / cap if floor is None else floor
     if not 0 <= low <= 1 <= cap:
         raise InputError(f"the bounds must enclose 1, but floor is {low} and cap {cap}")
-    check_unit(unit)
+    validate_unit(unit)
 
     def correction(batch: Batch) -> Weights:
-        value_BT = disagreement(batch, unit).clamp(-clamp, clamp).exp().detach()
+        value_BT = log_mismatch(batch, unit).clamp(-clamp, clamp).exp().detach()
         raw_BT = masked(value_BT if weigh else torch.ones_like(value_BT), batch.mask_BT)
         return Weights(masked(raw_BT, (value_BT >= low) & (value_BT <= cap)), raw_BT)
 

@@ -1,4 +1,4 @@
-"""Adjustments of single tokens' losses by how advantage and log-prob move together."""
+"""Adjustments of single tokens' losses by the covariance of advantage and log-prob."""
 
 import lazy_loader
 

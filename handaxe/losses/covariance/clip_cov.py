@@ -1,4 +1,7 @@
-"""Silence a few of the tokens that drive entropy down."""
+"""Clip-Cov: removes the loss of a few tokens that reduce entropy most.
+
+Kept: the standard entropy control by covariance, beside `kl_cov`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import torch
 from torch import Tensor
 
 from handaxe.core.batch import Batch, PolicyOut
-from handaxe.losses.parts.pieces import Adjustment
+from handaxe.losses.parts.components import Adjustment
 from handaxe.ops.masked import masked, masked_mean
 from handaxe.ops.seeds import generator
 
@@ -23,29 +26,29 @@ def clip_cov(
     only: str | None = None,
     seed: int = 0,
 ) -> Adjustment:
-    """Zero the loss of randomly chosen tokens whose advantage and log-prob vary together.
+    """Zero the loss of random tokens with a high covariance of advantage and log-prob.
 
         cov_t = (A_t - mean A) (logp_t - mean logp)         means over the trained tokens of the micro-batch
         n = max(1, floor(fraction N)) tokens among those with low < cov_t < high get loss 0, N trained tokens
 
-    All tokens with such a covariance are silenced when there are fewer than n. The statistics are those of the
-    micro-batch, as in the authors' code: another split gives another loss.
+    With fewer than n such tokens, all of them get loss 0. Statistics are those of the micro-batch, as in the authors'
+    code: another split gives another loss.
 
     Args:
         fraction: of the trained tokens, in [0, 1]; 2e-4.
-        low: covariance above which a token is eligible; 1.
-        high: covariance below which it is; 5.
-        clip_range: (eps_low, eps_high) leaves out tokens that such a clip has already stopped, as the authors' code
-            does; None, the paper's formula, does not.
-        only: a feature: its tokens alone, those where it is not 0, are eligible and make up N, and a batch whose rows
-            do not all have it is left as it is. "replayed" is what `papers.spear.self_imitation` marks, which trains in
-            batches of its own: SPEAR, where its paper silences 2 % of the replayed tokens with low 1 or 2 and high 40
-            or 60. None, as in SPEAR's released code, is every token.
-        seed: of the draw. It is derived from the seed and each row's ids and rollout, so it depends neither on the
-            order nor on the padding of rows, and a second epoch over the same rows draws the same.
+        low, high: range of covariance of eligible tokens; 1 and 5.
+        clip_range: (eps_low, eps_high) leaves out tokens that such a clip has stopped, as the authors' code does; None,
+            the paper's formula, does not.
+        only: a feature: only tokens with a non-zero value are eligible and count in N, and a batch with a row that
+            lacks the feature is unchanged. `papers.spear.self_imitation` marks "replayed" tokens, which train in
+            separate
+            batches: SPEAR's paper zeroes 2 % of them with low 1 or 2 and high 40 or 60. None, as in SPEAR's released
+            code, means every token.
+        seed: of the draw. It is derived from the seed and each row's ids and rollout, independent of the order and
+            padding of rows; a second epoch over the same rows draws the same tokens.
 
     Returns:
-        An adjustment: (loss_BT, log_ratio_BT, PolicyOut, Batch) -> loss_BT. Nothing eligible changes nothing.
+        An adjustment: (loss_BT, log_ratio_BT, PolicyOut, Batch) -> loss_BT. Without an eligible token nothing changes.
 
     Example:
         A 1, -1, 1 and logp -0.1, -2, -3: mean A 1/3, mean logp -1.7, cov 1.0667, 0.4, -0.8667
@@ -80,7 +83,7 @@ def clip_cov(
 
 
 def _draw(batch: Batch, seed: int) -> Tensor:
-    """[B, T] float64 on the CPU, uniform in [0, 1): what a row draws is a function of the row alone."""
+    """[B, T] float64 on the CPU, uniform in [0, 1): the draws of a row are a function of the row."""
     draw_BT = np.ones(tuple(batch.ids_BT.shape))
     attend_BT, rollouts = batch.attend_BT.cpu().numpy(), batch.rollout_B.tolist()
     for row, ids in enumerate(batch.ids_BT.cpu().numpy()):

@@ -1,4 +1,7 @@
-"""Hold back the tokens that drive entropy down hardest."""
+"""KL-Cov: penalizes the movement of the tokens that reduce entropy most.
+
+Kept: the variant of Clip-Cov that users expect beside it.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,28 @@ import torch
 from torch import Tensor
 
 from handaxe.core.batch import Batch, PolicyOut
-from handaxe.losses.parts.pieces import Adjustment
+from handaxe.losses.parts.components import Adjustment
 from handaxe.ops.masked import masked, masked_mean
 
 __all__ = ["kl_cov"]
 
 
 def kl_cov(*, fraction: float = 2e-3, coefficient: float = 1.0) -> Adjustment:
-    """Penalise the movement of the tokens whose advantage and log-prob vary together the most.
+    """Penalize the movement of the tokens with the highest covariance of advantage and log-prob.
 
         cov_t = (A_t - mean A) (logp_t - mean logp)         means over the trained tokens of the micro-batch
         loss_t += coefficient |log_ratio_t|                 for the max(1, floor(fraction N)) tokens of largest cov_t
 
-    N is the number of trained tokens. The statistics are those of the micro-batch, as in the authors' code: another
-    split gives another loss. Meant for the `unclipped` surrogate and the `token` ratio.
+    N is the number of trained tokens. Statistics are those of the micro-batch, as in the authors' code: another split
+    gives another loss. For the `unclipped` surrogate and the `token` ratio.
 
     Args:
         fraction: of the trained tokens, in [0, 1]; 2e-3 for 7B, 2e-4 for 32B.
         coefficient: of the penalty, per nat; 1.
 
     Returns:
-        An adjustment: (loss_BT, log_ratio_BT, PolicyOut, Batch) -> loss_BT. No trained token changes nothing.
-        At log_ratio 0, the first step on a batch, the penalty and its gradient are 0.
+        An adjustment: (loss_BT, log_ratio_BT, PolicyOut, Batch) -> loss_BT. Without a trained token nothing changes. At
+        log_ratio 0, the first step on a batch, the penalty and its gradient are 0.
 
     Example:
         A 1, -1, 1, logp -0.1, -2, -3, old -0.3, -2, -3: cov 1.0667, 0.4, -0.8667  ->  token 0 pays |0.2| more

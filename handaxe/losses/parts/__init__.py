@@ -1,1 +1,1 @@
-"""What several losses share: the signatures of their parts, and metrics. No loss stands here."""
+"""Shared parts of losses: signatures of components, sums over rollouts and turns, metrics."""

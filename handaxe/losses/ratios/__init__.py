@@ -1,4 +1,4 @@
-"""Ratios: the policy now against the policy that sampled, by token or by sequence."""
+"""Ratios of the trained policy to the sampling policy, by token, turn or sequence."""
 
 import lazy_loader
 

@@ -1,4 +1,7 @@
-"""The ratio of a whole answer, with the gradient of each token."""
+"""Ratio of a whole rollout, with the gradient of each token.
+
+Kept: GSPO-token, which users expect beside `sequence`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from handaxe.core.batch import Batch, PolicyOut
-from handaxe.losses.parts.pieces import Ratio
+from handaxe.losses.parts.components import Ratio
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.ops.masked import masked
 
@@ -15,23 +18,23 @@ __all__ = ["sequence_token"]
 
 
 def sequence_token(*, per_row: bool = False, clamp: float = 10.0) -> Ratio:
-    """Give every token the value of its answer's ratio, but only its own gradient.
+    """Give every token the value of its rollout's ratio, with the gradient of that token alone.
 
         log_ratio_t = min(sg[log s_i] + logp_t - sg[logp_t], clamp)         on trained tokens, 0 elsewhere
 
-    sg stops the gradient and log s_i is that of `sequence`. Where all tokens of an answer share one advantage this is
-    `sequence`, in value and gradient; where they do not, each token is pushed by its own.
+    sg stops the gradient and log s_i is that of `sequence`. With one advantage for all tokens of a rollout this equals
+    `sequence`, in value and gradient; with several, each token follows its own.
 
     Args:
         per_row: as in `sequence`.
         clamp: nats, > 0; upper bound of the log-ratio, 10 in verl.
 
     Returns:
-        A ratio: (PolicyOut, Batch) -> [B, T] log-ratios; d log_ratio_t / d logp_t = 1 and no other.
-        A rollout without a trained token gets zeros.
+        A ratio: (PolicyOut, Batch) -> [B, T] log-ratios; d log_ratio_t / d logp_t = 1 and no other. A rollout without a
+        trained token gets zeros.
 
     Raises:
-        InputError: per_row is False and a rollout's rows are not all here.
+        InputError: per_row is False and rows of a rollout are missing.
 
     Example:
         log-ratios 0.1, 0.3, -0.1  ->  value 1.10517 on each token

@@ -1,25 +1,25 @@
-"""How far the policy has moved on a whole turn, per token."""
+"""Ratio of a whole turn, on each of its tokens."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from handaxe.core.batch import Batch, PolicyOut
-from handaxe.losses.parts.pieces import Ratio, mean_over_turn, sum_over_turn
+from handaxe.losses.parts.components import Ratio, mean_over_turn, sum_over_turn
 from handaxe.ops.masked import masked
 
 __all__ = ["turn"]
 
 
 def turn(*, mean: bool = True, clamp: float = 20.0) -> Ratio:
-    """Give every token of a turn the same ratio: the geometric mean over the turn, or the turn's own.
+    """Give every token of a turn the same ratio: the geometric mean over the turn, or the product.
 
         log rho_k = (1 / |c_k|) sum_{t in c_k} (logp_t - old_t)     c_k: the trained tokens of turn k
-        log rho_k = sum_{t in c_k} (logp_t - old_t)                 mean=False: how much likelier the whole turn is
+        log rho_k = sum_{t in c_k} (logp_t - old_t)                 mean=False: ratio of the whole turn's probability
         log_ratio_t = clip(log rho_k(t), -clamp, clamp)             on trained tokens, 0 elsewhere
 
-    Nothing is multiplied across turns, and a tool's reply enters neither the sum nor |c_k|. The gradient reaches every
-    trained token of the turn.
+    No product spans two turns, and a tool's reply enters neither the sum nor |c_k|. The gradient reaches every trained
+    token of the turn.
 
     Args:
         mean: False multiplies the ratios of the turn's tokens.

@@ -1,4 +1,4 @@
-"""Reductions: from the losses of tokens to one number, and what it is divided by."""
+"""Reductions: losses of tokens -> scalar, with the denominator."""
 
 import lazy_loader
 

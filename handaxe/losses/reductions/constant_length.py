@@ -1,4 +1,4 @@
-"""Tokens add up and are divided by a constant, so that length is neither rewarded nor punished."""
+"""Sum over tokens, divided by a constant: length is neither rewarded nor penalized."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from torch import Tensor
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
-from handaxe.losses.parts.pieces import Reduction
+from handaxe.losses.parts.components import Reduction
 from handaxe.ops.masked import masked_sum
 
 __all__ = ["constant_length"]
 
 
 def constant_length(*, length: float, per_rollout: bool = True) -> Reduction:
-    """Divide the token sum by a length that does not depend on the data.
+    """Divide the token sum by a length that is independent of the data.
 
         L = (1 / number of rollouts) sum_i (1 / length) sum_t loss_it           per_rollout=True, the paper
         L = sum_i (1 / length) sum_t loss_it                                    per_rollout=False, verl's
@@ -24,7 +24,7 @@ def constant_length(*, length: float, per_rollout: bool = True) -> Reduction:
         per_rollout: False leaves out the number of rollouts, so that the loss grows with the batch.
 
     Returns:
-        A reduction: (loss_BT, Batch) -> scalar. No trained rollout at all gives 0.
+        A reduction: (loss_BT, Batch) -> scalar. 0 without a trained rollout.
 
     Raises:
         InputError: length is not positive.

@@ -1,11 +1,11 @@
-"""Every rollout counts the same, whatever its length."""
+"""Mean over rollouts with equal weights at any length."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from handaxe.core.batch import Batch
-from handaxe.losses.parts.pieces import Reduction
+from handaxe.losses.parts.components import Reduction
 from handaxe.ops.masked import masked_sum
 
 __all__ = ["rollout_mean"]
@@ -16,11 +16,11 @@ def rollout_mean() -> Reduction:
 
         L = (1 / number of rollouts) sum_i (1 / |y_i|) sum_t loss_it
 
-    |y_i| counts the trained tokens of the whole rollout, all its rows together: a rollout of three rows weighs as much
-    as one of a single row. Rollouts without a trained token are not among the number.
+    |y_i| counts the trained tokens of the whole rollout, in all its rows: a rollout of three rows has the weight of a
+    single-row rollout. The number of rollouts excludes rollouts without a trained token.
 
     Returns:
-        A reduction: (loss_BT, Batch) -> scalar. No trained rollout at all gives 0.
+        A reduction: (loss_BT, Batch) -> scalar. 0 without a trained rollout.
 
     Example:
         rows [1, 1] and [2, 2, 2, 2, 2, 2]  ->  (1 + 2) / 2 = 1.5

@@ -1,11 +1,11 @@
-"""Tokens of a rollout add up, rollouts are averaged."""
+"""Sum over the tokens of a rollout, mean over rollouts."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from handaxe.core.batch import Batch
-from handaxe.losses.parts.pieces import Reduction
+from handaxe.losses.parts.components import Reduction
 from handaxe.ops.masked import masked_sum
 
 __all__ = ["rollout_sum"]
@@ -16,11 +16,11 @@ def rollout_sum() -> Reduction:
 
         L = (1 / number of rollouts) sum_i sum_t loss_it
 
-    With `reinforce` this is the policy gradient of whole answers, log pi(y) = sum_t logp_t: unbiased, and the form
-    that RLOO is written in. Rollouts without a trained token are not among the number.
+    With `reinforce` this is the policy gradient of whole rollouts, log pi(y) = sum_t logp_t: unbiased, and the form of
+    RLOO. The number of rollouts excludes rollouts without a trained token.
 
     Returns:
-        A reduction: (loss_BT, Batch) -> scalar. No trained rollout at all gives 0.
+        A reduction: (loss_BT, Batch) -> scalar. 0 without a trained rollout.
 
     Example:
         rows [1, 1] and [2, 2, 2, 2, 2, 2]  ->  (2 + 12) / 2 = 7

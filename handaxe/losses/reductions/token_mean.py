@@ -1,25 +1,25 @@
-"""Every token of the step counts the same."""
+"""Mean over all tokens of the step."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from handaxe.core.batch import Batch
-from handaxe.losses.parts.pieces import Reduction
+from handaxe.losses.parts.components import Reduction
 from handaxe.ops.masked import masked_sum
 
 __all__ = ["token_mean"]
 
 
 def token_mean() -> Reduction:
-    """Average over all trained tokens of the optimiser step.
+    """Average over all trained tokens of the optimizer step.
 
         L = sum_{i,t} loss_it / (number of trained tokens of the whole step)
 
-    Long rollouts weigh more. The number is `batch.denominators.tokens`, so the parts of micro-batches add up.
+    Long rollouts have more weight. The number is `batch.denominators.tokens`, so micro-batches add up.
 
     Returns:
-        A reduction: (loss_BT, Batch) -> scalar. No trained token at all gives 0.
+        A reduction: (loss_BT, Batch) -> scalar. 0 without a trained token.
 
     Example:
         rows [1, 1] and [2, 2, 2, 2, 2, 2]  ->  14 / 8 = 1.75

@@ -1,4 +1,4 @@
-"""Every turn counts the same, whatever its length."""
+"""Mean over turns with equal weights at any length."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from handaxe.core.batch import Batch
-from handaxe.losses.parts.pieces import Reduction, sum_over_turn
+from handaxe.losses.parts.components import Reduction, sum_over_turn
 from handaxe.ops.masked import masked
 
 __all__ = ["turn_mean"]
@@ -18,15 +18,15 @@ def turn_mean(*, per_rollout: bool = False) -> Reduction:
         L = (1 / number of turns) sum_{i,k} (1 / |y_ik|) sum_{t in turn k} loss_it
         L = (1 / number of rollouts) sum_i (1 / N_i) sum_k (1 / |y_ik|) sum_{t in turn k} loss_it     per_rollout=True
 
-    |y_ik| counts the trained tokens of turn k, never the tool's reply to it, and N_i the turns of rollout i, all its
-    rows together, that hold one. A turn lies in one row, so its count is known wherever the row goes.
+    |y_ik| counts the trained tokens of turn k, without the tool's reply, and N_i the turns with a trained token of
+    rollout i, in all its rows. A turn lies in one row, so its count is known in every micro-batch.
 
     Args:
-        per_rollout: whether every rollout counts the same, however many turns it has; else rollouts of many turns weigh
-            more.
+        per_rollout: equal weights for rollouts at any number of turns; otherwise rollouts with many turns have more
+            weight.
 
     Returns:
-        A reduction: (loss_BT, Batch) -> scalar. No trained turn at all gives 0.
+        A reduction: (loss_BT, Batch) -> scalar. 0 without a trained turn.
 
     Example:
         turns [1, 1] and [2, 2, 2, 2] of one rollout, [6] of another  ->  (1 + 2 + 6) / 3 = 3

@@ -1,4 +1,4 @@
-"""Surrogates: the loss of a token from its ratio and its advantage."""
+"""Surrogates: the loss of a token from ratio and advantage."""
 
 import lazy_loader
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from handaxe.losses.parts.pieces import Surrogate
+from handaxe.losses.parts.components import Surrogate
 
 __all__ = ["clip"]
 
 
 def clip(*, eps_low: float = 0.2, eps_high: float = 0.2) -> Surrogate:
-    """Stop pushing a token once its probability has moved far enough in the wanted direction.
+    """Stop the gradient of a token after its probability has moved far enough in the direction of the advantage.
 
         loss_t = max(-A_t rho_t, -A_t clip(rho_t, 1 - eps_low, 1 + eps_high))           rho_t = exp(log_ratio_t)
 
-    The gradient is 0 where A > 0 and rho > 1 + eps_high, and where A < 0 and rho < 1 - eps_low.
+    The gradient is 0 for A > 0 and rho > 1 + eps_high, and for A < 0 and rho < 1 - eps_low.
 
     Args:
         eps_low: in [0, 1]; 0.2 in PPO, GRPO and DAPO, 3e-4 with the `sequence` ratio of GSPO.

@@ -1,4 +1,4 @@
-"""The clipped surrogate with a ceiling for bad tokens."""
+"""The clipped surrogate with an upper bound of the loss at negative advantages."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import torch
 from torch import Tensor
 
 from handaxe.core.errors import InputError
-from handaxe.losses.parts.pieces import Surrogate
+from handaxe.losses.parts.components import Surrogate
 from handaxe.losses.surrogates.clip import clip
 
 __all__ = ["dual_clip"]
 
 
 def dual_clip(*, eps_low: float = 0.2, eps_high: float = 0.2, cap: float = 3.0) -> Surrogate:
-    """Also bound the loss of a token that was bad and has become much likelier since.
+    """Also bound the loss of a token with a negative advantage and a large ratio.
 
-        loss_t = min(clip loss_t, -A_t cap)         where A_t < 0
-        loss_t = clip loss_t                        elsewhere
+        loss_t = min(clip loss_t, -A_t cap)         if A_t < 0
+        loss_t = clip loss_t                        otherwise
 
-    `clip` alone lets A < 0 and rho >> 1 through without bound. Above the cap the gradient is 0.
+    `clip` alone has no bound for A < 0 and rho >> 1. Above the cap the gradient is 0.
 
     Args:
         eps_low: as in `clip`.
         eps_high: as in `clip`.
-        cap: bound of the ratio where A < 0, > 1; 3 in the paper and in verl.
+        cap: bound of the ratio at A < 0, > 1; 3 in the paper and in verl.
 
     Returns:
         A surrogate: (log_ratio_BT, adv_BT, logp_BT) -> loss_BT.

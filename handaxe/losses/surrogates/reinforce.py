@@ -1,10 +1,10 @@
-"""The plain policy gradient."""
+"""The policy gradient without a ratio."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.losses.parts.pieces import Surrogate
+from handaxe.losses.parts.components import Surrogate
 
 __all__ = ["reinforce"]
 
@@ -14,12 +14,11 @@ def reinforce() -> Surrogate:
 
         loss_t = -A_t logp_t
 
-    The ratio does not enter: this is the gradient for samples of the very policy in training. REINFORCE, RLOO and
-    REINFORCE++ differ in A_t, that is in credit.
+    The ratio does not enter: this is the gradient for on-policy samples. REINFORCE, RLOO and REINFORCE++ differ in A_t,
+    that is in credit.
 
     Returns:
-        A surrogate: (log_ratio_BT, adv_BT, logp_BT) -> loss_BT.
-        Advantage 0 gives loss 0 and gradient 0.
+        A surrogate: (log_ratio_BT, adv_BT, logp_BT) -> loss_BT. Advantage 0 gives loss 0 and gradient 0.
 
     Example:
         logp -0.5, reward 1, baseline 0.25  ->  A 0.75, loss 0.375, d loss / d logp = -0.75

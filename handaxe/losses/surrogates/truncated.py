@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.losses.parts.pieces import Surrogate
+from handaxe.losses.parts.components import Surrogate
 
 __all__ = ["truncated"]
 
 
 def truncated(*, eps_high: float = 0.2, eps_low: float | None = None) -> Surrogate:
-    """Clip the weight of a token's gradient instead of the token's objective, so that no token is silenced.
+    """Clip the weight of a token's gradient instead of the token's objective, so that every token keeps a gradient.
 
         loss_t = -sg[w_t] A_t logp_t            w_t = clip(rho_t, 1 - eps_low, 1 + eps_high), rho_t = exp(log_ratio_t)
 
     sg stops the gradient. Every token keeps the gradient -w_t A_t, also where PPO's clip gives 0.
 
     Args:
-        eps_high: >= 0; the paper tunes it and does not say more, verl takes 0.2.
-        eps_low: None for no lower bound (what the paper trains with), or in [0, 1].
+        eps_high: >= 0; tuned in the paper, without a value; 0.2 in verl.
+        eps_low: None for no lower bound (used in the paper), or in [0, 1].
 
     Returns:
         A surrogate: (log_ratio_BT, adv_BT, logp_BT) -> loss_BT.
@@ -28,7 +28,7 @@ def truncated(*, eps_high: float = 0.2, eps_low: float | None = None) -> Surroga
         rho 0.5, A 1  ->  gradient -0.5; with eps_low 0.2, -0.8
 
     Paper: arXiv:2506.13585 (MiniMax-M1), CISPO.
-    Differs: nothing; the paper writes a lower bound and makes it so large that it never acts.
+    Differs: nothing; the paper writes a lower bound and sets it so large that it never acts.
     """
     floor = None if eps_low is None else 1 - eps_low
 

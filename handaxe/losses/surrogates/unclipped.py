@@ -1,20 +1,20 @@
-"""The importance-weighted policy gradient with no bound."""
+"""The importance-weighted policy gradient without a bound."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from handaxe.losses.parts.pieces import Surrogate
+from handaxe.losses.parts.components import Surrogate
 
 __all__ = ["unclipped"]
 
 
 def unclipped() -> Surrogate:
-    """Weigh each token's advantage by its probability ratio.
+    """Weigh each token's advantage by the probability ratio.
 
         loss_t = -A_t rho_t             rho_t = exp(log_ratio_t)
 
-    At rho = 1 its gradient is that of `reinforce`. It is the surrogate that KL-Cov starts from.
+    At rho = 1 its gradient equals that of `reinforce`. KL-Cov starts from this surrogate.
 
     Returns:
         A surrogate: (log_ratio_BT, adv_BT, logp_BT) -> loss_BT.

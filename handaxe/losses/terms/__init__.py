@@ -1,4 +1,4 @@
-"""Terms: what is added to a policy loss, such as a KL penalty, an entropy bonus or a value loss."""
+"""Terms added to a policy loss, such as a KL penalty, an entropy bonus or a value loss."""
 
 import lazy_loader
 

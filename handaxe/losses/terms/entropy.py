@@ -1,27 +1,30 @@
-"""Keep the policy undecided."""
+"""Entropy bonus.
+
+Kept: a standard term of PPO-style losses.
+"""
 
 from __future__ import annotations
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
-from handaxe.losses.parts.metrics import floats
-from handaxe.losses.parts.pieces import Reduction, Term
+from handaxe.losses.parts.components import Reduction, Term
+from handaxe.losses.parts.token_metrics import floats
 from handaxe.losses.reductions.token_mean import token_mean
 
 __all__ = ["entropy"]
 
 
 def entropy(*, coefficient: float, reduction: Reduction | None = None) -> Term:
-    """Add a bonus for the entropy of the distributions that trained tokens were drawn from.
+    """Add a bonus for the entropy of the sampling distributions of trained tokens.
 
         L = -coefficient reduce(H_t)            H_t = -sum_v p_v log p_v before token t
 
     Args:
         coefficient: >= 0 rewards entropy; 0.01 in A3C, 0 to 0.001 for language models. 0 still reports the metric.
-        reduction: how tokens add up; None for `token_mean`.
+        reduction: of tokens; None for `token_mean`.
 
     Returns:
-        A term: (PolicyOut, Batch) -> LossOut with metric entropy, in nats.
-        The logits are only turned into entropies when such a term is there.
+        A term: (PolicyOut, Batch) -> LossOut with metric entropy, in nats. Entropies are computed only with such a
+            term.
 
     Example:
         entropies 0.5, 0.7 on two trained tokens, coefficient 0.01  ->  entropy 0.6, L -0.006, d L / d H_t = -0.005

@@ -1,4 +1,4 @@
-"""Fit the critic."""
+"""Value loss of the critic."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import torch
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
 from handaxe.core.errors import InputError
-from handaxe.losses.parts.metrics import floats, token_mean_of
-from handaxe.losses.parts.pieces import Reduction, Term, extra
+from handaxe.losses.parts.components import Reduction, Term, extra
+from handaxe.losses.parts.token_metrics import floats, mean_over_tokens
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.ops.masked import masked
 
@@ -19,13 +19,13 @@ def value(*, coefficient: float = 1.0, eps: float | None = 0.5, reduction: Reduc
 
         L = coefficient reduce(0.5 max((V_t - R_t)^2, (clip(V_t, Vold_t - eps, Vold_t + eps) - R_t)^2))
 
-    on trained tokens: V_t is the critic's value now, Vold_t that at rollout time (`batch.extras["value"]`), R_t the
-    return (`batch.extras["returns"]`). The gradient is 0 where the clipped error is the larger one.
+    on trained tokens: V_t is the critic's current value, Vold_t the value at rollout time (`batch.extras["value"]`),
+    R_t the return (`batch.extras["returns"]`). The gradient is 0 if the clipped error is larger.
 
     Args:
         coefficient: >= 0.
-        eps: > 0, in units of the return; 0.5 in verl. None for the plain squared error, which needs no Vold.
-        reduction: how tokens add up; None for `token_mean`.
+        eps: > 0, in units of the return; 0.5 in verl. None for the plain squared error, without Vold.
+        reduction: of tokens; None for `token_mean`.
 
     Returns:
         A term: (PolicyOut, Batch) -> LossOut with metrics value_loss, value_mean and value_clip_fraction.
@@ -55,8 +55,8 @@ def value(*, coefficient: float = 1.0, eps: float | None = 0.5, reduction: Reduc
         loss = reduce(0.5 * worst_BT, batch)
         metrics = {
             "value_loss": loss,
-            "value_mean": token_mean_of(value_BT, batch),
-            "value_clip_fraction": token_mean_of((worst_BT > error_BT).to(value_BT.dtype), batch),
+            "value_mean": mean_over_tokens(value_BT, batch),
+            "value_clip_fraction": mean_over_tokens((worst_BT > error_BT).to(value_BT.dtype), batch),
         }
         return LossOut(coefficient * loss, floats(metrics))
 

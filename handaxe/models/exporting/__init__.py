@@ -1,1 +1,1 @@
-"""Writes a policy as a folder that plain transformers, and servers built on it, can use."""
+"""Export of a policy to a folder for transformers and for servers built on transformers."""

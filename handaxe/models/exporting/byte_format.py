@@ -1,4 +1,4 @@
-"""`models.compact` for plain transformers: its chat template, and a tokenizer whose ids are bytes and control ids."""
+"""Export of `models.chat_formats.compact`: a chat template, and a tokenizer of bytes and control ids."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from handaxe.core.records import ToolSchema
-from handaxe.models.compact import CALL, CALL_END, END, NAMES, PAD
-from handaxe.models.exporting.marks import macros, unmarking
+from handaxe.models.chat_formats.compact import CALL, CALL_END, END, NAMES, PAD
+from handaxe.models.exporting.template_marks import mark_macros, mark_removers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -47,13 +47,13 @@ TEMPLATE = """
 {%- endif -%}
 {%- for message in messages -%}
 {%- if message.role == "assistant" -%}
-<ASSISTANT>{{- hx_quoted(hx_words(message.content)) -}}
+<ASSISTANT>{{- hx_quoted(hx_content(message.content)) -}}
 {%- for call in message.tool_calls or [] -%}
 {%- set function = call.function or call -%}
 <CALL>{{- hx_quoted(function.name ~ " " ~ hx_argument(function.name, function.arguments or {})) -}}<CALL_END>
 {%- endfor -%}
 {%- elif message.role in ["system", "user", "tool"] -%}
-<{{- message.role | upper -}}>{{- hx_outside(hx_words(message.content)) -}}
+<{{- message.role | upper -}}>{{- hx_untrusted(hx_content(message.content)) -}}
 {%- else -%}
 {{- raise_exception("a message is of system, user, assistant or tool, not of " ~ message.role) -}}
 {%- endif -%}
@@ -64,14 +64,14 @@ TEMPLATE = """
 
 
 def byte_template() -> str:
-    """The chat template that renders what `Compact` does."""
+    """Chat template equal to `Compact`."""
     names = [f"<{name}>" for name in NAMES.values()]
-    return macros(names, said=names, bare=False) + TEMPLATE.rstrip("\n")
+    return mark_macros(names, assistant_names=names, prefix_space=False) + TEMPLATE.rstrip("\n")
 
 
 def byte_tokenizer() -> PreTrainedTokenizerBase:
-    """One id a byte of UTF-8, then the control ids by the names that `Compact.decode` gives them. The ends of turns and
-    the roles are special tokens; the tags of calls are not, so that a decoded turn shows its calls."""
+    """Tokenizer with one id a byte of UTF-8, and the control ids with the names of `Compact.decode`. Roles and ends of
+    turns are special tokens; call tags are not, so that decoded turns show calls."""
     from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
     from tokenizers.models import BPE
     from tokenizers.normalizers import Replace
@@ -79,7 +79,7 @@ def byte_tokenizer() -> PreTrainedTokenizerBase:
     from transformers import PreTrainedTokenizerFast
 
     backend = Tokenizer(BPE(vocab={character: byte for byte, character in enumerate(_byte_characters())}, merges=[]))
-    parts = unmarking(bare=False)
+    parts = mark_removers(prefix_space=False)
     backend.normalizer = Steps([Replace(part["pattern"]["String"], part["content"]) for part in parts])
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     backend.decoder = decoders.ByteLevel()
@@ -94,20 +94,23 @@ def byte_tokenizer() -> PreTrainedTokenizerBase:
 
 
 def byte_response(tools: Sequence[ToolSchema]) -> dict[str, Any] | None:
-    """How a server that takes a `response_template` reads calls; None when these tools' calls cannot be told so: all
-    of them take JSON objects, or all take the rest of a call as a parameter of one name."""
-    parameters = {_sole(tool) for tool in tools}
+    """`response_template` with which a server parses calls.
+
+    Returns:
+        None, unless all tools take JSON objects, or all tools have a single parameter of one name.
+    """
+    parameters = {_single_parameter(tool) for tool in tools}
     if len(parameters) != 1:
         return None
     (only,) = parameters
-    told = {"name": "{name}", "arguments": "{content}" if only is None else {only: "{content}"}}
+    function = {"name": "{name}", "arguments": "{content}" if only is None else {only: "{content}"}}
     calls = {
         "open_pattern": f"{re.escape('<CALL>')}(?P<name>[^ <]*) ?",
         "close": "<CALL_END>",
         "repeats": True,
         "content": "text",
         "content_args": {"strip": False},
-        "transform": {"type": "function", "function": told},
+        "transform": {"type": "function", "function": function},
     }
     content = {"close": "<END>", "content": "text", "content_args": {"strip": False}}
     return {
@@ -117,14 +120,14 @@ def byte_response(tools: Sequence[ToolSchema]) -> dict[str, Any] | None:
     }
 
 
-def _sole(tool: ToolSchema) -> str | None:
-    """The parameter that takes the rest of a call; None where there are several, or none."""
+def _single_parameter(tool: ToolSchema) -> str | None:
+    """The parameter of a tool with a single one, else None."""
     names = list(tool.parameters.get("properties", {}))
     return str(names[0]) if len(names) == 1 else None
 
 
 def _byte_characters() -> list[str]:
-    """The printable character that stands for each byte in a byte-level vocabulary, which all of GPT-2's kind share."""
-    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = iter(range(256, 512))
-    return [chr(byte if byte in shown else next(others)) for byte in range(256)]
+    """The printable character of each byte in byte-level vocabularies, as in GPT-2."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    substitutes = iter(range(256, 512))
+    return [chr(byte if byte in printable else next(substitutes)) for byte in range(256)]

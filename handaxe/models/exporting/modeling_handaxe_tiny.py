@@ -1,4 +1,4 @@
-"""handaxe's tiny policy for plain transformers. This file is copied beside the weights and needs nothing of handaxe.
+"""handaxe's tiny policy for transformers. This file is copied into exports and imports nothing from handaxe.
 
 Shapes: B rows, T new tokens, U all tokens with those in the cache, H heads, K width of a head, D width.
 """
@@ -14,8 +14,8 @@ __all__ = ["HandaxeTinyConfig", "HandaxeTinyForCausalLM"]
 
 
 class HandaxeTinyConfig(PretrainedConfig):
-    """Sizes. `num_hidden_layers`, by which caches are made, is one more than the blocks: what is embedded for the token
-    after each is cached as the first."""
+    """Sizes of the model. `num_hidden_layers`, the number of cache layers, is one more than the number of blocks: the
+    first cache layer stores the embedding of each id for the token after it."""
 
     model_type = "handaxe_tiny"
     attribute_map = {"hidden_size": "width", "num_attention_heads": "heads"}  # noqa: RUF012
@@ -42,11 +42,11 @@ class _Block(nn.Module):
         self.gate_up = nn.Linear(width, 2 * hidden, bias=False)
         self.down = nn.Linear(hidden, width, bias=False)
 
-    def forward(self, x_BTD, turn_BTK, mask_B1TU, remember):
+    def forward(self, x_BTD, turn_BTK, mask_B1TU, update_cache):
         qkv = self.qkv(self.norm_1(x_BTD)).view(*x_BTD.shape[:2], 3, self.heads, -1)
         turned = _rotate(qkv[:, :, :2], turn_BTK[:, :, None, None])
         query, key, value = (part.transpose(1, 2) for part in (turned[:, :, 0], turned[:, :, 1], qkv[:, :, 2]))
-        key, value = remember(key, value)
+        key, value = update_cache(key, value)
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask_B1TU)
         x_BTD = x_BTD + self.out(attended.transpose(1, 2).flatten(2))
         gate, up = self.gate_up(self.norm_2(x_BTD)).chunk(2, -1)
@@ -54,7 +54,7 @@ class _Block(nn.Module):
 
 
 class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
-    """Each position is embedded with its own id and the id before it; rotary positions, SwiGLU, tied head."""
+    """Decoder with embeddings of each id and the preceding id, rotary positions, SwiGLU and a tied head."""
 
     config_class = HandaxeTinyConfig
     base_model_prefix = ""
@@ -68,7 +68,7 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         self.post_init()
 
     def get_input_embeddings(self):
-        """The embedding of a token's own id, which is the output layer too."""
+        """The embedding of a token's id, tied to the output layer."""
         return self.embed
 
     def forward(
@@ -83,8 +83,8 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         return_dict=None,
         **ignored,
     ):
-        """Logits [B, T, V]; padding may stand on either side, as `attention_mask` [B, U] says. Servers hand over what
-        other models need besides."""
+        """Logits [B, T, V]. `attention_mask` [B, U] marks padding on either side. Further arguments of servers are
+        ignored."""
         del ignored
         if past_key_values is None and use_cache:
             past_key_values = DynamicCache()
@@ -96,7 +96,7 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         if position_ids is None:
             position_ids = (seen_BU.long().cumsum(1) - 1).clamp(min=0)[:, -new:]
         after_BTD = self.embed_before(input_ids) * seen_BU[:, -new:, None]
-        after_B1UD = _remembering(past_key_values, 0)(after_BTD[:, None], after_BTD[:, None])[0]
+        after_B1UD = _cache_update(past_key_values, 0)(after_BTD[:, None], after_BTD[:, None])[0]
         before_BTD = F.pad(after_B1UD[:, 0], (0, 0, 1, 0))[:, -new - 1 : -1]
         x_BTD = self.embed(input_ids) + before_BTD
         causal_TU = torch.ones(new, past + new, dtype=torch.bool, device=input_ids.device).tril(past)
@@ -104,7 +104,7 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         mask_B1TU = ((causal_TU & seen_BU[:, None]) | own_TU)[:, None]
         turn_BTK = self._turn(position_ids.expand(input_ids.shape))
         for layer, block in enumerate(self.blocks, 1):
-            x_BTD = block(x_BTD, turn_BTK, mask_B1TU, _remembering(past_key_values, layer))
+            x_BTD = block(x_BTD, turn_BTK, mask_B1TU, _cache_update(past_key_values, layer))
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
         logits = self.norm(x_BTD)[:, kept] @ self.embed.weight.T
         loss = None if labels is None else F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
@@ -119,10 +119,10 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         return torch.cat([cos, cos, -sin, sin], -1).to(self.embed.weight.dtype)
 
     def _init_weights(self, module):
-        """Nothing: there is no use for this class without weights to load."""
+        """No initialisation: weights are always loaded."""
 
 
-def _remembering(cache, layer):
+def _cache_update(cache, layer):
     if cache is None:
         return lambda key, value: (key, value)
     return lambda key, value: cache.update(key, value, layer)

@@ -1,8 +1,8 @@
-"""`models.hermes` and `models.chat_template` for plain transformers: a chat template that renders what they render.
+"""Export of `models.chat_formats.hermes` and `models.chat_formats.chat_template` as a chat template.
 
-A tokenizer's own template that takes tools is kept, behind a beginning that makes of a conversation what handaxe hands
-to it: contents as text, calls named in order, replies with their tool's name. Where the tools are told in a message,
-that beginning does so, in Jinja what `hermes.plain_chat` is in Python. The own template then never sees them.
+The exported template is a preamble followed by the tokenizer's template. For templates with tools, the preamble
+converts a conversation as handaxe does: contents as text, call ids in order, results with the name of their tool. For
+templates without tools, the preamble is `hermes.plain_chat` in Jinja, and the tokenizer's template receives no tools.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 from typing import Any
 
 from handaxe.core.errors import InputError
-from handaxe.models.calls import CallSyntax, TaggedCalls
-from handaxe.models.chat_template import ChatTemplate
-from handaxe.models.exporting.marks import literal, macros
-from handaxe.models.hermes import Hermes
-from handaxe.models.untrusted import THINKING
+from handaxe.models.chat_formats.chat_template import ChatTemplate
+from handaxe.models.chat_formats.hermes import Hermes
+from handaxe.models.chat_formats.safe_encoder import THINKING
+from handaxe.models.chat_formats.tool_call_parsing import CallSyntax, TaggedCalls
+from handaxe.models.exporting.template_marks import jinja_literal, mark_macros
 
 __all__ = ["text_response", "text_template"]
 
-OPEN_NATIVE = """
+NATIVE_TOOLS = """
 {%- set hx = namespace(chat=[], tools=[], ids={}, names={}, calls=[], properties={}, arguments={}) -%}
 {%- for tool in tools or [] -%}
 {%- set function = tool.function or tool -%}
@@ -34,12 +34,12 @@ OPEN_NATIVE = """
 {%- endfor -%}
 {%- set parameters = dict(parameters, **{"properties": hx.properties}) -%}
 {%- endif -%}
-{%- set told = {"name": hx_quoted(function.name), "description": hx_quoted(function.description or ""),
+{%- set signature = {"name": hx_quoted(function.name), "description": hx_quoted(function.description or ""),
   "parameters": parameters} -%}
-{%- set hx.tools = hx.tools + [{"type": "function", "function": told}] -%}
+{%- set hx.tools = hx.tools + [{"type": "function", "function": signature}] -%}
 {%- endfor -%}
 {%- for message in messages -%}
-{%- set words = hx_words(message.content) -%}
+{%- set words = hx_content(message.content) -%}
 {%- if message.role == "assistant" -%}
 {%- set hx.calls = [] -%}
 {%- for call in message.tool_calls or [] -%}
@@ -56,87 +56,86 @@ OPEN_NATIVE = """
 {%- set made = {"name": hx_quoted(function.name), "arguments": hx.arguments} -%}
 {%- set hx.calls = hx.calls + [{"type": "function", "id": hx.ids[id], "function": made}] -%}
 {%- endfor -%}
-{%- set said = {"role": "assistant", "content": hx_said(words)} -%}
-{%- set hx.chat = hx.chat + [dict(said, tool_calls=hx.calls) if hx.calls else said] -%}
+{%- set turn = {"role": "assistant", "content": hx_assistant(words)} -%}
+{%- set hx.chat = hx.chat + [dict(turn, tool_calls=hx.calls) if hx.calls else turn] -%}
 {%- elif message.role == "tool" -%}
 {%- set id = message.tool_call_id or "" -%}
 {%- if id not in hx.ids -%}{%- set hx.ids = dict(hx.ids, **{id: "call%05d" % (hx.ids | length)}) -%}{%- endif -%}
-{%- set hx.chat = hx.chat + [{"role": "tool", "content": hx_outside(words),
+{%- set hx.chat = hx.chat + [{"role": "tool", "content": hx_untrusted(words),
   "name": hx_quoted(message.name or hx.names[id] or ""), "tool_call_id": hx.ids[id]}] -%}
 {%- else -%}
-{%- set hx.chat = hx.chat + [{"role": message.role, "content": hx_outside(words)}] -%}
+{%- set hx.chat = hx.chat + [{"role": message.role, "content": hx_untrusted(words)}] -%}
 {%- endif -%}
 {%- endfor -%}
 {%- set messages = hx.chat -%}
 {%- set tools = hx.tools or none %}
 """
-OPEN_TOLD = """
-{%- set hx = namespace(chat=[], told="", replying=false, said="") -%}
+DESCRIBED_TOOLS = """
+{%- set hx = namespace(chat=[], description="", after_result=false, turn="") -%}
 {%- if tools -%}
-{%- set hx.told = TOLD -%}
+{%- set hx.description = DESCRIPTION -%}
 {%- for tool in tools -%}
 {%- set function = tool.function or tool -%}
 {%- set schema = {"name": function.name, "description": function.description or "",
   "parameters": function.parameters or {}} -%}
-{%- set hx.told = hx.told ~ "\\n" ~ hx_quoted(schema | tojson) -%}
+{%- set hx.description = hx.description ~ "\\n" ~ hx_quoted(schema | tojson) -%}
 {%- endfor -%}
-{%- set hx.told = hx.told ~ "\\n</tools>" -%}
-{%- if TELL == "system" and (not messages or messages[0].role != "system") -%}
-{%- set hx.chat = [{"role": "system", "content": hx.told}] -%}
-{%- set hx.told = "" -%}
+{%- set hx.description = hx.description ~ "\\n</tools>" -%}
+{%- if TOOLS_MESSAGE == "system" and (not messages or messages[0].role != "system") -%}
+{%- set hx.chat = [{"role": "system", "content": hx.description}] -%}
+{%- set hx.description = "" -%}
 {%- endif -%}
 {%- endif -%}
 {%- for message in messages -%}
-{%- set words = hx_words(message.content) -%}
+{%- set words = hx_content(message.content) -%}
 {%- if message.role == "tool" -%}
-{%- set reply = "<tool_response>\\n" ~ hx_outside(words) ~ "\\n</tool_response>" -%}
-{%- if hx.replying -%}
+{%- set reply = "<tool_response>\\n" ~ hx_untrusted(words) ~ "\\n</tool_response>" -%}
+{%- if hx.after_result -%}
 {%- set hx.chat = hx.chat[:-1] + [{"role": "user", "content": hx.chat[-1].content ~ "\\n" ~ reply}] -%}
 {%- else -%}
 {%- set hx.chat = hx.chat + [{"role": "user", "content": reply}] -%}
 {%- endif -%}
 {%- elif message.role == "assistant" -%}
-{%- set hx.said = hx_said(words) -%}
+{%- set hx.turn = hx_assistant(words) -%}
 {%- for call in message.tool_calls or [] -%}
 {%- set function = call.function or call -%}
 {%- set arguments = function.arguments or {} -%}
 {%- set payload = '{"name": ' ~ (function.name | tojson) ~ ', "arguments": '
   ~ (arguments if arguments is string else arguments | tojson) ~ "}" -%}
-{%- set hx.said = hx.said ~ ("\\n" if hx.said else "") ~ START ~ "\\n" ~ hx_quoted(payload) ~ "\\n" ~ END -%}
+{%- set hx.turn = hx.turn ~ ("\\n" if hx.turn else "") ~ START ~ "\\n" ~ hx_quoted(payload) ~ "\\n" ~ END -%}
 {%- endfor -%}
-{%- set hx.chat = hx.chat + [{"role": "assistant", "content": hx.said}] -%}
+{%- set hx.chat = hx.chat + [{"role": "assistant", "content": hx.turn}] -%}
 {%- else -%}
-{%- set words = hx_outside(words) -%}
-{%- if hx.told and message.role == TELL -%}
-{%- set words = words ~ "\\n\\n" ~ hx.told if TELL == "system" else hx.told ~ "\\n\\n" ~ words -%}
-{%- set hx.told = "" -%}
-{%- endif -%}
-{%- set hx.chat = hx.chat + [{"role": message.role, "content": words}] -%}
-{%- endif -%}
-{%- set hx.replying = message.role == "tool" -%}
-{%- endfor -%}
-{%- set messages = hx.chat -%}
-{%- set tools = none %}
+{%- set words = hx_untrusted(words) -%}
+{%- if hx.description and message.role == TOOLS_MESSAGE -%}
+{%- set words = words ~ "\\n\\n" ~ hx.description if TOOLS_MESSAGE == "system" else hx.description ~ "\\n\\n" ~ words
+-%} {%- set hx.description = "" -%} {%- endif -%} {%- set hx.chat = hx.chat + [{"role": message.role, "content": words}]
+-%} {%- endif -%} {%- set hx.after_result = message.role == "tool" -%} {%- endfor -%} {%- set messages = hx.chat -%} {%-
+set tools = none %}
 """
 
 
 def text_template(format: Hermes | ChatTemplate) -> str:
-    """The chat template that renders what the format does.
+    """Chat template equal to the format.
 
     Raises:
-        InputError: the format writes calls in a way of its own and tells the tools in a message.
+        InputError: the format describes tools in a message and has a custom call syntax.
     """
-    words = format.wording()
-    encoder = words.encoder
-    begin = macros(encoder.control, said=set(encoder.special) - set(THINKING), bare=encoder.plain().spaced)
-    begin += "".join(_default(name, value) for name, value in format.origin.options.items())
-    begin += OPEN_NATIVE.lstrip("\n") if words.native_tools else _told(format.origin.calls, words.tell)
-    return begin + words.template
+    info = format.template_info()
+    encoder = info.encoder
+    assistant_names = set(encoder.special) - set(THINKING)
+    preamble = mark_macros(encoder.control, assistant_names=assistant_names, prefix_space=encoder.plain().prefix_space)
+    preamble += "".join(_default(name, value) for name, value in format.origin.options.items())
+    if info.native_tools:
+        preamble += NATIVE_TOOLS.lstrip("\n")
+    else:
+        preamble += _described_tools(format.origin.calls, info.tools_message)
+    return preamble + info.template
 
 
 def text_response(format: Hermes | ChatTemplate) -> dict[str, Any] | None:
-    """How a server that takes a `response_template` reads calls; None when calls are not JSON between two tags."""
-    tags, words = format.origin.calls, format.wording()
+    """`response_template` with which a server parses calls; None if calls are not JSON between two tags."""
+    tags, info = format.origin.calls, format.template_info()
     if not isinstance(tags, TaggedCalls):
         return None
     calls = {
@@ -146,25 +145,26 @@ def text_response(format: Hermes | ChatTemplate) -> dict[str, Any] | None:
         "content": "text",
         "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
     }
-    ends = [name for name, i in words.encoder.control.items() if i in format.stop_ids]
+    ends = [name for name, i in info.encoder.control.items() if i in format.stop_ids]
     content = {"close": ends, "content": "text", "content_args": {"strip": False}}
     return {
         "defaults": {"role": "assistant"},
-        "start_anchor": words.header,
+        "start_anchor": info.header,
         "fields": {"tool_calls": calls, "content": content},
     }
 
 
-def _told(calls: CallSyntax, tell: str) -> str:
+def _described_tools(calls: CallSyntax, tools_message: str) -> str:
     if not isinstance(calls, TaggedCalls):
         raise InputError(
-            f"{type(calls).__name__} writes calls in a way of its own, which no chat template can be made of: give the "
-            "tokenizer a chat template that renders tools and calls that way, and train with that"
+            f"{type(calls).__name__} is a custom call syntax, which cannot be exported as a chat template: train with "
+            "a tokenizer whose chat template renders tools and calls in this syntax"
         )
-    words = f"You may call tools. To call one, write\n{calls.example}\nThe tools are\n<tools>"
-    known = {"TOLD": words, "TELL": tell, "START": calls.start, "END": calls.end}
-    return re.sub(r"\b(TOLD|TELL|START|END)\b", lambda match: literal(known[match[1]]), OPEN_TOLD.lstrip("\n"))
+    text = f"You may call tools. To call one, write\n{calls.example}\nThe tools are\n<tools>"
+    values = {"DESCRIPTION": text, "TOOLS_MESSAGE": tools_message, "START": calls.start, "END": calls.end}
+    pattern = r"\b(DESCRIPTION|TOOLS_MESSAGE|START|END)\b"
+    return re.sub(pattern, lambda match: jinja_literal(values[match[1]]), DESCRIBED_TOOLS.lstrip("\n"))
 
 
 def _default(name: str, value: Any) -> str:
-    return f"{{%- if {name} is not defined -%}}{{%- set {name} = {literal(value)} -%}}{{%- endif -%}}"
+    return f"{{%- if {name} is not defined -%}}{{%- set {name} = {jinja_literal(value)} -%}}{{%- endif -%}}"

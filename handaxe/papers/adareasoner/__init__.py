@@ -1,20 +1,18 @@
-"""AdaReasoner: good calls count only where the answer is wrong, and tools are called otherwise in every task."""
+"""AdaReasoner (arXiv:2601.18631): pay for correct answers; pay for valid tool calls only if the answer is wrong."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.adareasoner.call_schema import call_schema
-from handaxe.rewards.gate import gate
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
 
 __all__ = ["adareasoner"]
 
 
-def adareasoner(base: Method, *, best: float = 8.0) -> Method:
-    """Train on answers, and on calls that fit their tools where the answer is wrong; a malformed attempt earns nothing.
+def adareasoner(base: Method, *, answer_reward: float = 8.0) -> Method:
+    """Reward the answer, or the calls' fit to the tool schemas if the answer is wrong; malformed rollouts get 0.
 
     Args:
-        best: reward of a right answer; 8 in the released code, where calls earn 4 at most.
+        answer_reward: reward of a correct answer; 8 in the released code, where calls earn at most 4.
     """
-    right = weighted({"right": (best, base.reward)})
-    answer = gate(on=base.reward, then=right, otherwise=call_schema())
-    return replace(base, reward=gate(on=well_formed(), then=answer))
+    correct = rewards.weighted({"right": (answer_reward, base.reward)})
+    answer = rewards.gate(on=base.reward, then=correct, otherwise=call_schema())
+    return replace(base, reward=rewards.gate(on=rewards.well_formed(), then=answer))

@@ -1,4 +1,4 @@
-"""Rewards calls by how far they fit the tools that are offered, turn by turn."""
+"""Reward for how well tool calls fit the schemas of the offered tools, turn by turn."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from handaxe.rewards.outcome import outcome
 __all__ = ["call_schema"]
 
 REFUSED = frozenset({"retry", "failed"})
-"""Statuses by which a tool refuses what it was given, though it fits the schema."""
+"""Statuses with which a tool rejects arguments that fit its schema."""
 
 
 def call_schema() -> Reward:
-    """Score every turn by its calls' fit to the schemas of the tools offered, 0 to 4, and average the turns.
+    """Score each turn by the fit of its calls to the offered tool schemas, 0 to 4, and average over turns.
 
         s(call) = 1                                        malformed: 0
-                + 1                                        its name is that of a tool offered; else nothing more
+                + 1                                        if the tool is offered; else nothing more
                 + |given and known| / |given or required|  parameter names
-                + |accepted| / |given or required|         known parameters whose value fits their schema, through and
-                                                           through; none where the tool refused the call
-        s_n     = mean of s over the calls of turn n, malformed ones among them; 0 without a call
-        R_i     = mean of s_1 .. s_N', N' the last turn with s_n > 0;  0 where there is none
+                + |accepted| / |given or required|         known parameters with a value that fits its schema at every
+                                                           depth; 0 if the tool rejected the call
+        s_n     = mean of s over the calls of turn n, malformed calls included; 0 without a call
+        R_i     = mean of s_1 .. s_N', N' the last turn with s_n > 0;  0 without such a turn
 
-    So the turns at the end that score nothing, such as the answer, are left out, and those between count. A call
-    without any parameter, given or required, has both shares 1.
+    Trailing turns that score 0, such as the answer, are left out; turns between scored turns count. A call with neither
+    given nor required parameters has both shares 1.
 
     Returns:
         A reward with outcome [G] in [0, 4] and turn_channels["call_schema"], per trajectory s [N].
@@ -41,19 +41,19 @@ def call_schema() -> Reward:
         f(x=1, z=2) -> 1 + 1 + 1/3 + 1/3;  g(x=1) -> 1
 
     Paper: arXiv:2601.18631 (AdaReasoner), the tool score of its released code.
-    Differs: the released tools look at what values say; here a value fits where the schema allows it and the tool does
-    not refuse the call (status "retry" or "failed"). A turn may make several calls.
-    Unconfirmed: what the two shares are shares of.
+    Differs: the released tools check the content of values; here a value fits if the schema allows it and the tool does
+    not reject the call (status "retry" or "failed"). A turn may make several calls.
+    Unconfirmed: the denominators of the two shares.
     """
 
     def score(trajectory: Trajectory) -> float:
         return _mean(_turns(trajectory))
 
-    whole = outcome(score)
+    outcome_reward = outcome(score)
 
     def reward(group: Group) -> Scores:
         turns = tuple(np.array(_turns(one), dtype=np.float64) for one in group)
-        return replace(whole(group), turn_channels={"call_schema": turns})
+        return replace(outcome_reward(group), turn_channels={"call_schema": turns})
 
     return reward
 
@@ -80,8 +80,8 @@ def _of_call(call: ToolCall, tools: Mapping[str, ToolSchema], reply: ToolReply |
         return 1.0
     parameters = tools[call.name].parameters
     properties = parameters.get("properties", {})
-    asked = {*call.arguments, *parameters.get("required", ())}
-    if not asked:
+    expected = {*call.arguments, *parameters.get("required", ())}
+    if not expected:
         return 4.0
     known = [name for name in call.arguments if name in properties]
     refused = reply is not None and reply.status in REFUSED
@@ -90,4 +90,4 @@ def _of_call(call: ToolCall, tools: Mapping[str, ToolSchema], reply: ToolReply |
         if refused
         else [name for name in known if fits_schema(call.arguments[name], properties[name], root=parameters)]
     )
-    return 2.0 + len(known) / len(asked) + len(accepted) / len(asked)
+    return 2.0 + len(known) / len(expected) + len(accepted) / len(expected)

@@ -1,4 +1,4 @@
-"""Any environment, with tools that are called otherwise in every task: a policy has to read which tools there are."""
+"""Environment wrapper with task-specific tool names: a policy has to read the offered tools."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.core.requests import EnvReply
-from handaxe.envs.bounded_as import bounded_as
-from handaxe.envs.wrapped import AsyncWrapped
+from handaxe.envs.inherit_bound import inherit_bound
+from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["NAMES", "rename", "renamed_call", "renamed_tools"]
+__all__ = ["NAMES", "rename_tasks", "renamed_call", "renamed_tools"]
 
 NAMES = "names"
-"""The key of task metadata that holds what tools and parameters are called, {name: drawn name}; {} for as ever."""
+"""Key of task metadata with drawn names of tools and parameters, {name: drawn name}; {} for unchanged names."""
 DESCRIPTIONS = "descriptions"
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 LETTERS = "bcdfghjklmnpqrstvwz"
@@ -29,25 +29,25 @@ NO_DESCRIPTIONS: Mapping[str, Sequence[str]] = {}
 
 
 def renamed_tools(env: EnvFactory) -> EnvFactory:
-    """Make an environment that acts as `env` does, with tools called as a task's metadata say.
+    """Wrap environments: rename tools and parameters by a task's metadata.
 
-    Names of tools and of their parameters are exchanged for those that `rename` drew: in the schemas, in the policy's
-    calls before they are carried out, and in what is said of calls that went wrong. A call by the name of before is
-    one of a tool that does not exist. What a tool replies to a call that went right stays as it is.
+    Names of tools and of their parameters are replaced by the names of `rename_tasks`: in the schemas, in the policy's
+    calls before execution, and in error messages. A call by an original name is a call of an unknown tool. Successful
+    results are unchanged.
 
     Args:
-        env: what acts. It sees the names of before in calls and in `Task.tools`; the rest of the task, such as
-            metadata "gold_calls" and the answer, stays in the drawn names.
+        env: wrapped factory. It sees the original names in calls and in `Task.tools`; the rest of the task, such as
+            metadata "gold_calls" and the answer, keeps the drawn names.
 
     Returns:
         An EnvFactory; a task without such metadata is played as by `env`.
 
     Raises:
-        TaskError: by the factory, for names that are no names.
+        TaskError: by the factory, for invalid names.
 
     Example:
         names {"calculator": "f417", "expression": "p83"}: the policy is offered f417(p83), and "12*34" in a call of
-        f417 is answered "408"
+        f417 returns "408"
 
     Paper: arXiv:2601.18631 (AdaReasoner), its randomised tools.
     Differs: names of properties within an argument stay.
@@ -60,10 +60,10 @@ def renamed_tools(env: EnvFactory) -> EnvFactory:
         offered = None if task.tools is None else tuple(table.get(name, name) for name in task.tools)
         return _Renamed(env(replace(task, tools=offered)), table, task.metadata.get(DESCRIPTIONS, {}))
 
-    return bounded_as(factory, env)
+    return inherit_bound(factory, env)
 
 
-def rename(
+def rename_tasks(
     tasks: Sequence[Task],
     *,
     tools: Sequence[ToolSchema],
@@ -73,28 +73,28 @@ def rename(
     digits: int = 3,
     descriptions: Mapping[str, Sequence[str]] = NO_DESCRIPTIONS,
 ) -> list[Task]:
-    """Draw for each task what its tools and their parameters are called, and translate its reference calls along.
+    """Draw names of tools and parameters per task, and translate the reference calls.
 
-    A name is a letter and some digits. It belongs to train or to test for ever, so that tools of tests are unseen.
+    A name is a letter and some digits. Each name belongs to train or to test, so that tools of tests are unseen.
 
     Args:
-        tasks: what is asked.
-        tools: those that the environment offers.
-        share: of the tasks that get new names, 0 to 1; the others get metadata {"renamed": "no"} and no names.
-        split: which names may be drawn.
-        seed: of the names; a task's depend on it and on the task's id alone.
-        digits: of a name, 1 to 9; with fewer there are fewer names, and they are learnt sooner.
-        descriptions: by tool, ways to say what it does, of which one is drawn; {}: as before, in the new names.
+        tasks: original tasks.
+        tools: tools of the environment.
+        share: share of the tasks with new names, 0 to 1; the others get metadata {"renamed": "no"} and no names.
+        split: split of the drawn names.
+        seed: seed of the names; a task's names depend on seed and task id alone.
+        digits: digits of a name, 1 to 9; fewer digits give fewer names, which are learned sooner.
+        descriptions: tool -> descriptions, one of which is drawn; {}: original descriptions, in the new names.
 
     Returns:
         Tasks with metadata "renamed" ("yes" or "no") and "names". Translated are `tools`, metadata "gold_calls", and
         calls in `answer`.
 
     Raises:
-        InputError: share or digits out of range, or more tools and parameters than there are names.
+        InputError: share or digits out of range, or more tools and parameters than names.
 
     Paper: arXiv:2601.18631 (AdaReasoner).
-    Differs: descriptions are drawn among those that are given, and not written by a language model.
+    Differs: descriptions are drawn among given ones, and not written by a language model.
     """
     if not 0 <= share <= 1:
         raise InputError(f"a share of {share} of the tasks; give 0 to 1")
@@ -109,8 +109,8 @@ def rename(
         names: dict[str, str] = {}
         for word in words:
             names[word] = _drawn(rng, split, digits, taken={*words, *names.values()})
-        said = {tool: rng.choice(list(ways)) for tool, ways in descriptions.items()}
-        metadata = {**task.metadata, "renamed": "yes", NAMES: names, DESCRIPTIONS: said}
+        drawn_descriptions = {tool: rng.choice(list(ways)) for tool, ways in descriptions.items()}
+        metadata = {**task.metadata, "renamed": "yes", NAMES: names, DESCRIPTIONS: drawn_descriptions}
         if "gold_calls" in metadata:
             metadata["gold_calls"] = _translated(metadata["gold_calls"], names)
         offered = None if task.tools is None else tuple(names.get(name, name) for name in task.tools)
@@ -120,7 +120,7 @@ def rename(
 
 
 def renamed_call(call: ToolCall, names: Mapping[str, str]) -> ToolCall:
-    """A call in other words; names that are not among them stay.
+    """Translate the names of a call; other names stay.
 
     Example:
         calculator(expression="1+1") with {"calculator": "f417", "expression": "p83"} is f417(p83="1+1")
@@ -129,8 +129,8 @@ def renamed_call(call: ToolCall, names: Mapping[str, str]) -> ToolCall:
     return replace(call, name=names.get(call.name, call.name), arguments=arguments)
 
 
-class _Renamed(AsyncWrapped):
-    """The table is its own inverse, so that it translates both ways."""
+class _Renamed(AsyncEnvWrapper):
+    """Wrapper with a self-inverse table of names, for both directions."""
 
     def __init__(self, env: Env, table: Mapping[str, str], descriptions: Mapping[str, str]):
         super().__init__(env)
@@ -141,11 +141,11 @@ class _Renamed(AsyncWrapped):
         messages, tools = super().start()
         return messages, tuple(self._schema(tool) for tool in tools)
 
-    def told(self, turn: ParsedTurn) -> ParsedTurn:
+    def transform_turn(self, turn: ParsedTurn) -> ParsedTurn:
         calls = tuple(renamed_call(call, self.table) for call in turn.calls)
         return replace(turn, calls=calls, errors=tuple(self._text(error) for error in turn.errors))
 
-    def said(self, reply: EnvReply) -> EnvReply:
+    def transform_reply(self, reply: EnvReply) -> EnvReply:
         right = {one.call_id for one in reply.replies if one.status == "ok"}
         ending = reply.ending and replace(reply.ending, reason=self._text(reply.ending.reason))
         messages = tuple(self._message(one, right) for one in reply.messages)
@@ -159,18 +159,18 @@ class _Renamed(AsyncWrapped):
         given["properties"] = properties
         if "required" in given:
             given["required"] = [self._name(name) for name in given["required"]]
-        said = self.descriptions.get(tool.name, tool.description)
-        return ToolSchema(self._name(tool.name), self._text(said), given)
+        description = self.descriptions.get(tool.name, tool.description)
+        return ToolSchema(self._name(tool.name), self._text(description), given)
 
     def _message(self, one: Message, right: set[str]) -> Message:
         if one.role != "tool":
             return one
-        said = one.content if one.call_id in right else self._text(one.content)
-        return replace(one, name=self._name(one.name), content=said)
+        content = one.content if one.call_id in right else self._text(one.content)
+        return replace(one, name=self._name(one.name), content=content)
 
     def _reply(self, one: ToolReply) -> ToolReply:
-        said = one.content if one.status == "ok" else self._text(one.content)
-        return replace(one, name=self._name(one.name), content=said)
+        content = one.content if one.status == "ok" else self._text(one.content)
+        return replace(one, name=self._name(one.name), content=content)
 
     def _name(self, name: str) -> str:
         return self.table.get(name, name)
@@ -180,7 +180,7 @@ class _Renamed(AsyncWrapped):
 
 
 def _table(task: Task) -> dict[str, str]:
-    """Both ways."""
+    """Table of names for both directions."""
     names = task.metadata.get(NAMES) or {}
     taken = [*names, *names.values()] if isinstance(names, Mapping) else [None]
     if not all(isinstance(one, str) and WORD.fullmatch(one) for one in taken) or len(set(taken)) != len(taken):
@@ -197,7 +197,7 @@ def _drawn(rng: random.Random, split: Split, digits: int, taken: set[str]) -> st
 
 
 def _translated(value: Any, names: Mapping[str, str]) -> Any:
-    """Reference calls in other words, whether alone, in a list, or as the entry "calls"; anything else as it is."""
+    """Translate reference calls, alone, in a list, or as the entry "calls"; other values stay."""
     if isinstance(value, list | tuple):
         return [_translated(one, names) for one in value]
     if isinstance(value, Mapping) and set(value) >= {"name", "arguments"}:
@@ -208,8 +208,8 @@ def _translated(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def _described(schema: Any, said: Callable[[str], str]) -> Any:
+def _described(schema: Any, translate: Callable[[str], str]) -> Any:
     if not isinstance(schema, Mapping):
         return schema
-    words = {key: said(schema[key]) for key in ("description", "title") if isinstance(schema.get(key), str)}
+    words = {key: translate(schema[key]) for key in ("description", "title") if isinstance(schema.get(key), str)}
     return {**schema, **words}

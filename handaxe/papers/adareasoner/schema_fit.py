@@ -1,4 +1,4 @@
-"""Whether a value is what a JSON schema asks for, without a package for it: what pydantic writes of a type is read.
+"""Validation of values against a JSON schema, without a further dependency; covers the keywords that pydantic writes.
 
 Example:
     {"anyOf": [{"type": "integer"}, {"type": "null"}]}: 1 and None fit, "no" does not
@@ -35,17 +35,22 @@ SIZES: Mapping[str, tuple[Callable[[Any, Any], bool], type[str] | type[list]]] =
     "maxItems": (operator.le, list),
 }
 REFERENCES = 1_000
-"""Most references that one check follows: those of a hostile schema can double at every level."""
+"""Limit on references followed by one check: references of a hostile schema can double at every level."""
 
 
 def fits_schema(value: Any, schema: Any, *, root: Mapping[str, Any]) -> bool:
-    """Whether a value fits a schema: types, choices, bounds, lengths, members, and all of these joined.
+    """Check a value against a schema: types, enums, bounds, lengths, members, and allOf, anyOf, oneOf.
 
-    What the schema leaves open fits, and so does what stands under a keyword that is not read here, such as `pattern`:
-    an expression from elsewhere may never end. A value that nests too deep to be followed does not fit.
+    Keywords that are not read here, such as `pattern`, are ignored: a hostile regular expression may never terminate. A
+    value nested too deeply to be followed does not fit.
 
     Args:
-        root: the schema in which references "#/..." are looked up; other references leave everything open.
+        value: decoded JSON.
+        schema: JSON schema, or True / False.
+        root: schema in which references "#/..." are looked up; other references accept every value.
+
+    Returns:
+        True if the value fits.
     """
     try:
         return _Check(root).fits(value, schema)
@@ -55,7 +60,7 @@ def fits_schema(value: Any, schema: Any, *, root: Mapping[str, Any]) -> bool:
 
 class _Check:
     def __init__(self, root: Mapping[str, Any]):
-        self._root, self._left = root, REFERENCES
+        self._root, self._references = root, REFERENCES
 
     def fits(self, value: Any, schema: Any) -> bool:
         if not isinstance(schema, Mapping):
@@ -92,8 +97,8 @@ class _Check:
         return placed and all(self.fits(one, schema.get("items", True)) for one in value[len(first) :])
 
     def _referred(self, reference: str) -> Any:
-        self._left -= 1
-        if self._left < 0:
+        self._references -= 1
+        if self._references < 0:
             raise RecursionError
         found: Any = self._root if reference.startswith("#") else {}
         for name in reference.split("/")[1:]:

@@ -1,26 +1,31 @@
-"""AEPO: ARPO's branches, in numbers that a first trajectory decides, spread by a penalty; clips keep a gradient."""
+"""AEPO (arXiv:2510.14545): balance ARPO's branching and updates by entropy."""
 
-from handaxe.losses.reductions.token_mean import token_mean
+from handaxe import rollouts
+from handaxe.losses import reductions
 from handaxe.methods.method import Method, replace
 from handaxe.papers.aepo.clip_with_gradient import clip_with_gradient
 from handaxe.papers.aepo.entropy_scaled import entropy_scaled
 from handaxe.papers.aepo.probe_split import probe_split
-from handaxe.rollouts.branch_chance import branch_chance
-from handaxe.rollouts.branching import branching
 
 __all__ = ["aepo"]
 
 
-def aepo(base: Method, *, total: int = 8, copies: int = 4, turns: int = 3, vocabulary: int = 264) -> Method:
-    """Branch as ARPO does, the less the more branches were made in a row, and train unsure tokens harder.
+def aepo(base: Method, *, leaves: int = 8, forks: int = 4, vocabulary: int = 264) -> Method:
+    """Penalise consecutive branches, let a probe rollout divide the budget, and scale advantages by entropy.
 
     Args:
-        total: trajectories of a question; 16 in the paper.
-        copies: most branches at a turn; 1 in the paper, where a trajectory has many turns to branch at.
-        turns: most turns of a trajectory.
-        vocabulary: ids that the policy can say; 264 for the tiny ones.
+        leaves: trajectories of a question; 16 in the paper.
+        forks: most branches at a turn; 1 in the paper, where a trajectory has more turns to branch at.
+        vocabulary: token ids of the policy, which normalise entropies; 264 for the tiny models.
     """
-    chance = branch_chance(vocabulary=vocabulary, penalty=0.05)
-    rollout = branching(chance=chance, total=total, from_start=probe_split(), copies=copies, max_turns=turns)
-    loss = replace(base, surrogate=clip_with_gradient(cap=3.0), reduction=token_mean())
-    return replace(loss, rollout=rollout, shape=entropy_scaled(), annotate=(*base.annotate, "entropy"))
+    turns, chance = base.settings.max_turns, rollouts.branch_chance(vocabulary=vocabulary, penalty=0.05)
+    return replace(
+        base,
+        rollout=rollouts.branching(
+            chance=chance, total=leaves, from_start=probe_split(), copies=forks, max_turns=turns
+        ),
+        surrogate=clip_with_gradient(cap=3.0),
+        reduction=reductions.token_mean(),
+        shape=entropy_scaled(),
+        annotate=(*base.annotate, "entropy"),
+    )

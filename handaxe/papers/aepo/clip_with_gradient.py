@@ -1,4 +1,4 @@
-"""The clipped surrogate whose upper clip bounds a token's gradient instead of taking it away."""
+"""Clipped surrogate with a bounded gradient above the upper clip."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import torch
 from torch import Tensor
 
 from handaxe.core.errors import InputError
-from handaxe.losses.parts.pieces import Surrogate
+from handaxe.losses.parts.components import Surrogate
 
 __all__ = ["clip_with_gradient"]
 
 
 def clip_with_gradient(*, eps_low: float = 0.2, eps_high: float = 0.2, cap: float | None = None) -> Surrogate:
-    """Clip as PPO does, and go on pushing a good token whose probability is above the upper bound.
+    """Clip as PPO does, with a bounded gradient for positive tokens above the upper bound.
 
         loss_t = max(-A_t rho_t, -A_t c_t)          c_t = 1 - eps_low                         rho_t < 1 - eps_low
                                                           (1 + eps_high) rho_t / sg[rho_t]    rho_t > 1 + eps_high
                                                           rho_t                               between
-        and at most -A_t cap where A_t < 0 and `cap` is given
+        and at most -A_t cap if A_t < 0 and `cap` is given
 
-    sg stops the gradient, so that the value is `clip`'s. Where A > 0 and rho > 1 + eps_high the gradient is that of
-    -A (1 + eps_high) logp instead of 0; everywhere else it is `clip`'s, or with a cap `dual_clip`'s.
+    sg stops the gradient, so that the value equals that of `clip`. For A > 0 and rho > 1 + eps_high the gradient is
+    that of -A (1 + eps_high) logp instead of 0; elsewhere it equals that of `clip`, or of `dual_clip` with a cap.
 
     Args:
         eps_low: in [0, 1]; 0.2.
         eps_high: >= 0; 0.2.
-        cap: bound of the ratio where A < 0, > 1; 3 in the released code, None for no bound.
+        cap: upper bound of the ratio for A < 0, > 1; 3 in the released code, None for no bound.
 
     Returns:
         A surrogate: (log_ratio_BT, adv_BT, logp_BT) -> loss_BT.

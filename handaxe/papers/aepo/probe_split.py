@@ -1,4 +1,4 @@
-"""Divides a question's trajectories into those that play from the start and those that branch, by a first one."""
+"""Division of a question's trajectories into starts and branches, decided by a probe trajectory."""
 
 from math import exp, floor
 
@@ -8,12 +8,12 @@ __all__ = ["probe_split"]
 
 
 def probe_split(*, slope: float = 0.5) -> Split:
-    """Play more from the start where the question leaves the policy unsure, and branch more where tool replies do.
+    """Start more trajectories from the question if its first turn is uncertain; branch more if turns after tools are.
 
-        m = clip(floor(k * sigmoid(slope * (H_root - H_tool))) + 1, 1, k)        the other k - m are for branches
+        m = clip(floor(k * sigmoid(slope * (H_root - H_tool))) + 1, 1, k)        the other k - m are branches
 
-    H_root is the entropy of the first turn of a first trajectory, H_tool the mean of its turns after tool replies. One
-    without such a turn says nothing: the difference is 0 then.
+    H_root is the entropy of the first turn of the probe trajectory, H_tool the mean entropy of its turns after tool
+    results. Without such a turn the difference is 0.
 
     Args:
         slope: b, >= 0, per nat; 0.5 in the released code.
@@ -25,7 +25,7 @@ def probe_split(*, slope: float = 0.5) -> Split:
         k 16: H_root - H_tool = 1 -> floor(9.959) + 1 = 10; 0 -> 9; -4 -> floor(1.907) + 1 = 2
 
     Paper: AEPO, arXiv:2510.14545, rollout pre-monitoring: m = k * sigmoid(beta * (H_root - H_tool)).
-    Differs: rounded as the released code does. The trajectory that is asked is one of the m.
+    Differs: rounded as in the released code. The probe trajectory is one of the m.
     Unconfirmed: the unit of the entropies, here means in nats, not divided by log |V|.
     """
 

@@ -1,28 +1,30 @@
-"""Agent0: a proposer learns to ask what the policy is of two minds about, and the policy learns from that alone."""
+"""Agent0 (arXiv:2511.16043): co-train a proposer of questions and a solver on these questions alone."""
 
-from handaxe.losses.adjustments.clip_with_room import clip_with_room
-from handaxe.losses.surrogates.unclipped import unclipped
+from handaxe import rewards
+from handaxe.losses import adjustments, surrogates
 from handaxe.methods.method import Method, replace
-from handaxe.papers.agent0.asked_sums import OPENING, for_training, read_question, unlabelled
-from handaxe.papers.agent0.evolving import evolving
+from handaxe.papers.agent0.arithmetic_questions import OPENING, is_training_question, read_question, unlabelled_pool
+from handaxe.papers.agent0.co_train import co_train
 from handaxe.papers.agent0.proposing import proposing
 from handaxe.papers.agent0.question_value import question_value
 from handaxe.papers.agent0.score_scaled import score_scaled
-from handaxe.rewards.exact_match import exact_match
 
 __all__ = ["agent0"]
 
 
-def agent0(base: Method, *, tool: float = 0.6, repetition: float = 1.0, earlier: int = 1) -> Method:
-    """Train a proposer on what its questions are worth, and the policy with ADPO on those at its frontier.
+def agent0(base: Method, *, tool: float = 0.6, repetition: float = 1.0, earlier_rounds: int = 1) -> Method:
+    """Train the proposer on the value of questions, and the solver with ADPO on uncertain questions.
 
     Args:
-        tool: weight of calls in the proposer's reward; 0.6 in reimplementations, unconfirmed.
-        repetition: weight of the penalty for questions that are alike.
-        earlier: rounds before the last one; 2 in the paper.
+        tool: weight of the solver's tool calls in the proposer's reward; 0.6 in reimplementations, unconfirmed.
+        repetition: weight of the penalty for similar questions.
+        earlier_rounds: full rounds before the last one; 2 in the paper.
     """
-    asks, worth = proposing(read=read_question, solve=base.rollout), question_value(tools=tool, repeated=repetition)
-    adpo = replace(base, surrogate=unclipped(), adjustments=(clip_with_room(),), minibatches=2, tasks=unlabelled)
-    solver = replace(adpo, credit=score_scaled(credit=base.credit), reward=exact_match(normalise=str.strip))
-    asking = replace(base, rollout=asks, reward=worth)
-    return evolving(solver, proposer=asking, opening=OPENING, allowed=for_training, earlier=earlier)
+    write, value = proposing(read=read_question, solve=base.rollout), question_value(tools=tool, repeated=repetition)
+    clip = (adjustments.widened_clip(),)
+    adpo = replace(base, surrogate=surrogates.unclipped(), adjustments=clip, minibatches=2, tasks=unlabelled_pool)
+    solver = replace(adpo, credit=score_scaled(credit=base.credit), reward=rewards.exact_match(normalise=str.strip))
+    proposer = replace(base, rollout=write, reward=value)
+    return co_train(
+        solver, proposer=proposer, opening=OPENING, accept=is_training_question, earlier_rounds=earlier_rounds
+    )

@@ -1,4 +1,4 @@
-"""Rewards a question by how unsure a solver is about it, how much it uses tools, and how unlike the others it is."""
+"""Reward of a proposer: uncertainty of the solver, its tool calls, and diversity of the questions."""
 
 import numpy as np
 
@@ -22,32 +22,31 @@ def question_value(
     released: bool = False,
     marker: str = "```output",
 ) -> Reward:
-    """Pay a proposer for questions whose answers divide its solver, that take tools, and that are unlike the others.
+    """Reward questions with divided answers, with tool calls, and with few similar questions in the batch.
 
         R_i = F_i max(0, unsure U_i + tools T_i - repeated S_i)
-        U_i = 1 - 2 |p_i - 0.5|              p_i: share of the solver's answers that are the answer given most often
-        T_i = per_call min(N_i, most_calls)  N_i: replies of tools in a solver's attempt, a mean over its attempts
-        S_i = share of the batch that is in the cluster of question i
-        F_i = 1 where a question could be read, else 0
+        U_i = 1 - 2 |p_i - 0.5|              p_i: share of the solver's answers that equal the majority answer
+        T_i = per_call min(N_i, most_calls)  N_i: tool results in a solver's rollout, mean over its rollouts
+        S_i = share of the batch in the cluster of question i
+        F_i = 1 for a readable question, else 0
     Released:
-        R_i = unsure min(s_i, 1 - s_i) - repeated S_i + tools T_i           where a question could be read
-              -1 - repeated S_i                                             elsewhere
-        s_i = p_i where that answer is the proposer's own and p_i > 0.1, else 0;  N_i: markers in the proposer's text
+        R_i = unsure min(s_i, 1 - s_i) - repeated S_i + tools T_i           for a readable question
+              -1 - repeated S_i                                             otherwise
+        s_i = p_i if the majority answer is the proposer's own and p_i > 0.1, else 0;  N_i: markers in the question
 
-    What the solver did is read from the attempt's notes, where `papers.agent0.proposing` writes it. A batch is a
-    group: a proposer has one prompt, so all questions of a step are attempts at one task. Those that could not be read
-        are a
-    cluster of their own, and count in the batch.
+    The solver's results are read from the trajectory's notes (`papers.agent0.proposing`). A batch is a group: a
+    proposer has one prompt, so that all questions of a step are rollouts of one task. Unreadable texts are one cluster
+    and count in the batch.
 
     Args:
-        unsure: lambda_unc, weight of being unsure.
-        tools: lambda_tool, weight of using tools; 0.6 in reimplementations of the paper.
-        per_call: gamma, for each reply of a tool; 0.05 in released code.
-        most_calls: C, replies that are paid for; 4.
+        unsure: lambda_unc, weight of the uncertainty.
+        tools: lambda_tool, weight of tool use; 0.6 in reimplementations of the paper.
+        per_call: gamma, reward of a tool result; 0.05 in released code.
+        most_calls: C, limit of rewarded tool results; 4.
         repeated: weight of the penalty.
-        threshold: mean distance up to which questions are one cluster; see `papers.agent0.repetition`.
-        released: the form of the released code.
-        marker: what N_i counts there.
+        threshold: mean distance within a cluster; see `papers.agent0.repetition`.
+        released: use the form of the released code.
+        marker: text that N_i counts in the released form.
 
     Returns:
         A reward with outcome [G] and the channels readable, unsure, tools and repeated, each before its weight.
@@ -60,8 +59,8 @@ def question_value(
         released, tools 1, per_call 0.05, its own answer  ->  min(0.6, 0.4) - 0.25 + 0.15 = 0.3
 
     Paper: arXiv:2511.16043 (Agent0), curriculum reward.
-    Unconfirmed: unsure 1 or 0.5, per_call 0.6 or 0.25; that N is a mean over the solver's attempts.
-    Differs: BLEU is taken in both directions; released groups are of 4 questions, and S over all of a step.
+    Unconfirmed: unsure 1 or 0.5, per_call 0.6 or 0.25; that N is a mean over the solver's rollouts.
+    Differs: BLEU is averaged over both directions; released groups have 4 questions, and S is over a whole step.
     """
     if most_calls < 0:
         raise InputError(f"most_calls is {most_calls}; give 0 or more")

@@ -1,4 +1,4 @@
-"""Reinforcement learning of a second policy, while the run's own is asked and stays as it is."""
+"""Stage of reinforcement learning for a second policy; the run's own policy answers its requests and does not train."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,45 +12,54 @@ from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.sft.supervised import keep_at
 from handaxe.training.stages.reinforce import ROLES
 
-__all__ = ["reinforce_second", "with_policy_asked"]
+__all__ = ["reinforce_second", "with_own_policy"]
 
 KEEP = RunConfig()
 
 
-def reinforce_second(*, second: SecondPolicy, asks: str, arguments: Mapping[str, Any], keep: RunConfig = KEEP) -> Stage:
-    """Make a stage that is one call of `train` on the engine of a second policy.
+def reinforce_second(
+    *, second: SecondPolicy, aux_name: str, arguments: Mapping[str, Any], keep: RunConfig = KEEP
+) -> Stage:
+    """Make a stage with a single call of `train` on the engine of a second policy.
 
-        train(engine=second.engine, others={asks: the site's engine}, ...)
+        train(engine=second.engine, aux_policies={aux_name: the context's engine}, ...)
 
-    The site's engine takes no step. Checkpoints of the stage hold both.
+    The context's engine takes no step. Checkpoints of the stage have both policies.
 
     Args:
-        second: begins as the site's policy where it has no engine yet.
-        asks: the name under which rollouts ask the run's own policy.
-        arguments: of `train`, in the place of the site's roles; credit and loss at least.
-        keep: loggers and checkpoints; its folder, `resume` and `progress` are those of the site.
+        second: starts from the context's policy if it has no engine yet.
+        aux_name: name of the aux policy by which rollouts reach the run's own policy.
+        arguments: of `train`, replacing the context's roles; at least credit and loss.
+        keep: loggers and checkpoints; its folder, `resume` and `progress` are those of the context.
 
     Returns:
         A stage: metrics of each step.
 
     Raises:
-        InputError: for a name that `train` does not know or that the stage decides; an engine that cannot be twinned.
+        InputError: an unknown argument of `train`, or one that the stage sets; an engine that cannot be copied.
+
+    Example:
+        reinforce_second(second=SecondPolicy(), aux_name="solver", arguments={"steps": 5, ...}) trains the second policy
+        for 5 steps; the run's own weights stay the same
+
+    Paper: arXiv:2511.16043 (Agent0), the curriculum step: the executor is frozen while the curriculum agent trains.
+    Differs: nothing known.
     """
     check_train_arguments(arguments)
 
     def stage(site: StageContext) -> list[dict[str, float]]:
         second.begin(site.engine)
-        here = keep_at(site)
-        kept = replace(keep, out=here.out, resume=here.resume, progress=here.progress)
+        own = keep_at(site)
+        config = replace(keep, out=own.out, resume=own.resume, progress=own.progress)
         roles = {name: getattr(site, name) for name in ROLES if name != "engine"}
-        given = with_policy_asked(site, asks, arguments)
-        return train(engine=second.engine, **{**roles, **given}, keep=kept).metrics
+        resolved = with_own_policy(site, aux_name, arguments)
+        return train(engine=second.engine, **{**roles, **resolved}, keep=config).metrics
 
     return stage
 
 
-def with_policy_asked(site: StageContext, asks: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `train` with which rollouts may ask the site's own policy, and its state is in the checkpoints."""
-    others = {**arguments.get("others", {}), asks: AuxPolicy(site.engine, site.format, site.sampling)}
+def with_own_policy(site: StageContext, aux_name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the context's own policy to the aux policies and, for checkpoints, to the learners."""
+    others = {**arguments.get("others", {}), aux_name: AuxPolicy(site.engine, site.format, site.sampling)}
     learners = (*arguments.get("learners", ()), SecondPolicy(site.engine))
     return {**arguments, "others": others, "learners": learners}

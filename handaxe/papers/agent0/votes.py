@@ -1,4 +1,4 @@
-"""What several answers to one question agree on, and what a question came to that was put to them."""
+"""Majority vote over sampled answers, and the record of a proposed question."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,25 +9,25 @@ from handaxe.core.records import Trajectory
 __all__ = ["NOTE", "Proposal", "Vote", "majority", "proposal_of"]
 
 NOTE = "proposal"
-"""The note in which a rollout keeps what became of the question that was written in it."""
+"""Name of the trajectory note with the `Proposal`."""
 
 
 class Vote(NamedTuple):
-    """The answer given most often, and the share of all answers that are it."""
+    """The most frequent answer, and the share of equal answers."""
 
     answer: str
     share: float
 
 
 class Proposal(NamedTuple):
-    """What became of a question.
+    """A written question and the solver's answers.
 
-    question    as it was read, "" where nothing could be read
-    answer      what most attempts at it said, "" where none said anything
-    share       of the attempts that said so
-    calls       replies of tools, a mean over the attempts
-    attempts    how many there were
-    own         the answer of who asked, "" where none was given
+    question    as read, "" for an unreadable text
+    answer      most frequent answer of the solver, "" without any
+    share       of the solver's rollouts that gave it
+    calls       tool results, mean over the solver's rollouts
+    attempts    number of the solver's rollouts
+    own         the proposer's own answer, "" without one
     """
 
     question: str = ""
@@ -39,14 +39,15 @@ class Proposal(NamedTuple):
 
 
 def majority(answers: Sequence[str]) -> Vote:
-    """The answer given most often.
+    """Return the most frequent answer.
 
     Args:
-        answers: in a form in which equal answers are equal texts; "" is none, which counts among all and wins nothing.
+        answers: normalised so that equal answers are equal texts; "" is no answer: it counts in the total and never
+            wins.
 
     Returns:
-        Of answers given equally often the one that comes first in the order of texts, whatever their order here; ""
-        with share 0 where there is no answer.
+        The first in text order of equally frequent answers, independent of their order here; "" with share 0 if there
+        is no answer.
 
     Example:
         "7", "9", "7", "", "8"  ->  "7", share 0.4
@@ -59,5 +60,5 @@ def majority(answers: Sequence[str]) -> Vote:
 
 
 def proposal_of(trajectory: Trajectory) -> Proposal:
-    """What became of the question of an attempt; an empty one where it asked nothing."""
+    """Read the proposal of a trajectory, by default an empty proposal."""
     return Proposal(**trajectory.notes.get(NOTE, {}))

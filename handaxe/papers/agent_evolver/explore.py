@@ -1,4 +1,4 @@
-"""Let the policy try an environment out, and make tasks of what it found."""
+"""Stage of exploration without a task, and of tasks from the results."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,43 +22,44 @@ NOTHING: Mapping[str, Any] = {}
 
 
 def explore(*, world: World, attempts: int = 64, arguments: Mapping[str, Any] = NOTHING) -> Stage:
-    """Make a stage that plays without a task and puts tasks made of what was found into a `task_pool`.
+    """Make a stage that plays without a task and fills a `task_pool` with tasks made of the trajectories.
 
-        the policy is told what there is, and not what to do, and plays
-        ->  world.exploring.propose makes tasks of each attempt  ->  explored_tasks keeps those that hold  ->  the pool
+        the policy sees the environment and no goal, and plays
+        ->  world.exploration.propose makes tasks of each trajectory  ->  explored_tasks keeps the valid ones  ->  the
+        pool
 
-    Nothing trains. The attempts stand in the record of the stage, from which the pool is filled again on resume. The
-    new tasks take the place of those that were there; where none is kept, the pool stays as it was.
+    Nothing trains. The trajectories are in the record of the stage; on resume the pool is filled from it. The new tasks
+    replace the pool's tasks; if no task is valid, the pool stays as it is.
 
     Args:
-        world: has `exploring`.
-        attempts: at as many openings, >= 1.
-        arguments: further ones of `train`, also in place of the site's roles.
+        world: has `exploration`.
+        attempts: rollouts, each from its own opening, >= 1.
+        arguments: further arguments of `train`, replacing the context's roles.
 
     Returns:
-        A stage: one row of metrics: attempts, tasks proposed, repeated, failed and kept.
+        A stage with one row of metrics: rollouts, tasks proposed, repeated, failed and kept.
 
     Raises:
-        InputError: no attempts; the world has no `exploring`; the site's tasks are no `task_pool`.
+        InputError: attempts below 1; the world has no `exploration`; the context's tasks are no `task_pool`.
 
     Example:
         in hops, "4071?" may lead to a search that shows "4071 boss 5526", which makes the task "4071 boss?"
 
-    Paper: arXiv:2511.10395 (AgentEvolver), its self-questioning. Unconfirmed: as told of
-        `papers.agent_evolver.explored_tasks`.
-    Differs: as told there; tasks of the environment's own are not mixed in.
+    Paper: arXiv:2511.10395 (AgentEvolver), its self-questioning.
+    Unconfirmed: see `papers.agent_evolver.explored_tasks`.
+    Differs: see there; tasks of the environment are not mixed in.
     """
     check_train_arguments(arguments)
-    exploring = world.need("exploring")
+    exploration = world.need("exploration")
     if attempts < 1:
         raise InputError(f"attempts is {attempts}; give 1 or more")
 
     def stage(site: StageContext) -> list[dict[str, float]]:
         pool = tasks_of(site, "explore")
-        openings = in_order(exploring.openings(attempts, derive_seed(site.seed, "openings")), shuffle=False)
+        openings = in_order(exploration.openings(attempts, derive_seed(site.seed, "openings")), shuffle=False)
         given = {"tasks": openings, "reward": _unscored, "steps": 1, "groups": attempts, "group_size": 1, **arguments}
         played = [trajectory for rated in play_at(site, given) for trajectory in rated.group]
-        found = explored_tasks(played, propose=exploring.propose, env=site.env)
+        found = explored_tasks(played, propose=exploration.propose, env=site.env)
         if found.tasks:
             pool.tasks = found.tasks
         counts = {"attempts": len(played), "proposed": found.proposed, "repeated": found.repeated}
@@ -69,5 +70,5 @@ def explore(*, world: World, attempts: int = 64, arguments: Mapping[str, Any] = 
 
 
 def _unscored(group: Group) -> Scores:
-    """Without a task nothing is right or wrong."""
+    """Score 0 for all rollouts: no task, no correct answer."""
     return Scores(np.zeros(len(group)))

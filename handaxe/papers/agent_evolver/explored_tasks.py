@@ -1,4 +1,4 @@
-"""Tasks made of what was found by trying an environment out, those that hold when tried again."""
+"""Tasks proposed from exploration, filtered by replay of their reference calls."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from handaxe.core.records import ParsedTurn, Task, ToolCall, Trajectory
 __all__ = ["Explored", "explored_tasks"]
 
 Propose = Callable[[Trajectory], Sequence[Task]]
-"""Tasks that may be made of what an attempt found, each with its answer and its calls of reference."""
+"""Tasks proposed from a trajectory, each with its answer and its reference calls."""
 
 
 class Explored(NamedTuple):
-    """What exploring came to. tasks: those kept. proposed: how many there were before. repeated, failed: how many of
-    them were left out as asked already, or because their calls did not lead to their answer."""
+    """Result of an exploration.
+
+    tasks               valid tasks, in the order of proposal
+    proposed            number of proposed tasks
+    repeated, failed    number of tasks left out as duplicates, or because the reference calls did not give the answer
+    """
 
     tasks: list[Task]
     proposed: int
@@ -35,56 +39,56 @@ def explored_tasks(
     answers: Callable[[Task, str], bool] | None = None,
     tries: int = 2,
 ) -> Explored:
-    """Make tasks of what attempts found, and keep those that are new, can be solved, and come out the same again.
+    """Make tasks of trajectories, and keep new, solvable and reproducible tasks.
 
-        a proposed task is kept  <=>  nothing known and nothing kept before asks the same words, and
-                                      its calls of reference, made in each of `tries` new environments, are all
-                                      answered without error and alike each time, and the last reply holds its answer
+        a proposed task is valid  <=>  its wording is new among known and valid tasks, and
+                                       its reference calls, made in each of `tries` fresh environments, all succeed with
+                                       equal replies each time, and the last reply holds its answer
 
     Args:
-        attempts: played without a task, in order.
-        propose: says what may be asked of an attempt; the calls of reference stand in metadata["gold_calls"].
+        attempts: trajectories played without a task, in order.
+        propose: tasks of a trajectory, with reference calls in metadata["gold_calls"].
         env: of the tasks; every environment that is made is closed.
-        known: tasks that there are already.
-        answers: (task, text of the last reply) -> whether it holds the answer; None: as a word of its own.
-        tries: replays, >= 1; with 1, a reply that changes is not noticed.
+        known: existing tasks.
+        answers: (task, text of the last reply) -> True if it holds the answer; None: the answer as a separate word.
+        tries: replays, >= 1; with 1, a changing reply goes unnoticed.
 
     Returns:
-        The tasks, in the order in which they were proposed, and how many were left out for what.
+        The tasks in the order of proposal, and the counts of those left out.
 
     Raises:
         InputError: tries below 1. TaskError: by the environment, for a task that it cannot take.
 
     Example:
-        proposed "4071 boss?" (answer 5526, call search(query='4071 boss')) twice  ->  one task, where the search finds
-        "4071 boss 5526" both times; none where it finds something else, or differs, or fails
+        proposed "4071 boss?" (answer 5526, call search(query='4071 boss')) twice  ->  one task, if the search finds
+        "4071 boss 5526" both times; none if it finds something else, or differs, or fails
 
     Paper: arXiv:2511.10395 (AgentEvolver), its self-questioning: the filter of proposed tasks by replay.
-    Unconfirmed: how tasks are compared with each other.
-    Differs: a rule proposes and judges, where the paper asks a model; tasks are the same where their words are.
+    Unconfirmed: the comparison of tasks with each other.
+    Differs: a rule proposes and judges, where the paper asks a model; tasks are equal if their words are.
     """
     if tries < 1:
         raise InputError(f"tries is {tries}; give 1 or more")
     holds = answers or _as_word
-    asked = {_words(task) for task in known}
-    kept: list[Task] = []
+    seen = {_words(task) for task in known}
+    valid: list[Task] = []
     proposed = [task for one in attempts for task in propose(one)]
     repeated = 0
     for task in proposed:
-        if _words(task) in asked:
+        if _words(task) in seen:
             repeated += 1
             continue
-        asked.add(_words(task))
+        seen.add(_words(task))
         found = [_replayed(task, env, seed) for seed in range(tries)]
         first = found[0]
         if first and all(one == first for one in found) and holds(task, first[-1]):
-            kept.append(task)
-    return Explored(kept, len(proposed), repeated, len(proposed) - repeated - len(kept))
+            valid.append(task)
+    return Explored(valid, len(proposed), repeated, len(proposed) - repeated - len(valid))
 
 
 def _replayed(task: Task, env: EnvFactory, seed: int) -> list[str]:
-    """What the calls of reference are answered; [] where one is not, or there are none."""
-    made, said = env(task), list[str]()
+    """Replies to the reference calls; [] without calls or after a failure."""
+    made, contents = env(task), list[str]()
     try:
         made.start()
         for k, call in enumerate(task.metadata.get("gold_calls", ())):
@@ -92,10 +96,10 @@ def _replayed(task: Task, env: EnvFactory, seed: int) -> list[str]:
             reply = made.step(ParsedTurn("", calls), seed=seed)
             if any(one.status != "ok" for one in reply.replies) or not reply.replies or reply.ending is not None:
                 return []
-            said.append("\n".join(one.content for one in reply.replies))
+            contents.append("\n".join(one.content for one in reply.replies))
     finally:
         made.close()
-    return said
+    return contents
 
 
 def _as_word(task: Task, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Let the tokens of attempts that were hinted move further."""
+"""Credit with a larger clip for the tokens of hinted rollouts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,49 +7,49 @@ import numpy as np
 
 from handaxe.core.protocols import Credit
 from handaxe.core.records import Advantages, Group, Scores
-from handaxe.ops.composite import Composite
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["hint_clip_bonus"]
 
 
 def hint_clip_bonus(*, credit: Credit, note: str = "hint") -> Credit:
-    """Give what a credit says, and room 1 to the policy's tokens of those attempts that read a hint.
+    """Add the channel "room": 1 on the policy's tokens of hinted rollouts.
 
-        room_t = 1 where notes[note] of the attempt names something, else 0
+        room_t = 1 if notes[note] of the rollout is not empty, else 0
 
-    The room is a channel of the advantages, of which `losses.adjustments.clip_with_room` makes the upper bound of the
-    ratio, which only matters where A_t > 0: what a hint led to and went well may become likely faster.
+    `losses.adjustments.widened_clip` computes the upper bound of the ratio from it, which acts only if A_t > 0:
+    successful tokens sampled with a hint may rise faster.
 
     Args:
-        credit: gives the advantages, which stay as they are.
-        note: where the rollout says which hints it gave; as `rollouts.hinted` does.
+        credit: computes the advantages, which stay as they are.
+        note: trajectory note with the names of the hints, as written by `rollouts.hinted`.
 
     Returns:
-        A credit with the channel "room". Its state is the credit's. Siblings that were not scored have no room.
+        A credit with the channel "room". Its state is that of `credit`. Unscored siblings have room 0.
 
     Example:
         notes {"hint": ["tip 0"]}, {"hint": []} and none  ->  room 1, 0, 0;  bounds 1.6, 1.2, 1.2 with wider=0.4
 
     Paper: arXiv:2511.10395 (AgentEvolver), the selective boosting of its self-navigating.
-    Unconfirmed: how much further, and that it is the upper bound alone.
+    Unconfirmed: the size of the bonus, and that it raises the upper bound alone.
     Differs: nothing known.
     """
     return _Roomy(credit, note)
 
 
-class _Roomy(Composite):
+class _Roomy(StatefulComposite):
     def __init__(self, credit: Credit, note: str):
         self._credit = credit
         self._note = note
 
     def __call__(self, group: Group, scores: Scores) -> Advantages:
-        said = self._credit(group, scores)
+        advantages = self._credit(group, scores)
         scored_G = ~np.isnan(np.asarray(scores.outcome, np.float64))
         room = tuple(
             tuple(float(scored and bool(one.notes.get(self._note))) * sequence.mask for sequence in one.sequences)
             for scored, one in zip(scored_G, group, strict=True)
         )
-        return replace(said, channels={**said.channels, "room": room})
+        return replace(advantages, channels={**advantages.channels, "room": room})
 
     def parts(self) -> Mapping[str, object]:
         return {"credit": self._credit}

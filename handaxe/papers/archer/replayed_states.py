@@ -1,4 +1,4 @@
-"""Keep the states that attempts went through, and hand them out to be gone on from."""
+"""Replay buffer of trajectory states for restarts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.records import Rated, Trajectory
 from handaxe.core.requests import Attempt
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import generator
 from handaxe.selection.parts.stored import alone, begins_again, dump, load
 
@@ -16,24 +16,23 @@ __all__ = ["ReplayedStates", "replayed_states"]
 
 
 def replayed_states(*, memory: int = 512, seed: int = 0) -> "ReplayedStates":
-    """Make a store of recorded attempts, and draw from it states to be gone on from.
+    """Make a replay buffer, and draw states from it for rollouts to resume.
 
-        stored     the last `memory` attempts that began at the beginning and were scored, the oldest leaving first
-        state      (attempt, turn), drawn evenly among all turns of the stored attempts at the task,
-                   where it was opened in the same words
+        stored     the last `memory` scored rollouts that started from the task, first in, first out
+        state      (trajectory, turn), uniform over all turns of the stored trajectories of the task
+                   that opened with the same messages
 
-    An attempt stays for as many steps as the store has room for, so that the states are those of many policies, and not
-    of the present one alone.
+    A trajectory stays until newer ones replace it, so that states come from many policy versions.
 
     Args:
-        memory: attempts, >= 1; those that began in a recorded one are not stored, as they share its states, nor those
-            that no attempt can begin in, as `ops.going_back` tells.
+        memory: trajectories, >= 1. Not stored are restarted rollouts, which share the states of another trajectory, and
+            rollouts that cannot be resumed (`ops.going_back`).
         seed: of the draws, which depend on step and task alone.
 
     Returns:
-        A store: called with an attempt, it says (trajectory, turn), or None where it knows none of the task, for
-        `restarting`; it learns as a `Learner` once a step from all rated groups, whose metrics are stored (attempts)
-        and age (mean number of steps since they were made).
+        A buffer: called with an attempt, it returns (trajectory, turn), or None without a trajectory of the task, for
+        `restarting`; it learns as a `Learner` once a step from all rated groups. Metrics: stored (trajectories) and age
+        (mean number of steps since they were sampled).
 
     Raises:
         InputError: a memory below 1.
@@ -43,7 +42,7 @@ def replayed_states(*, memory: int = 512, seed: int = 0) -> "ReplayedStates":
         ->  one of (t/0, 0), (t/1, 0), (t/1, 1), (t/1, 2)
 
     Paper: arXiv:2402.19446 (ArCHer), the replay buffer that its actor draws states from.
-    Differs: states are of the task that is to be tried, so that a group stays one of one task.
+    Differs: states are of the attempted task, so that a group stays on one task.
     """
     if memory < 1:
         raise InputError(f"replayed_states has a memory of {memory}; give 1 or more")
@@ -51,7 +50,7 @@ def replayed_states(*, memory: int = 512, seed: int = 0) -> "ReplayedStates":
 
 
 class ReplayedStates:
-    """The store that `replayed_states` describes; `stored` are rated groups of one, the oldest first."""
+    """Buffer made by `replayed_states`; `stored` has rated groups of size 1, the oldest first."""
 
     def __init__(self, memory: int, seed: int):
         self.stored: list[Rated] = []
@@ -59,7 +58,7 @@ class ReplayedStates:
         self._seed = seed
 
     def __call__(self, attempt: Attempt) -> tuple[Trajectory, int] | None:
-        """A state of its task."""
+        """Draw a state of the attempt's task."""
         able = [one.group[0] for one in self.stored if begins_again(one.group[0], attempt.task)]
         places = [(one, turn) for one in able for turn in range(len(one.turns))]
         if not places:
@@ -68,11 +67,11 @@ class ReplayedStates:
         return places[int(rng.integers(len(places)))]
 
     def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
-        """Store what began at the beginning."""
+        """Store scored rollouts, except restarted ones."""
         for one in groups:
-            known_G = ~np.isnan(rewards_of(one.group, one.scores))
-            whole = [bool(t.turns) and t.branch_of is None and begins_again(t) for t in one.group]
-            own = [int(i) for i in np.flatnonzero(known_G & np.array(whole, bool))]
+            known_G = ~np.isnan(group_rewards(one.group, one.scores))
+            resumable = [bool(t.turns) and t.branch_of is None and begins_again(t) for t in one.group]
+            own = [int(i) for i in np.flatnonzero(known_G & np.array(resumable, bool))]
             self.stored += [alone(one, i) for i in own]
         del self.stored[: -self._memory]
         ages = [step - one.group.step for one in self.stored]

@@ -1,4 +1,4 @@
-"""Something is thought of, and found out by questions that are answered with yes or no."""
+"""Twenty Questions: identify an unknown thing by yes-no questions about attributes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from handaxe.core.errors import InputError, Retry, TaskError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, Task, ToolCall, Trajectory
-from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.decorator import Tool, tool
+from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.experts import calls_then_answer
-from handaxe.worlds.parts.search_tools import answers_in_words
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["ATTRIBUTES", "THINGS", "is_so", "twenty_questions"]
+__all__ = ["ATTRIBUTES", "THINGS", "has_attribute", "twenty_questions"]
 
 THINGS = (
     "owl",
@@ -57,44 +57,44 @@ THINGS = (
 )
 ATTRIBUTES = ("big", "old", "red", "wet", "hot", "far", "new", "raw", "shy", "dry", "odd", "low")
 NEEDED = 5
-"""The first of the attributes, no two things being alike in all of them."""
-START = Start(DemonstrationNoise(needed=0.8), skill=160, steps=60)
+"""Number of leading attributes with distinct values for all things."""
+START = Start(DemonstrationNoise(call_rate=0.8), skill=160, steps=60)
 
 
 def twenty_questions() -> World:
-    """Find out which of 32 things somebody thinks of, by asking about 12 attributes, and then say it.
+    """Identify 1 of 32 things by questions about 12 attributes.
 
-    The table of what is so is invented, and the same for all questions. The first five attributes tell all things
-    apart, so that five questions suffice; of the other seven one is said beforehand. A question is the thing with what
-    is said of it, and a quarter of them is to test. The expert asks the five in order.
+    The table of attributes is invented and constant. The first five attributes distinguish all things, so five
+    questions suffice; the task reveals one of the other seven. A task is a thing with a revealed attribute, and a
+    quarter of the tasks is in test. The expert asks the five attributes in order.
 
     Returns:
-        A world scored by exact match, with the gauge repeated: the share of questions whose answer was known.
+        A world scored by exact match, with the gauge repeated: the share of questions with a known answer.
 
     Raises:
-        InputError: a count below 1 or another split, when tasks are made.
+        InputError: count below 1 or another split, when tasks are made.
 
     Example:
-        "raw yes": ask {"about": "big"} is answered "no", four more are asked, and the answer is "owl"
+        "raw yes": ask {"about": "big"} returns "no", four more questions follow, and the answer is "owl"
     """
     return World(
         name="twenty_questions",
         tasks=_tasks,
         env=_env,
         correct=exact_match(),
-        hidden=("thing",),
-        answered=answers_in_words,
+        hidden_keys=("thing",),
+        is_answer=is_text_answer,
         expert=calls_then_answer(_five),
         start=START,
         gauges={"repeated": RatioMetric(_repeated, lambda one, outcome: float(len(one.calls)))},
     )
 
 
-def is_so(thing: str, attribute: str) -> bool:
-    """What the table says of a thing.
+def has_attribute(thing: str, attribute: str) -> bool:
+    """Look up an attribute of a thing.
 
     Example:
-        the first five attributes of THINGS[6] are the digits of 6, the smallest first: no, yes, yes, no, no
+        the first five attributes of THINGS[6] are the binary digits of 6, lowest first: no, yes, yes, no, no
     """
     number, place = THINGS.index(thing), ATTRIBUTES.index(attribute)
     if place < NEEDED:
@@ -104,32 +104,32 @@ def is_so(thing: str, attribute: str) -> bool:
 
 def _tasks(split: Split, count: int, seed: int) -> list[Task]:
     if split not in ("train", "test") or count < 1:
-        raise InputError(f"twenty_questions was asked for {count} tasks of {split!r}; give 1 or more, of train or test")
+        raise InputError(f"twenty_questions has no {count} tasks of {split!r}; give 1 or more, of train or test")
     rng, made = random.Random(derive_seed("twenty_questions", split, seed)), list[Task]()
     while len(made) < count:
         thing, said = rng.choice(THINGS), rng.choice(ATTRIBUTES[NEEDED:])
         if (derive_seed("twenty_questions split", thing, said) % 4 == 0) == (split == "test"):
-            text = f"{said} {_word(is_so(thing, said))}"
+            text = f"{said} {_word(has_attribute(thing, said))}"
             facts = {"thing": thing, "said": said}
             made.append(Task(f"{split}-{seed}-{len(made)}", (Message("user", text),), thing, metadata=facts))
     return made
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    """The environments: the tool that answers, what it answers about hidden in the task, and the tools offered."""
-    probe = tool_chat([_asked(THINGS[0]), *tools])
+    """Environments: a tool for the task's hidden thing, and the offered tools."""
+    probe = tool_chat([_ask_tool(THINGS[0]), *tools])
 
     def make(task: Task) -> Env:
         thing = task.metadata.get("thing")
         if thing not in THINGS:
             raise TaskError(f"task {task.id!r} has {thing!r} as metadata 'thing', which is none of the 32")
-        return tool_chat([_asked(str(thing)), *tools])(task)
+        return tool_chat([_ask_tool(str(thing)), *tools])(task)
 
-    return bounded_as(make, probe)
+    return inherit_bound(make, probe)
 
 
-def _asked(thing: str) -> Callable[[], Tool]:
-    """Makes the tool that answers about a thing."""
+def _ask_tool(thing: str) -> Callable[[], Tool]:
+    """Factory of the tool for a thing."""
 
     def make() -> Tool:
         @tool(timeout=None)
@@ -141,7 +141,7 @@ def _asked(thing: str) -> Callable[[], Tool]:
             """
             if about.strip() not in ATTRIBUTES:
                 raise Retry(f"ask about one of {', '.join(ATTRIBUTES)}")
-            return _word(is_so(thing, about.strip()))
+            return _word(has_attribute(thing, about.strip()))
 
         return ask
 
@@ -159,7 +159,7 @@ def _five(task: Task, facts: Facts) -> Sequence[ToolCall]:
 
 
 def _repeated(one: Trajectory, outcome: float) -> float:
-    """How many of an attempt's questions were answered before, or said beforehand."""
+    """Number of questions of a rollout with a known answer."""
     del outcome
     known, count = {str(one.task.metadata["said"])}, 0
     for call in one.calls:

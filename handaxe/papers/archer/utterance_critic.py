@@ -1,4 +1,4 @@
-"""A critic of whole turns that learns off-policy: what an action is worth at a state, and what the state is."""
+"""Off-policy critic of whole turns, with double Q(s, a) and double V(s)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ from torch import Tensor
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, Rated, Trajectory
 from handaxe.engines.local.modules import moments, set_moments
-from handaxe.ops.forks import shared_turns
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.ops.spoken import spoken_at
+from handaxe.ops.turn_positions import turn_positions
+from handaxe.ops.turn_tree import shared_turn_count
 
 __all__ = ["Embed", "Transition", "UtteranceCritic", "bag_of_words", "utterance_critic"]
 
 Embed = Callable[[str], np.ndarray]
-"""A text -> [D] numbers, the same D for all."""
+"""Text -> [D] numbers, the same D for all texts."""
 WORD = re.compile(r"\w+")
 
 
 class Transition(NamedTuple):
-    """One turn of a recorded attempt: the text before it, what was said, the reward that followed at once, and the text
-    before the next turn; None where the attempt was over."""
+    """Turn of a recorded rollout.
+
+    state     text before the turn
+    action    text of the turn
+    reward    immediate reward
+    then      text before the next turn; None after the last
+    """
 
     state: str
     action: str
@@ -64,36 +69,36 @@ def utterance_critic(
     channel: str = "correct",
     seed: int = 0,
 ) -> UtteranceCritic:
-    """Make a critic of turns: two heads for Q(s, a), two for V(s), taught by what is stored and by what is said now.
+    """Make a critic of turns: two heads for Q(s, a), two for V(s), trained on stored and on fresh turns.
 
-        s    the conversation before a turn        a    all that the policy says in it        e    embedding of a text
+        s    the conversation before a turn        a    the policy's text in it        e    embedding of a text
         Q_i(s, a) = MLP(e(s), e(a))                  V_i(s) = MLP(e(s))                           i = 1, 2
-        Q target  = r + gamma Vtar_i(s')             (s, a, r, s') drawn from stored turns; r alone at the last one
-        V target  = Qtar_i(s, a~)                    a~ what the policy of this step said at s, never a stored action
-        tar      <- (1 - polyak) tar + polyak own    after each of the optimiser's steps, on the mean squared errors
+        Q target  = r + gamma Vtar_i(s')             (s, a, r, s') drawn from stored turns; r alone at the last turn
+        V target  = Qtar_i(s, a~)                    a~ sampled at s by the policy of this step, never a stored action
+        tar      <- (1 - polyak) tar + polyak own    after each optimiser step on the mean squared errors
         score(turn) = min_i Q_i(s, a) - min_i V_i(s)
 
-    r is the outcome at an attempt's last turn and 0 before. Stored are the turns of attempts that began at the
-    beginning. a~ are the own turns of all attempts of a step, those included that begin in a recorded one (see
-    `restarting`): so an action of an older policy teaches Q, and V is of the policy of now.
+    r is the outcome at a rollout's last turn and 0 before. Stored are the turns of rollouts that started from the task.
+    a~ are the fresh turns of all rollouts of a step, restarted ones included (see `restarting`): an action of an older
+    policy trains Q, and V belongs to the present policy.
 
     Args:
-        embed: frozen, of texts; None for `bag_of_words`.
+        embed: frozen embedding of texts; None for `bag_of_words`.
         hidden: width of the heads.
         gamma: discount a turn; 0.9 in the paper.
         polyak: in (0, 1]; 0.1 in the paper.
-        warm_up: steps that teach the critic alone: it scores 0 until then. 20 in the paper.
-        memory: turns stored, the oldest leaving.
+        warm_up: steps that train the critic alone, with scores of 0. 20 in the paper.
+        memory: stored turns, first in, first out.
         epochs: optimiser steps a training step; 50 in the paper.
-        batch_size: turns in each of them.
+        batch_size: turns of an optimiser step.
         learning_rate: of Adam.
-        channel: of the scores, that is learned from.
+        channel: score channel of the outcome.
         seed: of weights and draws.
 
     Returns:
-        A StepJudge and a Learner, whose `stored` turns, weights, targets and moments are its state. Attempts whose
-        outcome is unknown are not stored. Metrics: q_loss, v_loss, value (mean V), advantage (mean size of the scores
-        of the step's own turns), stored.
+        A StepJudge and a Learner; `stored` turns, weights, targets and moments are its state. Rollouts without an
+        outcome are not stored. Metrics: q_loss, v_loss, value (mean V), advantage (mean absolute score of the step's
+        fresh turns), stored.
 
     Raises:
         InputError: an argument out of range; scores without the channel.
@@ -103,7 +108,7 @@ def utterance_critic(
         Q = (0.6, 0.5), V = (0.3, 0.4)  ->  0.5 - 0.3 = 0.2
 
     Paper: arXiv:2402.19446 (ArCHer), its high-level critic.
-    Differs: texts are embedded by a bag of words and not by RoBERTa; stored attempts that never ended count as over.
+    Differs: texts are embedded by a bag of words instead of RoBERTa; truncated rollouts count as terminal.
     """
     if not 0 <= gamma <= 1 or not 0 < polyak <= 1 or warm_up < 0 or learning_rate < 0:
         raise InputError(
@@ -119,9 +124,9 @@ def utterance_critic(
 
 
 def bag_of_words(*, size: int = 512) -> Embed:
-    """Make an embedding that counts the words of a text and the pairs of words that follow each other.
+    """Make an embedding that counts the words and the word pairs of a text.
 
-        e[j] = how many of them have the checksum j modulo size
+        e[j] = number of words and pairs with a checksum that equals j modulo size
 
     Args:
         size: D.
@@ -140,7 +145,7 @@ def bag_of_words(*, size: int = 512) -> Embed:
 
 
 class UtteranceCritic:
-    """See `utterance_critic`; `stored` are the turns that it learns from, the oldest first."""
+    """Critic made by `utterance_critic`; `stored` has the replayed turns, the oldest first."""
 
     def __init__(self, embed: Embed, hidden: int, plan: _Plan):
         self.stored: list[Transition] = []
@@ -158,32 +163,32 @@ class UtteranceCritic:
     # --- scoring ---------------------------------------------------------------------------------------------------
 
     def score(self, group: Group) -> np.ndarray:
-        """[G]: the sum over each attempt's turns."""
+        """[G]: the sum over each rollout's turns."""
         return np.array([own.sum() for own in self.score_steps(group)], np.float64)
 
     def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
-        """[N_i] a sibling: how much better a turn is than the state that it was said at."""
-        said = [_said(one) for one in group]
-        flat = [pair for own in said for pair in own]
+        """[N_i] for each sibling: advantage of each turn over the state."""
+        pairs = [_states_and_actions(one) for one in group]
+        flat = [pair for own in pairs for pair in own]
         if self._learned < self._plan.warm_up or not flat:
-            return tuple(np.zeros(len(own)) for own in said)
-        ends = np.cumsum([len(own) for own in said])[:-1]
+            return tuple(np.zeros(len(own)) for own in pairs)
+        ends = np.cumsum([len(own) for own in pairs])[:-1]
         return tuple(np.split(self.advantage(flat), ends))
 
     def advantage(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        """[P]: min Q(s, a) - min V(s), warmed up or not."""
+        """[P]: min Q(s, a) - min V(s), during warm-up, too."""
         with torch.no_grad():
             best_P, worth_P = self.q(pairs).min(1).values, self.v([state for state, _ in pairs]).min(1).values
         return np.asarray((best_P - worth_P).numpy(), np.float64)
 
     def q(self, pairs: Sequence[tuple[str, str]], *, target: bool = False) -> Tensor:
-        """[P, 2]: what both heads, or their targets, say of an action at a state."""
+        """[P, 2]: Q of both heads, or of both targets."""
         heads = self._target if target else self._own
         in_PD = torch.cat([self._embedded(s for s, _ in pairs), self._embedded(a for _, a in pairs)], 1)
         return torch.cat([heads["q1"](in_PD), heads["q2"](in_PD)], 1)
 
     def v(self, states: Sequence[str], *, target: bool = False) -> Tensor:
-        """[P, 2]: what both heads, or their targets, say of a state."""
+        """[P, 2]: V of both heads, or of both targets."""
         heads, in_PD = self._target if target else self._own, self._embedded(states)
         return torch.cat([heads["v1"](in_PD), heads["v2"](in_PD)], 1)
 
@@ -201,14 +206,14 @@ class UtteranceCritic:
         return reward_P[:, None] + self._plan.gamma * torch.where(over_P[:, None], 0.0, later_P2)
 
     def v_targets(self, fresh: Sequence[tuple[str, str]]) -> Tensor:
-        """[P, 2]: Qtar(s, a~), of states and what the policy of now says there."""
+        """[P, 2]: Qtar(s, a~), of states and fresh actions."""
         with torch.no_grad():
             return self.q(fresh, target=True)
 
     def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
-        """Store the turns of a step, and learn from what is stored and from what was said in it."""
+        """Store the turns of a step, then train on stored and on fresh turns."""
         self._store(groups)
-        fresh = [pair for one in groups for t in one.group for pair in _said(t)[shared_turns(t) :]]
+        fresh = [pair for one in groups for t in one.group for pair in _states_and_actions(t)[shared_turn_count(t) :]]
         losses = []
         if self.stored and fresh:
             rng = generator("utterance_critic", self._plan.seed, step)
@@ -276,19 +281,19 @@ def _head(size: int, hidden: int) -> torch.nn.Module:
 
 
 def _transitions(trajectory: Trajectory, outcome: float) -> list[Transition]:
-    said = _said(trajectory)
-    later = [state for state, _ in said[1:]]
-    found = [Transition(state, action, 0.0, then) for (state, action), then in zip(said, later)]
-    return [*found, Transition(*said[-1], outcome, None)] if said else []
+    pairs = _states_and_actions(trajectory)
+    later = [state for state, _ in pairs[1:]]
+    found = [Transition(state, action, 0.0, then) for (state, action), then in zip(pairs, later)]
+    return [*found, Transition(*pairs[-1], outcome, None)] if pairs else []
 
 
-def _said(trajectory: Trajectory) -> list[tuple[str, str]]:
-    """Per turn the text of the conversation before it, and what was said in it."""
+def _states_and_actions(trajectory: Trajectory) -> list[tuple[str, str]]:
+    """State and action texts of each turn: the conversation before it, and the policy's text."""
     found = []
-    places = spoken_at(trajectory.messages, turns=len(trajectory.turns))
+    places = turn_positions(trajectory.messages, turns=len(trajectory.turns))
     for turn, place in zip(trajectory.turns, places, strict=True):
-        said = " ".join([_text(trajectory.messages[place]), *([turn.parsed.raw] if turn.parsed.errors else [])])
-        found.append((" ".join(_text(message) for message in trajectory.messages[:place]), said))
+        action = " ".join([_text(trajectory.messages[place]), *([turn.parsed.raw] if turn.parsed.errors else [])])
+        found.append((" ".join(_text(message) for message in trajectory.messages[:place]), action))
     return found
 
 

@@ -1,24 +1,20 @@
-"""ARPO: half of a question's trajectories branch off the others, where a tool's reply left the policy unsure."""
+"""ARPO (arXiv:2507.19849): branch rollouts after tool results with a rise of the policy's entropy."""
 
+from handaxe import rollouts
 from handaxe.methods.method import Method, replace
-from handaxe.rollouts.branch_chance import branch_chance
-from handaxe.rollouts.branching import branching
 
 __all__ = ["arpo"]
 
 
-def arpo(
-    base: Method, *, total: int = 8, from_start: int = 4, copies: int = 1, turns: int = 3, vocabulary: int = 264
-) -> Method:
-    """Branch after tool replies, more probably the more the entropy has risen; a group is one attempt, a tree.
+def arpo(base: Method, *, leaves: int = 8, from_start: int = 4, forks: int = 1, vocabulary: int = 264) -> Method:
+    """Branch after tool results, with probability increasing in entropy; the branches of an attempt are a group.
 
     Args:
-        total: trajectories of a question; 16 in the paper.
-        from_start: of these, from the question on; 8 in the paper. As many as in all: nothing branches.
-        copies: most branches at a turn; 1 in the paper.
-        turns: most turns of a trajectory.
-        vocabulary: ids that the policy can say; 264 for the tiny ones.
+        leaves: trajectories of a question; 16 in the paper.
+        from_start: trajectories that start from the question, 8 in the paper; a value of `leaves` disables branching.
+        forks: most branches at a turn; 1 in the paper.
+        vocabulary: token ids of the policy, which normalise entropies; 264 for the tiny models.
     """
-    chance = branch_chance(vocabulary=vocabulary)
-    rollout = branching(chance=chance, total=total, from_start=from_start, copies=copies, max_turns=turns)
-    return replace(base, rollout=rollout)
+    turns, chance = base.settings.max_turns, rollouts.branch_chance(vocabulary=vocabulary)
+    branching = rollouts.branching(chance=chance, total=leaves, from_start=from_start, copies=forks, max_turns=turns)
+    return replace(base, rollout=branching)

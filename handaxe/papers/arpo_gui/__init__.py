@@ -1,17 +1,17 @@
-"""ARPO for GUI agents: a group in which all failed is given a success of an earlier step."""
+"""ARPO for GUI agents (arXiv:2505.16282): replay a stored success in groups without one."""
 
+from handaxe import selection
 from handaxe.methods.method import Method, replace
-from handaxe.selection.pipe import pipe
-from handaxe.selection.success_replay import success_replay
 
 __all__ = ["arpo_gui"]
 
 
-def arpo_gui(base: Method, *, most: int = 8, above: float = 0.1) -> Method:
-    """Train with a store of each task's successes.
+def arpo_gui(base: Method, *, capacity: int = 8, min_reward: float = 0.1) -> Method:
+    """Replace one rollout of an all-failed group by an earlier success at the task.
 
     Args:
-        most: successes stored of a task; 8 in the paper.
-        above: the reward above which an attempt is one; 0.1 in the paper.
+        capacity: successes stored for a task; 8 in the paper.
+        min_reward: reward above which a rollout is a success; 0.1 in the paper.
     """
-    return replace(base, select=pipe(base.select, success_replay(credit=base.credit, most=most, above=above)))
+    replay = selection.success_replay(credit=base.credit, most=capacity, above=min_reward)
+    return replace(base, select=selection.pipe(base.select, replay))

@@ -1,19 +1,21 @@
-"""ARTIST: answer, format and successful execution, added up."""
+"""ARTIST (arXiv:2505.01441): reward the answer, the format and the share of successful executions."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
-from handaxe.rewards.tool_success import tool_success
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
 
 __all__ = ["artist"]
 
 
 def artist(base: Method, *, answer_weight: float = 2.0, format_weight: float = 0.5) -> Method:
-    """Train on a composite reward; executions that succeed give up to 1.
+    """Add answer, format and execution rewards; the share of successful executions earns up to 1.
 
     Args:
-        answer_weight: of the base's reward; 2 is unconfirmed.
-        format_weight: of a well-formed attempt; 0.5 is unconfirmed.
+        answer_weight: weight of the base's reward. 2 is unconfirmed.
+        format_weight: reward of a well-formed rollout. 0.5 is unconfirmed.
     """
-    parts = {"answer": (answer_weight, base.reward), "format": (format_weight, well_formed())}
-    return replace(base, reward=weighted({**parts, "execution": (1.0, tool_success())}))
+    parts = {
+        "answer": (answer_weight, base.reward),
+        "format": (format_weight, rewards.well_formed()),
+        "execution": (1.0, rewards.tool_success()),
+    }
+    return replace(base, reward=rewards.weighted(parts))

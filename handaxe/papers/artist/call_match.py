@@ -1,4 +1,4 @@
-"""Rewards reference calls that were made, argument for argument."""
+"""Reward for reference calls made with equal arguments."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["call_match", "user_turn"]
 
 
 def user_turn(turn: Turn) -> int | None:
-    """The number of the user's turn that a turn of the policy belongs to, as worlds with several tell it."""
+    """Number of the user's turn of a policy's turn, from the facts."""
     return turn.facts.get("user_turn")
 
 
@@ -23,19 +23,20 @@ def call_match(
     by_turn: Callable[[Task], Sequence[Sequence[ToolCall]]] | None = None,
     number: Callable[[Turn], int | None] = user_turn,
 ) -> Reward:
-    """Give the share of reference calls that the trajectory reproduced, in any order.
+    """Reward the share of reproduced reference calls, in any order.
 
         R_i = FR_max * F_match / F_total
         F_total = reference calls;  F_match = those equal in name and arguments to a call made, each call used once
 
-    With `by_turn` both are sums over the user's turns u: a call counts for the reference calls of its own turn alone.
+    With `by_turn` both are sums over the user's turns u: a call is compared with the reference calls of its own turn.
     Further calls cost nothing.
 
     Args:
-        most: FR_max, reward of all of them.
-        gold: the reference calls of a task.
-        by_turn: the same by the user's turn, in the place of `gold`; the paper's way. None: all turns are one pool.
-        number: which of these parts a turn of the policy belongs to, None for none; by default as its facts say.
+        most: FR_max, reward of a full match.
+        gold: reference calls of a task.
+        by_turn: reference calls of a task by the user's turn, in place of `gold`, as in the paper. None: all turns are
+            one pool.
+        number: user's turn of a policy's turn, None for none; by default from its facts.
 
     Returns:
         A reward with outcome [G] in [0, most].
@@ -56,11 +57,11 @@ def call_match(
         if by_turn is None:
             parts = [(gold(trajectory.task), trajectory.calls)]
         else:
-            wanted = list(by_turn(trajectory.task))
-            parts = [(calls, _calls_in(trajectory, n, number)) for n, calls in enumerate(wanted)]
-        total = sum(len(wanted) for wanted, _ in parts)
+            references = list(by_turn(trajectory.task))
+            parts = [(calls, _calls_in(trajectory, n, number)) for n, calls in enumerate(references)]
+        total = sum(len(calls) for calls, _ in parts)
         if not total:
-            raise TaskError(f"task {trajectory.task.id!r} names no call to compare")
+            raise TaskError(f"task {trajectory.task.id!r} has no reference call")
         return most * sum(_matched(*part) for part in parts) / total
 
     return outcome(score)
@@ -70,11 +71,11 @@ def _calls_in(trajectory: Trajectory, n: int, number: Callable[[Turn], int | Non
     return [call for turn in trajectory.turns if number(turn) == n for call in turn.parsed.calls]
 
 
-def _matched(wanted: Sequence[ToolCall], made: Sequence[ToolCall]) -> int:
-    """How many of the wanted calls were made, each call used once."""
+def _matched(references: Sequence[ToolCall], made: Sequence[ToolCall]) -> int:
+    """Number of matched reference calls; each call matches once."""
     unused = [(call.name, dict(call.arguments)) for call in made]
     matched = 0
-    for call in wanted:
+    for call in references:
         one = (call.name, dict(call.arguments))
         if one in unused:
             unused.remove(one)

@@ -1,17 +1,17 @@
-"""ASearcher's data: what injections and blurs make of questions, counted; nothing is trained."""
+"""ASearcher (arXiv:2508.07976), data synthesis: measure how injections and blurs make questions harder."""
 
-from handaxe.methods.method import Measured
+from handaxe.methods.method import StudyFunction
 from handaxe.papers.asearcher.direct_answers import shares_of_questions
 
 __all__ = ["asearcher_questions"]
 
 
-def asearcher_questions(*, known: float = 0.7, count: int = 400, injections: int = 3) -> Measured:
-    """Count questions that are answered without search, by a rule in the place of a model's own knowledge.
+def asearcher_questions(*, known: float = 0.7, count: int = 400, injections: int = 3) -> StudyFunction:
+    """Count questions answered by a rule without search; nothing is trained.
 
     Args:
-        known: share of the facts that are known by heart.
-        count: questions, each of which takes that many injections.
-        injections: at most.
+        known: share of the facts known by heart, in place of a model's own knowledge.
+        count: questions with `injections` injections.
+        injections: most injections of a question.
     """
     return shares_of_questions(known=known, count=count, injections=injections)

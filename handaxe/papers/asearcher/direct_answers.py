@@ -1,4 +1,4 @@
-"""How many of the library's questions are answered without search, the more is said by facts instead of by name."""
+"""Share of library questions answered without search, by number of injections."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.library import tasks as library_tasks
-from handaxe.worlds.library.obscured import library_questions, obscured_tasks, question_of
-from handaxe.worlds.library.obscured_questions import ObscuredQuestions, Question, by_heart
+from handaxe.worlds.library.obscured import library_questions, obscured_tasks, task_question
+from handaxe.worlds.library.obscured_questions import ObscuredQuestions, Question, answerable_from_memory
 from handaxe.worlds.library.world import library
 
 __all__ = ["answers_in_documents", "shares_of_questions"]
@@ -24,34 +24,36 @@ VALUE = re.compile(r"(?P<label>[a-z ]+?) is (?:between (?P<low>\d+) and (?P<high
 
 
 def shares_of_questions(*, known: float, count: int, injections: int) -> Callable[[int], Mapping[str, float]]:
-    """Count, over questions of one and two hops that take so many injections, and over those after a blur.
+    """Make a study of direct answers to questions of one and two hops, after each injection and after a blur.
 
-        direct_k   share that somebody answers rightly without search, after k injections; the same questions each time
-        least_fall least of direct_k - direct_(k+1)
-        direct_number, direct_blurred   the same of questions with one injection that says a number, and of these after
-                   a blur
-        unique     share of all these that the documents, read anew, give one answer for, the right one
-        found      share of described entities that are shown by the search that the task keeps for them
+        direct_k   share answered correctly without search after k injections; the same questions for all k
+        least_fall minimum of direct_k - direct_(k+1)
+        direct_number, direct_blurred   the same for questions with one injected number, and for these after a blur
+        unique     share of all these questions with exactly one answer in the documents, the correct one
+        found      share of described entities that are shown by the search that the task has for them
 
     Args:
-        known: share of facts that this somebody has by heart, each or not by a draw (`by_heart`), and follows rightly.
+        known: share of facts known by heart, drawn independently (`answerable_from_memory`).
         count: questions.
-        injections: most of one question, >= 1.
+        injections: most injections of a question, >= 1.
 
     Returns:
-        (seed of the questions and of what is known by heart) -> figures.
+        (seed of the questions and of the known facts) -> figures.
 
     Raises:
         InputError: count or injections below 1.
+
+    Example:
+        shares_of_questions(known=1.0, count=20, injections=1)(1): direct_0 and direct_1 are 1, least_fall is 0
     """
     if min(count, injections) < 1:
         raise InputError(f"direct answers take a count and injections of 1 or more, not {count} and {injections}")
 
     def measure(seed: int) -> dict[str, float]:
         questions = library_questions(world=0, size=SIZE)
-        direct = by_heart(questions, share=known, seed=seed)
+        direct = answerable_from_memory(questions, share=known, seed=seed)
         asked = library_tasks.tasks(count=8 * count, seed=seed, hops=HOPS, size=SIZE)
-        plain = [question_of(task, questions) for task in asked]
+        plain = [task_question(task, questions) for task in asked]
         deepened = [found for one in plain if (found := _deepened(questions, one, injections, seed))][:count]
         blurred = [found for one in plain if (found := _blurred(questions, one, seed))][:count]
         shares = [_share(direct, level) for level in zip(*deepened, strict=True)]
@@ -71,8 +73,13 @@ def shares_of_questions(*, known: float, count: int, injections: int) -> Callabl
 
 
 def answers_in_documents(words: str) -> set[str]:
-    """All answers that the library's documents give to a question, such as "the river of the town whose mayor is kemi":
-    text is compared with text, and nothing is known of how the question was made."""
+    """Find all answers of the library's documents to a question, by text comparison alone.
+
+    The question's construction is not used.
+
+    Example:
+        "the river of the town whose mayor is kemi"  ->  the rivers of all towns with mayor kemi
+    """
     path = []
     facts = _read_documents()
     while found := re.match(r"the ([a-z ]+?) of (.*)", words):
@@ -92,13 +99,13 @@ def _described(words: str, facts: Mapping[str, Mapping[str, str]]) -> set[str]:
         return {words}
     found = {name for name, own in facts.items() if own["kind"] == kind}
     while rest:
-        said = VALUE.match(rest)
-        if said is None:
-            raise InputError(f"this is no question about the library: {rest!r}")
-        label, value = said["label"], said["value"]
-        rest = rest[said.end() :].removeprefix(" and whose ")
-        if said["high"]:
-            between = range(int(said["low"]), int(said["high"]) + 1)
+        match = VALUE.match(rest)
+        if match is None:
+            raise InputError(f"not a question about the library: {rest!r}")
+        label, value = match["label"], match["value"]
+        rest = rest[match.end() :].removeprefix(" and whose ")
+        if match["high"]:
+            between = range(int(match["low"]), int(match["high"]) + 1)
             found = {name for name in found if int(facts[name][label]) in between}
         else:
             wanted = _described(value, facts)
@@ -117,7 +124,7 @@ def _read_documents() -> dict[str, dict[str, str]]:
 
 
 def _deepened(questions: ObscuredQuestions, plain: Question, most: int, seed: int) -> list[Question]:
-    """A question after 0, 1, ... injections; [] where it does not take so many."""
+    """A question after 0, 1, ... injections; [] with fewer than `most`."""
     rng = random.Random(derive_seed("direct answers", seed, plain.words))
     out = [plain]
     for _ in range(most):
@@ -140,7 +147,7 @@ def _share(direct: Callable[[Question], bool], asked: Sequence[Question]) -> flo
 
 
 def _found(count: int, seed: int, injections: int) -> float:
-    """Of the entities that questions describe, the share shown by the searches that tasks keep for them."""
+    """Share of described entities found by the searches of their tasks."""
     (tool,) = library(size=SIZE).tools
     shown = []
     for blurs in (0, 1):

@@ -1,4 +1,4 @@
-"""AsyncFlow: groups flow from stage to stage as they finish, and rollouts run one step ahead of the weights."""
+"""AsyncFlow (arXiv:2507.01663): stream finished groups into training, with rollouts one step ahead of the weights."""
 
 from handaxe.methods.method import Method, replace
 
@@ -6,9 +6,9 @@ __all__ = ["asyncflow"]
 
 
 def asyncflow(base: Method, *, staleness: int = 1) -> Method:
-    """Train with the staleness that the paper allows; reward and features of a group are ready when it is.
+    """Let rollouts run ahead of the weights by a bounded number of training steps.
 
     Args:
-        staleness: steps that a trained token may be old; 1 in the paper.
+        staleness: largest age of a trained token in training steps; 1 in the paper.
     """
     return replace(base, pace=replace(base.pace, staleness=staleness))

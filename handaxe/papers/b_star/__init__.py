@@ -1,4 +1,4 @@
-"""B-STaR: a policy teaches itself, at the temperature that balances what is new against what is right."""
+"""B-STaR (arXiv:2412.17256): self-train at the temperature that balances exploration and exploitation."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.b_star.balanced_sampling import balanced_sampling
@@ -12,22 +12,18 @@ def b_star(
     base: Method,
     *,
     temperatures: tuple[float, ...] = (0.5, 0.75, 1.0, 1.25),
-    thresholds: tuple[float, ...] = (0.5,),
     rounds: int = 6,
     tasks: int = 24,
     tries: int = 16,
 ) -> Method:
-    """Fine-tune on unlike right attempts of the policy's own, round after round; no reinforcement learning.
-
-    The temperature that a round chose stands in the record of what it played.
+    """Fine-tune on the policy's own distinct correct rollouts, round after round, without reinforcement learning.
 
     Args:
-        temperatures: of the grid, tried on 8 tasks each; one alone is what the paper compares with.
-        thresholds: of the grid, in units of reward.
-        rounds: of playing and fine-tuning, from the newest weights; 9 in the paper.
-        tasks: played in a round.
-        tries: attempts at each; 64 in the paper.
+        temperatures: of the grid, each probed on 8 tasks; one value disables the choice. 0.5 to 1.2 in the paper.
+        rounds: of playing and fine-tuning, each from the latest weights; 9 in the paper.
+        tasks: tasks played in a round.
+        tries: rollouts of a task; 64 in the paper.
     """
-    source = balanced_sampling(temperatures=temperatures, thresholds=thresholds, groups=tasks, group_size=tries)
-    taught = teach(source=source, learning_rate=3e-4, optional=True)
-    return replace(base, stages=(*base.stages, repeat(stages=[taught], times=rounds)))
+    source = balanced_sampling(temperatures=temperatures, groups=tasks, group_size=tries)
+    stage = teach(source=source, learning_rate=3e-4, optional=True)
+    return replace(base, stages=(*base.stages, repeat(stages=[stage], times=rounds)))

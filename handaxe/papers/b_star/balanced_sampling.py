@@ -1,4 +1,4 @@
-"""Groups that are played at the temperature, and chosen by the threshold, which a few tasks said are the best."""
+"""Source of self-taught rounds: plays at the temperature, and selects by the threshold, with the best balance score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Source, StageContext
 from handaxe.core.records import Rated
 from handaxe.curricula.in_order import in_order
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import derive_seed
 from handaxe.selection.keep_successes import keep_successes
 from handaxe.training.loop.train_arguments import check_train_arguments
@@ -38,41 +38,41 @@ def balanced_sampling(
     group_size: int = 16,
     arguments: Mapping[str, Any] = NOTHING,
 ) -> Source:
-    """Make a source that first tries temperatures and thresholds on a few tasks, and then plays with the best pair.
+    """Make a source that probes temperatures and thresholds on a few tasks, then plays with the best pair.
 
-        b(q) = min(n' / n*, 1) * n' / n         n unlike attempts at task q with R_i > threshold, n' of them right
-        (temperature, threshold) = argmax over the grid of the mean of b over the probed tasks; 0 where n is 0
+        b(q) = min(n' / n*, 1) * n' / n         n distinct rollouts of task q with R_i > threshold, n' of them correct
+        (temperature, threshold) = argmax over the grid of the mean of b over the probed tasks; 0 if n is 0
 
-    n' / n* says whether there is enough to learn from (exploration), n' / n whether the threshold tells right from
-    wrong (exploitation). A self-taught iteration is `teach(source=balanced_sampling())`, several are that in `repeat`;
-    each probes anew, other tasks than the round before. The probed tasks are the next ones of the site's; they are
-    played at every temperature with the same seeds, recorded in the folders probe-TEMPERATURE of the stage, and are not
-    learned from: what is played then are the tasks after them.
+    n' / n* measures exploration: enough correct rollouts to learn from. n' / n measures exploitation: how well the
+    threshold separates correct from incorrect. A self-taught iteration is `teach(source=balanced_sampling())`, several
+    are that in `repeat`; each probes other tasks. The probed tasks are the next ones of the context; they are played at
+    every temperature with the same seeds, recorded in the folders probe-TEMPERATURE of the stage, and not trained on:
+    the played tasks are those after them.
 
     Args:
-        temperatures: of the grid, > 0; 0.5 to 1.2 by 0.05 in the released script. Of equal scores the first wins.
-        thresholds: of the grid, in units of reward; -1 to 1 by 0.01 in the paper, whose reward is 1 for a right answer
-            plus a fifth of the least score that a process reward model gives a step (`rewards.weighted`).
-        target: n*, right attempts that are enough, >= 1; 8 in the paper.
-        most: attempts of a task that are selected, the best first; None for all.
-        correct: the channel that says which attempts are right, those above 0.5; None: the outcome.
-        probes: tasks that are probed, >= 1.
-        steps, groups, group_size: of what is played to learn from; 64 attempts a task in the paper.
-        arguments: further ones of `train`, also in place of the site's roles.
+        temperatures: of the grid, > 0; 0.5 to 1.2 by 0.05 in the released script. The first of equal scores wins.
+        thresholds: of the grid, in units of reward; -1 to 1 by 0.01 in the paper. The paper's reward is 1 for a correct
+            answer plus a fifth of the lowest step score of a process reward model (`rewards.weighted`).
+        target: n*, number of correct rollouts that is enough, >= 1; 8 in the paper.
+        most: selected rollouts of a task, the best first; None for all.
+        correct: channel of correctness, above 0.5; None: the outcome.
+        probes: probed tasks, >= 1.
+        steps, groups, group_size: of the played groups; 64 rollouts a task in the paper.
+        arguments: further arguments of `train`, replacing the context's roles.
 
     Returns:
-        A source: the groups played, in which the selected attempts train; tasks of which none is selected are left out.
+        A source: the played groups, in which the selected rollouts train; tasks without one are left out.
 
     Raises:
-        InputError: an empty grid, a number out of range, an argument that `train` has not, or that is the grid's.
+        InputError: an empty grid, a number out of range, an unknown argument of `train`, or one that the grid sets.
 
     Example:
         n' = 4 of n = 8, n* = 8  ->  0.25;   8 of 10  ->  0.8;   16 of 16  ->  1;   0 of any  ->  0
 
     Paper: arXiv:2412.17256 (B-STaR).
-    Differs: `most` is given, where released code takes the least that fills a set of a given size; a task of which
-        nothing is selected scores 0, and released code leaves it out of the mean; reference answers are not learned
-        from besides.
+    Differs: `most` is given, where released code takes the smallest number that fills a set of a given size; a task
+        without a selected rollout scores 0, where released code leaves it out of the mean; reference answers are not
+        trained on.
     """
     check_train_arguments(arguments)
     if not temperatures or not thresholds or min(temperatures) <= 0 or min(target, probes) < 1:
@@ -80,8 +80,8 @@ def balanced_sampling(
             f"the grid is temperatures {list(temperatures)} by thresholds {list(thresholds)}, target {target} and "
             f"probes {probes}; give one of each or more, temperatures above 0, and 1 or more"
         )
-    if taken := {"sampling", "tasks"} & set(arguments):
-        raise InputError(f"balanced_sampling chooses {' and '.join(sorted(taken))} itself; leave it out")
+    if reserved := {"sampling", "tasks"} & set(arguments):
+        raise InputError(f"balanced_sampling sets {' and '.join(sorted(reserved))} itself; leave it out")
 
     def source(site: StageContext) -> list[Rated]:
         tasks, trying = site.tasks.next(0, probes), site._replace(seed=derive_seed(site.seed, "probe"))
@@ -101,22 +101,22 @@ def balanced_sampling(
         return [one for one in every if one is not None]
 
     def _selected(one: Rated, threshold: float) -> Rated | None:
-        kept = keep_successes(above=threshold, most=most, best=True)([one])
-        return kept[0] if kept else None
+        selected = keep_successes(above=threshold, most=most, best=True)([one])
+        return selected[0] if selected else None
 
     return source
 
 
 def balance_score(one: Rated | None, *, target: int = 8, correct: str | None = None) -> float:
-    """b of the attempts of a group that train; 0 for none.
+    """Compute b of the trained rollouts of a group; 0 for none.
 
     Args:
-        one: the group, or None where nothing of it was selected.
-        target: n*, right attempts that are enough.
-        correct: the channel that says which attempts are right, those above 0.5; None: the outcome.
+        one: the group, or None if nothing of it was selected.
+        target: n*, number of correct rollouts that is enough.
+        correct: channel of correctness, above 0.5; None: the outcome.
     """
     if one is None or not one.trained.any():
         return 0.0
-    value_G = one.scores.outcome if correct is None else rewards_of(one.group, one.scores, channel=correct)
+    value_G = one.scores.outcome if correct is None else group_rewards(one.group, one.scores, channel=correct)
     right = int(np.sum(value_G[one.trained] > RIGHT))
     return min(right / target, 1.0) * right / int(one.trained.sum())

@@ -1,11 +1,11 @@
-"""BN-GSPO: advantages standardised within the group, and then by the spread of the batch."""
+"""BN-GSPO (arXiv:2512.24330): standardise GSPO's group-normalised advantages again over the batch."""
 
-from handaxe.advantages.batch_norm import batch_norm
+from handaxe import advantages
 from handaxe.methods.method import Method, replace
 
 __all__ = ["bn_gspo"]
 
 
 def bn_gspo(base: Method) -> Method:
-    """Divide standardised rewards by their spread over the batch, which groups of equal rewards make small."""
-    return replace(base, shape=batch_norm(of="standardised"))
+    """Divide group-normalised rewards by the batch's standard deviation, which groups of equal rewards lower."""
+    return replace(base, shape=advantages.batch_norm(of="standardised"))

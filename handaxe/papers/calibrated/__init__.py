@@ -1,23 +1,24 @@
-"""CAR: the reward asks for confidence that fits, and keeps right answers above wrong ones whatever they say of it."""
+"""CAR (arXiv:2601.07264): reward calibrated confidence, with a margin between correct and incorrect answers."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.calibrated.brier_confidence import brier_confidence
 from handaxe.papers.calibrated.margin_confidence import margin_confidence
-from handaxe.rewards.weighted import weighted
 
 __all__ = ["calibrated"]
 
 
 def calibrated(
-    base: Method, *, right: float = 0.5, wrong: float = 0.5, margin: float = 1.0, brier: float = 0.0
+    base: Method, *, bonus: float = 0.5, penalty: float = 0.5, margin: float = 1.0, brier: float = 0.0
 ) -> Method:
-    """Train on a reward that separates right from wrong by a margin and is highest for honest confidence.
+    """Score correct answers 1 to 1 + b1 and incorrect answers -b2 to 0, by stated confidence.
 
     Args:
-        right: b1, what confidence adds to a right answer at most; a guess.
-        wrong: b2, what it takes from a wrong one at most; a guess.
-        margin: weight of that reward.
-        brier: weight of RLCR's, which the paper compares with: 1, with a margin of 0.
+        bonus: b1, most that confidence adds to a correct answer; a guess.
+        penalty: b2, most that confidence takes from an incorrect answer; a guess.
+        margin: weight of this reward.
+        brier: weight of RLCR's reward, the paper's comparison: 1, with a margin of 0.
     """
-    parts = {"margin": (margin, margin_confidence(correct=base.reward, right=right, wrong=wrong))}
-    return replace(base, reward=weighted({**parts, "brier": (brier, brier_confidence(correct=base.reward))}))
+    separated = margin_confidence(correct=base.reward, bonus=bonus, penalty=penalty)
+    rlcr = brier_confidence(correct=base.reward)
+    return replace(base, reward=rewards.weighted({"margin": (margin, separated), "brier": (brier, rlcr)}))

@@ -1,4 +1,4 @@
-"""Rewards being right, less the square of how far the stated confidence is from it."""
+"""Reward for correctness, minus the Brier score of the stated confidence (RLCR)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores
-from handaxe.papers.calibrated.confidence import UNSTATED, Confidence, as_channel, stated_confidence
+from handaxe.papers.calibrated.confidence import UNSTATED, Confidence, confidence_channel, stated_confidence
 from handaxe.rewards.parts.checks import outcome_only
 from handaxe.rewards.parts.combined import Combined
 
@@ -16,30 +16,30 @@ __all__ = ["brier_confidence"]
 def brier_confidence(
     *, correct: Reward, confidence: Confidence = stated_confidence, correct_above: float = 0.5
 ) -> Reward:
-    """Give 1 for a right answer, less the Brier score of the confidence it is stated with.
+    """Reward a correct answer with 1, minus the Brier score of its confidence.
 
-        R_i = z_i - (c_i - z_i)^2         z_i = 1 where correct_i > correct_above, else 0;  in [-1, 1]
-            = -1                          where no confidence is stated: the worst that there is
+        R_i = z_i - (c_i - z_i)^2         z_i = 1 if correct_i > correct_above, else 0;  in [-1, 1]
+            = -1                          without a stated confidence: the lowest reward
 
-    A right answer with c = 0 is worth as much as a wrong one with c = 0.
+    A correct answer with c = 0 earns the same as an incorrect one with c = 0.
 
     Args:
-        correct: what tells right from wrong.
-        confidence: how sure an attempt says it is, 0 to 1; None where it does not say.
-        correct_above: right is an outcome of `correct` strictly above this.
+        correct: reward that decides correctness.
+        confidence: stated confidence of a trajectory, 0 to 1; None without one.
+        correct_above: an outcome of `correct` above this is correct.
 
     Returns:
-        A reward with outcome [G] and the channels "correct" and "confidence" (-1 where none is stated).
+        A reward with outcome [G] and the channels "correct" and "confidence" (-1 without a stated confidence).
 
     Raises:
         InputError: a reward `correct` with per-turn values.
         VerifierError: a confidence outside 0 to 1.
 
     Example:
-        right with c 0.9 and 0.1, wrong with c 0.9 and 0.1  ->  0.99, 0.19, -0.81, -0.01
+        correct with c 0.9 and 0.1, incorrect with c 0.9 and 0.1  ->  0.99, 0.19, -0.81, -0.01
 
     Paper: arXiv:2601.07264 (the confidence dichotomy), the reward of RLCR that it compares with.
-    Differs: nothing known; the paper does not say what an answer without a confidence earns.
+    Differs: nothing known; the paper does not specify the reward of an answer without a confidence.
     """
 
     def merge(_: Group, parts: dict[str, Scores]) -> Scores:
@@ -47,4 +47,4 @@ def brier_confidence(
         c = parts["confidence"].outcome
         return Scores(np.where(c == UNSTATED, -1.0, z - (c - z) ** 2))
 
-    return Combined({"correct": correct, "confidence": as_channel(confidence)}, merge)
+    return Combined({"correct": correct, "confidence": confidence_channel(confidence)}, merge)

@@ -1,9 +1,9 @@
-"""How sure an attempt says it is: readers of a mark at the end of the answer, and the reward channel that keeps it.
+"""Stated confidence: parsers of the mark at the end of an answer, and a reward channel.
 
 Example:
-    final text "408 c7"    stated_confidence -> 0.7     without_confidence -> "408"
-    final text "408"       stated_confidence -> None    without_confidence -> "408"
-Idea: confidence in one of eleven steps is one short word, which a policy of any size can write.
+    final text "408 c7"    stated_confidence -> 0.7     strip_confidence -> "408"
+    final text "408"       stated_confidence -> None    strip_confidence -> "408"
+Idea: a confidence in one of eleven steps is one short word, within reach of a policy of any size.
 """
 
 import re
@@ -13,31 +13,31 @@ from handaxe.core.protocols import Reward
 from handaxe.core.records import Trajectory
 from handaxe.rewards.outcome import outcome
 
-__all__ = ["Confidence", "UNSTATED", "as_channel", "stated_confidence", "without_confidence"]
+__all__ = ["Confidence", "UNSTATED", "confidence_channel", "stated_confidence", "strip_confidence"]
 
 Confidence = Callable[[Trajectory], float | None]
-"""How sure an attempt says it is, 0 to 1; None where it does not say."""
+"""Stated confidence of a trajectory, 0 to 1; None without one."""
 UNSTATED = -1.0
-"""What the channel "confidence" holds where none is stated."""
+"""Value of the channel "confidence" without a stated confidence."""
 MARK = re.compile(r"(?<!\S)c(10|\d)\Z")
 
 
 def stated_confidence(trajectory: Trajectory) -> float | None:
-    """0 to 1 by the last word of the last turn's text, c0 to c10; None where it is another."""
+    """Parse the last word of the final text, c0 to c10, as a confidence from 0 to 1. Return None for any other word."""
     found = MARK.search(trajectory.final_text.rstrip())
     return None if found is None else int(found[1]) / 10
 
 
-def without_confidence(trajectory: Trajectory) -> str:
-    """The last turn's text before that word, without surrounding white space."""
+def strip_confidence(trajectory: Trajectory) -> str:
+    """Return the final text without the confidence mark and surrounding white space."""
     return MARK.sub("", trajectory.final_text.rstrip()).strip()
 
 
-def as_channel(confidence: Confidence) -> Reward:
-    """A reward whose outcome [G] is the confidence, `UNSTATED` where there is none.
+def confidence_channel(confidence: Confidence) -> Reward:
+    """Create a reward with the confidence as outcome [G], `UNSTATED` without confidence.
 
     Raises:
-        VerifierError: naming the trajectory, for a confidence outside 0 to 1.
+        VerifierError: a confidence outside 0 to 1; the message names the trajectory.
     """
 
     def stated(trajectory: Trajectory) -> float:

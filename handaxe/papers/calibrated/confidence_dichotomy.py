@@ -1,4 +1,4 @@
-"""CAR's finding: trained on accuracy alone, a policy is surer of what is wrong the less its tool can be relied upon."""
+"""CAR (arXiv:2601.07264), its finding: an unreliable tool raises a policy's confidence in incorrect answers."""
 
 from handaxe.methods.method import Method, replace
 
@@ -6,5 +6,5 @@ __all__ = ["confidence_dichotomy"]
 
 
 def confidence_dichotomy(base: Method) -> Method:
-    """Train on being right, whatever is said of how sure an answer is, in a world where a tool may be wrong."""
+    """Reward accuracy alone, in a world with an unreliable tool."""
     return replace(base, reward=base.world.correct)

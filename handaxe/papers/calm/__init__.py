@@ -1,17 +1,17 @@
-"""CALM: reaching the next sub-goal pays at once, beside what the environment pays in the end."""
+"""CALM (arXiv:2409.12798): reward sub-goals as they are reached, in addition to the sparse outcome."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.calm.subgoals import subgoals
-from handaxe.rewards.weighted import weighted
 
 __all__ = ["calm"]
 
 
 def calm(base: Method, *, bonus: float = 0.5) -> Method:
-    """Add a bonus in the turn in which the first sub-goal left is reached.
+    """Add a bonus to the turn that reaches the first open sub-goal.
 
     Args:
-        bonus: b, of a sub-goal; a right answer is worth 1.
+        bonus: b, reward of a sub-goal; a correct answer earns 1.
     """
     goals = subgoals(criteria=base.world.need("criteria"), check=base.world.need("check"), bonus=bonus)
-    return replace(base, reward=weighted({"correct": (1.0, base.reward), "goals": (1.0, goals)}))
+    return replace(base, reward=rewards.weighted({"correct": (1.0, base.reward), "goals": (1.0, goals)}))

@@ -1,4 +1,4 @@
-"""How well a judge tells of attempts as they are played which criteria each turn has brought about."""
+"""Learner that reports the agreement of a judge with the world's rule on newly reached criteria."""
 
 from __future__ import annotations
 
@@ -9,58 +9,60 @@ import numpy as np
 
 from handaxe.core.protocols import Check
 from handaxe.core.records import Rated, Task, Trajectory
-from handaxe.ops.checklists import told_of
-from handaxe.papers.calm.reached import Criteria, f1_figures, reaches_of
+from handaxe.ops.criteria import apply_check
+from handaxe.papers.calm.goal_transitions import Criteria, f1_figures, goal_transitions
 
 __all__ = ["GoalAgreement", "goal_agreement"]
 
 
 def goal_agreement(
-    *, criteria: Criteria, says: Check, truth: Check, where: Callable[[Task], bool] = lambda task: True
+    *, criteria: Criteria, judge: Check, rule: Check, task_filter: Callable[[Task], bool] = lambda task: True
 ) -> GoalAgreement:
-    """Make a learner that learns nothing and reports how a check does on each training step's attempts.
+    """Make a learner without updates that reports the F1 of a judge on each training step's rollouts.
 
     Args:
         criteria: of a task.
-        says: in question: what each turn has brought about, such as a judge's answers. All of them count, also what it
-            says of a criterion once more.
-        truth: what is met after each turn, such as a world's rule; a criterion is brought about where it is met first.
-        where: at which tasks; at those that the judge was not taught by, its figures are held-out ones.
+        judge: check under test: criteria that each turn has reached, such as a judge's verdicts. Repeated verdicts on a
+            criterion count.
+        rule: criteria met after each turn, such as a world's rule; a criterion is reached in the turn that first meets
+            it.
+        task_filter: tasks to measure; with tasks that the judge was not trained on, its figures are held-out ones.
 
     Returns:
-        A learner without a state; metrics learner/goal_agreement/NAME for f1, constant (that of saying always yes),
-        difference (the former less the latter), said and true (shares), none for a step without attempts there.
+        A learner without a state; metrics learner/goal_agreement/NAME for f1, constant (that of a constant yes),
+        difference (f1 - constant), said and true (shares), none for a step without rollouts of such tasks.
 
     Example:
-        one attempt of four turns and two criteria, brought about in turns 1 and 3, said to be in turns 1 and 2: f1
+        one rollout of four turns and two criteria, reached in turns 1 and 3, judged as reached in turns 1 and 2: f1
         0.5, constant 4 / 10, said and true 0.25
 
-    Idea: asked of language models in arXiv:2409.12798 (CALM). Unconfirmed: over what; its abstract was read.
+    Idea: a question to language models in arXiv:2409.12798 (CALM).
+    Unconfirmed: the sample that the paper measures; its abstract was read.
     """
-    return GoalAgreement(criteria, says, truth, where)
+    return GoalAgreement(criteria, judge, rule, task_filter)
 
 
 class GoalAgreement:
-    """See `goal_agreement`."""
+    """Learner made by `goal_agreement`."""
 
-    def __init__(self, criteria: Criteria, says: Check, truth: Check, where: Callable[[Task], bool]):
-        self._criteria, self._where = criteria, where
-        self._says, self._truth = says, truth
+    def __init__(self, criteria: Criteria, judge: Check, rule: Check, task_filter: Callable[[Task], bool]):
+        self._criteria, self._task_filter = criteria, task_filter
+        self._judge, self._rule = judge, rule
 
     def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
-        """Compare; nothing is learned."""
+        """Compare the judge with the rule; nothing is learned."""
         del step
-        attempts = [one for rated in groups if self._where(rated.group.task) for one in rated.group]
-        true = [one.reached for one in reaches_of(attempts, criteria=self._criteria, check=self._truth)]
-        said = [self._told(one) for one in attempts]
+        attempts = [one for rated in groups if self._task_filter(rated.group.task) for one in rated.group]
+        true = [one.reached for one in goal_transitions(attempts, criteria=self._criteria, check=self._rule)]
+        verdicts = [self._verdicts(one) for one in attempts]
         if not true:
             return {}
-        found = f1_figures(np.array(true, bool), np.concatenate(said))
+        found = f1_figures(np.array(true, bool), np.concatenate(verdicts))
         return {name: found[name] for name in ("f1", "constant", "difference", "said", "true")}
 
-    def _told(self, one: Trajectory) -> np.ndarray:
-        """[N C] 0 or 1, in the order of `reaches_of`."""
-        return told_of(self._says, one, list(self._criteria(one.task))).T.ravel().astype(np.float64)
+    def _verdicts(self, one: Trajectory) -> np.ndarray:
+        """[N C] 0 or 1, in the order of `goal_transitions`."""
+        return apply_check(self._judge, one, list(self._criteria(one.task))).T.ravel().astype(np.float64)
 
     def state_dict(self) -> dict[str, Any]:
         return {}

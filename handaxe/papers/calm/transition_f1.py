@@ -1,4 +1,4 @@
-"""How well a judge tells in which turn of an attempt a criterion was reached; see `papers.calm.reached`."""
+"""F1 of a judge's verdicts on the turn that reached a criterion; see `papers.calm.goal_transitions`."""
 
 from __future__ import annotations
 
@@ -6,38 +6,46 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from handaxe.judges.verdict_token import Ask, just_now
-from handaxe.papers.calm.reached import Reach, f1_figures
+from handaxe.judges.verdict_token import Ask, transition_question
+from handaxe.papers.calm.goal_transitions import GoalTransition, f1_figures
 
 __all__ = ["transition_f1"]
 
 Chances = Callable[[Sequence[str]], np.ndarray]
-"""Questions -> [Q] p of yes to each, such as `VerdictToken.chances`."""
+"""Questions -> [Q] probability of yes, such as `VerdictToken.probabilities`."""
 
 
 def transition_f1(
-    pairs: Sequence[Reach], *, asks: Mapping[str, Ask], chances: Chances, threshold: float = 0.5
+    pairs: Sequence[GoalTransition], *, asks: Mapping[str, Ask], chances: Chances, threshold: float = 0.5
 ) -> dict[str, float]:
-    """Ask a judge about every pair, in one way or several.
+    """Ask a judge about every pair of turn and criterion, with one or more question formats.
 
     Args:
-        pairs: of `reaches_of`.
-        asks: name of a way -> renders the question, such as {"": about_turn}; what is asked is whether the turn has
-            brought the criterion about. At least one.
-        chances: answers them.
-        threshold: a pair is said to be true where p is above this.
+        pairs: of `goal_transitions`.
+        asks: name of a format -> renderer of the question, such as {"": turn_question}, about the turn having reached
+            the criterion. At least one.
+        chances: answers the questions.
+        threshold: p above this is a yes.
 
     Returns:
-        As `f1_figures`, with the name of the way after each; and gain, the first way's f1 less the last one's.
+        As `f1_figures`, with the name of the format after each figure; and gain, the first format's f1 minus the last
+        one's.
 
     Raises:
         InputError: no pair.
+
+    Example:
+        four pairs, reached 1, 0, 0, 1, answered with p 0.9, 0.8, 0.1, 0.4 in the only format  ->  f1 0.5, gain 0
+
+    Paper: arXiv:2409.12798 (CALM), the evaluation of transitions by language models.
+    Differs: pairs come from a world's expert instead of human demonstrations.
+    Unconfirmed: the wording of the question; the abstract alone was read.
     """
     true_K = np.array([one.reached for one in pairs], bool)
     found = dict[str, float]()
     for way, ask in asks.items():
-        asked = just_now(ask)
-        p_K = chances([asked(one.attempt, one.turn, one.criterion) for one in pairs])
+        question = transition_question(ask)
+        p_K = chances([question(one.attempt, one.turn, one.criterion) for one in pairs])
         found |= {f"{name}{way}": value for name, value in f1_figures(true_K, p_K, threshold).items()}
     ways = list(asks)
     return found | {"gain": found[f"f1{ways[0]}"] - found[f"f1{ways[-1]}"]}

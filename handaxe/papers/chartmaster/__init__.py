@@ -1,9 +1,9 @@
-"""ChartMaster: code earns by what its chart has in common with the wanted one, and by how alike the two look."""
+"""ChartMaster (arXiv:2508.17608): reward plotting code by shared attributes and by visual similarity of its chart."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
-from handaxe.papers.chartmaster.charts import same_attributes, same_picture
-from handaxe.rewards.ladder import Rung, ladder
-from handaxe.rewards.used_tools import used_tools
+from handaxe.papers.chartmaster.charts import attribute_overlap, picture_similarity
+from handaxe.rewards.ladder import Rung
 from handaxe.training.sft.demonstrated import demonstrated
 from handaxe.training.stages.repeat import repeat
 from handaxe.training.stages.teach import teach
@@ -11,15 +11,20 @@ from handaxe.training.stages.teach import teach
 __all__ = ["chartmaster"]
 
 
-def chartmaster(base: Method, *, look: float = 1.0, taught: int = 0) -> Method:
-    """Train on the overlap of attributes and the likeness of pictures, 0 where the code draws nothing.
+def chartmaster(base: Method, *, visual_weight: float = 1.0, sft_rounds: int = 0) -> Method:
+    """Add attribute overlap and image similarity; code that draws nothing earns 0.
 
     Args:
-        look: weight of the likeness beside the overlap; 1 is unconfirmed.
-        taught: how often 15,360 tokens of the expert's are learnt before, which are 160 times 96.
+        visual_weight: weight of the image similarity, next to 1 for the attributes. 1 is unconfirmed.
+        sft_rounds: rounds of supervised fine-tuning before the run, each of 15,360 expert tokens, which are 160 times
+            96; for the comparison with further fine-tuning.
     """
-    drew, common = used_tools(tools=("draw",)), same_attributes()
-    rungs = [Rung("drew", drew, 0.0), Rung("common", common, above=-1.0), Rung("look", same_picture(), look)]
-    told = demonstrated(world=base.world, count=320, tokens=15_360, of_run=True)
-    before = repeat(stages=[teach(source=told, batch_size=16, learning_rate=3e-4)], times=taught)
-    return replace(base, reward=ladder(rungs), stages=(*base.stages, before))
+    drew, attributes = rewards.used_tools(tools=("draw",)), attribute_overlap()
+    rungs = [
+        Rung("drew", drew, 0.0),
+        Rung("common", attributes, above=-1.0),
+        Rung("look", picture_similarity(), visual_weight),
+    ]
+    source = demonstrated(world=base.world, count=320, tokens=15_360, of_run=True)
+    sft = repeat(stages=[teach(source=source, batch_size=16, learning_rate=3e-4)], times=sft_rounds)
+    return replace(base, reward=rewards.ladder(rungs), stages=(*base.stages, sft))

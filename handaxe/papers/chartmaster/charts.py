@@ -1,4 +1,4 @@
-"""Small charts, described in words, to be drawn with matplotlib."""
+"""Small charts described in words, to draw with matplotlib."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handaxe.core.errors import InfrastructureError, Retry
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory, Reward
 from handaxe.core.records import Group, Message, Task, ToolCall, Trajectory
-from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.chartmaster.charts_drawing import Chart, Drawer
@@ -23,29 +23,29 @@ from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["Canvas", "charts", "drawn_code", "same_attributes", "same_picture"]
+__all__ = ["Canvas", "attribute_overlap", "charts", "drawn_code", "picture_similarity"]
 
 COLOURS = ("red", "blue", "green", "black")
 TITLES = ("tea", "rice", "wool", "salt", "corn", "iron")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 LETTERS = "abcdef"
 FINAL = ("draw",)
-START = Start(DemonstrationNoise(clumsy=0.2), skill=150, steps=30, batch_size=16, learning_rate=2e-3)
+START = Start(DemonstrationNoise(corrupt_rate=0.2), skill=150, steps=30, batch_size=16, learning_rate=2e-3)
 DRAWER = Drawer()
-"""Shared by all worlds of this process: what a code draws depends on the code alone."""
+"""Shared by all worlds of the process: a chart depends on its code alone."""
 
 
 class Canvas:
-    """One attempt's tool `draw`, which remembers the code of the chart that could be drawn."""
+    """Tool `draw` of a rollout, with the code of the drawn chart."""
 
-    def __init__(self, own: str):
-        self._own = own
+    def __init__(self, expert_code: str):
+        self._own = expert_code
         self._code: str | None = None
 
     @tool(timeout=None)
     def draw(self, code: Annotated[str, "matplotlib code; there is a figure `fig` with axes `ax`"]) -> str:
         """Draw a chart, which ends the attempt; code that fails may be tried again."""
-        # What the world itself would write can be drawn, and is drawn when the picture is asked for.
+        # The expert's code is valid; it is drawn when its picture is needed.
         made = None if code == self._own else DRAWER.draw(code)
         if isinstance(made, str):
             raise Retry(made)
@@ -53,7 +53,7 @@ class Canvas:
         return "drawn"
 
     def report(self) -> Mapping[str, Any]:
-        """`code`: of the chart, None where there is none."""
+        """`code` of the chart, or None."""
         return {"code": self._code}
 
     def snapshot(self) -> Any:
@@ -61,27 +61,26 @@ class Canvas:
         return self._code
 
     def restore(self, state: Any) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self._code = state
 
 
 def charts(*, brief: bool = True) -> World:
-    """Charts of bars or of a line with three to six numbers, told in words; the tool `draw` carries code out.
+    """Bar and line charts of three to six numbers, described in words; the tool `draw` runs code.
 
-    The first chart that can be drawn completes the attempt; after an error the policy may try again.
-    The code of a policy runs in a sandbox (see `papers.chartmaster.charts_drawing`), each in a session of its own; the
-    same code is not drawn again. Right is a chart with the wanted texts,
-    numbers in their order, colours, bars and lines.
+    The first successful chart completes the rollout; after an error the policy may try again. A policy's code runs in a
+    sandbox (see `papers.chartmaster.charts_drawing`), each code in a separate session; results are cached by code. A
+    chart is correct with the requested texts, numbers in order, colours, bars and lines.
 
     Args:
-        brief: questions are key words, for the tiny policy; else sentences.
+        brief: questions are key words, for the tiny policy; otherwise sentences.
 
     Returns:
-        A world broken down by "kind" (bar or line), with the gauge attributes (overlap of what is in the chart, by
-        Jaccard). A task's answer is code.
+        A world broken down by "kind" (bar or line), with the gauge attributes (Jaccard overlap of the chart's content).
+        A task's answer is code.
 
     Raises:
-        InputError: when something is drawn: matplotlib is not installed (extra [plots]), or bubblewrap is missing.
+        InputError: when a chart is drawn: matplotlib is not installed (extra [plots]), or bubblewrap is missing.
 
     Example:
         "red bar tea a three b five c two" is drawn by ax.bar([*'abc'],[3,5,2],color='red');ax.set_title('tea')
@@ -96,21 +95,21 @@ def charts(*, brief: bool = True) -> World:
         tasks=tasks,
         env=_env,
         correct=outcome(_same),
-        by=("kind",),
+        breakdown=("kind",),
         expert=_expert,
         start=START if brief else None,
         gauges={"attributes": RatioMetric(_overlap)},
     )
 
 
-def drawn_code(attempt: Trajectory) -> str | None:
-    """The code of the chart that an attempt drew, None where it drew none."""
-    code: str | None = attempt.env.get("state", {}).get(Canvas.__name__, {}).get("code")
+def drawn_code(trajectory: Trajectory) -> str | None:
+    """Return the code of a rollout's chart, or None."""
+    code: str | None = trajectory.env.get("state", {}).get(Canvas.__name__, {}).get("code")
     return code
 
 
-def same_attributes() -> Reward:
-    """Give the Jaccard overlap of texts, numbers, colours and layout with those of the wanted chart; 0 without one.
+def attribute_overlap() -> Reward:
+    """Create the Jaccard overlap of texts, numbers, colours and layout with the requested chart; 0 without a chart.
 
     Paper: arXiv:2508.17608 (ChartMaster), attribute similarity.
     Unconfirmed: one set of all attributes, and not the mean over sets of each kind.
@@ -121,33 +120,33 @@ def same_attributes() -> Reward:
     )
 
 
-def same_picture() -> Reward:
-    """Give how alike the pictures are; see `papers.chartmaster.image_similarity`."""
+def picture_similarity() -> Reward:
+    """Create the similarity of pictures; see `papers.chartmaster.image_similarity`."""
     return image_similarity(rendered=lambda one: _ink(_drawn(one)), gold=lambda task: _wanted(task).ink)
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    # Says at once which tools do not fit, and how many there may be.
+    # Raises early for bad tools, and bounds the number of open environments.
     probe = tool_chat([lambda: Canvas(""), *tools], final=FINAL)
 
     def factory(task: Task) -> Env:
         return tool_chat([lambda: Canvas(str(task.answer)), *tools], final=FINAL)(task)
 
-    return bounded_as(factory, probe)
+    return inherit_bound(factory, probe)
 
 
-def _drawn(attempt: Trajectory) -> Chart | None:
-    code = drawn_code(attempt)
+def _drawn(trajectory: Trajectory) -> Chart | None:
+    code = drawn_code(trajectory)
     if code is None:
         return None
-    made = DRAWER.draw_own(code) if code == attempt.task.answer else DRAWER.draw(code)
-    if isinstance(made, str):  # it was drawn once, so that an attempt is not to be worth 0 for it
-        raise InfrastructureError(f"the chart of {attempt.id!r} was not drawn again: {made}")
+    made = DRAWER.draw_trusted(code) if code == trajectory.task.answer else DRAWER.draw(code)
+    if isinstance(made, str):  # the chart was drawn before: no reason for a reward of 0
+        raise InfrastructureError(f"the chart of {trajectory.id!r} was not drawn again: {made}")
     return made
 
 
 def _wanted(task: Task) -> Chart:
-    return DRAWER.draw_own(str(task.answer))
+    return DRAWER.draw_trusted(str(task.answer))
 
 
 def _attributes(chart: Chart | None) -> frozenset[tuple[str, str | float]]:
@@ -158,14 +157,14 @@ def _ink(chart: Chart | None) -> np.ndarray | None:
     return None if chart is None else chart.ink
 
 
-def _same(attempt: Trajectory) -> float:
-    drawn = _drawn(attempt)
-    return float(drawn is not None and drawn[:-1] == _wanted(attempt.task)[:-1])
+def _same(trajectory: Trajectory) -> float:
+    drawn = _drawn(trajectory)
+    return float(drawn is not None and drawn[:-1] == _wanted(trajectory.task)[:-1])
 
 
-def _overlap(attempt: Trajectory, outcome: float) -> float:
+def _overlap(trajectory: Trajectory, outcome: float) -> float:
     del outcome
-    return float(same_attributes()(Group(attempt.task, (attempt,))).outcome[0])
+    return float(attribute_overlap()(Group(trajectory.task, (trajectory,))).outcome[0])
 
 
 def _expert(task: Task, facts: Facts) -> Message:
@@ -183,10 +182,10 @@ def _task(number: int, seed: int, split: Split, brief: bool) -> Task:
             break
     words, letters = [NUMBERS[value - 1] for value in values], LETTERS[: len(values)]
     listed = " ".join(f"{a} {b}" for a, b in zip(letters, words)) if kind == "bar" else " ".join(words)
-    said = f"{colour} {kind} {title} {listed}" if brief else _sentence(kind, colour, title, letters, words)
+    question = f"{colour} {kind} {title} {listed}" if brief else _sentence(kind, colour, title, letters, words)
     what = f"bar([*'{letters}']," if kind == "bar" else "plot("
     code = f"ax.{what}{str(values).replace(' ', '')},color='{colour}');ax.set_title('{title}')"
-    return Task(f"charts-{split}-{seed}-{number}", (Message("user", said),), code, metadata={"kind": kind})
+    return Task(f"charts-{split}-{seed}-{number}", (Message("user", question),), code, metadata={"kind": kind})
 
 
 def _sentence(kind: str, colour: str, title: str, letters: str, words: Sequence[str]) -> str:

@@ -1,11 +1,11 @@
-"""Carries out code that draws with matplotlib, in a sandbox, and says what is in the picture.
+"""Execution of matplotlib code in a sandbox, and extraction of the picture's content.
 
-The code finds a figure `fig` with axes `ax`, and may make its own with pyplot. Each code runs in a session of its own,
-which ends with it. Only text that this library wrote itself may run in a session that is kept, which saves the half
-second that matplotlib takes to be imported.
+The code has a figure `fig` with axes `ax`, and may create further figures with pyplot. Each code runs in a separate
+session, which ends afterwards. Only code of this library may run in a persistent session, which saves the half second
+of matplotlib's import.
 
-What is said of a picture comes out of the session that the code ran in: code that changes matplotlib itself can have
-things said that it did not draw. It cannot say more of them than its own words could, and reaches no other session.
+The content of a picture is extracted in the session of the code: code that changes matplotlib itself can report content
+that it did not draw. It cannot report more than code could draw, and reaches no other session.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InfrastructureError, Retry
-from handaxe.models.calls import read_json
+from handaxe.models.chat_formats.tool_call_parsing import read_json
 from handaxe.tools.cpython import cpython
 from handaxe.tools.decorator import Tool
 from handaxe.tools.sandbox.limits import Limits
@@ -29,13 +29,13 @@ from handaxe.tools.sandbox.limits import Limits
 __all__ = ["Chart", "Drawer", "HEIGHT", "WIDTH"]
 
 WIDTH, HEIGHT = 32, 24
-"""Pixels that are kept of a picture; it is drawn with twice as many."""
-MOST = 200
-"""Texts, numbers and colours that are kept of a picture."""
+"""Pixels of the stored picture; the drawn picture has twice the resolution."""
+LIMIT = 200
+"""Limit of stored texts, numbers and colours of a picture."""
 LIMITS = Limits(seconds=20.0, cpu=5)
-"""By processor time, which does not depend on what else the machine does."""
-KEPT = Limits(seconds=60.0, cpu=100_000)
-"""Of the session for code of this library's own."""
+"""Limits of processor time, independent of other processes."""
+TRUSTED_LIMITS = Limits(seconds=60.0, cpu=100_000)
+"""Limits of the session for code of this library."""
 PRELOAD = ("numpy", "matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.category")
 BEGIN = f"""
 import matplotlib
@@ -60,9 +60,9 @@ def _collect(fig):
         legend = ax.get_legend()
         texts |= {{str(one) for one in units}} | {{ax.get_title(), ax.get_xlabel(), ax.get_ylabel()}}
         texts |= {{one.get_text() for one in [*ax.texts, *(legend.get_texts() if legend else ())]}}
-        bars, lines = ax.patches[:{MOST}], ax.lines[:{MOST}]
+        bars, lines = ax.patches[:{LIMIT}], ax.lines[:{LIMIT}]
         numbers += [float(one.get_height()) for one in bars if hasattr(one, "get_height")]
-        numbers += [float(y) for one in lines for y in list(one.get_ydata())[:{MOST}]]
+        numbers += [float(y) for one in lines for y in list(one.get_ydata())[:{LIMIT}]]
         colours |= {{to_hex(one.get_facecolor()) for one in bars}} | {{to_hex(one.get_color()) for one in lines}}
         layout.append(f"{{len(ax.patches)}} patches, {{len(ax.lines)}} lines")
     fig.set_size_inches({WIDTH / 20}, {HEIGHT / 20})
@@ -78,8 +78,11 @@ _collect(fig)
 
 
 class Chart(NamedTuple):
-    """What is in a picture: texts, the heights of bars and points in their order, colours as #rrggbb, and for each axes
-    how many patches and lines it has; and the picture itself, [24, 32, 3] of 0 to 255."""
+    """Content of a picture: texts, heights of bars and points in order, colours as #rrggbb, patches and lines per axes,
+    and pixels.
+
+    image: [24, 32, 3] of 0 to 255.
+    """
 
     texts: tuple[str, ...]
     numbers: tuple[float, ...]
@@ -89,19 +92,19 @@ class Chart(NamedTuple):
 
     @property
     def attributes(self) -> frozenset[tuple[str, str | float]]:
-        """All but the picture, as a set."""
+        """Content without pixels, as a set."""
         parts: dict[str, tuple[str | float, ...]] = {"text": self.texts, "number": self.numbers}
         parts |= {"colour": self.colours, "layout": self.layout}
         return frozenset((kind, value) for kind, values in parts.items() for value in values)
 
     @property
     def ink(self) -> np.ndarray:
-        """[24, 32, 3]: how far each pixel is from white, 0 to 1."""
+        """Distance of each pixel from white, 0 to 1, [24, 32, 3]."""
         return 1.0 - self.pixels / 255.0
 
 
 class Drawer:
-    """Draws, and remembers the last charts by their code. Any number of threads may use it."""
+    """Thread-safe executor of chart code with a cache of recent charts."""
 
     def __init__(self, *, remembered: int = 2_000):
         self._charts: OrderedDict[str, Chart | str] = OrderedDict()
@@ -110,10 +113,10 @@ class Drawer:
         self._own: tuple[int, Tool] | None = None
 
     def draw(self, code: str) -> Chart | str:
-        """The chart that the code draws in a session of its own, or in words why it draws none.
+        """Run code in a separate session. Return the chart, or an error message in words.
 
         Raises:
-            InputError: matplotlib is not installed (extra [plots]), or there is no sandbox here.
+            InputError: matplotlib is not installed (extra [plots]), or no sandbox is available.
             InfrastructureError: a session cannot be started.
         """
         with self._lock:
@@ -127,11 +130,12 @@ class Drawer:
             session.owner.close()
         return made if isinstance(made, str) and "TimeoutError" in made else self._keep(code, made)
 
-    def draw_own(self, code: str) -> Chart:
-        """The same for code that this library wrote, in a session that is kept.
+    def draw_trusted(self, code: str) -> Chart:
+        """Run code of this library in a persistent session.
 
         Raises:
-            InfrastructureError: nothing was drawn, such as by a session that took too long; the next call begins anew.
+            InfrastructureError: no chart, for example after a timeout of the session; the next call starts a new
+                session.
             InputError: as `draw`.
         """
         with self._own_lock:
@@ -139,8 +143,8 @@ class Drawer:
                 known = self._charts.get(code)
             if isinstance(known, Chart):
                 return known
-            if self._own is None or self._own[0] != os.getpid():  # a session belongs to the process that began it
-                self._own = os.getpid(), _session(KEPT, warm=0)
+            if self._own is None or self._own[0] != os.getpid():  # a session belongs to its process
+                self._own = os.getpid(), _session(TRUSTED_LIMITS, warm=0)
             made = _drawn(self._own[1], code)
             if isinstance(made, str):
                 self._own[1].owner.close()
@@ -165,16 +169,16 @@ def _drawn(session: Tool, code: str) -> Chart | str:
     try:
         session(BEGIN)
         session(code)
-        said = session(COLLECT)
+        reply = session(COLLECT)
     except Retry as error:
         return str(error)[-300:]
-    return _chart(said) or "what was drawn cannot be read"
+    return _chart(reply) or "what was drawn cannot be read"
 
 
-def _chart(said: str) -> Chart | None:
-    """The chart that a session tells of; it is untrusted, so everything about it is checked."""
+def _chart(report: str) -> Chart | None:
+    """Parse the chart reported by a session; the untrusted report is validated."""
     try:
-        found = read_json(said.strip())
+        found = read_json(report.strip())
         pixels = base64.b64decode(found["pixels"], validate=True)
     except (ValueError, KeyError, TypeError, binascii.Error):
         return None
@@ -195,7 +199,7 @@ def _lists(found: Mapping[str, Any]) -> bool:
     }
     return all(
         isinstance(found.get(name), list)
-        and len(found[name]) <= MOST
-        and all(isinstance(one, kinds) and len(str(one)) <= MOST for one in found[name])
+        and len(found[name]) <= LIMIT
+        and all(isinstance(one, kinds) and len(str(one)) <= LIMIT for one in found[name])
         for name, kinds in wanted.items()
     ) and all(abs(float(one)) < 1e100 for one in found["numbers"])

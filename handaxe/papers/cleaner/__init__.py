@@ -1,4 +1,4 @@
-"""CLEANER: a call that failed and was put right is replaced by what put it right, before anything trains."""
+"""CLEANER (arXiv:2601.15141): replace failed turns by their successful correction before training."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.cleaner.repairing import repairing
@@ -6,13 +6,12 @@ from handaxe.papers.cleaner.repairing import repairing
 __all__ = ["cleaner"]
 
 
-def cleaner(base: Method, *, retries: int = 3, similar: float = 0.5, turns: int = 3) -> Method:
-    """Train on purified attempts; evaluations are played without repairs.
+def cleaner(base: Method, *, retries: int = 3, similarity: float = 0.5) -> Method:
+    """Purify training rollouts by similarity-aware rollback; evaluations are not repaired.
 
     Args:
-        retries: K, turns that may put a failure right; unconfirmed.
-        similar: gamma, from which on the thought before the failed call is kept; unconfirmed.
-        turns: of an attempt in training.
+        retries: K, turns within which a failed call may be corrected. 3 is unconfirmed.
+        similarity: gamma, minimum similarity of failed and corrected code that keeps the thought. 0.5 is unconfirmed.
     """
-    rollout = repairing(retries=retries, similar=similar, max_turns=turns)
+    rollout = repairing(retries=retries, similarity=similarity, max_turns=base.settings.max_turns)
     return replace(base, rollout=rollout, annotate=(*base.annotate, "old_logp"))

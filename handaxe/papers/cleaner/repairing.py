@@ -1,4 +1,4 @@
-"""A rollout that clears up behind itself: a call that failed and was put right is replaced by what put it right."""
+"""Rollout with repairs: a successful correction replaces the failed turns."""
 
 import difflib
 import json
@@ -13,61 +13,60 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.budget import Budget, Tell
 from handaxe.rollouts.play import Play, Request, Rules
 
-__all__ = ["repairing", "similarity"]
+__all__ = ["code_similarity", "repairing"]
 
 FAILED = frozenset({"retry", "failed", "invalid", "timeout"})
 ROOM = frozenset({"turns", "length"})
-"""For want of what a retry may have been the last turn: there is room again once the failed turns are gone."""
+"""Truncations by a limit that the removal of the failed turns lifts."""
 
 
 def repairing(
     *,
     retries: int = 3,
-    similar: float = 0.5,
+    similarity: float = 0.5,
     max_turns: int = 4,
     budget: Budget | None = None,
     tell_budget: bool | Tell = False,
 ) -> Rollout:
-    """Play like `linear`; where a call fails and one of the next turns puts it right, take the failed turns back.
+    """Play like `linear`; if a call fails and a later turn corrects it, replace the failed turns.
 
         turn t = thought z_t + calls c_t        failed: a reply that is not "ok", or a malformed call
-        turn t + j, j <= K = z' + c'            the first whose calls are all well-formed and all "ok"
+        turn t + j, j <= K = z' + c'            the first with well-formed calls alone, all answered "ok"
         sim = difflib.SequenceMatcher(None, c_t, c').ratio()        of the arguments' text
         sim >= gamma (shallow)    turn t becomes z_t + c'
         sim <  gamma (deep)       turn t becomes z' + c'
 
-    Messages, tokens and environment go back to before turn t, the new turn t is carried out there, and the attempt
-    goes on from the clean context. Where no retry succeeds, everything stays as it was. Retries draw from seeds of
-    their own, so the turns that stay draw what they would have drawn without a failure.
+    Messages, tokens and environment go back to before turn t, the new turn t is executed there, and the rollout resumes
+    from the clean context. Without a successful retry everything stays as it is. Retries draw from separate seeds, so
+    that the remaining turns sample as if nothing had failed.
 
-    Who drew what is kept: z_t is the policy's own in this very context (POLICY). c', and in a deep repair all of the
-    turn, was drawn after the failure, which no longer stands before it (FORCED: it trains, its behaviour_logp is that
-    of where it was drawn, and its log-prob here is measured before training: annotate=("old_logp",)). So the ratio
-    starts at 1 for all of them. Failed turns never train; they count in `Trajectory.spent` and in budgets.
+    Authors of tokens: z_t was sampled by the policy in this context (POLICY). c', and in a deep repair the whole turn,
+    was sampled after the failed turns, which are gone (FORCED: it trains, with the behaviour_logp of its original
+    context, and its log-prob here is measured before training: annotate=("old_logp",)). The ratio starts at 1 for all
+    tokens. Failed turns never train; they count in `Trajectory.spent` and in budgets.
 
     Args:
-        retries: K, turns that may put a failure right, >= 0; 0 is `linear`. 3 in the paper (unconfirmed).
-        similar: gamma, from 0 (always shallow) to above 1 (always deep); 0.5 in the paper (unconfirmed).
-        max_turns, budget, tell_budget: as in `linear`; retries count until they are taken back.
+        retries: K, turns that may correct a failure, >= 0; 0 is `linear`. 3 in the paper (unconfirmed).
+        similarity: gamma, from 0 (always shallow) to above 1 (always deep); 0.5 in the paper (unconfirmed).
+        max_turns, budget, tell_budget: as in `linear`; retries count until they are removed.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["repaired"] lists
-        the repairs: turn, retries it took, similarity, whether it was shallow; notes["put"], by turn, what was used up
-        by the turns taken back, so that a replay counts it. A repaired turn that fails when it is carried out again
-        stays, failed.
+        the repairs: turn, number of retries, similarity, shallow or not; notes["put"] has, by turn, the consumption of
+        the removed turns, for replays. A repaired turn that fails when it is executed again stays failed.
 
     Raises:
-        InputError: retries below 0, a limit out of range, or an environment that has no snapshots.
+        InputError: retries below 0, a limit out of range, or an environment without snapshots.
 
     Example:
         c_t = "print(1+)", c' = "print(1+1)": sim = 18 / 19 = 0.947, shallow
         c_t = "foo()", c' = "print(3*4)": sim = 4 / 15 = 0.267, deep
 
     Paper: arXiv:2601.15141 (CLEANER), similarity-aware adaptive rollback. Unconfirmed: gamma and K.
-    Differs: the new turn is carried out once more instead of taking over the retry's reply, so that environments with
-    state are right; a failed turn whose call cannot be found among its tokens, or whose graft would be longer than a
-    turn may be, is replaced whole; and where the budget leaves no calls to carry the new turn out once more, all stays
-    as it was said. The paper recomputes the log-probs of all tokens; here too, as the feature old_logp.
+    Differs: the new turn is executed once more instead of reusing the retry's reply, so that stateful environments are
+    correct. A failed turn is replaced whole if its call cannot be located in its tokens, or if the graft would exceed
+    the turn's limit. If the budget has no calls left for the repeated execution, nothing is replaced. The paper
+    recomputes the log-probs of all tokens; here too, as the feature old_logp.
     """
     if retries < 0:
         raise InputError(f"retries is {retries}; give 0 or more")
@@ -75,27 +74,27 @@ def repairing(
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        return [(yield from play.whole(_turns(play, retries, similar)))]
+        return [(yield from play.whole(_turns(play, retries, similarity)))]
 
     return rollout
 
 
-def similarity(failed: Turn, repaired: Turn) -> float:
-    """How alike the calls of two turns are, from 0 to 1: difflib's ratio of their arguments' text."""
+def code_similarity(failed: Turn, repaired: Turn) -> float:
+    """Compute the similarity of the calls of two turns, 0 to 1: difflib's ratio of their arguments' text."""
     return difflib.SequenceMatcher(None, _code(failed), _code(repaired)).ratio()
 
 
-def _turns(play: Play, retries: int, similar: float) -> Generator[Request, Any, Ending]:
+def _turns(play: Play, retries: int, min_similarity: float) -> Generator[Request, Any, Ending]:
     while (ending := (yield from play.turn())) is None:
         if _failed(play.turns[-1]) and not play.was_put(len(play.turns) - 1):
-            ending = yield from _repair(play, retries, similar)
+            ending = yield from _repair(play, retries, min_similarity)
             if ending is not None:
                 return ending
     return ending
 
 
-def _repair(play: Play, retries: int, similar: float) -> Generator[Request, Any, Ending | None]:
-    """Play retries after a failed turn; how the attempt ended, or None when it can go on."""
+def _repair(play: Play, retries: int, min_similarity: float) -> Generator[Request, Any, Ending | None]:
+    """Play retries after a failed turn. Return the rollout's ending, or None if it can continue."""
     t = len(play.turns) - 1
     for n in range(retries):
         count = len(play.turns)
@@ -104,22 +103,22 @@ def _repair(play: Play, retries: int, similar: float) -> Generator[Request, Any,
         if worked and not _may_be_repeated(play):
             return ending
         if worked and (ending is None or ending.kind == "completed" or ending.reason in ROOM):
-            return (yield from _replace(play, t, n + 1, similar))
+            return (yield from _replace(play, t, n + 1, min_similarity))
         if ending is not None:
             return ending
     return None
 
 
 def _may_be_repeated(play: Play) -> bool:
-    """Whether the budget has room to carry out the last turn's calls once more."""
+    """Check the budget for another execution of the last turn's calls."""
     left = play.left.calls
     return left is None or len(play.turns[-1].parsed.calls) <= left
 
 
-def _replace(play: Play, t: int, tries: int, similar: float) -> Generator[Request, Any, Ending | None]:
+def _replace(play: Play, t: int, tries: int, min_similarity: float) -> Generator[Request, Any, Ending | None]:
     failed, repaired = play.turns[t], play.turns[-1]
-    alike = similarity(failed, repaired)
-    place = _calls_begin(failed, repaired) if alike >= similar else None
+    alike = code_similarity(failed, repaired)
+    place = _calls_begin(failed, repaired) if alike >= min_similarity else None
     own, cut = place or (0, 0)
     if own + repaired.stop - repaired.start - cut > play.attempt.sampling.max_tokens:
         place = None
@@ -129,8 +128,8 @@ def _replace(play: Play, t: int, tries: int, similar: float) -> Generator[Reques
     ending = yield from play.rewind(t)
     if ending is not None:
         return ending
-    said = {"turn": t, "retries": tries, "similarity": alike, "shallow": place is not None}
-    play.notes["repaired"] = [*play.notes.get("repaired", []), said]
+    repair = {"turn": t, "retries": tries, "similarity": alike, "shallow": place is not None}
+    play.notes["repaired"] = [*play.notes.get("repaired", []), repair]
     spoken = Completion(
         ids=[*thought.ids, *rest.ids],
         logp=[*thought.logp, *rest.logp],
@@ -142,7 +141,7 @@ def _replace(play: Play, t: int, tries: int, similar: float) -> Generator[Reques
 
 
 def _calls_begin(failed: Turn, repaired: Turn) -> tuple[int, int] | None:
-    """After how many tokens of each turn its first call begins; None where that cannot be told."""
+    """Number of tokens before the first call of each turn; None if unknown."""
     if failed.parsed.errors or not failed.parsed.spans or not repaired.parsed.spans:
         return None
     return failed.parsed.spans[0][0], repaired.parsed.spans[0][0]
@@ -158,6 +157,6 @@ def _worked(turn: Turn) -> bool:
 
 
 def _code(turn: Turn) -> str:
-    """The text of the arguments of a turn's calls: the code, where a tool takes code."""
+    """Text of the arguments of a turn's calls: the code, for a tool that takes code."""
     values = [value for call in turn.parsed.calls for value in call.arguments.values()]
     return "\n".join(value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values)

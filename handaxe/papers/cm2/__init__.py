@@ -1,22 +1,21 @@
-"""CM2: the criteria of a task are the reward, dense in what they ask and sparse in who gets the credit."""
+"""CM2 (arXiv:2602.12268): reward weighted checklists, with credit by trajectory, by user turn or by step."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.cm2.checklist import checklist
-from handaxe.papers.cm2.checklist_credit import Assign
-from handaxe.papers.cm2.checklist_credit import checklist as credit_of
+from handaxe.papers.cm2.checklist_credit import Assign, checklist_credit
 
 __all__ = ["cm2"]
 
 
 def cm2(base: Method, *, assign: Assign = "trajectory") -> Method:
-    """Train on what is earned of a checklist.
+    """Reward newly met criteria, and centre the credit over the group.
 
     Args:
-        assign: trajectory (what the paper settles on), turn (of the user) or step (of the policy).
+        assign: unit of credit: "trajectory" (the paper's choice), "turn" of the user, or "step" of the policy.
     """
     world = base.world
     return replace(
         base,
         reward=checklist(criteria=world.need("criteria"), check=world.need("check")),
-        credit=credit_of(assign=assign),
+        credit=checklist_credit(assign=assign),
     )

@@ -1,4 +1,4 @@
-"""Rewards the criteria of a task, each in the turn in which it is first met."""
+"""Reward for the criteria of a task, in the turn of their first fulfilment."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,42 +7,42 @@ import numpy as np
 from handaxe.core.errors import TaskError
 from handaxe.core.protocols import Check, Reward
 from handaxe.core.records import Criterion, Group, Scores, Task
-from handaxe.ops.checklists import marks_of
+from handaxe.ops.criteria import criteria_progress
 
 __all__ = ["checklist"]
 
 
 def checklist(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check) -> Reward:
-    """Give each turn the weight of the criteria that it earns.
+    """Give each turn the weight of newly earned criteria.
 
-        r_nc    = 1 if criterion c is met after turn n and not before, n is in the user's turn that c is about, and all
-                  that c comes after was met before turn n; else 0
-        w_c     = points_c / sum of the points of the L_t criteria about the same turn t of the user
-        turns_n = (1 / L) sum_c w_c r_nc        L: how many of the user's turns the criteria are about
+        r_nc    = 1 if criterion c is met after turn n and not before, n is in the user turn of c, and all dependencies
+                  of c were met before turn n; else 0
+        w_c     = points_c / sum of the points of the L_t criteria of the same user turn t
+        turns_n = (1 / L) sum_c w_c r_nc        L: number of user turns with criteria
 
-    So a trajectory earns 1 where everything is earned. Once met is met for good, and a criterion met before what it
-    comes after is never earned.
+    A trajectory that earns everything gets 1. A met criterion stays met, and a criterion met before its dependencies is
+    never earned.
 
     Args:
-        criteria: those of a task, with positive points.
-        check: which of them are met after each turn.
+        criteria: criteria of a task, with positive points.
+        check: criteria met after each turn.
 
     Returns:
-        A reward with outcome [G] of zeros and turns, per trajectory [N]. Its turn_channels are what
-        `papers.cm2.checklist_credit`
-        reads: "checklist", sum_c w_c r_nc; and for each criterion "item/NAME", 1 in a turn in which it is earned or
-        after which it still is (back-filled), and "weight/NAME", w_c in a turn in which it could be earned, else 0.
+        A reward with outcome [G] of zeros and turns, per trajectory [N]. Its turn_channels, read by
+        `papers.cm2.checklist_credit`, are "checklist", sum_c w_c r_nc; and for each criterion "item/NAME", 1 in the
+        turn that earns it and in all eligible turns before (back-filled), and "weight/NAME", w_c in turns that can earn
+        it, else 0.
 
     Raises:
-        TaskError: no criterion, two of one name, one after another that does not exist, or points that are not
-            positive. InputError: the check does not give [C, N] bool.
+        TaskError: no criterion, two of one name, a dependency that does not exist, or points that are not positive.
+        InputError: the check does not give [C, N] bool.
 
     Example:
-        points 0.6 and 0.4; one attempt meets the first in turn 0 and the second in turn 1  ->  turns 0.6, 0.4
+        points 0.6 and 0.4; one rollout meets the first in turn 0 and the second in turn 1  ->  turns 0.6, 0.4
         another meets the first in turn 1 alone  ->  turns 0, 0.6; item/first 1, 1 and item/second 0, 0
 
     Paper: arXiv:2602.12268 (CM2), section 3.
-    Differs: nothing in the arithmetic; who checks is an argument, where the paper asks a language model for evidence.
+    Differs: nothing in the arithmetic; the check is an argument, where the paper asks a language model for evidence.
     """
 
     def reward(group: Group) -> Scores:
@@ -53,7 +53,7 @@ def checklist(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check) 
         items: list[np.ndarray] = []
         weights: list[np.ndarray] = []
         for trajectory in group:
-            marks = marks_of(check, trajectory, listed)
+            marks = criteria_progress(check, trajectory, listed)
             earned.append(weight_C @ marks.earned_CN)
             later_CN = np.logical_or.accumulate(marks.earned_CN[:, ::-1], axis=1)[:, ::-1]
             items.append((marks.open_CN & later_CN).astype(np.float64))

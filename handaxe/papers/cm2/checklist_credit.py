@@ -1,4 +1,4 @@
-"""Credit for criteria: by trajectory, by turn of the user, or by step of the policy."""
+"""Credit for checklists: by trajectory, by user turn, or by step of the policy."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -8,55 +8,55 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Credit
 from handaxe.core.records import Advantages, Group, Scores
-from handaxe.ops.checklists import user_parts
-from handaxe.ops.ragged import counted, rewards_of, scatter, turn_channel, turn_of_token
+from handaxe.ops.criteria import user_turn_indices
+from handaxe.ops.ragged import group_rewards, scatter, statistics_mask, token_turn_indices, turn_channel
 from handaxe.ops.returns import standardise
 
-__all__ = ["checklist"]
+__all__ = ["checklist_credit"]
 
 Assign = Literal["trajectory", "turn", "step"]
 
 
-def checklist(*, assign: Assign = "trajectory") -> Credit:
-    """Give tokens what was earned of a checklist, minus what siblings earned of it.
+def checklist_credit(*, assign: Assign = "trajectory") -> Credit:
+    """Give tokens the earned checklist weight, centred over the siblings.
 
-        trajectory   A_i = R_i - mean_i R_i                                  all tokens of attempt i
-        turn         A_it = R_it - mean over the attempts that reached t     tokens of the policy's turns in turn t of
-                     R_it = sum of what is earned in it                      the user
+        trajectory   A_i = R_i - mean_i R_i                                  all tokens of rollout i
+        turn         A_it = R_it - mean over the rollouts that reached t     tokens of the policy's turns in user turn t
+                     R_it = sum of the weights earned in it
         step         A_in = sum_c w_inc (item_inc - b_c) / sum_c w_inc       tokens of turn n of the policy
-                     b_c  = share of the attempts that earn criterion c
+                     b_c  = share of the rollouts that earn criterion c
 
-    A step is a turn of the policy; w_inc is 0 for what cannot be earned in turn n any more, or not yet, and item_inc is
-    1 where it is earned in turn n or later. A turn in which nothing can be earned gets 0. No std divides anything.
+    A step is a turn of the policy; w_inc is 0 if criterion c cannot be earned in turn n, and item_inc is 1 if it is
+    earned in turn n or later. A turn that can earn nothing gets 0. No standard deviation divides the advantages.
 
-    The paper finds "sparse in assignment, dense in criteria": by step it is learned faster and then collapses, by
-    trajectory it is the most stable.
+    The paper finds "sparse in assignment, dense in criteria": step-level credit learns faster and then collapses,
+    trajectory-level credit is the most stable.
 
     Args:
         assign: "trajectory", "turn" or "step".
 
     Returns:
-        A credit: (Group, Scores) -> Advantages, [T] for each sequence. An unscored sibling (outcome NaN) gets 0 and
-        counts nowhere; one alone, and attempts that earn alike, get 0.
+        A credit: (Group, Scores) -> Advantages, [T] for each sequence. An unscored sibling (outcome NaN) gets 0 and is
+        excluded from the means; a lone sibling and equal siblings get 0.
 
     Raises:
-        InputError: another word for `assign`, scores without the turn channels of `papers.cm2.checklist` where it is
-            not "trajectory", and scores that do not fit the group or are infinite.
+        InputError: an unknown `assign`, scores without the turn channels of `papers.cm2.checklist` unless it is
+            "trajectory", and scores that do not fit the group or are infinite.
 
     Example:
-        weights 0.6 and 0.4; attempt a earns both, in turns 0 and 1, b the first in turn 1:
-        trajectory (and turn, where the user speaks once)  ->  0.2 and -0.2
+        weights 0.6 and 0.4; rollout a earns both, in turns 0 and 1, b the first in turn 1:
+        trajectory (and turn, if the user speaks once)  ->  0.2 and -0.2
         step  ->  a 0.2, 0.5 and b -0.2, -0.2: in turn 0 both are open to both, b_c = 1 and 0.5
 
     Paper: arXiv:2602.12268 (CM2), the three assignments, with F = 1.
     Differs: nothing.
     """
     if assign not in ("trajectory", "turn", "step"):
-        raise InputError(f"checklist takes assign trajectory, turn or step, not {assign!r}")
+        raise InputError(f"checklist_credit takes assign trajectory, turn or step, not {assign!r}")
 
     def credit(group: Group, scores: Scores) -> Advantages:
-        reward_G = rewards_of(group, scores)
-        counted_G = counted(group, scores, reward_G, "all")
+        reward_G = group_rewards(group, scores)
+        counted_G = statistics_mask(group, scores, reward_G, "all")
         if assign == "trajectory":
             level_G = standardise(reward_G, counted_G, std=None)
             turns = [np.full(len(one.turns), level) for one, level in zip(group, level_G)]
@@ -64,20 +64,24 @@ def checklist(*, assign: Assign = "trajectory") -> Credit:
             turns = _by_part(group, turn_channel(group, scores, "checklist"), counted_G)
         else:
             turns = _by_step(group, scores, counted_G)
-        return Advantages(tuple(scatter(one, own[turn_of_token(one)]) for one, own in zip(group, turns, strict=True)))
+        return Advantages(
+            tuple(scatter(one, own[token_turn_indices(one)]) for one, own in zip(group, turns, strict=True))
+        )
 
     return credit
 
 
 def _by_part(group: Group, earned: Sequence[np.ndarray], counted_G: np.ndarray) -> list[np.ndarray]:
-    parts = [user_parts(one) for one in group]
+    parts = [user_turn_indices(one) for one in group]
     out = [np.zeros(len(one.turns)) for one in group]
     for part in range(max((int(own.max(initial=-1)) for own in parts), default=-1) + 1):
-        sum_G = np.array([float(own[here == part].sum()) for own, here in zip(earned, parts, strict=True)])
-        there_G = counted_G & np.array([bool((here == part).any()) for here in parts])
+        sum_G = np.array(
+            [float(own[user_turn_N == part].sum()) for own, user_turn_N in zip(earned, parts, strict=True)]
+        )
+        there_G = counted_G & np.array([bool((user_turn_N == part).any()) for user_turn_N in parts])
         level_G = standardise(np.where(there_G, sum_G, 0.0), there_G, std=None)
-        for own, here, level in zip(out, parts, level_G):
-            own[here == part] = level
+        for own, user_turn_N, level in zip(out, parts, level_G):
+            own[user_turn_N == part] = level
     return out
 
 

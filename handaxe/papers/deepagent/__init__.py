@@ -1,29 +1,24 @@
-"""DeepAgent: an answer is credited to every token, right calls to the tokens of calls alone."""
+"""DeepAgent (arXiv:2510.21618), ToolPO: credit correct calls to the tokens of calls, and the outcome to all tokens."""
 
-from handaxe.credit.group_norm import group_norm
-from handaxe.credit.on_tokens import on_tokens
-from handaxe.credit.total import total
+from handaxe import credit, rewards
 from handaxe.methods.method import Method, replace
-from handaxe.rewards.action_score import action_score
-from handaxe.rewards.weighted import weighted
+from handaxe.papers.deepagent.token_subset import token_subset
 
 __all__ = ["deepagent"]
 
 
-def deepagent(base: Method, *, action: float = 1.0, per_call: float = 1.0, fold: float = 0.5) -> Method:
-    """Train with ToolPO: outcome and actions normalised apart, actions credited where a call is written.
-
-    Attempts fold their memory in a world that lets them: `--world folded_hops --max-turns 6`.
+def deepagent(base: Method, *, action: float = 1.0, per_call: float = 1.0) -> Method:
+    """Normalise outcome and action rewards separately, and add the actions' advantage on tokens of calls.
 
     Args:
         action: weight of the actions' advantage.
-        per_call: lambda_1, for each right call; unconfirmed.
-        fold: lambda_2, for a folded memory; unconfirmed.
+        per_call: lambda_1, reward of a call that equals a reference call. Unconfirmed.
     """
-    acts = action_score(per_call=per_call, fold=fold, gold=base.world.need("reference"))
-    called = on_tokens(group_norm(channel="action"))
+    actions = rewards.action_score(per_call=per_call, fold=0.0, gold=base.world.need("reference"))
+    on_calls = token_subset(credit.group_norm(channel="action"))
+    success = credit.group_norm(channel="success")
     return replace(
         base,
-        reward=weighted({"success": (1.0, base.reward), "action": (0.0, acts)}),
-        credit=total({"success": (1.0, group_norm(channel="success")), "action": (action, called)}),
+        reward=rewards.weighted({"success": (1.0, base.reward), "action": (0.0, actions)}),
+        credit=credit.total({"success": (1.0, success), "action": (action, on_calls)}),
     )

@@ -1,29 +1,29 @@
-"""DeepEyes: looking is paid for where the answer is right, and what is trained on is what looking helps with."""
+"""DeepEyes (arXiv:2505.14362): reward tool use only with a correct answer, on tasks with a benefit of tools."""
 
+from handaxe import rewards
 from handaxe.curricula.task_pool import task_pool
 from handaxe.methods.method import Method, replace
-from handaxe.papers.deepeyes.helped import helped
-from handaxe.rewards.by_task import by_task
-from handaxe.rewards.gate import gate
-from handaxe.rewards.used_tools import used_tools
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
-from handaxe.rewards.within_length import within_length
+from handaxe.papers.deepeyes.tool_benefit import tool_benefit
 
 __all__ = ["deepeyes"]
 
 
-def deepeyes(base: Method, *, bonus: float = 1.2, always: float = 0.0, probed: int = 64) -> Method:
-    """Train on what is sometimes right, most helped by looks first (a grid of text, not images; the probe has no crop).
+def deepeyes(base: Method, *, bonus: float = 1.2, unconditional_bonus: float = 0.0, probe_tasks: int = 64) -> Method:
+    """Train on tasks of intermediate accuracy, with a conditional bonus for tool use.
 
     Args:
-        bonus: for a right answer that looked; 1.2 in the paper.
-        always: for a look, right or wrong.
-        probed: tasks that are probed.
+        bonus: reward of tool use with a correct answer; 1.2 in the paper.
+        unconditional_bonus: reward of tool use with any answer; for the paper's comparison.
+        probe_tasks: tasks that are probed with and without tools.
     """
-    right, whole = within_length(reward=base.reward), within_length(reward=well_formed())
-    gained = {"bonus": (bonus, gate(on=right, then=used_tools())), "always": (always, used_tools())}
-    looks = weighted({"answer": (0.8, right), "format": (0.2, whole), **gained})
-    kinds = {"yes": looks, "no": weighted({"answer": (1.2, right), "format": (0.4, whole)})}
-    reward, stages = by_task(key="needs_tool", rewards=kinds), (*base.stages, helped(reward=base.reward))
-    return replace(base, reward=reward, stages=stages, tasks=lambda all, seed: task_pool(all[:probed], shuffle=False))
+    correct, form = rewards.within_length(reward=base.reward), rewards.within_length(reward=rewards.well_formed())
+    conditional = rewards.gate(on=correct, then=rewards.used_tools())
+    tools = {"bonus": (bonus, conditional), "always": (unconditional_bonus, rewards.used_tools())}
+    needed = rewards.weighted({"answer": (0.8, correct), "format": (0.2, form), **tools})
+    other = rewards.weighted({"answer": (1.2, correct), "format": (0.4, form)})
+    return replace(
+        base,
+        reward=rewards.dispatch(key="needs_tool", rewards={"yes": needed, "no": other}),
+        stages=(*base.stages, tool_benefit(reward=base.reward)),
+        tasks=lambda tasks, seed: task_pool(tasks[:probe_tasks], shuffle=False),
+    )

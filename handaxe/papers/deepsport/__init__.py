@@ -1,23 +1,25 @@
-"""DeepSport: the use of tools is paid for by how right the answer is, and a little where it is wrong."""
+"""DeepSport (arXiv:2511.12908): reward tool use in proportion to an accurate answer, and a little otherwise."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.deepsport.no_repeats import no_repeats
 from handaxe.papers.deepsport.tool_use_bonus import tool_use_bonus
-from handaxe.rewards.ladder import Rung, ladder
-from handaxe.rewards.product import product
-from handaxe.rewards.well_formed import well_formed
+from handaxe.rewards.ladder import Rung
 
 __all__ = ["deepsport"]
 
 
-def deepsport(base: Method, *, share: float = 0.5, curiosity: float = 0.03, broken: float = -0.05) -> Method:
-    """Train on the answer with gated pay for tools, where the format is kept and no call is repeated (a row, no video).
+def deepsport(
+    base: Method, *, tool_bonus: float = 0.5, curiosity: float = 0.03, malformed_reward: float = -0.05
+) -> Method:
+    """Gate the tool reward by the answer, and the whole reward by format and distinct calls.
 
     Args:
-        share: of the answer's score, paid once more where tools were used and it is right.
-        curiosity: for tools that were used where it is wrong.
-        broken: what a malformed attempt earns, or one that makes a call again.
+        tool_bonus: share of the answer's score that tool use adds to an accurate answer; 0.5 in the paper.
+        curiosity: reward of tool use with an inaccurate answer; 0.03 in the paper.
+        malformed_reward: reward of a malformed rollout, or of one that repeats a call; -0.05 in the paper.
     """
-    kept = product({"format": well_formed(), "fresh": no_repeats()})
-    paid = tool_use_bonus(base=base.reward, share=share, curiosity=curiosity)
-    return replace(base, reward=ladder([Rung("kept", kept, weight=0.0, failed=broken), Rung("paid", paid)]))
+    form = rewards.product({"format": rewards.well_formed(), "fresh": no_repeats()})
+    answer = tool_use_bonus(base=base.reward, share=tool_bonus, curiosity=curiosity)
+    rungs = [Rung("kept", form, weight=0.0, failed=malformed_reward), Rung("paid", answer)]
+    return replace(base, reward=rewards.ladder(rungs))

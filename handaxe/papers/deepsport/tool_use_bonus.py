@@ -1,4 +1,4 @@
-"""Adds to a score what the use of tools was worth to it, and a little for tools that were used in vain."""
+"""Reward with a gated bonus for tool use."""
 
 import numpy as np
 
@@ -17,18 +17,18 @@ USED = used_tools()
 def tool_use_bonus(
     *, base: Reward, used: Reward = USED, share: float = 0.5, curiosity: float = 0.03, accurate: float = 0.5
 ) -> Reward:
-    """Pay attempts that used tools a share of their score where they are accurate, and a fixed bit where they are not.
+    """Add a share of the score for tool use with an accurate answer, and a constant otherwise.
 
         R_i = base_i + tool_i
-        tool_i = share * base_i   where used_i > 0 and base_i >= accurate
-                 curiosity        where used_i > 0 and base_i < accurate,   else 0
+        tool_i = share * base_i   if used_i > 0 and base_i >= accurate
+                 curiosity        if used_i > 0 and base_i < accurate,   else 0
 
     Args:
-        base: the score of the answer, 0 to 1.
-        used: what tells who used tools.
+        base: score of the answer, 0 to 1.
+        used: above 0 for rollouts that used tools.
         share: 0.5 in the paper.
-        curiosity: 0.03 in the paper; a fixed bit whatever the score, where `share` is a part of it.
-        accurate: from which score on, up to rounding; 0.5 in the paper.
+        curiosity: 0.03 in the paper; independent of the score.
+        accurate: minimum score of an accurate answer, up to rounding; 0.5 in the paper.
 
     Returns:
         A reward with outcome [G] and the channels "base" and "used".
@@ -40,7 +40,7 @@ def tool_use_bonus(
         scores 1, 1, 0.6, 0.4 with tools used in all but the second  ->  1.5, 1, 0.9, 0.43
 
     Paper: arXiv:2511.12908 (DeepSport), R_acc + R_tool.
-    Differs: the format's gate, which is around both, is a `ladder`.
+    Differs: the format gate around both is a `ladder`.
     """
 
     def merge(_: Group, parts: dict[str, Scores]) -> Scores:

@@ -1,4 +1,4 @@
-"""Makes a tool whose replies come from a store: real ones that were kept, so that training asks the world once."""
+"""Tool wrapper with a file of recorded replies."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any, Literal, NamedTuple
 
 from handaxe.core.errors import Failed, InputError, Retry
 from handaxe.core.records import ToolCall
-from handaxe.ops.calls import call_key
+from handaxe.ops.tool_calls import call_key
 from handaxe.tools.decorator import Tool
-from handaxe.tools.schema import Billed
-from handaxe.tools.text import as_bill
+from handaxe.tools.definition import Billed
+from handaxe.tools.text import to_billed
 
 __all__ = ["Miss", "Use", "cached"]
 
@@ -24,7 +24,7 @@ Miss = Literal["live", "nearest", "error"]
 Use = Literal["training", "evaluation"]
 
 WAIT = 60.0
-"""Seconds to wait for another process that writes."""
+"""Timeout in seconds for another process's write."""
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (use TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS replies (tool TEXT, arguments TEXT, kind TEXT, text TEXT, cost REAL, seconds REAL,
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS replies (tool TEXT, arguments TEXT, kind TEXT, text T
 
 
 def _plain(text: str) -> str:
-    """A text in lower case, with one space where there was any, and none at its ends."""
+    """Lower-case a text, and collapse white space."""
     return " ".join(text.split()).casefold()
 
 
@@ -46,42 +46,42 @@ def cached(
     least: float = 0.8,
     normalise: Callable[[str], str] = _plain,
 ) -> Tool:
-    """Make a tool that looks its reply up in a file, by name and normalised arguments.
+    """Make a tool with replies from a file, by name and normalised arguments.
 
-        reply(x) = stored[key(x)]                    where there is one (a hit: the tool is not asked)
+        reply(x) = stored[key(x)]                    a hit: the tool is not called
                  = tool(x), which is then stored     miss = "live"
-                 = stored[nearest(x)]                miss = "nearest", where likeness(key(x), key) >= least
-                 = "failed"                          miss = "error", or where nothing stored is near enough
+                 = stored[nearest(x)]                miss = "nearest", if likeness(key(x), key) >= least
+                 = "failed"                          miss = "error", or without a near enough key
 
-    key(x) are the arguments with defaults filled in, every text in them normalised, in any order. likeness is the share
-    of characters in matching blocks (`difflib`'s ratio) of two keys as JSON, in [0, 1]; of equally near ones the first
-    by key is taken. What the tool returned is stored, and what it told the policy by raising Retry or Failed; a fault
-    of the machinery is not. Arguments that do not fit are refused as ever.
+    key(x) has the arguments with defaults filled in and every text normalised, in any order. likeness is the share of
+    characters in matching blocks (`difflib`'s ratio) of two keys as JSON, in [0, 1]; ties go to the first key. Stored
+    are return values and errors for the policy (Retry, Failed); infrastructure faults are not. Invalid arguments are
+    rejected before the lookup.
 
     Args:
-        tool: what is asked; it stays as it is. It should say the same to the same arguments, whoever asks.
-        path: the file, made where there is none. Several tools, and processes, may share one.
-        use: what its replies are for. A file says whose it is and refuses the other, so that what evaluation is asked
-            of was never seen in training by way of it; give each a file of its own.
-        miss: what happens where nothing is stored: "error" and "nearest" never ask the tool.
-        least: how alike what is nearest has to be, 0 to 1.
-        normalise: of every text in the arguments; `str` where case and spaces count.
+        tool: wrapped tool, unchanged. Its replies should depend on the arguments alone.
+        path: the file, created if missing. Several tools, and processes, may share it.
+        use: purpose of the replies. A file has one purpose and rejects the other, so that evaluation replies are never
+            seen in training; give each a separate file.
+        miss: reaction to a missing reply; "error" and "nearest" never call the tool.
+        least: minimum likeness of the nearest key, 0 to 1.
+        normalise: of every text in the arguments; `str` if case and spaces matter.
 
     Returns:
-        A Tool with the same name and schema. A reply from the store costs what the tool declares and billed, and has
-        the seconds that it billed, or else those of looking up.
+        A Tool with the same name and schema. A reply from the file costs the declared and the billed amount, and takes
+        the billed seconds, or else those of the lookup.
 
     Raises:
-        InputError: a number or word out of range; a method, whose replies depend on its object; a tool with a way of
-            its own to carry out calls; a file of the other use, or one that is no store.
+        InputError: a number or word out of range; a method, whose replies depend on its object; a tool with its own
+            execution of calls; a file of the other purpose, or one that is no store.
 
     Example:
-        trains(from="A", to="B") said "7:05"; trains(to=" b", from="a") is "7:05", and the tool is not asked
-        trains(from="A", to="C"), least 0.8: nearest says "7:05" as well; error: "no reply is stored for trains(...)"
+        trains(from="A", to="B") returned "7:05"; trains(to=" b", from="a") is "7:05" without a call of the tool
+        trains(from="A", to="C"), least 0.8: nearest gives "7:05"; error: "no reply is stored for trains(...)"
 
     Paper: arXiv:2509.21842 (DeepTravel), the sandbox.
-    Unconfirmed: how arguments are normalised, and what a miss does.
-    Differs: what is stored is never refreshed; delete the file for that.
+    Unconfirmed: the normalisation of arguments, and the reaction to a miss.
+    Differs: stored replies are never refreshed; delete the file to refresh them.
     """
     if miss not in ("live", "nearest", "error") or use not in ("training", "evaluation") or not 0 <= least <= 1:
         raise InputError(
@@ -89,21 +89,19 @@ def cached(
             "evaluation, and 0 to 1"
         )
     if tool.method or type(tool).prepare is not Tool.prepare:
-        raise InputError(
-            f"{tool!r} belongs to an object, or carries out calls in a way of its own: it cannot be cached"
-        )
+        raise InputError(f"{tool!r} is a method, or executes calls itself: it cannot be cached")
     return _CachedTool(tool, _Store(Path(path), use), miss, least, normalise)
 
 
-class _Kept(NamedTuple):
-    """What a tool once did: kind is ok, retry or failed."""
+class _StoredReply(NamedTuple):
+    """Result of a past call: kind is ok, retry or failed."""
 
     kind: str
     text: str
     cost: float = 0.0
     seconds: float | None = None
 
-    def again(self) -> Billed:
+    def replay(self) -> Billed:
         """Return or raise as the tool did."""
         if self.kind == "retry":
             raise Retry(self.text)
@@ -121,7 +119,7 @@ class _CachedTool(Tool):
         self._normalise = normalise
 
     def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
-        """As of `Tool`, with the store asked first."""
+        """Prepare a call as `Tool` does, with a lookup first."""
         work = super().prepare(call, seed=seed, tried=tried)
         valid = self.definition.arguments.model_validate(dict(call.arguments)).model_dump(mode="json", by_alias=True)
         key = call_key(ToolCall(self.schema.name, _normal(valid, self._normalise)))
@@ -130,46 +128,46 @@ class _CachedTool(Tool):
     def _now(self, work: Callable[[], Any], key: str) -> Billed:
         known = self._known(key)
         if known is None:
-            with self._kept(key) as keep:
+            with self._recording(key) as keep:
                 return keep(work())
-        return known.again()
+        return known.replay()
 
     async def _later(self, work: Callable[[], Any], key: str) -> Billed:
         known = self._known(key)
         if known is None:
-            with self._kept(key) as keep:
+            with self._recording(key) as keep:
                 return keep(await work())
-        return known.again()
+        return known.replay()
 
-    def _known(self, key: str) -> _Kept | None:
-        """What is said without asking the tool; None where it is to be asked."""
+    def _known(self, key: str) -> _StoredReply | None:
+        """Stored reply of a key; None if the tool must be called."""
         name = self.schema.name
         found = self._store.get(name, key)
         if found is not None or self._miss == "live":
             return found
         if self._miss == "nearest" and (near := _nearest(key, self._store.keys(name), self._least)) is not None:
             return self._store.get(name, near)
-        return _Kept("failed", f"no reply is stored for {name}({key}); ask something else")
+        return _StoredReply("failed", f"no reply is stored for {name}({key}); ask something else")
 
     @contextmanager
-    def _kept(self, key: str) -> Iterator[Callable[[Any], Billed]]:
-        """Store what the tool does in this block."""
+    def _recording(self, key: str) -> Iterator[Callable[[Any], Billed]]:
+        """Store the tool's result of this block."""
         name = self.schema.name
 
         def keep(value: Any) -> Billed:
-            bill = as_bill(value)
-            self._store.put(name, key, _Kept("ok", bill.value, bill.cost, bill.seconds))
+            bill = to_billed(value)
+            self._store.put(name, key, _StoredReply("ok", bill.value, bill.cost, bill.seconds))
             return bill
 
         try:
             yield keep
         except (Retry, Failed) as error:
-            self._store.put(name, key, _Kept("retry" if isinstance(error, Retry) else "failed", str(error)))
+            self._store.put(name, key, _StoredReply("retry" if isinstance(error, Retry) else "failed", str(error)))
             raise
 
 
 class _Store:
-    """Replies in a file of SQLite; opened for every look, so that threads and processes may share it."""
+    """Replies in an SQLite file, opened for each access, for shared use by threads and processes."""
 
     def __init__(self, path: Path, use: Use):
         self._path = path
@@ -181,25 +179,25 @@ class _Store:
                     db.execute("INSERT INTO about VALUES (?)", (use,))
         except sqlite3.Error as error:
             raise InputError(
-                f"{path} is no store of replies ({error}); name another file, or one to be made"
+                f"{path} is no store of replies ({error}); give another path, or one that does not exist"
             ) from error
         if found is not None and found[0] != use:
             raise InputError(f"{path} holds replies for {found[0]}, not for {use}: give each a file of its own")
 
-    def get(self, tool: str, key: str) -> _Kept | None:
-        """What is stored of a call."""
+    def get(self, tool: str, key: str) -> _StoredReply | None:
+        """Stored reply of a call."""
         with self._open() as db:
-            asked = "SELECT kind, text, cost, seconds FROM replies WHERE tool = ? AND arguments = ?"
-            found = db.execute(asked, (tool, key)).fetchone()
-        return None if found is None else _Kept(found[0], json.loads(found[1]), found[2], found[3])
+            query = "SELECT kind, text, cost, seconds FROM replies WHERE tool = ? AND arguments = ?"
+            found = db.execute(query, (tool, key)).fetchone()
+        return None if found is None else _StoredReply(found[0], json.loads(found[1]), found[2], found[3])
 
     def keys(self, tool: str) -> list[str]:
-        """Of a tool, sorted."""
+        """Keys of a tool, sorted."""
         with self._open() as db:
             return [row[0] for row in db.execute("SELECT arguments FROM replies WHERE tool = ? ORDER BY 1", (tool,))]
 
-    def put(self, tool: str, key: str, kept: _Kept) -> None:
-        """Store a reply, unless another process did meanwhile: what was said first stays."""
+    def put(self, tool: str, key: str, kept: _StoredReply) -> None:
+        """Store a reply, unless another process stored one before."""
         # As JSON, since a tool may return lone surrogates, which SQLite does not take.
         row = (tool, key, kept.kind, json.dumps(kept.text), kept.cost, kept.seconds)
         with self._open() as db:

@@ -1,4 +1,4 @@
-"""Journeys of one to three legs to be planned with a generated timetable and hotels; a plan is checked by rule."""
+"""Journeys of one to three legs, planned with a generated timetable and hotels; plans are checked by rule."""
 
 from __future__ import annotations
 
@@ -14,24 +14,32 @@ from handaxe.core.errors import InputError, Retry, TaskError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Check, EnvFactory
 from handaxe.core.records import Criterion, Message, Task, Trajectory
-from handaxe.envs.by_task import by_task
+from handaxe.envs.task_router import task_router
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.deeptravel.cached import Use, cached
-from handaxe.papers.deeptravel.journeys_plans import Timetable, best_plan, fits_in, halves, listed, routes, told_apart
+from handaxe.papers.deeptravel.journeys_plans import (
+    Timetable,
+    best_plan,
+    halves,
+    has_distinct_names,
+    is_feasible,
+    plan_names,
+    routes,
+)
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import Tool, tool
+from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.call_metrics import wasted_calls
-from handaxe.worlds.parts.search_tools import answers_in_words
-from handaxe.worlds.sums import kept_calls
+from handaxe.worlds.parts.reference import reference_calls
 from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["each_reply", "journeys", "used_by_plan"]
+__all__ = ["each_reply", "journeys", "plan_agreement"]
 
 Town = Annotated[int, "number of a town, 10 to 99"]
 START = Start(skill=360, steps=0, batch_size=8)
 SHORT = 6
-"""Most trains of a journey that names of one digit tell apart often enough."""
+"""Maximum trains of a journey with names of one digit."""
 USES: dict[Split, Use] = {"train": "training", "test": "evaluation"}
 
 
@@ -46,38 +54,37 @@ def journeys(
     cache: str = "",
     world_seed: int = 0,
 ) -> World:
-    """Journeys to plan: a train for every leg, a hotel in every town that is reached, in time and within a budget.
+    """Plan journeys: a train per leg and a hotel per town, in time and within a budget.
 
-    Two typed tools say what there is. A plan is right where each train leaves when the one before has arrived, all of
-    it can be paid, and every train and hotel of it stands in a reply: a plan that fits by luck is not right.
+    Two typed tools list trains and hotels. A plan is correct if each train leaves after the previous arrival, the total
+    price is within the budget, and every train and hotel occurs in a tool result: a lucky guess is incorrect.
 
     Args:
-        legs: how many a journey has, each 1 to 3; drawn evenly.
-        choices: trains of a leg and hotels of a town, 2 to 4.
-        slack: budget beyond what the cheapest hotels and the trains cost, 0 to 9; every dearer hotel costs more than
-            that.
-        digits: of a name, 1 to 3; one is enough for up to six trains. The tiny policy learns to copy one, and mixes
-            several up with those of hours and prices.
-        ordered: lists begin with the train that arrives first and with the cheapest hotel; else they have no order.
-            Which train can still be caught is to be found out either way.
-        brief: questions in key words, for the tiny policy; else sentences.
-        cache: a folder where the tools' replies are kept, of training and of tests in a file each; "" asks them anew.
-        world_seed: of towns, timetable and hotels.
+        legs: numbers of legs, each 1 to 3; drawn evenly.
+        choices: trains per leg and hotels per town, 2 to 4.
+        slack: budget above the cheapest hotels and the trains, 0 to 9; every other hotel costs more than the slack.
+        digits: digits of a name, 1 to 3; one is enough for up to six trains. The tiny policy learns to copy one digit,
+            and confuses longer names with hours and prices.
+        ordered: lists begin with the earliest arrival and with the cheapest hotel; otherwise lists have no order. The
+            feasibility of a train is never plan_names.
+        brief: questions in key words, for the tiny policy; otherwise sentences.
+        cache: folder of recorded tool results, in separate files for training and test; "" calls the tools.
+        world_seed: seed of towns, timetable and hotels.
 
     Returns:
-        A world broken down by "legs". Gauges: unfounded (names in plans that stand in no reply, of all names) and
-        wasted_calls. Training and test ask of different towns.
+        A world broken down by "legs". Gauges: unfounded (share of names in plans that occur in no tool result) and
+        wasted_calls. Training and test have different towns.
 
     Raises:
-        InputError: an argument out of range, or a cache that cannot be used.
+        InputError: an argument out of range, or an unusable cache.
 
     Example:
-        "41 73 28 for 180?": trains {"start": 41, "to": 73} says "t4 07-09 30, t5 14-17 30", hotels {"town": 73}
-        says "h7 25, h3 60", and so on; "t4 h7 t9 h1"
+        "41 73 28 for 180?": trains {"start": 41, "to": 73} returns "t4 07-09 30, t5 14-17 30", hotels {"town": 73}
+        returns "h7 25, h3 60", and so on; "t4 h7 t9 h1"
 
     Paper: arXiv:2509.21842 (DeepTravel), its travel planning and its sandbox.
     Unconfirmed: what its sandbox holds.
-    Differs: all is generated, and a rule says what is right, where the paper asks a language model.
+    Differs: all data is generated, and a rule decides correctness instead of a language model.
     """
     if not legs or not set(legs) <= {1, 2, 3} or not 2 <= choices <= 4 or not 0 <= slack <= 9:
         raise InputError(f"legs 1 to 3, choices 2 to 4, slack 0 to 9: {list(legs)}, {choices}, {slack}")
@@ -88,7 +95,7 @@ def journeys(
         )
     table = Timetable(seed=world_seed, choices=choices, digits=digits, ordered=ordered)
     key = ("journeys", world_seed, choices, slack, digits, int(ordered))
-    tools = {split: _kept(_tools(table), cache, use) for split, use in USES.items()}
+    tools = {split: _with_cache(_tools(table), cache, use) for split, use in USES.items()}
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         if count < 1:
@@ -97,49 +104,50 @@ def journeys(
         return [_task(name, table, split, legs, slack, brief, world_seed) for name in names]
 
     def env(offered: Sequence[Any]) -> EnvFactory:
-        return by_task("split", {split: tool_chat([*own, *offered]) for split, own in tools.items()})
+        return task_router("split", {split: tool_chat([*own, *offered]) for split, own in tools.items()})
 
     def right(one: Trajectory) -> bool:
-        asked, plan = one.task.metadata, listed(one.final_text)
-        return _unfounded(one) == 0 and fits_in(table, asked["route"], asked["budget"], plan)
+        asked, plan = one.task.metadata, plan_names(one.final_text)
+        return _unfounded(one) == 0 and is_feasible(table, asked["route"], asked["budget"], plan)
 
     return World(
         name="journeys",
         tasks=tasks,
         env=env,
         correct=outcome(right),
-        by=("legs",),
-        answered=answers_in_words,
-        reference=kept_calls,
+        breakdown=("legs",),
+        is_answer=is_text_answer,
+        reference=reference_calls,
         expert=_expert,
         start=START if brief and choices == 2 and digits == 1 and ordered else None,
         gauges={
             "unfounded": RatioMetric(
-                lambda one, outcome: float(_unfounded(one)), lambda one, outcome: float(len(listed(one.final_text)))
+                lambda one, outcome: float(_unfounded(one)), lambda one, outcome: float(len(plan_names(one.final_text)))
             ),
-            "wasted_calls": wasted_calls(kept_calls),
+            "wasted_calls": wasted_calls(reference_calls),
         },
     )
 
 
 def each_reply(trajectory: Trajectory) -> list[Criterion]:
-    """One criterion for each reply of an attempt, for `rubric_points(items=...)`: that its plan agrees with it."""
+    """Create a criterion per tool result, for `rubric_points(items=...)`: agreement of the plan with the result."""
     return [Criterion(f"reply {k}", f"The plan agrees with reply {k}.") for k, _ in enumerate(trajectory.replies)]
 
 
-def used_by_plan() -> Check:
-    """Check by rule whether a plan agrees with each reply: it takes just one of the trains or hotels that were listed.
+def plan_agreement() -> Check:
+    """Create a rule for the agreement of a plan with each tool result: the plan takes exactly one of the plan_names
+    items.
 
-    A reply that lists none, or whose like was given before, agrees with no plan.
+    An empty or repeated result agrees with no plan.
 
     Example:
         "t417 07-09 30, t582 14-17 30" and "h310 60, h744 25", plan "t417": True, False
     """
 
     def check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
-        plan, met_CN = listed(trajectory.final_text), np.zeros((len(criteria), len(trajectory.turns)), bool)
-        said = [set(_names(reply.content)) for reply in trajectory.replies]
-        met = [len(own & set(plan)) == 1 and own not in said[:k] for k, own in enumerate(said)]
+        plan, met_CN = plan_names(trajectory.final_text), np.zeros((len(criteria), len(trajectory.turns)), bool)
+        listed_names = [set(_names(reply.content)) for reply in trajectory.replies]
+        met = [len(own & set(plan)) == 1 and own not in listed_names[:k] for k, own in enumerate(listed_names)]
         for c, one in enumerate(criteria):
             met_CN[c, -1:] = met[int(one.name.removeprefix("reply "))]
         return met_CN
@@ -148,10 +156,12 @@ def used_by_plan() -> Check:
 
 
 def _expert(task: Task, facts: Facts) -> Message:
-    """Says how far the plan is beside each call, so that every turn begins with what the one before it said: a tiny
-    policy that has to find all names in replies of long ago, and in its last turn alone, takes the wrong ones."""
+    """Expert with the partial plan beside each call, so that every turn begins with the previous turn's text.
+
+    A tiny policy that has to collect all names from old results in its last turn confuses them.
+    """
     turn = facts["turn"]
-    return Message("assistant", " ".join(task.answer.split()[:turn]), kept_calls(task)[turn : turn + 1])
+    return Message("assistant", " ".join(task.answer.split()[:turn]), reference_calls(task)[turn : turn + 1])
 
 
 def _tools(table: Timetable) -> list[Tool]:
@@ -165,17 +175,17 @@ def _tools(table: Timetable) -> list[Tool]:
     def trains(start: Town, to: Town) -> str:
         """List trains: name, hours, price."""
         known(start, to)
-        return ", ".join(one.said for one in table.trains(start, to))
+        return ", ".join(one.to_text for one in table.trains(start, to))
 
     def hotels(town: Town) -> str:
         """List hotels: name, price."""
         known(town)
-        return ", ".join(one.said for one in table.hotels(town))
+        return ", ".join(one.to_text for one in table.hotels(town))
 
     return [tool(timeout=None)(trains), tool(timeout=None)(hotels)]
 
 
-def _kept(tools: Sequence[Tool], cache: str, use: Use) -> list[Tool]:
+def _with_cache(tools: Sequence[Tool], cache: str, use: Use) -> list[Tool]:
     return [cached(one, path=Path(cache) / f"{use}.sqlite", use=use) if cache else one for one in tools]
 
 
@@ -186,7 +196,9 @@ def _task(
     length = rng.choice(list(legs))
     towns = halves(world_seed)[0 if split == "train" else 1]
     found = ((route, best_plan(table, route)) for route in routes(towns, length, rng))
-    route, (plan, cost) = next((route, best) for route, best in found if best is not None and told_apart(table, route))
+    route, (plan, cost) = next(
+        (route, best) for route, best in found if best is not None and has_distinct_names(table, route)
+    )
     budget = cost + slack
     calls: list[dict[str, Any]] = []
     for start, to in itertools.pairwise(route):
@@ -211,4 +223,4 @@ def _names(reply: str) -> list[str]:
 
 def _unfounded(one: Trajectory) -> int:
     said = {name for reply in one.replies if reply.status == "ok" for name in _names(reply.content)}
-    return sum(name not in said for name in listed(one.final_text))
+    return sum(name not in said for name in plan_names(one.final_text))

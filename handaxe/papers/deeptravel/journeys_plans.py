@@ -1,4 +1,4 @@
-"""A generated timetable with hotels, and whether a plan of a journey can be carried out: by rule."""
+"""Generated timetable with hotels, and rule-based validation of plans."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from typing import NamedTuple
 
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["Hotel", "Timetable", "Train", "best_plan", "fits_in", "halves", "listed", "routes", "told_apart"]
+__all__ = [
+    "Hotel",
+    "Timetable",
+    "Train",
+    "best_plan",
+    "halves",
+    "has_distinct_names",
+    "is_feasible",
+    "plan_names",
+    "routes",
+]
 
 
 class Train(NamedTuple):
-    """Leaves and arrives at full hours of one day."""
+    """Departure and arrival at full hours of a day."""
 
     name: str
     leaves: int
@@ -22,29 +32,29 @@ class Train(NamedTuple):
     price: int
 
     @property
-    def said(self) -> str:
-        """As the tool says it."""
+    def to_text(self) -> str:
+        """Format for the tool result."""
         return f"{self.name} {self.leaves:02d}-{self.arrives:02d} {self.price}"
 
 
 class Hotel(NamedTuple):
-    """A room for the stay in a town."""
+    """Room for the stay in a town."""
 
     name: str
     price: int
 
     @property
-    def said(self) -> str:
-        """As the tool says it."""
+    def to_text(self) -> str:
+        """Format for the tool result."""
         return f"{self.name} {self.price}"
 
 
 class Timetable:
-    """What goes between any two towns, and where one stays: `choices` trains and hotels each, the same for one seed.
+    """Trains between any two towns and hotels of any town, `choices` each, as a function of the seed.
 
-    Names are a letter and `digits` digits, and differ within a list; prices of a list's trains are equal, so that times
-    alone tell them apart, and no two of its hotels cost the same. Ordered, lists begin with the train that arrives
-    first and with the cheapest hotel; else they have no order that tells anything.
+    Names are a letter and `digits` digits, distinct within a list. Prices of a list's trains are equal, so that only
+    times matter; prices of a town's hotels are distinct. Ordered lists begin with the earliest arrival and with the
+    cheapest hotel; otherwise the order is random.
 
     Example:
         trains(41, 73): t417 07-09 30, t582 14-17 30;  hotels(73): h310 60, h744 25
@@ -57,7 +67,7 @@ class Timetable:
         self._numbers = range(10 ** (digits - 1) if digits > 1 else 0, 10**digits)
 
     def trains(self, start: int, to: int) -> list[Train]:
-        """Between two towns, in this direction."""
+        """List the trains from a town to another."""
         rng = random.Random(derive_seed("trains", self._seed, start, to))
         price = rng.randrange(10, 60)
         names, leaving = rng.sample(self._numbers, self._choices), rng.sample(range(5, 21), self._choices)
@@ -65,27 +75,27 @@ class Timetable:
         return sorted(found, key=_arrival) if self._ordered else found
 
     def hotels(self, town: int) -> list[Hotel]:
-        """Of a town."""
+        """List the hotels of a town."""
         rng = random.Random(derive_seed("hotels", self._seed, town))
         names, steps = rng.sample(self._numbers, self._choices), rng.sample(range(4), self._choices)
         found = [Hotel(f"h{n}", 20 + 20 * step + rng.randrange(10)) for n, step in zip(names, steps)]
         return sorted(found, key=_price) if self._ordered else found
 
 
-def listed(plan: str) -> list[str]:
-    """The names in a plan, in order, whatever stands between them."""
+def plan_names(plan: str) -> list[str]:
+    """Parse the names of a plan, in order, with any separators."""
     return plan.replace(",", " ").split()
 
 
-def fits_in(table: Timetable, route: Sequence[int], budget: int, plan: Sequence[str]) -> bool:
-    """Whether a plan takes a train and then a hotel for every leg, never leaves before it arrives, and can be paid.
+def is_feasible(table: Timetable, route: Sequence[int], budget: int, plan: Sequence[str]) -> bool:
+    """Check whether a plan has a train and a hotel for every leg, respects arrival times, and stays within the budget.
 
         leaves_{k+1} >= arrives_k  for all k        sum of prices <= budget
 
     Args:
-        table: what there is.
-        route: towns, the first where the journey begins.
-        budget: most that it may cost.
+        table: trains and hotels.
+        route: towns, the starting town first.
+        budget: maximum total price.
         plan: names.
 
     Example:
@@ -104,9 +114,9 @@ def fits_in(table: Timetable, route: Sequence[int], budget: int, plan: Sequence[
 
 
 def best_plan(table: Timetable, route: Sequence[int]) -> tuple[list[str], int] | None:
-    """The plan that takes on every leg the train that arrives first, and the cheapest hotel, with what it costs.
+    """Compute the plan with the earliest arrival and the cheapest hotel on every leg, and its price.
 
-    None where it comes too late for all trains of a leg: then every plan does.
+    Returns None if no train of a leg leaves late enough: then no plan is possible.
     """
     plan: list[str] = []
     now = spent = 0
@@ -121,22 +131,22 @@ def best_plan(table: Timetable, route: Sequence[int]) -> tuple[list[str], int] |
 
 
 def routes(towns: Sequence[int], legs: int, rng: random.Random) -> Iterator[list[int]]:
-    """Without end, through different towns."""
+    """Generate random routes through distinct towns without end."""
     while True:
         yield rng.sample(list(towns), legs + 1)
 
 
 @functools.lru_cache(maxsize=8)
 def halves(seed: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Towns of training and of tests: those of two digits, of which a quarter is asked of in tests alone."""
+    """Split the towns of two digits into training and test towns; a quarter is in test."""
     towns = list(range(10, 100))
     random.Random(derive_seed("towns", seed)).shuffle(towns)
     cut = len(towns) // 4
     return tuple(towns[cut:]), tuple(towns[:cut])
 
 
-def told_apart(table: Timetable, route: Sequence[int]) -> bool:
-    """Whether all trains and hotels that a journey may take have names of their own."""
+def has_distinct_names(table: Timetable, route: Sequence[int]) -> bool:
+    """Check whether the names of all trains and hotels of a journey are distinct."""
     names: list[str] = []
     for start, to in itertools.pairwise(route):
         names += [one.name for one in table.trains(start, to)]

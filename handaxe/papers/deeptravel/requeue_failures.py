@@ -1,4 +1,4 @@
-"""Try tasks again at which every attempt failed."""
+"""Curriculum with a replay queue of failed tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import floor
@@ -10,9 +10,9 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Curriculum
 from handaxe.core.records import Rated, Task
 from handaxe.curricula.in_order import in_order
-from handaxe.ops.composite import Composite
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import generator
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["RequeueFailures", "requeue_failures"]
 
@@ -26,24 +26,24 @@ def requeue_failures(
     above: float = 0.5,
     around: Callable[[list[Task], int], Curriculum] | None = None,
 ) -> Callable[[list[Task], int], Curriculum]:
-    """Make a curriculum of which a share are tasks that failed before.
+    """Make a curriculum that draws a share of each step from failed tasks.
 
-        after a group:   R_i <= above for all i  ->  its task waits;   else it waits no longer
-        a step t with t mod `every` = 0 has up to `share` of its tasks from those that wait, drawn without replacement,
-        the others from the curriculum around which this one stands
+        after a group:   R_i <= above for all i  ->  its task waits;   else it leaves the queue
+        a step t with t mod `every` = 0 draws up to `share` of its tasks from the queue, without replacement; the others
+        come from the wrapped curriculum
 
-    R_i is the outcome plus the per-turn rewards of every sibling that was scored. What waits is played anew by the
-    policy of now, and goes on waiting until one of its attempts succeeds. A step asked for again is the same step.
+    R_i is the outcome plus the per-turn rewards of every scored sibling. The present policy plays waiting tasks again;
+    they wait until one rollout succeeds. Repeated requests for a step return the same tasks.
 
     Args:
-        share: rho, in [0, 1]; 0 requeues nothing.
-        every: k, steps between two that requeue, >= 1.
-        above: the reward that is a failure and no more, in units of reward.
-        around: makes the curriculum of all other tasks; None: `in_order`.
+        share: rho, in [0, 1]; 0 disables replay.
+        every: k, steps between two with replay, >= 1.
+        above: highest reward of a failure, in units of reward.
+        around: makes the wrapped curriculum; None for `in_order`.
 
     Returns:
-        (tasks, seed) -> curriculum, with the other one's state in its own. Where fewer wait than there is room for, the
-        step has more of the others.
+        (tasks, seed) -> curriculum, with the wrapped one's state in its state. A queue shorter than the share is filled
+        up from the wrapped curriculum.
 
     Raises:
         InputError: a number out of range.
@@ -65,8 +65,8 @@ def requeue_failures(
     return curriculum
 
 
-class RequeueFailures(Composite):
-    """What `requeue_failures` makes; `waiting` are the ids of tasks that failed, the longest first."""
+class RequeueFailures(StatefulComposite):
+    """Curriculum made by `requeue_failures`; `waiting` are the ids of failed tasks, the longest wait first."""
 
     def __init__(
         self,
@@ -86,10 +86,10 @@ class RequeueFailures(Composite):
         self._above = above
         self._step = -1
         self._again: list[str] = []
-        """Those of the step at hand, in the order in which they are tried."""
+        """Waiting tasks of the present step, in the order in which they are drawn."""
 
     def next(self, step: int, count: int) -> list[Task]:
-        """The `count` tasks of this step."""
+        """Return the `count` tasks of a step."""
         if step != self._step:
             self._step, self._again = step, self._drawn(step)
         room = floor(self._share * count + ROUNDING)
@@ -97,7 +97,7 @@ class RequeueFailures(Composite):
         again = iter(self._again)
         out = []
         for place in range(count):
-            # Spread over the step, so that the first tasks of a step stay the same when more are asked for.
+            # Spread over the step, so that a larger count keeps the first tasks.
             due = floor(self._share * (place + 1) + ROUNDING) > floor(self._share * place + ROUNDING)
             name = next(again, None) if due else None
             task = next(fresh, None) if name is None else self._tasks[name]
@@ -106,10 +106,10 @@ class RequeueFailures(Composite):
         return out
 
     def observe(self, groups: Sequence[Rated]) -> None:
-        """Which tasks failed, and which no longer do."""
+        """Add failed tasks to the queue, and remove solved ones."""
         self._inner.observe(groups)
         for one in groups:
-            reward_G = rewards_of(one.group, one.scores)
+            reward_G = group_rewards(one.group, one.scores)
             reward_G = reward_G[~np.isnan(reward_G)]
             name = one.group.task.id
             if not len(reward_G) or name not in self._tasks:

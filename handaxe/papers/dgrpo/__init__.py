@@ -1,4 +1,4 @@
-"""DGRPO: hard tasks, and hard families of tasks, weigh more."""
+"""DGRPO (VITAL, arXiv:2508.04416): weigh advantages by the difficulty of the task family and of the task."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.dgrpo.difficulty_weight import difficulty_weight
@@ -7,11 +7,11 @@ __all__ = ["dgrpo"]
 
 
 def dgrpo(base: Method, *, family: str = "difficulty", decay: float = 0.9, temperature: float = 1.0) -> Method:
-    """Weigh advantages by how little is earned at a task and at tasks of its family.
+    """Scale advantages up for families and tasks with low mean reward, and down for the others.
 
     Args:
-        family: of the tasks' metadata that names the family.
-        decay: of the running mean of what a family earns.
-        temperature: of families; the larger, the less they differ.
+        family: metadata key of the task family.
+        decay: of a family's running mean reward. Unconfirmed.
+        temperature: of the family weights, in units of reward; higher values make them more equal. Unconfirmed.
     """
     return replace(base, shape=difficulty_weight(family=family, decay=decay, temperature=temperature))

@@ -1,4 +1,4 @@
-"""Weigh hard families of tasks, and hard tasks, above easy ones."""
+"""Advantage transform with higher weights for hard tasks and hard families of tasks."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ import numpy as np
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.protocols import Shape
 from handaxe.core.records import Rated, Task
-from handaxe.ops.ragged import multiplied, rewards_of
+from handaxe.ops.ragged import group_rewards, scale_tokens
 
 __all__ = ["DifficultyWeight", "difficulty_weight"]
 
@@ -27,41 +27,40 @@ def difficulty_weight(
     high: float = 2.0,
     channel: str | None = None,
 ) -> Shape:
-    """Raise the advantages of tasks on which the policy earns little, and lower those of the others.
+    """Scale advantages up on tasks with low mean reward, and down on the others.
 
         A'_i,t = w A_i,t        w = clip(w_family(k) * w_task(q), low, high)        task q, of family k
         w_family(k) = exp(-m_k / temperature) / mean over the batch's groups of exp(-m / temperature)
         w_task(q)   = 1 + strength (1 - p_q)        "linear", or exp((1/2 - p_q) / strength)        "exponential"
 
     p_q is the mean reward of the group, m_k a running mean over steps of the p of family k: decay m_k + (1 - decay)
-    times their mean in this batch, that of this batch the first time. Rewards are those of every sibling that was
-    scored, outcome plus per-turn rewards; the weights are made for rewards from 0 to 1. Value targets, channels and
-    what trains stay as they are.
+    times their mean in this batch; the first batch sets it. Rewards are those of every scored sibling, outcome plus
+    per-turn rewards; the weights assume rewards from 0 to 1. Value targets, channels and masks stay as they are.
 
     Args:
-        family: of the metadata that names a task's family, such as "difficulty"; None: all tasks are of one.
-        of_task: the form of w_task.
+        family: metadata key of a task's family, such as "difficulty"; None: all tasks are one family.
+        of_task: form of w_task.
         decay: of the running mean, in [0, 1).
-        temperature: of families, > 0, in units of reward; the larger, the less they differ.
-        strength: of w_task: a of "linear", >= 0; a temperature, > 0, of "exponential".
+        temperature: of families, > 0, in units of reward; higher values make the weights more equal.
+        strength: of w_task: slope of "linear", >= 0; temperature, > 0, of "exponential".
         low, high: bounds of the weight, 0 <= low <= high.
-        channel: judge this channel of the scores instead of the whole reward, such as the accuracy within it.
+        channel: score channel in place of the whole reward, such as the accuracy in it.
 
     Returns:
-        A stateful shape: [Rated] -> [Rated], the same groups in the same order. Groups that nothing was scored of have
-        no say. A lone sibling is a group as any other; a group without advantages keeps none.
+        A stateful advantage transform: rated groups -> rated groups, in the same order. Groups without a scored rollout
+        do not count. A lone sibling is a group; a group without advantages stays without.
 
     Raises:
-        InputError: a number out of range, another word for `of_task`, a channel that some group lacks. TaskError: a
-            task whose family is missing or no text.
+        InputError: a number out of range, an unknown `of_task`, a channel that some group lacks. TaskError: a task with
+            a missing family, or one that is no text.
 
     Example:
         one family: p 0.25, A 1.5  ->  w 1.75, A' 2.625;   p 0.75, A 0.5  ->  w 1.25, A' 0.625
         two families, one group each, m 0.25 and 0.75, strength 0: w 1.2449 and 0.7551
 
     Paper: arXiv:2508.04416 (VITAL), DGRPO.
-    Unconfirmed: the whole formula, of which the abstract says only that difficulty of tasks and of samples weighs; and
-    that m_k counts the batch at hand.
+    Unconfirmed: the whole formula, of which the abstract states only that the difficulty of tasks and of samples
+    weighs; and that m_k includes the present batch.
     Differs: nothing known.
     """
     if of_task not in ("linear", "exponential"):
@@ -77,7 +76,7 @@ def difficulty_weight(
 
 
 class DifficultyWeight:
-    """The shape that `difficulty_weight` describes; `means` is the running mean of each family."""
+    """Transform made by `difficulty_weight`; `means` has the running mean of each family."""
 
     def __init__(
         self,
@@ -112,7 +111,7 @@ class DifficultyWeight:
                 continue
             of_family = np.exp(-self.means[family] / self._temperature) / np.mean(scored)
             weight = float(np.clip(of_family * self._of(p), self._low, self._high))
-            tokens = multiplied(one.advantages.tokens, weight)
+            tokens = scale_tokens(one.advantages.tokens, weight)
             out.append(replace(one, advantages=replace(one.advantages, tokens=tokens)))
         return out
 
@@ -136,7 +135,7 @@ class DifficultyWeight:
         return float(np.exp((0.5 - p) / self._strength))
 
     def _mean(self, one: Rated) -> float:
-        reward_G = rewards_of(one.group, one.scores, channel=self._channel)
+        reward_G = group_rewards(one.group, one.scores, channel=self._channel)
         reward_G = reward_G[~np.isnan(reward_G)]
         return float(reward_G.mean()) if len(reward_G) else float("nan")
 

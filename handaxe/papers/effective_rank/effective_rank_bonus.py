@@ -1,4 +1,4 @@
-"""Add a bonus for attempts whose hidden states span more, or come to span more faster, than is usual."""
+"""Advantage transform with a bonus for a high, or quickly growing, effective rank of hidden states."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,14 +9,14 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Shape
 from handaxe.core.records import Rated, Trajectory
-from handaxe.ops.ragged import feature as feature_of
 from handaxe.ops.ragged import scatter
+from handaxe.ops.ragged import token_feature as feature_of
 
 __all__ = ["EffectiveRankBonus", "effective_rank_bonus", "rank_dynamics"]
 
 EPS = 1e-8
 MOST = 5.0
-"""Deviations from the usual are cut to +-5, as in the released code."""
+"""Bound of the deviations from the running means, +-5, as in the released code."""
 KINDS = ("acceleration", "velocity", "rank")
 
 
@@ -28,46 +28,46 @@ def effective_rank_bonus(
     gain: float = 2.0,
     rate: float = 0.3,
 ) -> Shape:
-    """Shape advantages by how the effective rank of an attempt's hidden states grows.
+    """Shape advantages by the effective rank of a rollout's hidden states and by the growth of the rank.
 
         A'_i,t = A_i,t + min(max(Phi_i, 0), abs(A_i,t) / kappa)                  sampled tokens t of trajectory i
         Phi_i  = (1 - b) tanh(d_velocity) + b tanh(d_rank)                        b = sigmoid(gain d_acceleration)
         d_x    = clip((x_i - mu_x) / (abs(mu_x) + 1e-8), -5, 5)                   x: rank, velocity, acceleration
 
-    m_0, m_1, ... are the effective ranks of the first `stride` + 1, 2 `stride` + 1, ... of the trajectory's tokens, and
-    rank is that of all of them. Velocity is the mean over k >= 1 of m_k - mean(m_0 .. m_k-1), acceleration the mean of
-    the differences of these (`rank_dynamics`). mu_x starts at 0; after a batch it moves by `rate` of the way to the
-    mean of x over the attempts that train. So the bonus adds at most 1 / kappa of an advantage, which changes no
-    sign with kappa 1 or more; nothing of it is differentiated. Value targets and what trains stay as they are.
+    m_0, m_1, ... are the effective ranks of the first `stride` + 1, 2 `stride` + 1, ... tokens of the trajectory, and
+    rank is that of all tokens. Velocity is the mean over k >= 1 of m_k - mean(m_0 .. m_k-1), acceleration the mean
+    difference of these (`rank_dynamics`). mu_x starts at 0; after a batch it moves by `rate` of the way to the mean of
+    x over the trained rollouts. The bonus adds at most 1 / kappa of an advantage, which flips no sign for kappa >= 1;
+    it has no gradient. Value targets and masks stay as they are.
 
     Args:
-        feature: of the policy's tokens: the effective rank of the hidden states of all of them up to this one, exp of
-            the entropy of their singular values: `annotate=(effective_rank(stride=...),)`, see
-                `papers.effective_rank.effective_rank_of`.
-        stride: tokens between two ranks that are looked at, >= 1; 40 in the released runs.
-        kappa: which share of an advantage its bonus may have at most, 1 / kappa; > 0; 2 in the released runs.
-        gain: how sharply acceleration chooses between velocity (low) and rank (high); 2 in the released runs, 1.5 where
-            released code is not told.
-        rate: of the running means, in (0, 1]; 0.3 in the released runs, 0.7 where released code is not told.
+        feature: annotation with the effective rank of the hidden states of all policy tokens up to each one, exp of the
+            entropy of their singular values: `annotate=(effective_rank(stride=...),)`, see
+            `papers.effective_rank.effective_rank_of`.
+        stride: tokens between two ranks, >= 1; 40 in the released runs.
+        kappa: inverse of the largest share of an advantage that is added, > 0; 2 in the released runs.
+        gain: slope of the choice between velocity (low) and rank (high) by acceleration; 2 in the released runs, 1.5 by
+            default in the released code.
+        rate: of the running means, in (0, 1]; 0.3 in the released runs, 0.7 by default in the released code.
 
     Returns:
-        A stateful shape: [Rated] -> [Rated], the same groups in the same order. An advantage of 0 stays 0, that of an
-        attempt that does not train what it is. Attempts shorter than two strides have no velocity, those shorter than
-        three no acceleration: they are 0.
+        A stateful advantage transform: rated groups -> rated groups, in the same order. An advantage of 0 stays 0;
+        untrained rollouts are unchanged. Rollouts shorter than two strides have velocity 0, those shorter than three
+        acceleration 0.
 
     Raises:
-        InputError: a number out of range; an attempt that trains has no such feature.
+        InputError: a number out of range; a trained rollout without the feature.
 
     Example:
         m 2, 3, 5, 6  ->  velocity 2.0556, acceleration 0.8333
         Phi 0.5: A 0.8 -> 1.2 and A -0.8 -> -0.4;   Phi -0.5 changes nothing
 
     Paper: arXiv:2509.23808 (VERL), the released code's dual-channel advantage shaping.
-    Unconfirmed: whether the paper's running means start at 0 as the released code's do.
-    Differs: the bonus reaches every token, where released code adds it at the last one alone, and counts from the first
-        batch on, where there it begins with the second; every turn of an attempt counts as one response; ranks of the
-        newest 512 tokens and of six singular values alone, which released code takes of long ones, are left to what
-        measures them; of a trajectory of several sequences, ranks begin anew with each, since each was read apart.
+    Unconfirmed: that the paper's running means start at 0, as those of the released code.
+    Differs: the bonus reaches every token, where released code adds it at the last token alone, and acts from the first
+        batch on, where released code starts with the second; all turns of a rollout count as one response; released
+        code takes ranks of the last 512 tokens and of six singular values alone for long responses, which is left to
+        the measure; in a trajectory of several sequences, ranks start again with each, since each was read separately.
     """
     if stride < 1 or kappa <= 0 or not 0 < rate <= 1:
         raise InputError(
@@ -77,8 +77,7 @@ def effective_rank_bonus(
 
 
 class EffectiveRankBonus:
-    """The shape that `effective_rank_bonus` describes; `usual` is the running mean of acceleration, velocity and
-    rank."""
+    """Transform made by `effective_rank_bonus`; `usual` has the running means of acceleration, velocity and rank."""
 
     def __init__(self, feature: str, stride: int, kappa: float, gain: float, rate: float):
         self.usual = dict.fromkeys(KINDS, 0.0)
@@ -117,12 +116,12 @@ class EffectiveRankBonus:
         return replace(one, advantages=replace(one.advantages, tokens=tokens))
 
     def _phi(self, own: Mapping[str, float]) -> float:
-        apart = {
+        deviation = {
             kind: float(np.clip((own[kind] - usual) / (abs(usual) + EPS), -MOST, MOST))
             for kind, usual in self.usual.items()
         }
-        explore = 1 / (1 + np.exp(-self._gain * apart["acceleration"]))
-        return float((1 - explore) * np.tanh(apart["velocity"]) + explore * np.tanh(apart["rank"]))
+        explore = 1 / (1 + np.exp(-self._gain * deviation["acceleration"]))
+        return float((1 - explore) * np.tanh(deviation["velocity"]) + explore * np.tanh(deviation["rank"]))
 
     def _raised(self, trajectory: Trajectory, adv: Sequence[np.ndarray], phi: float) -> tuple[np.ndarray, ...]:
         bonus = scatter(trajectory, max(phi, 0.0))
@@ -132,11 +131,11 @@ class EffectiveRankBonus:
 
 
 def rank_dynamics(rank_P: np.ndarray, *, stride: int) -> dict[str, float]:
-    """Rank, velocity and acceleration of an attempt from the effective ranks of its beginnings.
+    """Compute rank, velocity and acceleration of a rollout from the effective ranks of its prefixes.
 
     Args:
-        rank_P: [P] of the policy's first 1, 2, ..., P tokens.
-        stride: tokens between two that are looked at.
+        rank_P: [P] ranks of the policy's first 1, 2, ..., P tokens.
+        stride: tokens between two ranks.
 
     Example:
         ranks 1, 2, 3, 5, 6 with stride 1: m 2, 3, 5, 6  ->  rank 6, velocity 2.0556, acceleration 0.8333

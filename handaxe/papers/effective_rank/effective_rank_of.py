@@ -1,4 +1,4 @@
-"""How many directions hidden states span: a measure that an engine takes where they are."""
+"""Measure of the effective rank of hidden states, taken by the engine."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ __all__ = ["EffectiveRank", "effective_rank", "rank_of"]
 
 
 def effective_rank(*, stride: int = 40, most: int = 512) -> EffectiveRank:
-    """Measure the effective rank of the hidden states of what a policy wrote up to each token.
+    """Measure the effective rank of the hidden states of the policy's tokens up to each token.
 
         ER(H) = exp(-sum_k p_k log p_k)         p_k = s_k / sum_k s_k,  s: singular values of H [p, D]
 
-    H holds the states of the policy's first p tokens of a row, each after that token was read, in the last layer, which
-    is what the head reads. Tokens of tools, users and templates are left out.
+    H has the states of the policy's first p tokens of a row, each after that token was read, in the last layer, the
+    input of the head. Tokens of tools, users and templates are left out.
 
     Args:
-        stride: tokens between two ranks that are computed, >= 1; 40 in the paper's released runs. It has to be that of
-            `papers.effective_rank.effective_rank_bonus`, which reads no others but the last.
-        most: of a longer beginning the newest so many states are taken, >= 1; 512 in the released code.
+        stride: tokens between two computed ranks, >= 1; 40 in the paper's released runs. It must equal that of
+            `papers.effective_rank.effective_rank_bonus`, which reads these and the last rank alone.
+        most: longest prefix, in states; of a longer one the last `most` states count, >= 1; 512 in the released code.
 
     Returns:
-        A `slots.HiddenMeasure` called "effective_rank": [P, D] -> [P] for one row. It is computed at tokens 0, stride,
-        2 stride, ... and at the last; the tokens between repeat the one before. Between 1 and min(p, D); states that
-        are all 0 count as 1. Pass it to `train(annotate=(effective_rank(),))`.
+        A HiddenMeasure named "effective_rank": [P, D] -> [P] for one row. It is computed at tokens 0, stride, 2 stride,
+        ... and at the last; tokens between repeat the previous value. Between 1 and min(p, D); all-zero states count as
+        1. Pass it to `train(annotate=(effective_rank(),))`.
 
     Raises:
         InputError: stride or most below 1.
@@ -37,8 +37,8 @@ def effective_rank(*, stride: int = 40, most: int = 512) -> EffectiveRank:
         singular values 1, 1  ->  2;   3, 1  ->  1.7548;   2, 1, 1  ->  2.8284
 
     Paper: arXiv:2509.23808 (VERL).
-    Differs: states are taken as they are, where released code first takes their mean away (of one token that leaves 0);
-        its low-rank form, six singular values alone, is left out.
+    Differs: states are not centred, where released code first subtracts their mean (of one token that leaves 0); its
+        low-rank form, six singular values alone, is left out.
     """
     if stride < 1 or most < 1:
         raise InputError(f"effective_rank has stride={stride} and most={most}; give 1 or more of each")
@@ -47,14 +47,14 @@ def effective_rank(*, stride: int = 40, most: int = 512) -> EffectiveRank:
 
 @dataclass(frozen=True)
 class EffectiveRank:
-    """The measure that `effective_rank` describes."""
+    """Measure made by `effective_rank`."""
 
     stride: int
     most: int
     name: str = "effective_rank"
 
     def __call__(self, hidden_PD: Tensor) -> Tensor:
-        """[P] of the states of one row, in float64."""
+        """[P] for the states of one row, in float64."""
         count = len(hidden_PD)
         rank_P = hidden_PD.new_zeros(count, dtype=torch.float64)
         for at in range(0, count, self.stride):
@@ -65,6 +65,6 @@ class EffectiveRank:
 
 
 def rank_of(hidden_PD: Tensor) -> Tensor:
-    """ER of a matrix, a number."""
+    """Compute the effective rank of a matrix."""
     s_K = torch.linalg.svdvals(hidden_PD.double())
     return torch.special.entr(s_K / s_K.sum().clamp_min(torch.finfo(s_K.dtype).tiny)).sum().exp()

@@ -1,4 +1,4 @@
-"""Leave out tasks that the policy has learned."""
+"""Curriculum without learned tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,8 +9,8 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Curriculum
 from handaxe.core.records import Rated, Task
 from handaxe.curricula.in_order import in_order
-from handaxe.ops.composite import Composite
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["PruneSolved", "prune_solved"]
 
@@ -22,23 +22,23 @@ def prune_solved(
     channel: str | None = None,
     around: Callable[[list[Task], int], Curriculum] | None = None,
 ) -> Callable[[list[Task], int], Curriculum]:
-    """Make a curriculum that goes on without the tasks whose last group was nearly all right.
+    """Make a curriculum without tasks of a nearly correct last group.
 
-        task q leaves when the share of its siblings with R_i > above is at least `rate`
+        task q is dropped if the share of its siblings with R_i > above is at least `rate`
 
-    R_i is the outcome plus the per-turn rewards of every sibling that was scored. A task leaves after its group; that
-    is after the epoch, since no epoch hands out a task twice. What is left out is skipped, in the order of the
-    curriculum around which this one stands. A step asked for again is the same step, whatever came of it since.
+    R_i is the outcome plus the per-turn rewards of every scored sibling. A task is dropped after its group, which
+    equals the end of the epoch, since no epoch repeats a task. Dropped tasks are skipped in the order of the wrapped
+    curriculum. Repeated requests for a step return the same tasks.
 
     Args:
-        rate: the share of right siblings from which on a task is learned, in (0, 1]; 0.9 in the paper.
-        above: in units of reward.
-        channel: judge this channel of the scores instead of the whole reward; where there is none of that name, the
-            only one that a reward around it calls ".../NAME".
-        around: makes the curriculum whose tasks are handed out; None: `in_order`.
+        rate: share of correct siblings from which on a task is learned, in (0, 1]; 0.9 in the paper.
+        above: reward above which a sibling is correct, in units of reward.
+        channel: score channel in place of the whole reward; without a channel of that name, the only one that a
+            wrapping reward names ".../NAME".
+        around: makes the wrapped curriculum; None for `in_order`.
 
     Returns:
-        (tasks, seed) -> curriculum, with the other one's state in its own. Where no task is left, all come back.
+        (tasks, seed) -> curriculum, with the wrapped one's state in its state. If no task is left, all return.
 
     Raises:
         InputError: a rate out of range; a channel that some group lacks.
@@ -47,7 +47,7 @@ def prune_solved(
         tasks a, b, c, two a step, in order; a solved by all of its siblings, b and c by half  ->  a b, c b, c b, ...
 
     Paper: arXiv:2509.24107 (Fathom-DeepResearch), RAPO's curriculum pruning.
-    Unconfirmed: whether what was left out comes back.
+    Unconfirmed: whether dropped tasks return.
     Differs: nothing known.
     """
     if not 0 < rate <= 1:
@@ -60,8 +60,8 @@ def prune_solved(
     return curriculum
 
 
-class PruneSolved(Composite):
-    """What `prune_solved` makes; `solved` are the ids of the tasks that are left out."""
+class PruneSolved(StatefulComposite):
+    """Curriculum made by `prune_solved`; `solved` are the ids of the dropped tasks."""
 
     def __init__(self, inner: Curriculum, size: int, rate: float, above: float, channel: str | None):
         self.solved: set[str] = set()
@@ -72,29 +72,29 @@ class PruneSolved(Composite):
         self._channel = channel
         self._step = -1
         self._out: set[str] = set()
-        """Those that the step at hand leaves out."""
+        """Ids that the present step skips."""
 
     def next(self, step: int, count: int) -> list[Task]:
-        """The `count` tasks of this step."""
+        """Return the `count` tasks of a step."""
         if step != self._step:
             self._step, self._out = step, set(self.solved)
-        asked = count
+        request = count
         while True:
-            drawn = self._inner.next(step, asked)
-            kept = [task for task in drawn if task.id not in self._out]
-            if len(kept) >= count or len(drawn) < asked:
-                return kept[:count]
+            drawn = self._inner.next(step, request)
+            open_tasks = [task for task in drawn if task.id not in self._out]
+            if len(open_tasks) >= count or len(drawn) < request:
+                return open_tasks[:count]
             if len(drawn) >= self._size and all(task.id in self._out for task in drawn[-self._size :]):
                 self.solved, self._out = set(), set()
-                asked = count
+                request = count
             else:
-                asked += count - len(kept)
+                request += count - len(open_tasks)
 
     def observe(self, groups: Sequence[Rated]) -> None:
-        """Which tasks were solved, and which no longer are."""
+        """Mark solved tasks, and unmark failed tasks."""
         self._inner.observe(groups)
         for one in groups:
-            reward_G = rewards_of(one.group, one.scores, channel=self._channel)
+            reward_G = group_rewards(one.group, one.scores, channel=self._channel)
             reward_G = reward_G[~np.isnan(reward_G)]
             if len(reward_G) and (reward_G > self._above).mean() >= self._rate:
                 self.solved.add(one.group.task.id)

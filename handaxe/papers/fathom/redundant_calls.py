@@ -1,4 +1,4 @@
-"""Rewards calls that bring something new: redundant ones cost a right attempt, others pay a wrong one a little."""
+"""Reward with a penalty for redundant calls of correct rollouts, and a bonus for useful calls of incorrect ones."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores, ToolCall, Trajectory
-from handaxe.ops.calls import call_key
+from handaxe.ops.tool_calls import call_key
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.checks import outcome_only
 from handaxe.rewards.parts.combined import Combined
@@ -25,40 +25,41 @@ def redundant_calls(
     novelty: float = 0.5,
     correct_above: float = 0.0,
 ) -> Reward:
-    """Take from right attempts by the share of redundant calls, and pay wrong ones a little for the others.
+    """Reward correct rollouts by the share of useful calls, and incorrect ones a little for useful calls.
 
         rho_i = #{redundant calls} / #{calls}                       0 without a call
-        R_i   = max(1 - penalty * rho_i, floor)                     where base_i > correct_above
-                novelty * (1 - rho_i) where it called, else 0       where not
+        R_i   = max(1 - penalty * rho_i, floor)                     if base_i > correct_above
+                novelty * (1 - rho_i) with a call, else 0           otherwise
 
-    A call is redundant where it equals an earlier one (`ops.calls.call_key`), or looks at a claim that was looked at
-    before and verified `verifications` times since. One that is neither is unique, or a verification of its claim.
-    Well-formed calls count, whatever came of them.
+    A call is redundant if it equals an earlier one (`ops.tool_calls.call_key`), or concerns a claim that was looked up
+    before and verified `verifications` times since. Other calls are unique, or a verification of their claim. All
+    well-formed calls count, failed ones included.
 
     Args:
-        base: what tells right from wrong.
-        claim: what a call is to find out, such as a fact; None for a call that is about nothing in particular. Without
-            it only equal calls are redundant.
-        verifications: B_v, further calls about a claim that are no waste, >= 0: more of them steer to depth.
-        penalty: > 0, how much a right attempt loses by a redundant share of 1.
-        floor: least that a right attempt earns, at most 1.
-        novelty: most that a wrong attempt earns, from 0 to `floor`: no wrong one earns more than a right one.
-        correct_above: right is a base reward strictly above this.
+        base: reward that decides correctness.
+        claim: claim that a call looks up, such as a fact; None for a call without one. Without it only equal calls are
+            redundant.
+        verifications: B_v, further calls about a claim that are not redundant, >= 0: higher values favour depth.
+        penalty: > 0, reward that a redundant share of 1 takes from a correct rollout.
+        floor: minimum reward of a correct rollout, at most 1.
+        novelty: maximum reward of an incorrect rollout, from 0 to `floor`: no incorrect rollout earns more than a
+            correct one.
+        correct_above: a base reward above this is correct.
 
     Returns:
-        A reward with outcome [G] in [0, 1] and the channels "base" and "redundant", the share rho. Right attempts
+        A reward with outcome [G] in [0, 1] and the channels "base" and "redundant", the share rho. Correct rollouts
         without a call earn 1.
 
     Raises:
         InputError: a number out of range, a base reward with per-turn values.
 
     Example:
-        calls a, b, a, c: rho 0.25  ->  right 0.75, wrong 0.375;  a, a, a: rho 0.6667  ->  right 0.5 (its floor)
-        a, b, c about one claim, verifications 1: rho 0.3333  ->  right 0.6667
+        calls a, b, a, c: rho 0.25  ->  correct 0.75, incorrect 0.375;  a, a, a: rho 0.6667  ->  correct 0.5 (its floor)
+        a, b, c about one claim, verifications 1: rho 0.3333  ->  correct 0.6667
 
-    Paper: Fathom-DeepResearch (Fathom-Search-4B), its steerable step-level reward; from its README.
+    Paper: arXiv:2509.24107 (Fathom-DeepResearch), the steerable step-level reward of Fathom-Search-4B; from its README.
     Unconfirmed: the formula and its constants.
-    Differs: labels are made by rule, where the paper asks a language model; searches and page visits have one share.
+    Differs: a rule labels calls, where the paper asks a language model; searches and page visits have one share.
     """
     if verifications < 0 or penalty <= 0 or not 0 <= novelty <= floor <= 1:
         raise InputError(
@@ -81,7 +82,7 @@ def redundant_calls(
 
 
 def _redundant(calls: list[ToolCall], claim: Callable[[ToolCall], str | None] | None, verifications: int) -> list[bool]:
-    """Of each call whether it is redundant."""
+    """True for redundant calls."""
     made: set[str] = set()
     looks: dict[str, int] = {}
     found = []

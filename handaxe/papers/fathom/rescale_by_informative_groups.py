@@ -1,4 +1,4 @@
-"""Scale advantages up by the share of groups that teach something."""
+"""Advantage transform by the share of groups with a gradient."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,28 +7,28 @@ import numpy as np
 
 from handaxe.core.protocols import Shape
 from handaxe.core.records import Rated
-from handaxe.ops.ragged import multiplied, rewards_of
-from handaxe.ops.returns import deviation
+from handaxe.ops.ragged import group_rewards, scale_tokens
+from handaxe.ops.returns import standard_deviation
 
 __all__ = ["rescale_by_informative_groups"]
 
 
 def rescale_by_informative_groups(*, channel: str | None = None) -> Shape:
-    """Make up for groups of equal rewards, which count in the loss's denominators and move nothing.
+    """Compensate for groups of equal rewards: a share of the loss's denominators without a gradient.
 
         A'_i,t = A_i,t * B / B_good        B groups in the batch, of which B_good have std(R) > 0
 
-    R_i is the outcome plus the per-turn rewards of every sibling that was scored, whether or not it trains. It changes
-    nothing where groups of equal rewards are left out before (`selection.drop_equal_groups`). Value targets, channels
-    and what trains stay as they are.
+    R_i is the outcome plus the per-turn rewards of every scored sibling, trained or not. It changes nothing if groups
+    of equal rewards were dropped before (`selection.drop_equal_groups`). Value targets, channels and masks stay as they
+    are.
 
     Args:
-        channel: look at this channel of the scores instead of the whole reward; where there is none of that name, at
-            the only one that a reward around it calls ".../NAME".
+        channel: score channel in place of the whole reward; without a channel of that name, the only one that a
+            wrapping reward names ".../NAME".
 
     Returns:
-        A shape: [Rated] -> [Rated], the same groups in the same order. Rewards equal up to rounding have no spread, nor
-        has a lone sibling. Where no group has any, nothing is changed.
+        An advantage transform: rated groups -> rated groups, in the same order. Rewards equal up to rounding, and a
+        lone sibling, have no spread. If no group has any, nothing changes.
 
     Raises:
         InputError: a channel that some group lacks, and scores that do not fit their group.
@@ -42,12 +42,12 @@ def rescale_by_informative_groups(*, channel: str | None = None) -> Shape:
     """
 
     def shape(rated: Sequence[Rated]) -> list[Rated]:
-        useful = sum(_differs(one, channel) for one in rated)
-        if not useful:
+        informative = sum(_differs(one, channel) for one in rated)
+        if not informative:
             return list(rated)
-        scale = len(rated) / useful
+        scale = len(rated) / informative
         return [
-            replace(one, advantages=replace(one.advantages, tokens=multiplied(one.advantages.tokens, scale)))
+            replace(one, advantages=replace(one.advantages, tokens=scale_tokens(one.advantages.tokens, scale)))
             for one in rated
         ]
 
@@ -55,5 +55,5 @@ def rescale_by_informative_groups(*, channel: str | None = None) -> Shape:
 
 
 def _differs(one: Rated, channel: str | None) -> bool:
-    reward_G = rewards_of(one.group, one.scores, channel=channel)
-    return deviation(reward_G[~np.isnan(reward_G)]) > 0
+    reward_G = group_rewards(one.group, one.scores, channel=channel)
+    return standard_deviation(reward_G[~np.isnan(reward_G)]) > 0

@@ -1,33 +1,27 @@
-"""Flow-GRPO (AgentFlow): of an agent's modules the planner alone learns, at every turn from their outcome."""
+"""Flow-GRPO (AgentFlow, arXiv:2510.05592): train the planner of an agent, with the outcome credited to every turn."""
 
-from typing import Literal
-
-from handaxe.credit.group_norm import group_norm
-from handaxe.losses.reductions.turn_mean import turn_mean
-from handaxe.losses.surrogates.clip import clip
-from handaxe.losses.terms.kl import kl
+from handaxe import credit
+from handaxe.losses import reductions, surrogates, terms
 from handaxe.methods.method import Method, replace
 
 __all__ = ["flow_grpo"]
 
 
-def flow_grpo(
-    base: Method,
-    *,
-    unit: Literal["rollout", "turn"] = "rollout",
-    test_turns: int = 8,
-    eps_high: float = 0.3,
-    kl_coefficient: float = 0.001,
-) -> Method:
-    """Train with the outcome credited to every turn, each of which is a sample of its own.
+def flow_grpo(base: Method, *, test_turns: int = 8, eps_high: float = 0.3, kl_coefficient: float = 0.001) -> Method:
+    """Give every turn the group-normalised outcome; each turn is a sample with its own prompt.
 
     Args:
-        unit: what the group's mean and deviation are over; "turn" in the released trainer.
-        test_turns: of attempts in evaluations; 10 in the paper, where training has 3.
-        eps_high, kl_coefficient: upper clip of the ratio; beta of the k3 penalty. Both as in the paper.
+        test_turns: turns of a rollout in evaluations; 10 in the paper, where training has 3.
+        eps_high: upper clip of the ratio; 0.3 in the paper.
+        kl_coefficient: beta of the k3 penalty; 0.001 in the paper.
     """
-    asked = base.world.plays(test_turns)
-    near = kl(coefficient=kl_coefficient, reduction=turn_mean())
-    credited = replace(base, credit=group_norm(unit=unit), reduction=turn_mean())
-    near_start = replace(credited, terms=(*base.terms, near), annotate=(*base.annotate, "ref_logp"))
-    return replace(near_start, surrogate=clip(eps_high=eps_high), evaluate_rollout=asked)
+    penalty = terms.kl(coefficient=kl_coefficient, reduction=reductions.turn_mean())
+    return replace(
+        base,
+        credit=credit.group_norm(),
+        surrogate=surrogates.clip(eps_high=eps_high),
+        reduction=reductions.turn_mean(),
+        terms=(*base.terms, penalty),
+        annotate=(*base.annotate, "ref_logp"),
+        evaluate_rollout=base.world.make_rollout(test_turns),
+    )

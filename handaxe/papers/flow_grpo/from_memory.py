@@ -1,40 +1,39 @@
-"""A rollout whose every turn is a sequence of its own: the task, and what the environment remembers of the attempt."""
+"""Rollout with a separate sequence for each turn: prompt of task and environment memory, then the turn."""
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Message
 from handaxe.core.requests import Attempt
-from handaxe.ops.spoken import opening
+from handaxe.ops.turn_positions import initial_messages
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Following, Play, Rules
 
 __all__ = ["MEMORY", "from_memory"]
 
 MEMORY = "memory"
-"""The key of `EnvReply.facts` under which an environment says what it remembers, and the name on the message of it."""
+"""Key of the memory in `EnvReply.facts`, and name of its message."""
 
 
 def from_memory(*, max_turns: int = 4, budget: Budget | None = None) -> Rollout:
-    """Play an attempt as turns that know of each other only by the memory that the environment keeps.
+    """Play a rollout as turns with only the environment's memory in common.
 
         sequence 0   opening + a0
         sequence k   opening + M_k + a_k        M_k: a user message that quotes facts["memory"] of turn k - 1
 
-    So the turns are independent samples (s_k, a_k), each with a prompt of its own and without the replies and words
-    before it; they belong to one trajectory, whose outcome is that of all of them. A memory is quoted by the format
-    and never a control token; nothing of it trains. Attempts end as in `linear`, and a memory that is longer than the
-    context ends one as truncated.
+    The turns are independent samples (s_k, a_k), each with its own prompt and without earlier replies and messages;
+    they belong to one trajectory, whose outcome all of them share. The chat format escapes control tokens in a memory;
+    nothing of it trains. Rollouts end as in `linear`; a memory longer than the context truncates the rollout.
 
     Args:
         max_turns: sampled turns; 3 in AgentFlow's training, 10 in its tests.
         budget: as in `linear`.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns one trajectory, of as many sequences as turns.
-        Its notes["anew"] has an entry a turn after the first; see `rollouts.play.history`.
+        A rollout strategy: Attempt -> generator of requests that returns one trajectory, with one sequence for each
+        turn. Its notes["anew"] has an entry for each turn after the first; see `rollouts.play.history`.
 
     Raises:
-        InputError: a limit out of range; an environment that goes on and says no memory.
+        InputError: a limit out of range; an environment that continues without a memory.
 
     Example:
         from_memory(max_turns=3) with modular_agent(tool_chat([search]), verify=..., generate=...)
@@ -46,11 +45,11 @@ def from_memory(*, max_turns: int = 4, budget: Budget | None = None) -> Rollout:
         memory = play.turns[-1].facts.get(MEMORY)
         if not isinstance(memory, str):
             raise InputError(
-                f"task {play.attempt.task.id!r}: the environment keeps no memory of the attempt; put "
-                "papers.flow_grpo.modular_agent around it, or play it by another rollout"
+                f"task {play.attempt.task.id!r}: the environment has no memory of the rollout; wrap it in "
+                "papers.flow_grpo.modular_agent, or use another rollout"
             )
-        said = Message("user", memory, name=MEMORY)
-        return Following(anew=(*opening(play.messages, turns=len(play.turns)), said))
+        quote = Message("user", memory, name=MEMORY)
+        return Following(anew=(*initial_messages(play.messages, turns=len(play.turns)), quote))
 
     rules = Rules(max_turns=max_turns, budget=budget or Budget(), following=following)
 

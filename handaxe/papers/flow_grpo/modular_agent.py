@@ -1,4 +1,4 @@
-"""An agent of four modules around tools: the policy plans, and callables carry out, judge, remember and answer."""
+"""Agent of four modules around tools: the policy plans; callables execute, verify and generate the answer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.core.requests import EnvReply
-from handaxe.envs.bounded_as import bounded_as
-from handaxe.envs.wrapped import AsyncWrapped
+from handaxe.envs.inherit_bound import inherit_bound
+from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.tools.deadline import Threads
 
 __all__ = ["Executor", "Generator", "Remembered", "Verifier", "as_planned", "modular_agent"]
@@ -22,10 +22,10 @@ NOTHING = "no tool was called"
 class Remembered(NamedTuple):
     """A line of the memory.
 
-    goal      what the planner said beside its call, "" for nothing
-    tool, command   what was carried out: a tool's name, and its arguments as text
-    result    what came of it
-    enough    what the verifier said of the memory up to here
+    goal            text of the planner next to its call, "" for none
+    tool, command   executed tool and its arguments as text
+    result          result of the call
+    enough          verdict of the verifier on the memory up to here
     """
 
     goal: str
@@ -40,15 +40,15 @@ class Remembered(NamedTuple):
 
 Memory = Sequence[Remembered]
 Executor = Callable[[Task, ToolCall], ToolCall]
-"""(task, the planner's choice of tool and sub-goal) -> the command that is carried out."""
+"""(task, the planner's choice of tool and sub-goal) -> the executed command."""
 Verifier = Callable[[Task, Memory], bool]
-"""Whether the memory is enough to answer the task."""
+"""True if the memory is enough to answer the task."""
 Generator = Callable[[Task, Memory], str]
-"""The answer to the task that the memory gives."""
+"""Answer to the task from the memory."""
 
 
 def as_planned(task: Task, call: ToolCall) -> ToolCall:
-    """The executor that carries out what was planned."""
+    """Return the planner's call unchanged: the default executor."""
     del task
     return call
 
@@ -56,27 +56,27 @@ def as_planned(task: Task, call: ToolCall) -> ToolCall:
 def modular_agent(
     env: EnvFactory, *, verify: Verifier, generate: Generator, execute: Executor = as_planned, width: int = 200
 ) -> EnvFactory:
-    """Make environments in which the policy is the planner of an agent, the only one of its modules that is trained.
+    """Make environments with the policy as planner of an agent, the only trained module.
 
-        a_t      the planner's turn: which tool, and to what end
-        c_t      = execute(task, call)      for each call of a_t, carried out by `env`
+        a_t      the planner's turn: tool and sub-goal
+        c_t      = execute(task, call)      for each call of a_t, executed by `env`
         M_t+1    = M_t + (goal, tool, command, result, verdict);  verdict = verify(task, M_t+1)
-        answer   = generate(task, M)        once the verdict is enough, or when the attempt ends for another reason
+        answer   = generate(task, M)        after a verdict of enough, or when the rollout ends for another reason
 
-    A turn without a call is remembered as such and ends nothing: what is enough is not for the planner to say. What
-    the planner reads of all this is the rollout's to choose: `papers.flow_grpo.from_memory` shows it the memory alone,
-    `linear` all that was said.
+    A turn without a call is remembered and ends nothing: the verifier decides what is enough. The rollout chooses what
+    the
+    planner reads: `papers.flow_grpo.from_memory` shows the memory alone, `linear` the whole conversation.
 
     Args:
-        env: carries out calls; whatever ends an attempt there with an `ending` of its own ends it here.
-        verify: asked after every turn.
-        generate: asked when rewards are to see the answer.
-        execute: makes the planner's call a command. It may change tool and arguments; the call keeps its id.
+        env: executes calls; an `ending` of its own ends the rollout.
+        verify: called after every turn.
+        generate: called when rewards read the answer.
+        execute: turns the planner's call into a command. It may change tool and arguments; the call keeps its id.
         width: characters of a result that are remembered, 1 or more.
 
     Returns:
-        An EnvFactory, bounded as `env` is. Facts hold "memory", the lines of M so far, and "enough".
-        `report()` is the inner one with "answer" (text) and "memory" (a list of entries, JSON) besides.
+        An EnvFactory, bounded as `env` is. Facts have "memory", the lines of M so far, and "enough". `report()` adds
+        "answer" (text) and "memory" (a list of entries, JSON) to the wrapped one.
 
     Example:
         modular_agent(tool_chat([search]), verify=lambda task, memory: len(memory) == 2, generate=last_word)
@@ -88,10 +88,10 @@ def modular_agent(
     def factory(task: Task) -> Env:
         return _Modular(env(task), task, verify, generate, execute, width)
 
-    return bounded_as(factory, env)
+    return inherit_bound(factory, env)
 
 
-class _Modular(AsyncWrapped):
+class _Modular(AsyncEnvWrapper):
     def __init__(self, env: Env, task: Task, verify: Verifier, generate: Generator, execute: Executor, width: int):
         super().__init__(env)
         self.task = task
@@ -103,18 +103,18 @@ class _Modular(AsyncWrapped):
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         if _idle(turn):
             return self._remembered(turn, EnvReply())
-        carried_out = self._commanded(turn)
-        return self._remembered(carried_out, super().step(carried_out, seed=seed))
+        command = self._commanded(turn)
+        return self._remembered(command, super().step(command, seed=seed))
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
         if _idle(turn):
             return self._remembered(turn, EnvReply())
-        carried_out = self._commanded(turn)
-        return self._remembered(carried_out, await super().astep(carried_out, seed=seed, threads=threads))
+        command = self._commanded(turn)
+        return self._remembered(command, await super().astep(command, seed=seed, threads=threads))
 
     def report(self) -> Mapping[str, Any]:
-        kept = [entry._asdict() for entry in self.memory]
-        return {**super().report(), "answer": self.generate(self.task, self.memory), "memory": kept}
+        memory = [entry._asdict() for entry in self.memory]
+        return {**super().report(), "answer": self.generate(self.task, self.memory), "memory": memory}
 
     def snapshot(self) -> Any:
         return super().snapshot(), tuple(self.memory)
@@ -127,11 +127,11 @@ class _Modular(AsyncWrapped):
         return replace(turn, calls=tuple(replace(self.execute(self.task, c), id=c.id) for c in turn.calls))
 
     def _remembered(self, turn: ParsedTurn, reply: EnvReply) -> EnvReply:
-        """The reply, once the turn and what came of it stand in the memory and the verifier was asked."""
-        told = {one.call_id: one.content for one in reply.replies}
+        """Add the turn and its results to the memory, call the verifier, and return the extended reply."""
+        results = {one.call_id: one.content for one in reply.replies}
         goal = " ".join(turn.text.split())
         entries = [
-            Remembered(goal, c.name, _arguments(c), told[c.id][: self.width]) for c in turn.calls if c.id in told
+            Remembered(goal, c.name, _arguments(c), results[c.id][: self.width]) for c in turn.calls if c.id in results
         ]
         entries += [Remembered(goal, "", "", error[: self.width]) for error in turn.errors]
         self.memory += entries or [Remembered(goal, "", "", NOTHING)]
@@ -148,6 +148,6 @@ def _idle(turn: ParsedTurn) -> bool:
 
 
 def _arguments(call: ToolCall) -> str:
-    """A lone text as it is; other arguments as JSON."""
+    """A single text argument as it is; other arguments as JSON."""
     values = list(call.arguments.values())
     return values[0] if len(values) == 1 and isinstance(values[0], str) else json.dumps(dict(call.arguments))

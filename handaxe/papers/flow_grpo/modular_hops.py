@@ -1,4 +1,4 @@
-"""The world of hops for a planner: a rule says when enough was found, and another one reads the answer off."""
+"""World `hops` for a planner, with rule-based modules that verify the memory and generate the answer."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from handaxe.papers.flow_grpo.from_memory import from_memory
 from handaxe.papers.flow_grpo.modular_agent import Remembered, modular_agent
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds.hops.world import hops
-from handaxe.worlds.parts.search_tools import gold_searches
+from handaxe.worlds.parts.search_tools import reference_searches
 from handaxe.worlds.world import DemonstrationNoise, Facts, Start, World
 
 __all__ = ["modular_hops"]
 
-START = Start(DemonstrationNoise(clumsy=0.4), skill=300, steps=80, batch_size=24)
+START = Start(DemonstrationNoise(corrupt_rate=0.4), skill=300, steps=80, batch_size=24)
 
 
 def modular_hops(*, lengths: tuple[int, ...] = (2, 3), size: int = 200, world_seed: int = 0) -> World:
-    """Questions as in `hops`, in key words, where the policy plans searches and does nothing else.
+    """Questions of `hops` in key words for a policy that plans searches only.
 
-    Its every turn reads the question and the memory: a line for each search so far with the best passage found.
-    A rule follows the question through these passages, from the left to the right. Where it comes to the end, that is
-    enough and its last word is the answer; an attempt that never comes there has none. The rules read the question
-    and the memory and know nothing else of the task. The expert plans the searches in their order.
+    Each turn of the policy reads the question and the memory: a line per search with the best passage. A rule follows
+    the question through these passages from left to right. When it reaches the end, the memory is sufficient and its
+    last word is the answer; a rollout without a complete chain has no answer. The rules read the question and the
+    memory alone. The expert plans the searches in order.
 
     Args:
-        lengths: how many facts a question needs, each 1 to 4; drawn evenly.
-        size: people of whom questions ask, 16 to 900; four facts each.
-        world_seed: of the knowledge base.
+        lengths: number of facts of a question, each 1 to 4; drawn evenly.
+        size: people in questions, 16 to 900; four facts each.
+        world_seed: seed of the knowledge base.
 
     Returns:
         A world broken down by "hops" with the gauge wasted_calls, played by `papers.flow_grpo.from_memory`.
@@ -41,8 +41,9 @@ def modular_hops(*, lengths: tuple[int, ...] = (2, 3), size: int = 200, world_se
         InputError: an argument out of range, or a missing package (extra [search]).
 
     Example:
-        "4071 boss ally?": search {"query": "4071 boss"} is remembered as "search 4071 boss: [4071 boss] 4071 boss
-        5526", and search {"query": "5526 ally"} as "...: [5526 ally] 5526 ally 1390", which is enough for "1390"
+        "4071 boss ally?": search {"query": "4071 boss"} is stored as "search 4071 boss: [4071 boss] 4071 boss 5526",
+        and search {"query": "5526 ally"} as "...: [5526 ally] 5526 ally 1390", a sufficient memory for the answer
+        "1390"
     """
     made = hops(lengths=lengths, results=1, size=size, world_seed=world_seed)
     return replace(
@@ -50,7 +51,7 @@ def modular_hops(*, lengths: tuple[int, ...] = (2, 3), size: int = 200, world_se
         name="modular_hops",
         env=_env,
         correct=exact_match(extract=_answer, normalise=str.strip),
-        answered=None,
+        is_answer=None,
         criteria=None,
         check=None,
         expert=_expert,
@@ -60,11 +61,11 @@ def modular_hops(*, lengths: tuple[int, ...] = (2, 3), size: int = 200, world_se
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    return modular_agent(tool_chat(tools), verify=_enough, generate=_read_off)
+    return modular_agent(tool_chat(tools), verify=_is_sufficient, generate=_final_answer)
 
 
-def _followed(task: Task, memory: Sequence[Remembered]) -> list[str]:
-    """The answers of the question's steps, as far as the passages in the memory give them."""
+def _chain_answers(task: Task, memory: Sequence[Remembered]) -> list[str]:
+    """Answers of the question's steps, as far as the memory's passages give them."""
     name, *path = task.messages[-1].content.rstrip("?").split()
     known = {}
     for entry in memory:
@@ -79,12 +80,12 @@ def _followed(task: Task, memory: Sequence[Remembered]) -> list[str]:
     return found
 
 
-def _enough(task: Task, memory: Sequence[Remembered]) -> bool:
-    return len(_followed(task, memory)) == len(task.messages[-1].content.split()) - 1
+def _is_sufficient(task: Task, memory: Sequence[Remembered]) -> bool:
+    return len(_chain_answers(task, memory)) == len(task.messages[-1].content.split()) - 1
 
 
-def _read_off(task: Task, memory: Sequence[Remembered]) -> str:
-    return _followed(task, memory)[-1] if _enough(task, memory) else ""
+def _final_answer(task: Task, memory: Sequence[Remembered]) -> str:
+    return _chain_answers(task, memory)[-1] if _is_sufficient(task, memory) else ""
 
 
 def _answer(one: Trajectory) -> str:
@@ -92,9 +93,9 @@ def _answer(one: Trajectory) -> str:
 
 
 def _expert(task: Task, facts: Facts) -> Message:
-    searches = gold_searches(task, facts)
-    left = searches[facts["turn"] : facts["turn"] + 1]
-    return Message("assistant", "" if left else "nothing left to search for", tuple(left))
+    searches = reference_searches(task, facts)
+    rest = searches[facts["turn"] : facts["turn"] + 1]
+    return Message("assistant", "" if rest else "nothing left to search for", tuple(rest))
 
 
 def _from_memory(max_turns: int) -> Rollout:

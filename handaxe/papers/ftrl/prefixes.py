@@ -1,4 +1,4 @@
-"""Turn tasks into the states that the policy comes to in them, so that each of its steps is a task of its own."""
+"""Stage that replaces tasks by visited states, so that each step becomes a task."""
 
 from __future__ import annotations
 
@@ -19,36 +19,39 @@ __all__ = ["prefixes", "prefixes_of"]
 
 NOTHING: Mapping[str, Any] = {}
 State = Callable[[Task, Sequence[ToolReply]], Mapping[str, Any]]
-"""(the task as it was, all replies before this state) -> what of its metadata is different in this state."""
+"""(the original task, all replies before this state) -> metadata that differ in this state."""
 
 
 def prefixes(
     *, state: State, most: int = 512, max_turns: int = 20, groups: int = 64, arguments: Mapping[str, Any] = NOTHING
 ) -> Stage:
-    """Make a stage that plays each task of a `task_pool` once, and puts the states in its place that it led to.
+    """Make a stage that plays each task of a `task_pool` once and replaces tasks by visited states.
 
         task    user | call | reply | call | reply | answer
         becomes user                                            the task itself, "opened" 0
-                user | call | reply                             "opened" 1: it begins with somebody's words and replies
+                user | call | reply                             "opened" 1: it begins with earlier turns and replies
                 user | call | reply | call | reply              "opened" 2
 
-    A later round plays the tasks with "opened" 0 again, with the policy as it is then, and replaces the states. What
-    a task opens with is context: none of its tokens trains.
+    A later round plays the tasks with "opened" 0 again, with the present policy, and replaces the states. The opening
+    messages of a task are context: none of their tokens trains.
 
     Args:
-        state: what is different in a state, such as what is solved by then.
-        most: tasks that are played, the first of the pool; the others are left out.
-        max_turns: of an attempt; 20 in the paper.
+        state: metadata that differ in a state, such as the unsolved sub-questions.
+        most: number of played tasks, the first of the pool; the others are dropped.
+        max_turns: of a rollout; 20 in the paper.
         groups: tasks played side by side.
-        arguments: further ones of `train`, also in place of the site's roles.
+        arguments: further arguments of `train`, replacing the context's roles.
 
     Returns:
-        A stage: one row of metrics, how many tasks there were and are, and how many turns they open with on average.
+        A stage with one row of metrics: number of tasks before and after, and mean number of turns that they open with.
 
     Raises:
-        InputError: the site's tasks are no `task_pool`; `most` is below 1.
+        InputError: the context's tasks are no `task_pool`; `most` is below 1.
 
-    Paper: arXiv:2508.08791 (FTRL), as its released code has it (data_sample.py).
+    Example:
+        one task whose rollout has two calls and an answer  ->  three tasks, "opened" 0, 1 and 2
+
+    Paper: arXiv:2508.08791 (FTRL), as in its released code (data_sample.py).
     Differs: nothing.
     """
     if most < 1:
@@ -57,40 +60,40 @@ def prefixes(
 
     def stage(site: StageContext) -> list[dict[str, float]]:
         pool = tasks_of(site, "prefixes")
-        whole = [one for one in pool.tasks if not one.metadata.get("opened")][:most]
+        originals = [one for one in pool.tasks if not one.metadata.get("opened")][:most]
         chosen = {"rollout": linear(max_turns=max_turns), **arguments, "group_size": 1}
-        chosen |= {"steps": -(-len(whole) // groups), "groups": groups, "tasks": in_order(whole, shuffle=False)}
+        chosen |= {"steps": -(-len(originals) // groups), "groups": groups, "tasks": in_order(originals, shuffle=False)}
         made: dict[str, Task] = {}
-        for rated in play_at(site, chosen):  # the last step may begin anew with the first tasks
+        for rated in play_at(site, chosen):  # the last step may wrap around to the first tasks
             if f"{rated.group.task.id}@0" not in made:
                 made |= {one.id: one for one in prefixes_of(rated.group[0], state)}
         if not made:
-            raise InputError("prefixes has no state to go on with: no attempt at a task was scored")
+            raise InputError("prefixes has no state: no rollout of a task was scored")
         pool.tasks = list(made.values())
         opened = sum(one.metadata["opened"] for one in pool.tasks) / len(pool.tasks)
-        return [{"step": 0.0, "tasks/before": float(len(whole)), "tasks": float(len(pool.tasks)), "opened": opened}]
+        return [{"step": 0.0, "tasks/before": float(len(originals)), "tasks": float(len(pool.tasks)), "opened": opened}]
 
     return stage
 
 
 def prefixes_of(played: Trajectory, state: State) -> list[Task]:
-    """The states of one attempt: its task, and one after every turn that tools replied to and another turn followed.
+    """List the states of a rollout: the task, and a state after every turn with tool replies, except the last turn.
 
-    Ids of calls are marked, since the turns of an attempt that opens with them count from 0 again.
+    Ids of calls get a prefix, since the turns of a rollout that opens with them count from 0 again.
     """
     task = played.task
-    begun = task.id.removesuffix("@0")
-    made = [replace(task, id=f"{begun}@0", metadata={**task.metadata, "opened": 0})]
+    original_id = task.id.removesuffix("@0")
+    made = [replace(task, id=f"{original_id}@0", metadata={**task.metadata, "opened": 0})]
     replies: list[ToolReply] = []
     place, opening = len(task.messages), list(task.messages)
     for number, turn in enumerate(played.turns[:-1], 1):
         stop = next((k for k in range(place + 1, len(played.messages)) if _speaks(played.messages[k])), None)
         if stop is None or not turn.replies:
             break
-        opening += [_marked(one) for one in played.messages[place:stop]]
+        opening += [_with_prefix(one) for one in played.messages[place:stop]]
         replies += turn.replies
         changed = {**task.metadata, **state(task, replies), "opened": number}
-        made.append(replace(task, id=f"{begun}@{number}", messages=tuple(opening), metadata=changed))
+        made.append(replace(task, id=f"{original_id}@{number}", messages=tuple(opening), metadata=changed))
         place = stop
     return made
 
@@ -99,6 +102,6 @@ def _speaks(message: Message) -> bool:
     return message.role == "assistant"
 
 
-def _marked(message: Message) -> Message:
+def _with_prefix(message: Message) -> Message:
     calls = tuple(replace(call, id=f"before-{call.id}") for call in message.calls)
     return replace(message, calls=calls, call_id=f"before-{message.call_id}" if message.call_id else "")

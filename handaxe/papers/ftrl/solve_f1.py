@@ -1,4 +1,4 @@
-"""Rewards one message by how many sub-questions its calls solve, for how many calls."""
+"""Reward of a message by the F-measure of solved sub-questions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Trajectory, Turn
-from handaxe.papers.ftrl.solved import Unsolved, says, solved_by, unsolved_of
+from handaxe.papers.ftrl.solved import Unsolved, contains_result, solved_by, unsolved_of
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.reference import gold_answers
 
@@ -18,48 +18,48 @@ FRAGMENTS = ("<tool_call>", "</tool_call>", "<tool_parsed_response>")
 
 
 def solve_f1(*, measure: Measure = "f1", empty: float = -0.5, broken: float = -0.3, unstated: float = 0.5) -> Reward:
-    """Score every message of an attempt by what is still unsolved when it is said.
+    """Score every message of a rollout by newly solved results.
 
         n   calls of the message, malformed ones included
-        s   those of them whose reply holds an unsolved result of that tool, each result counted once
+        s   calls whose reply has an unsolved result of that tool, each result counted once
         u   unsolved results before the message
 
-        a good call     r = 2 * s / (n + 1)     "f1"
-                            s / n               "precision"
-                            s                   "recall"
-                            s * s / n           "product"
-        none            r = broken              only malformed calls are made, or a piece of one is said
-                            empty               nothing is said
-                            1 / (1 + u)         the answer is among what is said
-                            unstated            it is not, and u = 0
-                            0                   otherwise
-        R = mean of r over the messages of the attempt
+        with a well-formed call   r = 2 * s / (n + 1)     "f1"
+                                      s / n               "precision"
+                                      s                   "recall"
+                                      s * s / n           "product"
+        without                   r = broken              malformed calls, or fragments of call syntax in the text
+                                      empty               empty text
+                                      1 / (1 + u)         the text has the answer
+                                      unstated            it has not, and u = 0
+                                      0                   otherwise
+        R = mean of r over the messages of the rollout
 
-    A result is in a text when all of its parts, divided by ", ", are; case and commas do not count. Only the policy's
-    messages count: those that a task opens with are told by what it keeps as unsolved.
+    A text has a result if it has all parts of it, separated by ", "; case and commas are ignored. Only the policy's
+    messages count; the opening messages of a task are reflected in its unsolved results.
 
     Args:
-        measure: what a message with calls earns; "f1" in the paper, the others are those it is compared with.
+        measure: reward of a message with calls; "f1" in the paper, the others for its comparison.
         empty, broken, unstated: the paper's -0.5, -0.3 and 0.5.
 
     Returns:
-        A reward with outcome [G]. The task keeps `metadata["unsolved"]`, {tool: [result, ...]}, and its answer.
+        A reward with outcome [G]. The task has `metadata["unsolved"]`, {tool: [result, ...]}, and an answer.
 
     Raises:
-        TaskError: the task keeps no such thing, or no answer. InputError: no such measure. An attempt without a
-            message counts as one empty message.
+        TaskError: the task lacks the unsolved results or the answer. InputError: an unknown measure. A rollout without
+            a message counts as one empty message.
 
     Example:
         unsolved {add: ["7"], mul: ["12"]}: three calls of which two return 7 and 12 -> 2 * 2 / 4 = 1; one call that
-        solves one -> 2 * 1 / 2 = 1; four calls that solve one -> 2 / 5 = 0.4; no call, nothing said -> -0.5.
-        unsolved {add: ["7"]}: no call, the answer said -> 1 / 2 = 0.5
+        solves one -> 2 * 1 / 2 = 1; four calls that solve one -> 2 / 5 = 0.4; no call, empty text -> -0.5.
+        unsolved {add: ["7"]}: no call, the answer in the text -> 1 / 2 = 0.5
 
-    Paper: arXiv:2508.08791 (FTRL), the reward of one step as its released code has it (reward_score/tool.py).
-    Differs: trained there on single messages, of which the mean over messages is the reward itself; malformed calls
-        count as calls, and as broken syntax where there are no others.
+    Paper: arXiv:2508.08791 (FTRL), the reward of one step as in its released code (reward_score/tool.py).
+    Differs: the paper trains on single messages, for which the mean over messages is the reward itself; malformed calls
+        count as calls, and as broken syntax in a message without others.
     """
     if measure not in ("f1", "precision", "recall", "product"):
-        raise InputError(f"there is no measure {measure!r}; there are f1, precision, recall and product")
+        raise InputError(f"unknown measure {measure!r}; give f1, precision, recall or product")
 
     def message(turn: Turn, unsolved: Unsolved, answers: tuple[str, ...]) -> float:
         made, text = len(turn.parsed.calls) + len(turn.parsed.errors), turn.parsed.text
@@ -76,10 +76,10 @@ def solve_f1(*, measure: Measure = "f1", empty: float = -0.5, broken: float = -0
             return broken
         if not text.strip():
             return empty
-        left = sum(map(len, unsolved.values()))
-        if any(says(text, answer) for answer in answers):
-            return 1 / (1 + left)
-        return unstated if left == 0 else 0.0
+        open_results = sum(map(len, unsolved.values()))
+        if any(contains_result(text, answer) for answer in answers):
+            return 1 / (1 + open_results)
+        return unstated if open_results == 0 else 0.0
 
     def score(trajectory: Trajectory) -> float:
         unsolved: Unsolved = unsolved_of(trajectory.task)

@@ -1,10 +1,10 @@
-"""Which sub-questions of a task the replies of tools have solved.
+"""Sub-questions of a task solved by tool replies.
 
     unsolved {"boss": ["luta"], "ally": ["dozo", "kemi"]}
     replies  boss -> "luta", ally -> "It is Kemi.", ally -> "kemi"
     solved   [True, True, False], and {"ally": ["dozo"]} is left
 
-Idea: a tool whose result is known beforehand says by itself whether the right call was made.
+Idea: a tool with a known result reveals whether the right call was made.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Task, ToolReply
 
-__all__ = ["Unsolved", "says", "solved_by", "unsolved_of"]
+__all__ = ["Unsolved", "contains_result", "solved_by", "unsolved_of"]
 
 Unsolved = Mapping[str, Sequence[str]]
-"""By tool, the results that are still to be got from it."""
+"""By tool, the results that are still missing."""
 
 
 def unsolved_of(task: Task) -> dict[str, list[str]]:
-    """What a task keeps under "unsolved" in its metadata.
+    """Read the metadata "unsolved" of a task.
 
     Raises:
-        TaskError: nothing, or something else.
+        TaskError: missing, or of another form.
     """
     found = task.metadata.get("unsolved")
     good = isinstance(found, Mapping) and all(
@@ -37,19 +37,19 @@ def unsolved_of(task: Task) -> dict[str, list[str]]:
 
 
 def solved_by(replies: Sequence[ToolReply], unsolved: Unsolved) -> tuple[list[bool], dict[str, list[str]]]:
-    """Whether each reply solves a sub-question, each of which is solved once; and what is left then."""
-    left = {tool: list(results) for tool, results in unsolved.items()}
+    """Find replies with a missing result, each counted once, and the remaining results."""
+    open_results = {tool: list(results) for tool, results in unsolved.items()}
     found = []
     for reply in replies:
-        golds = left.get(reply.name, [])
-        hit = next((gold for gold in golds if says(reply.content, gold)), None)
+        golds = open_results.get(reply.name, [])
+        hit = next((gold for gold in golds if contains_result(reply.content, gold)), None)
         found.append(hit is not None)
         if hit is not None:
             golds.remove(hit)
-    return found, {tool: results for tool, results in left.items() if results}
+    return found, {tool: results for tool, results in open_results.items() if results}
 
 
-def says(text: str, gold: str) -> bool:
-    """Whether a text holds all parts of a result, which are divided by ", "; case and commas do not count."""
+def contains_result(text: str, gold: str) -> bool:
+    """Check that a text has all parts of a result, separated by ", "; case and commas are ignored."""
     plain = text.lower().replace(",", "")
     return all(part.lower().replace(",", "") in plain for part in gold.split(", "))

@@ -1,4 +1,4 @@
-"""Environments built automatically: questions of several parts and steps, and generated tools that answer the parts."""
+"""Automatically built environments: questions with several parts and steps, and generate_tools tools for the parts."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from handaxe.core.records import Message, Task, ToolCall, ToolReply, Trajectory
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.ftrl.solved import solved_by, unsolved_of
-from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generated, tool_call
+from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generate_tools, tool_call
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.decorator import Tool
 from handaxe.worlds.hops.facts import KnowledgeBase, build_facts
-from handaxe.worlds.parts.search_tools import answers_in_words
-from handaxe.worlds.sums import kept_calls
+from handaxe.worlds.parts.answering import is_text_answer
+from handaxe.worlds.parts.reference import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["SCENARIOS", "after", "toolchains"]
+__all__ = ["SCENARIOS", "remaining_metadata", "toolchains"]
 
 SCENARIOS = {"single": (1, 1), "parallel": (2, 1), "chain": (1, 2), "parallel chain": (2, 2)}
-"""By name: (parts that do not need each other, steps of each)."""
-START = Start(DemonstrationNoise(needed=0.85, clumsy=0.1), skill=400, steps=60)
+"""Name -> (independent parts, steps of each part)."""
+START = Start(DemonstrationNoise(call_rate=0.85, corrupt_rate=0.1), skill=400, steps=60)
 
 
 def toolchains(
@@ -33,51 +33,53 @@ def toolchains(
     distractors: int = 2,
     merged: int = 1,
     optional: bool = False,
-    needless: float = 0.4,
+    spurious_rate: float = 0.4,
     brief: bool = True,
     size: int = 200,
     world_seed: int = 0,
 ) -> World:
-    """Questions that are decomposed into sub-questions, each answered by one call of a generated tool.
+    """Questions decomposed into sub-questions, each answered by a call of a generate_tools tool.
 
-    An environment is built in the steps of the paper: a scenario is decomposed, each sub-question gets a tool with
-    documentation, tools are merged and get more parameters, tools that nothing asks for are put beside them, and all
-    are deployed as local Python functions. Every task's gold calls are carried out before it is handed out.
+    Environments are built in the steps of the paper: a scenario is decomposed, each sub-question gets a documented
+    tool, tools are merged and get more parameters, distractor tools are added, and all tools are deployed as local
+    Python functions. The gold calls of every task are executed and verified.
 
     Args:
-        scenarios: of single (one call), parallel (two at once), chain (one after the other), parallel chain (two
+        scenarios: some of single (one call), parallel (two at once), chain (two in sequence), parallel chain (two
             chains at once); drawn evenly.
-        distractors: tools offered besides those that are needed, 0 to 4.
-        merged: tables that one tool looks up, 1 to 3; from 2 on it has a parameter that says which.
-        optional: give every tool a parameter that may be left out.
-        needless: share of the expert's turns with calls in which one that nothing asks for is made besides; it harms
-            no answer, and is what a policy that begins from its conversations has to unlearn.
-        brief: people are numbers of four digits, and asked for in key words, for the tiny policy; else they have names,
-            and there are sentences.
-        size: people whom the facts are about, 16 to 900; a quarter of them is asked of in tests alone.
-        world_seed: of the facts.
+        distractors: number of offered tools without a use, 0 to 4.
+        merged: tables of a tool, 1 to 3; for 2 and more a parameter selects the table.
+        optional: give every tool an optional parameter.
+        spurious_rate: share of the expert's calling turns with a spurious call, which does not affect the answer;
+            training is to remove it.
+        brief: names are numbers of four digits, and questions are key words, for the tiny policy; otherwise names are
+            words, and there are sentences.
+        size: people with facts, 16 to 900; a quarter occurs in test questions only.
+        world_seed: seed of the facts.
 
     Returns:
-        A world broken down by "scenario". Tasks keep "unsolved", {tool: results still to be got}, and "rounds", the
-        calls that get them, at once those that can be. Gauges: call_precision (calls that solve a sub-question, of all
-        calls) and call_recall (sub-questions that are solved, of all).
+        A world broken down by "scenario". Tasks keep "unsolved", {tool: remaining results}, and "rounds", the calls for
+        these results, with simultaneous calls in a round. Gauges: call_precision (share of calls that solve a
+        sub-question) and call_recall (share of solved sub-questions).
 
     Raises:
         InputError: an argument out of range.
 
     Example:
         "4071 boss ally, 9930 heir idol?" with tools for these four and two others: the calls boss("4071") and
-        heir("9930"), which say 5526 and 7108, then ally("5526") and idol("7108"), and the answer "1390, 2817"
+        heir("9930"), which return 5526 and 7108, then ally("5526") and idol("7108"), and the answer "1390, 2817"
 
     Paper: arXiv:2508.08791 (FTRL), its construction of environments.
     Differs: scenarios and documentation come from a template and not from a language model.
     """
     if not scenarios or not set(scenarios) <= set(SCENARIOS):
         raise InputError(f"scenarios are some of {', '.join(SCENARIOS)}; they are {list(scenarios)}")
-    if not 0 <= distractors <= 4 or not 1 <= merged <= 3 or not 0 <= needless <= 1:
-        raise InputError(f"distractors 0 to 4, merged 1 to 3, needless 0 to 1: {distractors}, {merged}, {needless}")
+    if not 0 <= distractors <= 4 or not 1 <= merged <= 3 or not 0 <= spurious_rate <= 1:
+        raise InputError(
+            f"distractors 0 to 4, merged 1 to 3, spurious_rate 0 to 1: {distractors}, {merged}, {spurious_rate}"
+        )
     known = build_facts(seed=world_seed, size=size, distractors=0, relations=RELATIONS, digits=brief)
-    tools = generated(known, merged=merged, optional=optional)
+    tools = generate_tools(known, merged=merged, optional=optional)
     key = ("toolchains", world_seed, size, merged, distractors)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
@@ -98,7 +100,7 @@ def toolchains(
             return Message("assistant", task.answer)
         calls = [ToolCall(one["name"], one["arguments"]) for one in rounds[facts["turn"]]]
         rng = random.Random(derive_seed("needless", task.id, facts["turn"]))
-        if rng.random() < needless:
+        if rng.random() < spurious_rate:
             wanted = tool_call(rng.choice(_tables(task.tools or ())), rng.choice(known.halves[0]), merged=merged)
             calls.append(ToolCall(wanted["name"], wanted["arguments"]))
         return Message("assistant", "", tuple(calls))
@@ -108,25 +110,28 @@ def toolchains(
         tasks=tasks,
         env=lambda offered: tool_chat([*tools, *offered]),
         correct=exact_match(normalise=str.strip),
-        by=("scenario",),
-        answered=answers_in_words,
-        reference=kept_calls,
+        breakdown=("scenario",),
+        is_answer=is_text_answer,
+        reference=reference_calls,
         expert=expert,
         start=START if brief and merged == 1 and not optional else None,
         gauges={
             "call_precision": RatioMetric(
                 lambda one, right: float(_solved(one)), lambda one, right: float(len(one.calls))
             ),
-            "call_recall": RatioMetric(lambda one, right: float(_solved(one)), lambda one, right: float(_asked(one))),
+            "call_recall": RatioMetric(
+                lambda one, right: float(_solved(one)), lambda one, right: float(_subquestions(one))
+            ),
         },
     )
 
 
-def after(task: Task, replies: Sequence[ToolReply]) -> Mapping[str, Any]:
-    """What is different in a task once these replies have come: for the stage `prefixes`.
+def remaining_metadata(task: Task, replies: Sequence[ToolReply]) -> Mapping[str, Any]:
+    """Compute the changes of a task's metadata after tool results, for the stage `prefixes`.
 
     Example:
-        unsolved {"boss": ["luta"], "ally": ["dozo"]}, boss said "luta" -> {"ally": ["dozo"]} and a solve_rate of 0.5
+        unsolved {"boss": ["luta"], "ally": ["dozo"]}, boss returned "luta" -> {"ally": ["dozo"]} and a solve_rate of
+        0.5
     """
     _, left = solved_by(replies, unsolved_of(task))
     open_ = {tool: list(results) for tool, results in left.items()}
@@ -192,7 +197,7 @@ def _task(
 
 
 def _verify(name: str, tools: Sequence[Tool], rounds: Sequence[Sequence[Mapping[str, Any]]]) -> None:
-    """Carry every gold call out, since a task whose gold is wrong would teach the opposite."""
+    """Execute every gold call: incorrect gold calls would teach the opposite."""
     known = {tool.schema.name: tool for tool in tools}
     for one in (one for calls in rounds for one in calls):
         said = known[one["name"]].run(ToolCall(one["name"], one["arguments"])).content
@@ -223,7 +228,7 @@ def _tables(tools: Sequence[str]) -> list[str]:
     return [relation for tool in tools for relation in tool.split("_or_")]
 
 
-def _asked(one: Trajectory) -> int:
+def _subquestions(one: Trajectory) -> int:
     return sum(map(len, unsolved_of(one.task).values()))
 
 

@@ -1,4 +1,4 @@
-"""Tools that are generated from tables of facts: local Python functions with documentation, as many as are wanted."""
+"""Tools generated from tables of facts: local Python functions with documentation."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from handaxe.core.errors import Retry
 from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.hops.facts import KnowledgeBase
 
-__all__ = ["RELATIONS", "generated", "tool_call"]
+__all__ = ["RELATIONS", "generate_tools", "tool_call"]
 
 RELATIONS = ("ally", "aunt", "boss", "chef", "dean", "heir", "host", "idol", "mate", "nurse", "rival", "tutor")
-"""Each is a table, and a tool where nothing is merged."""
+"""Tables, each a tool without merging."""
 
 
-def generated(known: KnowledgeBase, *, merged: int, optional: bool) -> list[Tool]:
-    """Make the tools that look facts up.
+def generate_tools(known: KnowledgeBase, *, merged: int, optional: bool) -> list[Tool]:
+    """Generate the lookup tools.
 
         merged 1      boss(name), heir(name), ...
-        merged 2      boss_or_chef(kind, name), ...: two functions made one, with a parameter that says which
-        optional      a further parameter that may be left out: case, plain or upper
+        merged 2      boss_or_chef(kind, name), ...: two functions merged, with a parameter that selects the table
+        optional      a further, optional parameter: case, plain or upper
 
     Args:
         known: facts of all `RELATIONS`.
-        merged: how many tables one tool looks up, 1 to 3.
-        optional: give each the optional parameter.
+        merged: tables per tool, 1 to 3.
+        optional: add the optional parameter.
 
     Returns:
         Tools in the order of their tables. A name without a fact is status "retry".
@@ -35,7 +35,7 @@ def generated(known: KnowledgeBase, *, merged: int, optional: bool) -> list[Tool
 
 
 def tool_call(relation: str, name: str, *, merged: int) -> dict[str, Any]:
-    """The call that looks a fact up: {"name": ..., "arguments": {...}}."""
+    """Create the lookup call of a fact: {"name": ..., "arguments": {...}}."""
     start = RELATIONS.index(relation) // merged * merged
     arguments = {"name": name} if merged == 1 else {"kind": relation, "name": name}
     return {"name": "_or_".join(RELATIONS[start : start + merged]), "arguments": arguments}
@@ -54,7 +54,7 @@ def _tool(known: KnowledgeBase, relations: Sequence[str], *, optional: bool) -> 
 
 
 def _function(relations: Sequence[str], look: Callable[..., str], *, optional: bool) -> Callable[..., str]:
-    """A function with just the parameters that the tool is to have."""
+    """A function with exactly the tool's parameters."""
     Name, Kind = Annotated[str, "of the person"], Annotated[str, f"one of {', '.join(relations)}"]
     Case = Annotated[Literal["plain", "upper"], "how the answer is written"]
     only = relations[0]

@@ -1,4 +1,4 @@
-"""Set a value in one of several files and submit: the world in which attempts can be busy without ever finishing."""
+"""File editing with submission: the world for busy rollouts without an end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handaxe.core.errors import InputError, Retry
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import EnvFactory
 from handaxe.core.records import Message, Task, ToolCall, Trajectory
-from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
@@ -19,39 +19,37 @@ from handaxe.tools.files import files
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["Workspace", "state_of", "workspace"]
+__all__ = ["Workspace", "final_state", "workspace"]
 
 NAMES = "abcde"
 KEYS = "fghijklmnopqrstuvwxyz"
 LAST = 8
-"""The turn, from 0, at which the expert submits where it does not as soon as it can: the ninth."""
+"""Latest turn, from 0, of the expert's submission: the ninth."""
 START = Start(skill=400, steps=0)
 
 
 def workspace(*, count: int = 3, lines: int = 1) -> World:
-    """A key to be set in whichever of several files holds it, and the work to be submitted.
+    """Set a key in the correct file, and submit.
 
-    Reading is always well-formed and always possible; only `submit` ends the work. The expert is right on every task,
-    but in three of four it looks at files again and again before it submits, until its ninth turn, and so does the
-    policy that learns from it.
+    Reading is always well-formed and possible; only `submit` ends the work. The expert is correct on every task, but in
+    three of four tasks it reads files repeatedly before it submits, until its ninth turn, and so does the start policy.
 
     Args:
-        count: files, 2 to 5.
-        lines: keys in each, 1 to 4.
+        count: number of files, 2 to 5.
+        lines: keys per file, 1 to 4.
 
     Returns:
-        A world for 8 turns. Right is an attempt that submitted files which are all as they should be. Gauges:
-        submitted (share of attempts), changed (share in which a file was changed). `state_of` tells the four outcomes
-        apart.
+        A world for 8 turns. A rollout is correct if it submits the requested files. Gauges: submitted (share of
+        rollouts), changed (share with a changed file). `outcome_state` distinguishes four outcomes.
 
     Raises:
         InputError: an argument out of range.
 
     Example:
-        "set k=5 in a b c": read "a" says "m=3", read "b" says "k=2", replace "b k=2 k=5", submit
+        "set k=5 in a b c": read "a" returns "m=3", read "b" returns "k=2", replace "b k=2 k=5", submit
     """
     if not 2 <= count <= len(NAMES) or not 1 <= lines <= 4:
-        raise InputError(f"files are 2 to {len(NAMES)} and lines 1 to 4: they are {count} and {lines}")
+        raise InputError(f"files are 2 to {len(NAMES)} and lines 1 to 4, not {count} and {lines}")
 
     def tasks(split: Split, many: int, seed: int) -> list[Task]:
         check_count(split, many)
@@ -61,20 +59,21 @@ def workspace(*, count: int = 3, lines: int = 1) -> World:
         name="workspace",
         tasks=tasks,
         env=_env,
-        correct=outcome(lambda one: float(state_of(one) == "resolved")),
-        hidden=("files",),
+        correct=outcome(lambda one: float(final_state(one) == "resolved")),
+        hidden_keys=("files",),
         expert=_expert,
         start=START,
         gauges={
-            "submitted": RatioMetric(lambda one, right: float(state_of(one) != "open")),
+            "submitted": RatioMetric(lambda one, right: float(final_state(one) != "open")),
             "changed": RatioMetric(lambda one, right: float(_report(one).get("changed", False))),
         },
     )
 
 
-def state_of(one: Trajectory) -> str:
-    """What came of an attempt: "open" (not submitted), "empty" (submitted as it was), "changed" (submitted, not as it
-    should be) or "resolved"."""
+def final_state(one: Trajectory) -> str:
+    """Classify a rollout: "open" (not submitted), "empty" (submitted unchanged), "changed" (submitted with incorrect
+    changes) or "resolved".
+    """
     found = _report(one)
     if not found.get("submitted", False):
         return "open"
@@ -113,7 +112,7 @@ def _task(split: Split, seed: int, number: int, count: int, lines: int) -> Task:
 
 
 class Workspace:
-    """The files of one attempt."""
+    """Files of a rollout."""
 
     def __init__(self, task: Task):
         self._start: Mapping[str, str] = task.metadata["files"]
@@ -146,25 +145,25 @@ class Workspace:
         return "ok"
 
     def report(self) -> dict[str, Any]:
-        """Whether the files were handed in, whether they differ from the first ones, and whether they are right."""
+        """Submission, difference from the first files, and correctness."""
         now = self._folder.contents()
         return {"submitted": self.submitted, "changed": now != self._start, "resolved": now == self._wanted}
 
     def snapshot(self) -> Any:
-        """The files, and whether they were handed in."""
+        """Files, and submission."""
         return self._folder.snapshot(), self.submitted
 
     def restore(self, state: Any) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self._folder.restore(state[0])
         self.submitted = state[1]
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
     example = _task("train", 0, 0, 2, 1)
-    # Says at once what is wrong with the tools, and how many there may be.
+    # Raises early for bad tools, and bounds the number of open environments.
     probe = tool_chat([lambda: Workspace(example), *tools], final=("submit",))
-    return bounded_as(
+    return inherit_bound(
         lambda task: tool_chat([lambda: Workspace(task), *tools], final=("submit",))(task),
         probe,
     )

@@ -1,4 +1,4 @@
-"""A method that teaches a judge what a search found of steps, and plays evaluations by it."""
+"""Method wrapper with a step judge, trained on a tree search, that guides evaluations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from handaxe.core.protocols import Rollout, StepJudge
-from handaxe.judges.taught_verdict import taught_verdict
+from handaxe.judges.trained_verdict import trained_verdict
 from handaxe.methods.method import Method
 from handaxe.papers.grounded_prm.node_labels import node_labels
 from handaxe.papers.grounded_prm.step_agreement import step_agreement
@@ -30,31 +30,40 @@ def guided(
     samples: int = 3,
     learning_rate: float = 1e-3,
 ) -> Method:
-    """The base, before whose loop a copy of the policy becomes a judge of steps.
+    """Train a step judge before the base's loop, and play evaluations by the judge.
 
         search plays `trees` training tasks --node_labels--> labels --teach_second--> judge
-        evaluations play best_step(judge); step_agreement compares the judge with the truth on each step's attempts
+        evaluations play best_step(judge); step_agreement compares the judge with the truth on each step's rollouts
 
-    The judge's weights are in every checkpoint, and the policy stays as it is. Where the base is such a method already,
-    this takes its place.
+    The judge is a copy of the policy; its weights are in every checkpoint, and the policy is unchanged. It replaces the
+    judge of a base that is guided already.
 
     Args:
-        base: what is trained after that, if anything.
-        search: such as `mcts`; one attempt is a tree.
+        base: method of the loop after the judge's training.
+        search: rollout strategy such as `mcts`; one rollout is a tree.
         agree: as of `node_labels`.
-        truth: says which steps are wrong, for the figures alone.
+        truth: exact judge of steps, for metrics alone.
         trees: tasks that are searched.
-        epochs, learning_rate: of the judge.
+        epochs, learning_rate: of the judge's training.
         samples: candidates of a turn in evaluations.
+
+    Returns:
+        The base with one stage, the judge and its metrics as learners, and another rollout for evaluations.
+
+    Example:
+        guided(base, search=mcts(...), agree=True, truth=exact_steps(...)) has the stage teach_second and two learners
+
+    Paper: arXiv:2510.14942 (GroundedPRM), reward-guided greedy search with a trained process reward model.
+    Differs: the judge answers yes or no at once, without a written rationale.
     """
-    judge = taught_verdict()
-    plays: Mapping[str, Any] = {"rollout": search}
-    searched = played(steps=1, groups=trees, group_size=1, arguments=plays)
-    source = judge.lessons(searched, partial(node_labels, agree=agree))
-    taught = teach_second(second=judge.second, source=source, epochs=epochs, learning_rate=learning_rate)
+    judge = trained_verdict()
+    arguments: Mapping[str, Any] = {"rollout": search}
+    searched = played(steps=1, groups=trees, group_size=1, arguments=arguments)
+    source = judge.training_source(searched, partial(node_labels, agree=agree))
+    stage = teach_second(second=judge.second, source=source, epochs=epochs, learning_rate=learning_rate)
     return replace(
         base,
-        stages=(taught,),
+        stages=(stage,),
         learners=(judge.second, step_agreement(judge=judge, truth=truth)),
         evaluate_rollout=best_step(judge=judge, samples=samples, max_turns=base.settings.max_turns),
     )

@@ -1,4 +1,4 @@
-"""Labels of steps, read from the notes of a search."""
+"""Step labels from the notes of a tree search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["StepLabel", "node_labels"]
 
 
 class StepLabel(NamedTuple):
-    """Whether a turn of an attempt is right, by its number."""
+    """Correctness of a rollout's turn."""
 
     trajectory: Trajectory
     turn: int
@@ -20,22 +20,23 @@ class StepLabel(NamedTuple):
 
 
 def node_labels(trajectories: Iterable[Trajectory], *, agree: bool = True) -> list[StepLabel]:
-    """Label the visited nodes of searches by the sign of their value.
+    """Label the visited nodes of searches by the sign of the value.
 
-        right_k = value of node k > 0           no label where it is 0
-        a path, that is the visited nodes of a trajectory, ends before the first one after a wrong one whose value is
-        0 or more; where verdicts are to agree, a path of which one node's verdict has another sign is left out
+        right_k = value of node k > 0           no label for a value of 0
+        a path, the visited nodes of a trajectory, ends before the first node with a value of 0 or more after an
+        incorrect one; with `agree`, a path is dropped if the verdict of one of its nodes has another sign than its
+        value
 
     Args:
-        trajectories: of `mcts`; those of several searches together.
-        agree: whether the verdicts have to agree.
+        trajectories: of `mcts`, of one or more searches.
+        agree: drop paths whose verdicts disagree with the values.
 
     Returns:
-        The labels, in order; a node that several trajectories share is labelled once.
+        The labels, in order; a node shared by several trajectories is labelled once.
 
     Example:
         values 0.75, -0.5, 0.2 and verdicts 1, -1, 1  ->  right, wrong; with verdicts 1, 1, 1 none, and right, wrong
-        where they need not agree
+        without `agree`
 
     Paper: arXiv:2510.14942 (GroundedPRM), the construction of its data.
     Differs: nothing.

@@ -1,4 +1,4 @@
-"""What a simulation is worth to the nodes above it where nothing counts but how it ended."""
+"""Back-up of a tree search by outcomes alone."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,11 @@ __all__ = ["outcome_backup"]
 
 
 def outcome_backup() -> BackUp:
-    """Make the back-up of Monte-Carlo labels: every node on the way gets the outcome, whatever its steps were.
+    """Make the back-up of Monte-Carlo labels: every node on the way gets the outcome, regardless of its steps.
 
         the node the simulation began at += F, each of its ancestors += F           F in {-1, 1}
 
-    The value of a node divided by its visits is then 2 p - 1, with p the share of simulations from there that ended
-    right; its sign says whether most did.
+    The value of a node divided by its visits is 2 p - 1, with p the share of simulations from it that ended correctly.
 
     Returns:
         A BackUp.
@@ -21,7 +20,7 @@ def outcome_backup() -> BackUp:
     Example:
         v = 1, -1 and F = 1, two ancestors: 1, 1, 1
 
-    Idea: labels of steps by completion alone, which GroundedPRM (arXiv:2510.14942) compares with.
+    Idea: step labels by completion alone, which GroundedPRM (arXiv:2510.14942) compares with.
     """
 
     def back_up(verdicts: Sequence[float], final: float, ancestors: int) -> list[float]:

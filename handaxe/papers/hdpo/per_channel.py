@@ -1,4 +1,4 @@
-"""Credits kept apart, each for a loss of its own."""
+"""Advantages of several credits side by side, each for a loss of its own."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,30 +6,31 @@ from dataclasses import replace
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Credit
 from handaxe.core.records import Advantages, Group, Scores
-from handaxe.ops.composite import Composite
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["per_channel"]
 
 
 def per_channel(credit: Credit, channels: Mapping[str, Credit]) -> Credit:
-    """Give one credit as the advantages of the policy loss, and others beside it, each for a term of its own.
+    """Compute a credit for the policy loss, and further credits as channels for separate loss terms.
 
         A = credit(group, scores)        A^c = channels[c](group, scores) for every c, in Advantages.channels
 
-    They meet in the gradient only: `papers.hdpo.channel_loss` gives each channel a ratio, a clip and a denominator. A
-    sum of credits (`credit.total`) is another loss wherever the two differ in sign and the ratio is clipped, and
-    wherever one of them is 0 on whole attempts, since a term divides by those that it says something of.
+    The credits meet in the gradient only: `papers.hdpo.channel_loss` gives each channel its own ratio, clip and
+    denominator. Their sum (`credit.total`) gives another gradient if the two differ in sign under a clipped ratio, or
+    if one of them is 0 on whole rollouts, since a term averages over rollouts with a non-zero advantage.
 
     Args:
-        credit: of the policy loss; value targets, and which tokens train, are its own.
-        channels: name -> credit without value targets and without a choice of tokens.
+        credit: credit of the policy loss; it alone sets value targets and trained tokens.
+        channels: name -> credit, without value targets and without a mask of trained tokens.
 
     Returns:
-        A credit: (Group, Scores) -> Advantages with channels. Its state is that of its stateful parts by their names,
+        A credit: (Group, Scores) -> Advantages with channels. Its state holds the states of its stateful parts by name,
         "" for the main one.
 
     Raises:
-        InputError: no channel, a channel named "", or a channel's credit with value targets or a choice of tokens.
+        InputError: no channel, a channel named "", or a channel's credit with value targets or a mask of trained
+            tokens.
 
     Example:
         rewards 1, 0 and a channel "speed" of 1, 3 under std None
@@ -39,21 +40,21 @@ def per_channel(credit: Credit, channels: Mapping[str, Credit]) -> Credit:
     Differs: nothing.
     """
     if not channels or "" in channels:
-        raise InputError("apart keeps further credits by name: give at least one, and no name may be empty")
-    return _Apart({"": credit, **channels})
+        raise InputError("per_channel takes further credits by name: give at least one, and no empty name")
+    return _PerChannel({"": credit, **channels})
 
 
-class _Apart(Composite):
+class _PerChannel(StatefulComposite):
     def __init__(self, parts: dict[str, Credit]):
         self._parts = parts
 
     def __call__(self, group: Group, scores: Scores) -> Advantages:
-        said = {name: credit(group, scores) for name, credit in self._parts.items()}
-        main = said.pop("")
-        for name, one in said.items():
+        computed = {name: credit(group, scores) for name, credit in self._parts.items()}
+        main = computed.pop("")
+        for name, one in computed.items():
             if one.returns is not None or one.trains is not None:
-                raise InputError(f"the credit of channel {name!r} has value targets or a choice of tokens of its own")
-        return replace(main, channels={**main.channels, **{name: one.tokens for name, one in said.items()}})
+                raise InputError(f"the credit of channel {name!r} has value targets or a mask of trained tokens")
+        return replace(main, channels={**main.channels, **{name: one.tokens for name, one in computed.items()}})
 
     def parts(self) -> Mapping[str, object]:
         return self._parts

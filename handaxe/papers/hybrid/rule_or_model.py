@@ -1,4 +1,4 @@
-"""Believes a rule as far as it is sure, and a model for the rest."""
+"""Mixture of a rule and a reward model, weighted by the rule's confidence."""
 
 import numpy as np
 
@@ -14,30 +14,30 @@ CONFIDENCE = "confidence"
 
 
 def rule_or_model(*, rule: Reward, model: Reward, trust: float = 1.0) -> Reward:
-    """Mix what a rule and what a model say of an attempt, by how sure the rule is of it.
+    """Mix the scores of a rule and of a model by the confidence of the rule.
 
         R_i = k_i rule_i + (1 - k_i) model_i          k_i = trust * confidence_i, the channel "confidence" of the rule
 
-    A rule that says how sure it is needs no more than a component of that name:
-    weighted({"right": (1.0, exact), CONFIDENCE: (0.0, sure)}), with `sure` a reward of 0 to 1.
+    A rule states its confidence as a component of that name: weighted({"right": (1.0, exact), CONFIDENCE: (0.0,
+    sure)}), with `sure` a reward in [0, 1].
 
     Args:
-        rule: such as an exact comparison; without per-turn values.
-        model: such as a learned reward model, or `text_similarity` in its place; without per-turn values.
-        trust: 0 to 1; 0 leaves the model alone, whatever the rule says.
+        rule: reward without per-turn values, such as an exact comparison.
+        model: reward without per-turn values, such as a learned reward model or `text_similarity`.
+        trust: scale of the confidence, 0 to 1; 0 leaves the model alone.
 
     Returns:
         A reward with outcome [G] and the channels "rule", "rule/confidence" and "model".
 
     Raises:
         InputError: trust out of range, a rule without the channel, per-turn values.
-        VerifierError: naming the trajectory, for a confidence outside 0 to 1.
+        VerifierError: a confidence outside [0, 1]; the error names the trajectory.
 
     Example:
         confidence 0.8, rule 1, model 0.4  ->  0.88;  confidence 0  ->  0.4
 
-    Paper: arXiv:2510.05283 (Beyond Monolithic Rewards), the reward of accuracy.
-    Unconfirmed: the formula; the abstract alone was read.
+    Paper: arXiv:2510.05283 (Beyond Monolithic Rewards), the accuracy reward.
+    Unconfirmed: the formula; only the abstract was available.
     Differs: nothing known.
     """
     if not 0 <= trust <= 1:
@@ -46,12 +46,12 @@ def rule_or_model(*, rule: Reward, model: Reward, trust: float = 1.0) -> Reward:
     def merge(group: Group, parts: dict[str, Scores]) -> Scores:
         ruled, modelled = (outcome_only(parts[name], name).outcome for name in ("rule", "model"))
         if CONFIDENCE not in parts["rule"].channels:
-            there = ", ".join(sorted(parts["rule"].channels)) or "none"
-            raise InputError(f"the rule has no channel {CONFIDENCE!r} that says how sure it is; there are {there}")
+            channels = ", ".join(sorted(parts["rule"].channels)) or "none"
+            raise InputError(f"the rule has no channel {CONFIDENCE!r}; its channels are {channels}")
         sure_G = parts["rule"].channels[CONFIDENCE]
         if not ((sure_G >= 0) & (sure_G <= 1)).all():
             wrong = group[int(np.flatnonzero(~((sure_G >= 0) & (sure_G <= 1)))[0])].id
-            raise VerifierError(f"the rule's confidence in {wrong!r} is not 0 to 1: {sure_G}", trajectory=wrong)
+            raise VerifierError(f"the rule's confidence in {wrong!r} is outside [0, 1]: {sure_G}", trajectory=wrong)
         return Scores(trust * sure_G * ruled + (1 - trust * sure_G) * modelled)
 
     return Combined({"rule": rule, "model": model}, merge)

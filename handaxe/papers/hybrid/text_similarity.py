@@ -1,4 +1,4 @@
-"""Rewards an answer by how near its meaning is to that of a reference answer."""
+"""Cosine similarity of an answer's embedding to that of a reference answer."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ from handaxe.rewards.parts.reference import gold_answers
 __all__ = ["text_similarity"]
 
 LONGEST = 4_000
-"""Characters of a text that are encoded, and kept."""
+"""Limit on the characters of a text that are encoded."""
 KEPT = 4096
 """Texts whose vectors are kept: siblings and steps say the same again."""
 
@@ -23,30 +23,31 @@ KEPT = 4096
 def text_similarity(
     *, encode: Callable[[Sequence[str]], np.ndarray], extract: Callable[[Trajectory], str] = final_text
 ) -> Reward:
-    """Give the cosine of the vectors of an answer and the nearest reference answer.
+    """Score an answer by the cosine similarity to the nearest reference answer.
 
-        R_i = max(0, max over golds of e(said_i) . e(gold))        e: 4000 characters at most -> vector of length 1
+        R_i = max(0, max over golds of e(answer_i) . e(gold))        e: at most 4000 characters -> unit vector
 
-    A stand-in for a learned reward model that needs no training. It is fooled by what looks alike: a number that is
-    wrong in one digit is almost right to it.
+    It stands in for a learned reward model and needs no training. Similar surface fools it: a number with one wrong
+    digit scores almost 1.
 
     Args:
-        encode: texts -> [N, D] vectors of any length, such as `tools.index.dense.embed`; one of zeros is like nothing.
-            Each text is handed over alone, since its vector may depend on its company in the last decimals.
-        extract: what the answer text is.
+        encode: texts -> [N, D] vectors of any length, such as `tools.index.dense.embed`; a zero vector has similarity
+            0. Each text is encoded alone, since batching may change the last decimals.
+        extract: trajectory -> answer text.
 
     Returns:
         A reward with outcome [G] in [0, 1]. No turn, or an empty answer: 0.
 
     Raises:
-        TaskError: the task has no answer. InputError: `encode` gives no vector of finite numbers. Whatever `encode`
-        raises, such as an InputError for a missing package.
+        TaskError: the task has no answer.
+        InputError: `encode` returns no vector of finite numbers. Errors of `encode` itself, such as an InputError for a
+            missing package, pass through.
 
     Example:
-        vectors said (0.6, 0.8), gold (1, 0)  ->  0.6;  said (-1, 0)  ->  0
+        answer vector (0.6, 0.8), gold (1, 0)  ->  0.6;  answer vector (-1, 0)  ->  0
 
     Paper: arXiv:2510.05283 (Beyond Monolithic Rewards), the embedding-based surrogate of a reward model.
-    Unconfirmed: which similarity; the abstract alone was read.
+    Unconfirmed: the similarity measure; only the abstract was available.
     Differs: nothing known.
     """
 
@@ -58,10 +59,10 @@ def text_similarity(
         return found / (np.linalg.norm(found) or 1.0)
 
     def score(trajectory: Trajectory) -> float:
-        said = extract(trajectory)[:LONGEST]
-        if not said:
+        answer = extract(trajectory)[:LONGEST]
+        if not answer:
             return 0.0
-        cosine = max(float(vector(said) @ vector(gold[:LONGEST])) for gold in gold_answers(trajectory.task))
+        cosine = max(float(vector(answer) @ vector(gold[:LONGEST])) for gold in gold_answers(trajectory.task))
         return min(1.0, max(0.0, cosine))
 
     return outcome(score)

@@ -1,4 +1,4 @@
-"""Tells tasks of two kinds apart by what a probe labelled them with."""
+"""Splits tasks into two kinds by the label of a probe."""
 
 from collections.abc import Callable
 
@@ -11,20 +11,21 @@ ROUNDING = 1e-9
 
 
 def label_reaches(*, label: str = "probe", least: float = 0.5) -> Callable[[Task], bool]:
-    """Make a function that says whether a task's label is at least so much, up to rounding.
+    """Make a predicate: the task's label is at least a bound, up to rounding.
 
     Args:
-        label: the key in `Task.metadata` that `probe` wrote; None, of a task that could not be scored, reaches nothing.
-        least: IKEA takes what the policy gets right without a search in at least half of its tries as known
-            (unconfirmed: it may be in one of them).
+        label: key in `Task.metadata` that `probe` wrote. A label of None, of a task that could not be scored, gives
+            False.
+        least: the bound. IKEA counts a task as known if at least half of the answers without search are correct
+            (unconfirmed: one correct answer may suffice).
 
     Raises:
-        InputError: by the function, for a task that was never labelled so.
+        InputError: by the predicate, for a task without the label.
 
     Example:
-        choose_by_label(label="probe", balance=label_reaches(least=0.5)): as many known as unknown ones
+        choose_by_label(label="probe", balance=label_reaches(least=0.5)): as many known as unknown tasks
 
-    Idea: what is to be mixed is of two kinds, and a label is a number.
+    Idea: a balanced mixture needs two kinds of tasks, and a probe's label is a number.
     """
 
     def reaches(task: Task) -> bool:

@@ -1,16 +1,17 @@
-"""Implicit PRM: a model that learned from outcomes alone scores attempts, and their steps without step labels."""
+"""Implicit PRM (arXiv:2412.01981): fit log-ratios to outcomes, and read process rewards off them."""
 
-from handaxe.judges.implicit_prm import implicit_prm as judge
+from handaxe import judges
 from handaxe.methods.method import Method, replace
 
 __all__ = ["implicit_prm"]
 
 
 def implicit_prm(base: Method, *, beta: float = 0.05, judge_rate: float = 3e-4) -> Method:
-    """Teach an implicit PRM beside a policy that stays as it is, by cross-entropy on outcomes.
+    """Train an implicit PRM by cross-entropy on outcomes, beside the base's policy.
 
     Args:
         beta: scale of the log-ratio; 0.05 in the paper.
-        judge_rate: learning rate of the PRM.
+        judge_rate: learning rate of the PRM; 5e-7 in the paper, for 8 billion parameters.
     """
-    return replace(base, learners=(*base.learners, judge(beta=beta, learning_rate=judge_rate)))
+    judge = judges.implicit_prm(beta=beta, learning_rate=judge_rate)
+    return replace(base, learners=(*base.learners, judge))

@@ -1,4 +1,4 @@
-"""INSPO: system instructions are drawn by what they earn and varied while the policy learns to follow them."""
+"""INSPO (arXiv:2512.01945): sample system instructions by reward, and evolve the population during training."""
 
 from handaxe.curricula.advice import by_rules
 from handaxe.methods.method import Method, replace
@@ -7,16 +7,16 @@ from handaxe.papers.inspo.with_system_prompt import with_system_prompt
 
 __all__ = ["inspo"]
 
-SEEDS = ("Use a tool.", "", "Answer at once.", "Think first.")
+INITIAL = ("Use a tool.", "", "Answer at once.", "Think first.")
 
 
-def inspo(base: Method, *, population: int = 4, every: int = 5) -> Method:
-    """Train under instructions drawn by what they earn.
+def inspo(base: Method, *, population: int = 4, evolve_every: int = 5) -> Method:
+    """Train under instructions sampled by reward; evaluate under the best instruction.
 
     Args:
-        population: how many there are, at most 4.
-        every: steps between two evolutions; unconfirmed. More than the run has leaves a bandit.
+        population: number of instructions, at most 4.
+        evolve_every: steps between two evolutions; more than the run's steps leaves a bandit. Unconfirmed.
     """
-    known = instructions(initial=SEEDS[:population], propose=by_rules(), every=every, order=base.tasks)
-    best = with_system_prompt(rollout=base.rollout, opening=known.with_best)
-    return replace(base, tasks=known.curriculum, evaluate_rollout=best)
+    pool = instructions(initial=INITIAL[:population], propose=by_rules(), every=evolve_every, order=base.tasks)
+    evaluation = with_system_prompt(rollout=base.rollout, opening=pool.with_best)
+    return replace(base, tasks=pool.curriculum, evaluate_rollout=evaluation)

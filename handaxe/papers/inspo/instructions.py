@@ -1,4 +1,4 @@
-"""Draw system instructions by what they earn within a run, and make variations of the best."""
+"""Population of system instructions, sampled by reward and evolved during a run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,9 +11,9 @@ from handaxe.core.protocols import Curriculum
 from handaxe.core.records import Message, Rated, Task, Trajectory
 from handaxe.curricula.advice import Failure, Propose, failure_tags
 from handaxe.curricula.in_order import in_order
-from handaxe.ops.composite import Composite
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import derive_seed, generator
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["Instruction", "Instructions", "instructions"]
 
@@ -22,8 +22,9 @@ Order = Callable[[list[Task], int], Curriculum]
 
 @dataclass
 class Instruction:
-    """One of the population. `weight` is None while it is on trial, that is until `groups` groups were observed, whose
-    `attempts` earned `total` together."""
+    """Member of the population. `weight` is None during the trial, until `groups` groups were observed; `attempts`
+    counts the rollouts and `total` sums the rewards.
+    """
 
     name: str
     text: str
@@ -47,48 +48,48 @@ def instructions(
     tags: Callable[[Trajectory], tuple[str, ...]] = failure_tags,
     order: Order | None = None,
 ) -> "Instructions":
-    """Open each task with an instruction drawn from a population whose weights follow the rewards.
+    """Prepend to each task an instruction sampled from a population whose weights follow the rewards.
 
-        p_j = softmax(w_j / temperature)                 the instruction of a task, the same for all its siblings
-        w_j <- (1 - rate) w_j + rate mean(R)             after each step, over its attempts with instruction j
-        every so many steps: the `prune` of least weight leave; `propose` betters the one of most weight by its
-        failures, and as many of the proposals as there is room for are put on trial
+        p_j = softmax(w_j / temperature)                 instruction of a task, the same for all siblings
+        w_j <- (1 - rate) w_j + rate mean(R)             after each step, over its rollouts with instruction j
+        every `every` steps: the `prune` instructions of least weight leave; `propose` improves the one of most weight
+        from its failures, and proposals are put on trial up to the initial size of the population
 
-    R_i is the outcome plus the per-turn rewards. An instruction on trial is given to the first tasks of a step until it
-    has had `trial` groups; its weight then is the mean reward of their attempts. Those of the beginning are on trial
-    too. The instruction is a system message before the task's own, which does not train; ids of tasks stay, and
+    R_i is the outcome plus the per-turn rewards. The first tasks of a step get an instruction on trial until it has had
+    `trial` groups; its weight is then the mean reward of their rollouts. The initial instructions are on trial, too. An
+    instruction is a system message before the task's own and does not train; task ids stay, and
     `metadata["instruction"]` is its name.
 
     Args:
-        initial: texts, no two alike, at least one; "" adds no message. There are never more than at the beginning.
+        initial: distinct texts, at least one; "" adds no message. Their number is the size limit of the population.
         propose: see `curricula.advice`; None proposes nothing, which leaves a bandit.
-        every: steps, >= 1; unconfirmed.
-        prune: how many leave at a time, >= 1; one that is not on trial always stays.
-        trial: groups, >= 1.
-        temperature: in units of reward, > 0; unconfirmed.
-        rate: of the moving average, in (0, 1]; unconfirmed.
-        failed_below: in units of reward; attempts below are failures.
-        failures: how many are kept for `propose`, those of least reward, and of them the latest.
-        tags: says of a failure what went wrong.
-        order: (tasks, seed) -> the curriculum that chooses tasks; None goes through them in order.
+        every: steps between evolutions, >= 1. Unconfirmed.
+        prune: instructions removed at a time, >= 1; one that is not on trial always stays.
+        trial: groups of a trial, >= 1.
+        temperature: of the softmax, in units of reward, > 0. Unconfirmed.
+        rate: of the moving average, in (0, 1]. Unconfirmed.
+        failed_below: rollouts with a reward below are failures, in units of reward.
+        failures: number of failures stored for `propose`: those of least reward, the latest first.
+        tags: trajectory -> reasons of its failure.
+        order: (tasks, seed) -> curriculum that chooses tasks; None goes through them in order.
 
     Returns:
-        A population. `curriculum(tasks, seed)` is a curriculum that carries its state; `with_best(task)` opens a task
-        with the instruction of most weight, as an evaluation should: the first one before any was tried.
+        A population. `curriculum(tasks, seed)` is a curriculum that carries its state; `with_best(task)` prepends the
+        instruction of most weight, for evaluations: the first one before any trial has ended.
 
     Raises:
-        InputError: a number out of range; no instruction, or two alike.
+        InputError: a number out of range; no instruction, or two equal ones.
 
     Example:
         w = 0.5, 0.3, 0.1, temperature 0.1  ->  p = 0.867, 0.117, 0.016;  temperature 1  ->  0.402, 0.329, 0.269
         w = 0.5, rate 0.1, mean reward 0.2  ->  w = 0.47
 
-    Paper: arXiv:2512.01945 (INSPO). Unconfirmed: how the weights follow the rewards, and every number.
-    Differs: a candidate is verified by groups that train, not by a batch of its own, and joins with what it earned
-    there, so that the next pruning and not a top-K decides; `propose` may be rules in the place of a model.
+    Paper: arXiv:2512.01945 (INSPO). Unconfirmed: the update of the weights, and all numbers.
+    Differs: a candidate is verified on groups that train, instead of a batch of its own, and keeps its reward there as
+    weight, so that the next pruning selects, instead of a top-K; `propose` may be rules instead of a model.
     """
     if not initial or len(set(initial)) < len(initial):
-        raise InputError("instructions needs at least one initial text, and no two alike")
+        raise InputError("instructions needs at least one initial text, and distinct ones")
     if min(every, prune, trial) < 1 or failures < 0 or temperature <= 0 or not 0 < rate <= 1:
         raise InputError(
             f"every is {every}, prune {prune}, trial {trial}, failures {failures}, temperature {temperature} and rate "
@@ -99,7 +100,7 @@ def instructions(
 
 
 class _Numbers(NamedTuple):
-    """The knobs of `instructions`."""
+    """Numeric arguments of `instructions`."""
 
     every: int
     prune: int
@@ -111,7 +112,7 @@ class _Numbers(NamedTuple):
 
 
 class Instructions:
-    """The population that `instructions` describes."""
+    """Population of `instructions`."""
 
     def __init__(
         self,
@@ -131,43 +132,43 @@ class Instructions:
         self._order = order
 
     def curriculum(self, tasks: list[Task], seed: int) -> Curriculum:
-        """The tasks, each opened with an instruction of the population, which learns from what comes of them."""
+        """Curriculum over the tasks, each with an instruction of the population; it updates the population."""
         order = in_order(tasks, seed=seed) if self._order is None else self._order(tasks, seed)
         return _Instructed(self, order, seed)
 
     @property
     def tried(self) -> list[Instruction]:
-        """Those that are not on trial."""
+        """Instructions after the trial."""
         return [one for one in self.population if one.weight is not None]
 
     @property
     def best(self) -> Instruction:
-        """The one of most weight, of equal ones the oldest; the first of all before any was tried."""
+        """Instruction of most weight, the oldest among equals; the first of all before any trial has ended."""
         return max(self.tried or self.population[:1], key=_weight)
 
     def with_best(self, task: Task) -> Task:
-        """The task opened with the best instruction."""
+        """Prepend the best instruction to the task."""
         return _opened(task, self.best)
 
     def chances(self) -> list[float]:
-        """The probability of each of `tried`."""
+        """Probability of each instruction of `tried`."""
         logits = np.array([_weight(one) / self._numbers.temperature for one in self.tried])
-        likely = np.exp(logits - logits.max(initial=-np.inf))
-        return (likely / likely.sum()).tolist()
+        weights = np.exp(logits - logits.max(initial=-np.inf))
+        return (weights / weights.sum()).tolist()
 
     def draw(self, count: int, *, step: int, seed: int) -> list[Instruction]:
-        """The instruction of each of the `count` tasks of a step: those on trial first, the others by their chances."""
-        waiting = [
+        """Choose the instructions of a step's `count` tasks: first those on trial, the others by probability."""
+        pending = [
             (k, one) for one in self.population for k in range(one.groups, self._numbers.trial) if one.weight is None
         ]
-        due = [one for _, one in sorted(waiting, key=lambda pair: pair[0])][:count]
-        among, chances = (self.tried, self.chances()) if self.tried else (self.population, None)
-        for k in range(len(due), count):
-            due.append(among[int(generator("instructions", seed, step, k).choice(len(among), p=chances))])
-        return due
+        chosen = [one for _, one in sorted(pending, key=lambda pair: pair[0])][:count]
+        candidates, chances = (self.tried, self.chances()) if self.tried else (self.population, None)
+        for k in range(len(chosen), count):
+            chosen.append(candidates[int(generator("instructions", seed, step, k).choice(len(candidates), p=chances))])
+        return chosen
 
     def evolve(self, step: int, seed: int) -> None:
-        """Where it is time: prune, and put proposals on trial. Once a step."""
+        """Prune and put proposals on trial, if the step is due and was not evolved before."""
         if self._propose is None or step <= self._evolved or step % self._numbers.every or not self.tried:
             return
         self._evolved = step
@@ -181,14 +182,14 @@ class Instructions:
                 self._made += 1
 
     def observe(self, groups: Sequence[Rated]) -> None:
-        """Learn from what came of the groups of a step."""
+        """Update weights, trials and failures from the groups of a step."""
         for one in self.population:
-            mine = [group for group in groups if group.group.task.metadata.get("instruction") == one.name]
-            found = [rewards_of(group.group, group.scores) for group in mine]
-            reward_R = np.concatenate([np.zeros(0), *[reward_G[~np.isnan(reward_G)] for reward_G in found]])
+            own_groups = [group for group in groups if group.group.task.metadata.get("instruction") == one.name]
+            rewards = [group_rewards(group.group, group.scores) for group in own_groups]
+            reward_R = np.concatenate([np.zeros(0), *[reward_G[~np.isnan(reward_G)] for reward_G in rewards]])
             if not len(reward_R):
                 continue
-            one.groups, one.attempts = one.groups + len(mine), one.attempts + len(reward_R)
+            one.groups, one.attempts = one.groups + len(own_groups), one.attempts + len(reward_R)
             one.total += float(reward_R.sum())
             if one.weight is not None:
                 one.weight = (1 - self._numbers.rate) * one.weight + self._numbers.rate * float(reward_R.mean())
@@ -205,12 +206,12 @@ class Instructions:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.population = [Instruction(**one) for one in state["population"]]
         self.failures = [
-            Failure(name, task, said, reward, tuple(found)) for name, task, said, reward, found in state["failures"]
+            Failure(name, task, text, reward, tuple(tags)) for name, task, text, reward, tags in state["failures"]
         ]
         self._made, self._evolved = int(state["made"]), int(state["evolved"])
 
     def _failed(self, one: Rated) -> list[Failure]:
-        name, reward_G = one.group.task.metadata.get("instruction", ""), rewards_of(one.group, one.scores)
+        name, reward_G = one.group.task.metadata.get("instruction", ""), group_rewards(one.group, one.scores)
         return [
             Failure(name, one.group.task.id, trajectory.final_text, float(reward), self._tags(trajectory))
             for trajectory, reward in zip(one.group, reward_G, strict=True)
@@ -218,8 +219,8 @@ class Instructions:
         ]
 
 
-class _Instructed(Composite):
-    """A curriculum whose tasks open with instructions; implements `slots.Curriculum`."""
+class _Instructed(StatefulComposite):
+    """Curriculum that prepends instructions to the tasks of another; implements `protocols.Curriculum`."""
 
     def __init__(self, population: Instructions, order: Curriculum, seed: int):
         self._population = population
@@ -241,8 +242,8 @@ class _Instructed(Composite):
 
 
 def _opened(task: Task, one: Instruction) -> Task:
-    told = (Message("system", one.text),) if one.text else ()
-    return replace(task, messages=(*told, *task.messages), metadata={**task.metadata, "instruction": one.name})
+    system = (Message("system", one.text),) if one.text else ()
+    return replace(task, messages=(*system, *task.messages), metadata={**task.metadata, "instruction": one.name})
 
 
 def _weight(one: Instruction) -> float:

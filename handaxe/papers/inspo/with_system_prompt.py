@@ -1,4 +1,4 @@
-"""Play another strategy on a task that is opened differently."""
+"""Rollout on a task with another opening, such as a system prompt."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,21 +11,22 @@ __all__ = ["with_system_prompt"]
 
 
 def with_system_prompt(*, rollout: Rollout, opening: Callable[[Task], Task]) -> Rollout:
-    """Play `rollout` on the task that a function makes of the attempt's.
+    """Play `rollout` on a transformed task.
 
         plan(attempt) = rollout(attempt with task = opening(task))
 
     Args:
-        rollout: the strategy; one that makes no branches.
-        opening: asked when the attempt begins; it may know what was learned up to then, and must keep the task's id.
+        rollout: strategy without branches.
+        opening: task -> task with the same id; called when the rollout starts, so that it may read state of the
+            training.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns what `rollout` returns.
+        A rollout strategy: Attempt -> generator of requests that returns the trajectories of `rollout`.
 
     Example:
         opening = lambda task: replace(task, messages=(Message("system", "Be short."), *task.messages))
 
-    Idea: what a policy is told in evaluations may be what training found to be best.
+    Idea: evaluations may use the system prompt that training found to be best.
     """
 
     def opened(attempt: Attempt) -> RolloutPlan:

@@ -1,4 +1,4 @@
-"""Advantages within bounds."""
+"""Bounds advantages."""
 
 from dataclasses import replace
 
@@ -12,18 +12,18 @@ __all__ = ["clip_advantages"]
 
 
 def clip_advantages(*, limit: float = 0.2) -> Shaper:
-    """Cut every advantage off at a largest size.
+    """Clip every advantage to a symmetric interval.
 
         A'_i,t = min(max(A_i,t, -limit), limit)
 
-    at every token; value targets, channels and the choice of what trains stay as they are.
+    at every token; value targets, channels and masks are unchanged.
 
     Args:
         limit: > 0, in units of the advantage; 0.2 in the paper's agentic configuration.
 
     Returns:
-        A shaper: (Group, Advantages) -> Advantages, [T] for each sequence, for `shaped`. Where a limit lies below most
-        advantages, little but their signs is left.
+        A shaper: (Group, Advantages) -> Advantages, [T] for each sequence, for `credit.transformed`. A limit below most
+        advantages leaves little but their signs.
 
     Raises:
         InputError: a limit that is not above 0, or not finite.
@@ -35,7 +35,7 @@ def clip_advantages(*, limit: float = 0.2) -> Shaper:
     Differs: nothing.
     """
     if not 0 < limit < np.inf:
-        raise InputError(f"bounded takes a finite limit above 0, not {limit}")
+        raise InputError(f"clip_advantages takes a finite limit above 0, not {limit}")
 
     def shaper(group: Group, advantages: Advantages) -> Advantages:
         del group

@@ -1,4 +1,4 @@
-"""Where every attempt that began in a success failed, learn the turn with which that success went on."""
+"""Imitation of the recorded turn if all rollouts restarted before it fail."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,50 +17,51 @@ Arrays = tuple[np.ndarray, ...]
 
 
 def turn_replay(*, starts: RollbackStarts, weight: float = 1.0) -> Selector:
-    """Put the recorded turn into a group that restarted before it and did not get to the end.
+    """Replace a sibling by the stored success if every sibling restarted in it and none is correct.
 
-        every sibling began in the success of `starts`, at turn k, and none of those that were scored is right
+        every sibling started in the success of `starts`, at turn k, and no scored sibling is correct
             ->  sibling 0 is replaced by that success, with A_t = w at the tokens t of its turn k
 
-    No other token of the success trains, so with the surrogate `tapered` its part of the loss is the negative
-    log-likelihood of turn k, times w. What is put in keeps its ids, versions and scores. Its old_logp is what it was
-    drawn with (behaviour_logp), so that a correction for what sampler and trainer disagree about weighs it by 1. The
-    other siblings stay as they are.
+    No other token of the success trains, so that with the surrogate `tapered` its part of the loss is w times the
+    negative log-likelihood of turn k. The success keeps its ids, versions and scores. Its old_logp is that of sampling
+    (behaviour_logp), so that a correction for sampler and trainer mismatch weights it by 1. The other siblings are
+    unchanged.
 
     Args:
-        starts: where the groups began, such as `restarting` was given; says what is right.
-        weight: w, >= 0; 0 puts nothing in.
+        starts: the store that `restarting` uses; it also decides correctness.
+        weight: w, >= 0; 0 replaces nothing.
 
     Returns:
-        A selector: [Rated] -> [Rated], all groups in order. A success put in has the id REPLACED/replay/STORED and
-        trains; the one replaced is in the record, untrained. A group stays as it is where a sibling began elsewhere,
-        none was scored, or the store has another success by now, as it may where groups are held over several steps.
-        Value targets are those stored; further channels of advantages are 0 for what is put in.
+        A selector: [Rated] -> [Rated], all groups in order. A replayed success has the id REPLACED/replay/STORED and
+        trains; the replaced sibling stays in the record, untrained. A group is unchanged if a sibling started
+        elsewhere, none was scored, or the store has another success by now, as for groups that were held over several
+        steps. Value targets are the stored ones; further channels of advantages are 0 for the replayed success.
 
     Raises:
-        InputError: a weight that is negative or not finite; a stored attempt scored by another reward.
+        InputError: a weight that is negative or not finite; a stored rollout scored by another reward.
 
     Example:
-        a success has turns of the tokens 2, 3 and 5, 6, 7; four siblings began at its second turn, and R = 0 four times
+        a success has turns of the tokens 2, 3 and 5, 6, 7; four siblings started at its second turn, and R = 0 four
+        times
         ->  sibling 0 is the success, A = 0, 0 and 1, 1, 1, of which the last three train
 
-    Paper: arXiv:2512.24873 (ROME), imitation of chunks at which all resampled attempts fail.
-    Unconfirmed: that one chunk is imitated and not all to the end; the paper's text was not at hand.
-    Differs: the success is the policy's own, and takes the place of a sibling.
+    Paper: arXiv:2512.24873 (ROME), imitation of chunks at which all resampled rollouts fail.
+    Unconfirmed: whether one chunk is imitated or all to the end; the paper's text was not available.
+    Differs: the success is the policy's own, and replaces a sibling.
     """
     if not 0 <= weight < np.inf:
         raise InputError(f"turn_replay takes a finite weight of 0 or more, not {weight}")
 
     def select(rated: Sequence[Rated]) -> list[Rated]:
-        return [_helped(one, starts, weight) for one in rated]
+        return [_replayed(one, starts, weight) for one in rated]
 
     return select
 
 
-def _helped(one: Rated, starts: RollbackStarts, weight: float) -> Rated:
+def _replayed(one: Rated, starts: RollbackStarts, weight: float) -> Rated:
     stored = starts.stored.get(one.group.task.id)
-    turn = None if stored is None else _begun_at(one, stored)
-    right_G = starts.right(one)
+    turn = None if stored is None else _restart_turn(one, stored)
+    right_G = starts.correct(one)
     known_G = right_G[~np.isnan(right_G)]
     if stored is None or turn is None or not len(known_G) or known_G.any() or weight == 0:
         return one
@@ -68,7 +69,7 @@ def _helped(one: Rated, starts: RollbackStarts, weight: float) -> Rated:
     sequences = tuple(_as_drawn(sequence) for sequence in success.sequences)
     as_drawn = replace(stored, group=replace(stored.group, trajectories=(replace(success, sequences=sequences),)))
     group, scores = put(one, 0, as_drawn, id=f"{one.group[0].id}/replay/{success.id}")
-    own = tuple(
+    trained_tokens = tuple(
         sequence.mask & (np.arange(len(sequence)) >= turn.start) & (np.arange(len(sequence)) < turn.stop)
         if place == turn.sequence
         else np.zeros(len(sequence), bool)
@@ -76,12 +77,12 @@ def _helped(one: Rated, starts: RollbackStarts, weight: float) -> Rated:
     )
     trained_G = one.trained.copy()
     trained_G[0] = True
-    advantages = _advantages(one, own, stored.advantages, weight)
+    advantages = _advantages(one, trained_tokens, stored.advantages, weight)
     return replace(one, group=group, scores=scores, advantages=advantages, trained=trained_G)
 
 
-def _begun_at(one: Rated, stored: Rated) -> Turn | None:
-    """The turn of the stored success that every sibling plays anew; None where there is no such turn."""
+def _restart_turn(one: Rated, stored: Rated) -> Turn | None:
+    """Turn of the stored success at which every sibling restarted; None without such a turn."""
     places = {sibling.branch_of for sibling in one.group}
     place, success = places.pop(), stored.group[0]
     if places or place is None or place.trajectory != success.id:
@@ -94,14 +95,14 @@ def _as_drawn(sequence: TokenSequence) -> TokenSequence:
     return replace(sequence, features={**sequence.features, "old_logp": sequence.behaviour_logp})
 
 
-def _advantages(one: Rated, own: Arrays, stored: Advantages, weight: float) -> Advantages:
-    """Those of the group, with the weight where sibling 0 trains, which is at its `own` tokens."""
-    given = one.advantages
-    nothing = tuple(np.zeros(len(own_T)) for own_T in own)
-    trains = given.trains or tuple(tuple(s.mask for s in sibling.sequences) for sibling in one.group)
+def _advantages(one: Rated, trained_tokens: Arrays, stored: Advantages, weight: float) -> Advantages:
+    """Advantages of the group, with the weight at the `own` tokens of sibling 0."""
+    current = one.advantages
+    nothing = tuple(np.zeros(len(own_T)) for own_T in trained_tokens)
+    trains = current.trains or tuple(tuple(s.mask for s in sibling.sequences) for sibling in one.group)
     return Advantages(
-        tokens=(tuple(np.where(own_T, weight, 0.0) for own_T in own), *given.tokens[1:]),
-        returns=None if given.returns is None else ((stored.returns or (nothing,))[0], *given.returns[1:]),
-        trains=(own, *trains[1:]),
-        channels={name: (nothing, *values[1:]) for name, values in given.channels.items()},
+        tokens=(tuple(np.where(own_T, weight, 0.0) for own_T in trained_tokens), *current.tokens[1:]),
+        returns=None if current.returns is None else ((stored.returns or (nothing,))[0], *current.returns[1:]),
+        trains=(trained_tokens, *trains[1:]),
+        channels={name: (nothing, *values[1:]) for name, values in current.channels.items()},
     )

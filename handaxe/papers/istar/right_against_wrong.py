@@ -1,4 +1,4 @@
-"""Prefer every attempt that is right to every attempt at the same task that is not."""
+"""Preference pairs of correct and wrong rollouts of one task."""
 
 from collections.abc import Sequence
 
@@ -12,23 +12,24 @@ __all__ = ["right_against_wrong"]
 
 
 def right_against_wrong(*, above: float = 0.5, channel: str | None = None) -> Pairs:
-    """Make a pair of each right and each wrong sibling of a group.
+    """Make a pair of each correct and each wrong sibling of a group.
 
         {(i, j) : R_i > above >= R_j},   strength R_i - R_j
 
-    R_i is the outcome, without the per-turn rewards, which may be those of the judge that learns from the pairs. Who
-    was not scored (outcome NaN) or wrote nothing is in no pair; whether a sibling trains the policy does not matter.
+    R_i is the outcome, without per-turn rewards, which may come from the judge that learns from the pairs. Unscored
+    siblings (outcome NaN) and siblings without a token are in no pair; masked siblings are.
 
     Args:
-        above: what right ones score more than, in units of reward.
+        above: correct siblings score more than this, in units of reward.
         channel: compare this channel of the scores instead of the outcome.
 
     Returns:
-        Pairs: [Rated] -> [Pair], group after group; within one by `sample` of the right, then of the wrong. A group
-        that is all right, or all wrong, has none.
+        Pairs: [Rated] -> [Pair], group after group; within a group by `sample` of the correct one, then of the wrong
+            one. A
+        group without both kinds has none.
 
     Raises:
-        InputError: a channel that some group lacks.
+        InputError: a group lacks the channel.
 
     Example:
         outcomes (1, 0, 1, 0)  ->  pairs (0, 1), (0, 3), (2, 1), (2, 3), each of strength 1
@@ -42,12 +43,12 @@ def right_against_wrong(*, above: float = 0.5, channel: str | None = None) -> Pa
 
     def _pairs(one: Rated) -> list[Pair]:
         if channel is not None and channel not in one.scores.channels:
-            there = ", ".join(sorted(one.scores.channels)) or "none"
-            raise InputError(f"the scores have no channel {channel!r}; there are {there}")
+            channels = ", ".join(sorted(one.scores.channels)) or "none"
+            raise InputError(f"the scores have no channel {channel!r}; there are {channels}")
         value_G = one.scores.outcome if channel is None else one.scores.channels[channel]
-        able = [i for i, trajectory in enumerate(one.group) if trajectory.num_tokens and not np.isnan(value_G[i])]
-        able.sort(key=lambda i: (one.group[i].sample, one.group[i].id))
-        right, wrong = [i for i in able if value_G[i] > above], [i for i in able if value_G[i] <= above]
-        return [Pair(one.group[i], one.group[j], float(value_G[i] - value_G[j])) for i in right for j in wrong]
+        scored = [i for i, trajectory in enumerate(one.group) if trajectory.num_tokens and not np.isnan(value_G[i])]
+        scored.sort(key=lambda i: (one.group[i].sample, one.group[i].id))
+        correct, wrong = [i for i in scored if value_G[i] > above], [i for i in scored if value_G[i] <= above]
+        return [Pair(one.group[i], one.group[j], float(value_G[i] - value_G[j])) for i in correct for j in wrong]
 
     return pairs

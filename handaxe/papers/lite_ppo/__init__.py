@@ -1,18 +1,11 @@
-"""Lite PPO: the mean of the group, the spread of the batch, the mean over tokens."""
+"""Lite PPO (arXiv:2508.08221): center by the group, scale by the batch, average over tokens."""
 
-from typing import Literal
-
-from handaxe.advantages.batch_norm import batch_norm
-from handaxe.losses.reductions.token_mean import token_mean
+from handaxe import advantages, losses
 from handaxe.methods.method import Method, replace
 
 __all__ = ["lite_ppo"]
 
 
-def lite_ppo(base: Method, *, of: Literal["reward", "centred"] = "reward") -> Method:
-    """Scale centred rewards by the batch, and let every token weigh the same.
-
-    Args:
-        of: whose spread divides: of "reward", or of what was "centred" within its group.
-    """
-    return replace(base, shape=batch_norm(of=of), reduction=token_mean())
+def lite_ppo(base: Method) -> Method:
+    """Divide centered rewards by the standard deviation of the batch, and weight every token equally."""
+    return replace(base, shape=advantages.batch_norm(), reduction=losses.reductions.token_mean())

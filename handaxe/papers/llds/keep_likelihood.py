@@ -1,4 +1,4 @@
-"""Keep what was good as likely as it was."""
+"""Loss term that keeps good turns from losing likelihood."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from torch import Tensor
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
 from handaxe.core.errors import InputError
-from handaxe.losses.parts.metrics import floats
-from handaxe.losses.parts.pieces import Term, check_whole_rollouts, sum_over_rollout, sum_over_turn
+from handaxe.losses.parts.components import Term, check_whole_rollouts, sum_over_rollout, sum_over_turn
+from handaxe.losses.parts.token_metrics import floats
 from handaxe.ops.masked import masked
 
 __all__ = ["keep_likelihood"]
@@ -19,28 +19,30 @@ __all__ = ["keep_likelihood"]
 def keep_likelihood(
     *, coefficient: float = 0.2, last: float | None = None, gate: Literal["turn", "rollout"] = "turn"
 ) -> Term:
-    """Penalise turns that were no worse than others and have become less likely since they were sampled.
+    """Penalize turns of non-negative advantage that lose likelihood after sampling.
 
         d_t = old_t - logp_t                                at trained tokens with A_t >= 0, 0 at others
-        L   = (1 / n) sum_t c_t g_t max(0, d_t)             n: all trained tokens of the optimiser step
-        g_t = 1 where the sum of d over the turn (or rollout) of t is above 0, else 0
+        L   = (1 / n) sum_t c_t g_t max(0, d_t)             n: all trained tokens of the optimizer step
+        g_t = 1 if the sum of d over the turn (or rollout) of t is above 0, else 0
 
-    Tokens that have become likelier add nothing, and a turn that has as a whole is left alone. No gradient flows
-    through g. In the first of several optimiser steps on the same rollouts d is 0 and so is L; with a single one a
-    training step, this term does nothing.
+    Tokens that gain likelihood add nothing, and a turn that gains as a whole is not penalized. No gradient flows
+    through g. In the first of several optimizer steps on the same rollouts d and L are 0; with one optimizer step a
+    training step the term has no effect.
 
     Args:
-        coefficient: c, lambda, >= 0; 0.2 or 0.1 in the paper. 0 still reports the metrics.
-        last: c of the last trained turn of each rollout, its answer, where that is less; 0 regularises no answers,
-            which the paper recommends for several searches. None: as the others.
-        gate: what has to have become less likely as a whole.
+        coefficient: c, lambda, >= 0; 0.2 or 0.1 in the paper. 0 only reports the metrics.
+        last: c of the last trained turn of each rollout, the answer, if it is smaller; 0 spares answers, which the
+            paper recommends for several searches. None: `coefficient`.
+        gate: the unit that must lose likelihood as a whole, "turn" or "rollout".
 
     Returns:
         A term: (PolicyOut, Batch) -> LossOut with the metrics likelihood_drop, L without c, and likelihood_gate, the
-        share of trained tokens with g = 1. By rollout, or with `last`, its rows must stay in one micro-batch.
+        share
+        of trained tokens with g = 1. With gate "rollout" or with `last`, all rows of a rollout must be in one
+        micro-batch.
 
     Raises:
-        InputError: a negative coefficient; another gate; when asked, a rollout whose rows are not all here.
+        InputError: a negative coefficient; an unknown gate; when called, a rollout with rows in other micro-batches.
 
     Example:
         A > 0, old -1, -0.5, -0.2, log-probs -1.3, -0.4, -0.2: d 0.3, -0.1, 0, sum 0.2  ->  likelihood_drop 0.3 / 3 =
@@ -52,30 +54,30 @@ def keep_likelihood(
     if coefficient < 0 or (last is not None and last < 0):
         raise InputError(f"keep_likelihood takes coefficients of 0 or more, not {coefficient} and {last}")
     if gate not in ("turn", "rollout"):
-        raise InputError(f"keep_likelihood has the gate turn or rollout, not {gate!r}")
+        raise InputError(f"the gate of keep_likelihood is turn or rollout, not {gate!r}")
 
     def term(out: PolicyOut, batch: Batch) -> LossOut:
-        kept_BT = batch.mask_BT & (batch.adv_BT >= 0)
-        moved_BT = masked(batch.old_logp_BT, kept_BT) - masked(out.logp_BT, kept_BT)
-        still_BT = moved_BT.detach()
+        good_BT = batch.mask_BT & (batch.adv_BT >= 0)
+        drop_BT = masked(batch.old_logp_BT, good_BT) - masked(out.logp_BT, good_BT)
+        detached_BT = drop_BT.detach()
         if gate == "turn":
-            whole_BT = sum_over_turn(still_BT, batch)
+            whole_BT = sum_over_turn(detached_BT, batch)
         else:
-            whole_BT = sum_over_rollout(still_BT, batch)[:, None].expand_as(still_BT)
-        open_BT = kept_BT & (whole_BT > 0)
-        drop_BT = masked(moved_BT.relu(), open_BT) / (batch.denominators.tokens or 1.0)
-        share = open_BT.sum().to(drop_BT.dtype) / (batch.denominators.tokens or 1.0)
-        metrics = floats({"likelihood_drop": drop_BT.sum(), "likelihood_gate": share})
+            whole_BT = sum_over_rollout(detached_BT, batch)[:, None].expand_as(detached_BT)
+        open_BT = good_BT & (whole_BT > 0)
+        penalty_BT = masked(drop_BT.relu(), open_BT) / (batch.denominators.tokens or 1.0)
+        share = open_BT.sum().to(penalty_BT.dtype) / (batch.denominators.tokens or 1.0)
+        metrics = floats({"likelihood_drop": penalty_BT.sum(), "likelihood_gate": share})
         if last is None:
-            return LossOut(coefficient * drop_BT.sum(), metrics)
-        value_BT = torch.where(_in_last_turn(batch), min(last, coefficient) * drop_BT, coefficient * drop_BT)
+            return LossOut(coefficient * penalty_BT.sum(), metrics)
+        value_BT = torch.where(_in_last_turn(batch), min(last, coefficient) * penalty_BT, coefficient * penalty_BT)
         return LossOut(value_BT.sum(), metrics)
 
     return term
 
 
 def _in_last_turn(batch: Batch) -> Tensor:
-    """[B, T] bool: the trained tokens of each rollout's last turn, over all of its rows."""
+    """[B, T] bool: trained tokens of each rollout's last turn, over all of its rows."""
     check_whole_rollouts(batch)
     turn_BT = torch.where(batch.mask_BT, batch.turn_BT, -1)
     same_BB = batch.rollout_B[:, None] == batch.rollout_B[None, :]

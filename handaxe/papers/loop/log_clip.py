@@ -1,21 +1,21 @@
-"""The clipped surrogate whose bounds lie equally far from 1 in the logarithm."""
+"""Clipped surrogate with bounds symmetric in the logarithm."""
 
 from __future__ import annotations
 
 from handaxe.core.errors import InputError
-from handaxe.losses.parts.pieces import Surrogate
+from handaxe.losses.parts.components import Surrogate
 from handaxe.losses.surrogates.clip import clip
 
 __all__ = ["log_clip"]
 
 
 def log_clip(*, eps: float = 0.1) -> Surrogate:
-    """Clip as PPO does, at a ratio and at its inverse.
+    """Clip the ratio as PPO does, at 1 + eps and its inverse.
 
         loss_t = max(-A_t rho_t, -A_t clip(rho_t, 1 / (1 + eps), 1 + eps))          rho_t = exp(log_ratio_t)
 
-    A token may become as many times likelier as it may become unlikelier. The gradient is 0 where A > 0 and
-    rho > 1 + eps, and where A < 0 and rho < 1 / (1 + eps).
+    A token's probability may rise and fall by the same factor. The gradient is 0 if A > 0 and rho > 1 + eps, and if A <
+    0 and rho < 1 / (1 + eps).
 
     Args:
         eps: >= 0; 0.1 in the paper.
@@ -34,5 +34,5 @@ def log_clip(*, eps: float = 0.1) -> Surrogate:
     Differs: nothing.
     """
     if eps < 0:
-        raise InputError(f"eps says how far a ratio may move and must be 0 or more, not {eps}")
+        raise InputError(f"eps is {eps}; give 0 or more")
     return clip(eps_low=eps / (1 + eps), eps_high=eps)

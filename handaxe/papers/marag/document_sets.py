@@ -1,4 +1,4 @@
-"""Tools over sets of documents: filter them, intersect them, count them, and find or order by a field."""
+"""Tools over sets of documents: filter, intersect, count, and find or sort by a field."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ALL = "all"
 
 
 class DocumentSets:
-    """What one attempt has found: sets of documents, each with a name that later calls say. Made by `document_sets`.
+    """Named document sets of a rollout. Created by `document_sets`.
 
-    Its report is {"found": ids of all documents that were in a set that the attempt made, "asked": those of the set
-    that `count`, `largest` or `sort_by` was asked of last, or else of the set made last, "sets": how many it made}.
+    Its report is {"found": ids of all documents in a created set, "asked": ids of the set last queried by `count`,
+    `largest` or `sort_by`, or else of the last created set, "sets": number of created sets}.
     """
 
     def __init__(self, documents: Documents, shown: int = 3):
@@ -92,7 +92,7 @@ class DocumentSets:
             raise Retry(f"there is no field {field[:20]!r}; there are {', '.join(known)}")
 
     def _ordered(self, field: str, among: str) -> list[str]:
-        """Those of a set that have a number there, the largest first, equal ones by id."""
+        """Documents of a set with a number in the field, the largest first, ties by id."""
         self._check_field(field)
         numbers = {one: self._documents[one].get(field) for one in self._set(among)}
         found = {one: value for one, value in numbers.items() if isinstance(value, int | float)}
@@ -103,18 +103,19 @@ class DocumentSets:
 
 
 def document_sets(documents: Documents, *, shown: int = 3) -> type[DocumentSets]:
-    """Make what `tool_chat` makes the tools filter_by, intersect, count, largest and sort_by of, anew for each attempt.
+    """Create a class with the tools filter_by, intersect, count, largest and sort_by, for `tool_chat`.
 
-        filter_by(field, value, among)  a new set, s1, s2, ...: documents of the set `among` whose field is the value
-        intersect(first, second)        a new set: what is in both
-        count(among)                    how many;  largest(field, among)  which one;  sort_by(field, among)  in order
+        filter_by(field, value, among)  a new set, s1, s2, ...: documents of the set `among` with the value in the field
+        intersect(first, second)        a new set: the intersection
+        count(among)                    size;  largest(field, among)  largest document;  sort_by(field, among)  sorted
+        ids
 
-    A set that was made is told by its name and its first ids. The set "all" is there from the beginning. A set, field
-    or number that is not there is status "retry".
+    The reply to a new set is its name and its first ids. The set "all" always exists. A missing set, field or number is
+    status "retry".
 
     Args:
-        documents: id -> field -> value; every id is a word. They are read, and shared by all attempts.
-        shown: ids of a new set that are told, >= 0.
+        documents: id -> field -> value; every id is a word. They are read only, and shared by all rollouts.
+        shown: ids in the reply to a new set, >= 0.
 
     Returns:
         A class without arguments, for `tool_chat([document_sets(...)])`.

@@ -1,4 +1,4 @@
-"""Questions about all documents that have something in common: how many they are, and which one is the longest."""
+"""Aggregation questions about all documents of an author: their number, or the longest document."""
 
 from __future__ import annotations
 
@@ -15,46 +15,47 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.papers.marag.document_sets import document_sets
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.set_overlap import set_overlap
+from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.parts.search_tools import answers_in_words, search_tool
-from handaxe.worlds.sums import kept_calls
+from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.search_tools import search_tool
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["KINDS", "found_documents", "gold_documents", "needed_calls", "shelves"]
 
 KINDS = ("count", "longest", "shared")
-"""How many there are; which has the most pages; how many two conditions leave."""
+"""Number of documents; document with most pages; number of documents under two conditions."""
 ROOMS = 3
-START = Start(DemonstrationNoise(needed=0.6, clumsy=0.1), skill=100, steps=20, batch_size=16, learning_rate=2e-3)
+START = Start(
+    DemonstrationNoise(call_rate=0.6, corrupt_rate=0.1), skill=100, steps=20, batch_size=16, learning_rate=2e-3
+)
 Made = tuple[dict[str, dict[str, Any]], tuple[tuple[str, ...], tuple[str, ...]]]
 
 
 def shelves(
     *, kinds: tuple[str, ...] = ("count", "longest"), authors: int = 60, size: int = 400, world_seed: int = 0
 ) -> World:
-    """Questions about the documents of an author, which no single document answers, with tools over sets of them.
+    """Questions about the documents of an author, answered by tools over sets of documents.
 
-    Tools: filter_by, intersect, count, largest and sort_by (`papers.marag.document_sets`), and a search that finds
-        single
+    Tools: filter_by, intersect, count, largest and sort_by (`papers.marag.document_sets`), and a search for single
     documents. Documents are numbers; each has an author, a room and pages.
 
     Args:
-        kinds: of count (two calls), longest (two calls) and shared (four calls), drawn evenly.
-        authors: 8 to 90; a quarter of them is asked of in tests alone.
-        size: documents, 2 to 10 for each author.
-        world_seed: of the documents.
+        kinds: some of count (two calls), longest (two calls) and shared (four calls), drawn evenly.
+        authors: number of authors, 8 to 90; a quarter occurs in test questions only.
+        size: number of documents, 2 to 10 for each author.
+        world_seed: seed of the documents.
 
     Returns:
-        A world broken down by "kind", scored by exact match. Tasks keep "gold_documents", those that the answer is
-        about, one or more. Gauge document_f1: of the set that an attempt asked about last, against these; attempts that
-        made none count 0.
+        A world broken down by "kind", scored by exact match. Tasks keep "gold_documents", the documents of the answer,
+        one or more. Gauge document_f1: F1 of the last queried set against these; 0 for a rollout without a set.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).
 
     Example:
-        "how many by 41?": filter_by {"field": "by", "value": "41"} says "s1: 104 217 388 ...", count {"among": "s1"}
-        says "7", and that is the answer
+        "how many by 41?": filter_by {"field": "by", "value": "41"} returns "s1: 104 217 388 ...", count {"among": "s1"}
+        returns "7", and the answer is "7"
         "how many by 41 in room 2?": two filters, intersect {"first": "s1", "second": "s2"} and count {"among": "s3"}
     """
     if not kinds or not set(kinds) <= set(KINDS):
@@ -83,30 +84,31 @@ def shelves(
         env=lambda offered: tool_chat([document_sets(documents), *offered]),
         correct=exact_match(),
         tools=(search,),
-        by=("kind",),
-        answered=answers_in_words,
-        reference=kept_calls,
+        breakdown=("kind",),
+        is_answer=is_text_answer,
+        reference=reference_calls,
         expert=_expert,
         start=START,
         gauges={"document_f1": RatioMetric(lambda one, outcome: _f1(one))},
     )
 
 
-def found_documents(attempt: Trajectory) -> set[str]:
-    """The documents of the set that an attempt asked about last (by `count`, `largest` or `sort_by`), or else of the
-    one that it made last; none where it made none."""
-    state = attempt.env.get("state", {}).get("DocumentSets", {})
+def found_documents(trajectory: Trajectory) -> set[str]:
+    """List the documents of the set last queried by `count`, `largest` or `sort_by`, or else of the last created set;
+    () without a set.
+    """
+    state = trajectory.env.get("state", {}).get("DocumentSets", {})
     return set(state["asked"]) if state.get("sets") else set()
 
 
 def gold_documents(task: Task) -> set[str]:
-    """The documents that the answer is about."""
+    """List the documents of the answer."""
     return set(task.metadata["gold_documents"])
 
 
 def needed_calls(task: Task) -> int:
-    """How many calls a task takes."""
-    return len(kept_calls(task))
+    """Count the necessary calls of a task."""
+    return len(reference_calls(task))
 
 
 @functools.lru_cache(maxsize=4)
@@ -129,7 +131,7 @@ def _card(fields: Mapping[str, Any]) -> str:
 
 def _task(name: str, documents: Mapping[str, Any], author: str, kind: str, rng: random.Random) -> Task:
     wanted = {"by": author}
-    if kind == "shared":  # a room that leaves one document or more, for to find none is to have found nothing
+    if kind == "shared":  # a room with one document or more: an empty result has no document to find
         wanted["room"] = rng.choice(sorted({fields["room"] for fields in documents.values() if fields["by"] == author}))
     gold = [one for one, fields in documents.items() if all(fields[key] == value for key, value in wanted.items())]
     calls = [_call("filter_by", {"field": key, "value": value}) for key, value in wanted.items()]
@@ -151,14 +153,14 @@ def _call(name: str, arguments: dict[str, str]) -> dict[str, Any]:
 
 
 def _expert(task: Task, facts: Facts) -> Message:
-    calls: Sequence[ToolCall] = kept_calls(task) if "filter_by" in facts["tools"] else ()
+    calls: Sequence[ToolCall] = reference_calls(task) if "filter_by" in facts["tools"] else ()
     if facts["turn"] < len(calls):
         return Message("assistant", "", (calls[facts["turn"]],))
     return Message("assistant", task.answer)
 
 
-def _f1(attempt: Trajectory) -> float:
-    return float(OVERLAP(Group(attempt.task, (attempt,))).outcome[0])
+def _f1(trajectory: Trajectory) -> float:
+    return float(OVERLAP(Group(trajectory.task, (trajectory,))).outcome[0])
 
 
 OVERLAP = set_overlap(found=found_documents, gold=gold_documents)

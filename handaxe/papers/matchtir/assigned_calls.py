@@ -1,4 +1,4 @@
-"""Rewards each turn by how well its calls fit the reference calls that they are assigned to."""
+"""Turn rewards from a matching of tool calls with reference calls."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -26,33 +26,33 @@ def assigned_calls(
     regularisation: float = 0.1,
     released: bool = False,
 ) -> Reward:
-    """Match all calls of a trajectory with the reference calls, and give each turn the mean worth of its calls.
+    """Match all calls of a trajectory with the reference calls, and reward each turn by the mean over its calls.
 
-        S(p, g) = 0 where the names differ in more than case, else (1 + J + V) / (2 + |params(g)|)
-        J       = |names(p) & names(g)| / |names(p) | names(g)| of the parameters, 1 where neither has any
-        V       = how many parameters of g stand in p with an equal value
+        S(p, g) = 0 if the names differ in more than case, else (1 + J + V) / (2 + |params(g)|)
+        J       = |names(p) & names(g)| / |names(p) | names(g)| of the parameters, 1 if both have none
+        V       = number of parameters of g that p has with an equal value
         hard    one to one, the assignment of the largest sum of S:  r_p = S(p, g) if p is matched with S > 0,
                 else `penalty`
         soft    r_p = sum_g T_pg S(p, g), T the entropic transport plan of cost -S from 1/P each to 1/G each
-        turn k  mean of r_p over its calls;  F1 of its text where it answers;  0 where it does neither
+        turn k  mean of r_p over its calls;  F1 of its text if it is an answer;  0 if it is neither
 
-    p goes over the P calls of all turns, a malformed one included, which resembles nothing (S = 0); g over the G
-    reference calls. F1 compares sets of words with the best of the task's answers.
+    p runs over the P calls of all turns, malformed ones included (S = 0), g over the G reference calls. F1 compares
+    sets of words with the best of the task's answers.
 
     Args:
         assign: "hard" or "soft".
-        gold: the reference calls of a task. Without any, every call is unmatched (hard) or worth 0 (soft).
-        answered: which turns state an answer; None for worlds of calls alone.
-        penalty: of an unmatched call under "hard". 0 in the paper's runs; a default of -0.5 stands in released code.
+        gold: task -> reference calls. Without any, every call is unmatched (hard) or worth 0 (soft).
+        answered: turn -> whether it states an answer; None for worlds of calls alone.
+        penalty: reward of an unmatched call under "hard"; 0 in the paper's runs, -0.5 by default in the released code.
         regularisation: of the transport, > 0; 0.1 in the paper.
-        released: assign "hard" greedily, the largest S first, as released code does; a sum may fall short by that.
+        released: assign "hard" greedily, the largest S first, as the released code does; the sum may be smaller.
 
     Returns:
-        A reward with outcome [G] of zeros and turns, per trajectory [N].
+        A reward with outcome [G] of zeros and turn rewards, per trajectory [N].
 
     Raises:
-        InputError: "soft" without the package POT (extra [transport]), a regularisation that is not positive, another
-            word for `assign`, or `released` with "soft".
+        InputError: "soft" without the package POT (extra [transport]), a regularisation that is not positive, an
+            unknown `assign`, or `released` with "soft".
         TaskError: a turn answers, but the task has no answer.
 
     Example:
@@ -60,7 +60,7 @@ def assigned_calls(
         S = ((1, 0.25), (0.25, 1)):  hard -> 1, 1;  soft, regularisation 0.1 -> 0.49979, 0.49979
 
     Paper: arXiv:2601.10712 (MatchTIR), both assignments.
-    Differs: a malformed call counts as a call, and words are read after SQuAD's normalisation; the paper says neither.
+    Differs: a malformed call counts as a call, and words are normalized as in SQuAD; the paper specifies neither.
     """
     if assign not in ("hard", "soft") or regularisation <= 0 or (released and assign == "soft"):
         raise InputError(
@@ -70,9 +70,9 @@ def assigned_calls(
     transport = _transport() if assign == "soft" else None
 
     def score(trajectory: Trajectory) -> np.ndarray:
-        wanted = gold(trajectory.task)
-        worth_N = [[_similarity(call, g) for g in wanted] for turn in trajectory.turns for call in _calls(turn)]
-        similar_PG = np.array(worth_N, np.float64).reshape(len(worth_N), len(wanted))
+        references = gold(trajectory.task)
+        worth_N = [[_similarity(call, g) for g in references] for turn in trajectory.turns for call in _calls(turn)]
+        similar_PG = np.array(worth_N, np.float64).reshape(len(worth_N), len(references))
         if transport is not None:
             value_P = _soft(similar_PG, transport, regularisation)
         else:
@@ -89,17 +89,17 @@ def assigned_calls(
 
 
 def _calls(turn: Turn) -> list[ToolCall | None]:
-    """The calls of a turn, None for a malformed one."""
+    """Calls of a turn, None for a malformed one."""
     return [*turn.parsed.calls, *[None] * len(turn.parsed.errors)]
 
 
 def _similarity(p: ToolCall | None, g: ToolCall) -> float:
     if p is None or p.name.lower() != g.name.lower():
         return 0.0
-    names, wanted = set(p.arguments), set(g.arguments)
-    overlap = len(names & wanted) / len(names | wanted) if names | wanted else 1.0
+    names, references = set(p.arguments), set(g.arguments)
+    overlap = len(names & references) / len(names | references) if names | references else 1.0
     equal = sum(key in p.arguments and p.arguments[key] == value for key, value in g.arguments.items())
-    return (1 + overlap + equal) / (2 + len(wanted))
+    return (1 + overlap + equal) / (2 + len(references))
 
 
 def _hard(similar_PG: np.ndarray, penalty: float, match: Callable[[np.ndarray], list[tuple[int, int]]]) -> np.ndarray:
@@ -124,10 +124,10 @@ def _greedy(similar_PG: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _soft(similar_PG: np.ndarray, transport: Callable[..., Any], regularisation: float) -> np.ndarray:
-    made, wanted = similar_PG.shape
-    if not made or not wanted:
+    made, references = similar_PG.shape
+    if not made or not references:
         return np.zeros(made)
-    margins = np.full(made, 1 / made), np.full(wanted, 1 / wanted)
+    margins = np.full(made, 1 / made), np.full(references, 1 / references)
     # Where a thousand rounds have not brought the margins to the last digit, the plan is good enough to reward by.
     plan = transport(*margins, -similar_PG, regularisation, warn=False)
     return np.asarray((plan * similar_PG).sum(1), np.float64)
@@ -143,7 +143,7 @@ def _transport() -> Callable[..., Any]:
     return ot.sinkhorn
 
 
-def _shared_words(said: str, gold: str) -> float:
-    words, wanted = set(normalise(said).split()), set(normalise(gold).split())
-    shared = len(words & wanted)
-    return 2 * shared / (len(words) + len(wanted)) if shared else 0.0
+def _shared_words(answer: str, gold: str) -> float:
+    words, references = set(normalise(answer).split()), set(normalise(gold).split())
+    shared = len(words & references)
+    return 2 * shared / (len(words) + len(references)) if shared else 0.0

@@ -1,23 +1,22 @@
-"""MindWatcher: every turn of an attempt trains alike, and calls that go wrong cost something."""
+"""MindWatcher (arXiv:2512.23412): weight every turn of a rollout equally, and penalize failed calls."""
 
-from handaxe.losses.reductions.turn_mean import turn_mean
+from handaxe import losses, rewards
 from handaxe.methods.method import Method, replace
-from handaxe.rewards.average import average
-from handaxe.rewards.reply_status import reply_status
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
 
 __all__ = ["mindwatcher"]
 
 
-def mindwatcher(base: Method, *, per_rollout: bool = True, formed: float = 0.2, failed: float = 0.5) -> Method:
-    """Train on answer, format and calls that ran, averaged over turns and then over attempts.
+def mindwatcher(
+    base: Method, *, per_rollout: bool = True, format_weight: float = 0.2, failure_weight: float = 0.5
+) -> Method:
+    """Train on answer, format and executed calls, with a loss averaged over turns, then over rollouts.
 
     Args:
-        per_rollout: whether attempts of many turns weigh no more than others.
-        formed: weight of the format; unconfirmed.
-        failed: weight of the mean over turns of -0.5 for calls that failed; unconfirmed.
+        per_rollout: average within each rollout first; False averages over all turns of the batch.
+        format_weight: weight of the format. Unconfirmed.
+        failure_weight: weight of the mean over turns of -0.5 for failed calls. Unconfirmed.
     """
-    calls = average(reply_status())
-    reward = weighted({"answer": (1.0, base.reward), "format": (formed, well_formed()), "calls": (failed, calls)})
-    return replace(base, reward=reward, reduction=turn_mean(per_rollout=per_rollout))
+    calls = rewards.turns_to_outcome(rewards.reply_status(), reduce="mean")
+    parts = {"answer": (1.0, base.reward), "format": (format_weight, rewards.well_formed())}
+    reward = rewards.weighted({**parts, "calls": (failure_weight, calls)})
+    return replace(base, reward=reward, reduction=losses.reductions.turn_mean(per_rollout=per_rollout))

@@ -1,26 +1,26 @@
-"""Mixed-R1: each kind of question has its own reward, and sentences are judged by the embeddings of their tokens."""
+"""Mixed-R1 (arXiv:2505.24164): train on a mixture of tasks with one reward per kind of task."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import load
+from handaxe.papers.mixed_r1.arithmetic_and_screens import PARTS, by_part
 from handaxe.papers.mixed_r1.embedding_match import embedding_match
-from handaxe.papers.mixed_r1.mixed import PARTS, judged
 from handaxe.papers.mixed_r1.only_tasks import only_tasks
-from handaxe.rewards.bleu import bleu
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
 
 __all__ = ["mixed_r1"]
 
 
-def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, bmas: float = 1.0, ngrams: float = 0.0) -> Method:
-    """Train on parts told in words, each under a reward of its own.
+def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, bmas: float = 1.0, bleu: float = 0.0) -> Method:
+    """Reward each kind of task by its own measure, and open-ended text by BMAS over token embeddings.
 
     Args:
-        parts: those that are trained on, of sums, box, number and words.
-        bmas: weight of BMAS by embeddings of the model that ships, which starts come from; in the paper the policy's.
-        ngrams: weight of BLEU in its place.
+        parts: kinds that are trained on, of sums, box, number and words.
+        bmas: weight of BMAS, on embeddings of the tiny checkpoint; the paper takes the policy's.
+        bleu: weight of BLEU, which the paper compares with; 0 in the paper.
     """
-    words = weighted({"bmas": (bmas, embedding_match(embed=embeddings(load("tiny")))), "bleu": (ngrams, bleu())})
-    reward = weighted({"task": (1.0, judged(words=words)), "format": (0.1, well_formed(arguments=True))})
+    similarity = embedding_match(embed=embeddings(load("tiny")))
+    words = rewards.weighted({"bmas": (bmas, similarity), "bleu": (bleu, rewards.bleu())})
+    form = rewards.well_formed(arguments=True)
+    reward = rewards.weighted({"task": (1.0, by_part(words=words)), "format": (0.1, form)})
     return replace(base, reward=reward, tasks=only_tasks(key="part", among=parts))

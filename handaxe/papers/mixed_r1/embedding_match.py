@@ -1,4 +1,4 @@
-"""Rewards open-ended text by how well its tokens and those of a reference are found in each other."""
+"""Bidirectional similarity of token embeddings, a reward for open-ended text."""
 
 from collections.abc import Callable
 
@@ -14,34 +14,35 @@ from handaxe.rewards.parts.reference import gold_answers
 __all__ = ["bidirectional", "embedding_match"]
 
 LONGEST = 4_000
-"""Characters of an answer that are embedded: the table of similarities grows with their number."""
+"""Limit on the characters of an answer that are embedded: the similarity matrix grows with their number."""
 
 
 def embedding_match(*, embed: Callable[[str], np.ndarray], extract: Callable[[Trajectory], str] = final_text) -> Reward:
-    """Give the mean of two averages of greatest similarities: BMAS.
+    """Score an answer by BMAS: the mean of two averages of maximum similarities.
 
-        S_ij = cos(said_i, gold_j)              embeddings of the tokens of the answer (n) and of a reference (m)
-        R    = (mean_i max_j S_ij + mean_j max_i S_ij) / 2;      the best of several references
+        S_ij = cos(answer_i, gold_j)            embeddings of the tokens of the answer (n) and of a reference (m)
+        R    = (mean_i max_j S_ij + mean_j max_i S_ij) / 2;      the best over several references
 
-    The first mean falls with every token that has nothing to do with the reference, so a longer answer is not a better
-    one; the second with every token of the reference that is missing. The order of tokens changes nothing.
+    The first mean falls with every token unrelated to the reference, so that longer answers gain nothing; the second
+    falls with every missing token of the reference. The order of tokens has no effect.
 
     Args:
-        embed: text -> [n, D], one row a token, such as `models.embeddings`. A row of zeros is like nothing.
-        extract: what the answer text is. Its first 4000 characters count.
+        embed: text -> [n, D], one row a token, such as `models.embeddings`. A row of zeros has similarity 0.
+        extract: trajectory -> answer text; the first 4000 characters count.
 
     Returns:
         A reward with outcome [G] in [-1, 1]. No turn, or an answer without a token: 0.
 
     Raises:
-        InputError: `embed` gives no table. TaskError: the task has no answer.
+        InputError: `embed` returns no matrix.
+        TaskError: the task has no answer.
 
     Example:
         S = [[1, 0.2], [0.5, 0.6], [0.1, 0.9]]: rows 1, 0.6, 0.9 -> 0.8333; columns 1, 0.9 -> 0.95; R = 0.8917
 
     Paper: arXiv:2505.24164 (Mixed-R1), BMAS.
-    Unconfirmed: the formula, which is what the name Bidirectional Max-Average Similarity says.
-    Differs: nothing that is known.
+    Unconfirmed: the formula, read off the name Bidirectional Max-Average Similarity.
+    Differs: nothing known.
     """
 
     def table(text: str) -> np.ndarray:
@@ -52,17 +53,17 @@ def embedding_match(*, embed: Callable[[str], np.ndarray], extract: Callable[[Tr
 
     def score(trajectory: Trajectory) -> float:
         golds = gold_answers(trajectory.task)
-        said = extract(trajectory)[:LONGEST]
-        if not said:
+        answer = extract(trajectory)[:LONGEST]
+        if not answer:
             return 0.0
-        said_nD = table(said)
-        return max(bidirectional(_cosines(said_nD, table(gold))) for gold in golds)
+        answer_nD = table(answer)
+        return max(bidirectional(_cosines(answer_nD, table(gold))) for gold in golds)
 
     return outcome(score)
 
 
 def bidirectional(similarity_nm: np.ndarray) -> float:
-    """Half of the mean over rows of their maximum and half of that over columns; 0 where there is neither.
+    """Mean of the row maxima and mean of the column maxima, averaged; 0 for an empty matrix.
 
     Example:
         [[1, 0.2], [0.5, 0.6], [0.1, 0.9]] -> 0.8917
@@ -72,8 +73,8 @@ def bidirectional(similarity_nm: np.ndarray) -> float:
     return float((similarity_nm.max(1).mean() + similarity_nm.max(0).mean()) / 2)
 
 
-def _cosines(said_nD: np.ndarray, gold_mD: np.ndarray) -> np.ndarray:
-    return _unit(said_nD) @ _unit(gold_mD).T
+def _cosines(answer_nD: np.ndarray, gold_mD: np.ndarray) -> np.ndarray:
+    return _unit(answer_nD) @ _unit(gold_mD).T
 
 
 def _unit(rows_nD: np.ndarray) -> np.ndarray:

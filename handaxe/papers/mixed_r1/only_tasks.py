@@ -1,4 +1,4 @@
-"""Train on the tasks of some kinds alone."""
+"""Curriculum restricted to some kinds of tasks."""
 
 from collections.abc import Callable, Collection, Hashable
 
@@ -11,35 +11,35 @@ __all__ = ["only_tasks"]
 
 
 def only_tasks(*, key: str, among: Collection[str]) -> Callable[[list[Task], int], Curriculum]:
-    """Make a curriculum of the tasks that are of certain kinds.
+    """Make a curriculum of the tasks of some kinds.
 
-        {q : q.metadata[key] in among}, in the order that `in_order` gives them
+        {q : q.metadata[key] in among}, in the order of `in_order`
 
     Args:
-        key: of the metadata that names the kind. A task without it is of none.
-        among: the kinds that are trained on.
+        key: metadata key of the kind. A task without it has no kind.
+        among: kinds to train on.
 
     Returns:
         (tasks, seed) -> curriculum.
 
     Raises:
-        InputError: no kind; when the curriculum is made, no task is of one of them. TaskError: a task's kind is a
-            list or the like, which is no name.
+        InputError: no kind; when the curriculum is made, no task of these kinds.
+        TaskError: a task's kind is not hashable, such as a list.
 
     Example:
-        only_tasks(key="part", among=("sums",)) of tasks that are sums, words, sums hands out the first and the third
+        only_tasks(key="part", among=("sums",)) of tasks of the kinds sums, words, sums yields the first and the third
 
-    Idea: a mixture is worth what it adds to each of its parts.
+    Idea: training on one part measures the value of the mixture.
     """
     if not among or isinstance(among, str):
-        raise InputError(f"only_tasks takes one kind or more to train on, not {among!r}")
+        raise InputError(f"only_tasks takes a collection of at least one kind, not {among!r}")
     kinds = frozenset(among)
 
     def curriculum(tasks: list[Task], seed: int) -> Curriculum:
-        kept = [task for task in tasks if _kind(task, key) in kinds]
-        if not kept:
+        chosen = [task for task in tasks if _kind(task, key) in kinds]
+        if not chosen:
             raise InputError(f"no task has one of {', '.join(sorted(kinds))} as metadata {key!r}")
-        return in_order(kept, seed=seed)
+        return in_order(chosen, seed=seed)
 
     return curriculum
 

@@ -1,6 +1,6 @@
-"""Reads molecules and says what is in them: the only file that touches rdkit.
+"""Molecules and molecular properties, by rdkit.
 
-What a policy writes is bounded in length before rdkit's parser, which runs in this process, sees it.
+The length of a policy's text is limited before rdkit's parser, which runs in this process, reads it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 LONGEST_SMILES = 200
-"""Characters of the longest SMILES that is read; drugs have less than half of that."""
+"""Limit on the characters of a SMILES; drugs have less than half of that."""
 GROUPS: Mapping[str, str] = {
     "hydroxyl": "[OX2H][#6;!$(C=O)]",
     "amine": "[NX3H2][#6;!$(C=[O,N,S])]",
@@ -35,14 +35,14 @@ GROUPS: Mapping[str, str] = {
 }
 """Functional group -> SMARTS. The OH of an acid is no hydroxyl."""
 PROPERTIES = ("logp", "qed")
-"""Crippen's logP, and the estimate of drug-likeness, 0 to 1."""
+"""Crippen's logP, and the quantitative estimate of drug-likeness, 0 to 1."""
 BITS, RADIUS = 2048, 2
 Molecule = Any
 """A molecule of rdkit."""
 
 
 def read_molecule(smiles: str) -> Molecule | None:
-    """The molecule that a SMILES stands for; None where it stands for none, is empty, or has over 200 characters.
+    """Parse a SMILES. Return None for an invalid or empty one, or for more than 200 characters.
 
     Raises:
         InputError: rdkit is not installed.
@@ -64,19 +64,20 @@ def _parsed(smiles: str) -> Molecule | None:
 
 
 def canonical(molecule: Molecule) -> str:
-    """The SMILES that all spellings of the molecule share."""
+    """Canonical SMILES, equal for all spellings of a molecule."""
     written: str = _rdkit().Chem.MolToSmiles(molecule)
     return written
 
 
 def group_count(molecule: Molecule, group: str) -> int:
-    """How often a functional group is in the molecule.
+    """Count a functional group in the molecule.
 
     Args:
-        group: of GROUPS, or a SMARTS of your own.
+        molecule: to search.
+        group: a name of GROUPS, or a SMARTS.
 
     Raises:
-        InputError: it is neither.
+        InputError: `group` is neither.
 
     Example:
         the molecule OCCO has 2 hydroxyl
@@ -85,25 +86,30 @@ def group_count(molecule: Molecule, group: str) -> int:
 
 
 def property_of(molecule: Molecule, name: str) -> float:
-    """A property of the molecule, of PROPERTIES.
+    """Compute a property of the molecule.
+
+    Args:
+        molecule: to measure.
+        name: of PROPERTIES.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: an unknown property.
     """
     chem = _rdkit()
     if name not in PROPERTIES:
-        raise InputError(f"the property {name!r} is not known; there are {', '.join(PROPERTIES)}")
+        raise InputError(f"the property {name!r} is unknown; there are {', '.join(PROPERTIES)}")
     return float(chem.Crippen.MolLogP(molecule) if name == "logp" else chem.QED.qed(molecule))
 
 
 def alike(first: Molecule, second: Molecule, *, scaffold: bool = False) -> float:
-    """The Tanimoto similarity of two molecules' Morgan fingerprints (radius 2, 2048 bits).
+    """Tanimoto similarity of two molecules' Morgan fingerprints (radius 2, 2048 bits).
 
         |A & B| / |A | B|          A, B: bits that are set
 
     Args:
-        scaffold: of their Murcko scaffolds, rings and what joins them. Two molecules without a ring have the same one,
-            none; one without and one with a ring have nothing in common.
+        first, second: molecules.
+        scaffold: compare their Murcko scaffolds, rings and their links. Two molecules without a ring share the empty
+            scaffold (similarity 1); one with and one without a ring have similarity 0.
 
     Returns:
         0 to 1.
@@ -133,7 +139,7 @@ def _pattern(smarts: str) -> Any:
 
 
 class _Rdkit:
-    """The parts of rdkit that are used."""
+    """The used parts of rdkit."""
 
     def __init__(self) -> None:
         from rdkit import Chem, DataStructs, rdBase

@@ -1,4 +1,4 @@
-"""Questions about a molecule: whether a SMILES is one, which functional groups it has, and its properties."""
+"""Tools for molecules: SMILES validation, functional groups, properties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["molecules"]
 def molecules(*, cost: float = 0.0) -> list[Tool]:
     """Make the tools `valid(smiles)`, `count_groups(smiles)` and `property(smiles)`.
 
-    They hold no state. What is no molecule, or has more than 200 characters, is status "retry".
+    The tools are stateless. An invalid SMILES, or one of more than 200 characters, gives status "retry".
 
     Args:
         cost: of one call.
@@ -32,7 +32,7 @@ def molecules(*, cost: float = 0.0) -> list[Tool]:
         [valid, count_groups, property], for `tool_chat([molecules()])`.
 
     Raises:
-        InputError: by a call, where rdkit is not installed (extra [chem]).
+        InputError: by a call, if rdkit is not installed (extra [chem]).
 
     Example:
         valid("OCC") is "CCO"; count_groups("OCCO") is "hydroxyl 2"; property("CCO") is "logp 0.00 qed 0.41"

@@ -1,4 +1,4 @@
-"""Molecules to edit by one functional group, or to improve in a property."""
+"""Molecules to edit by a functional group, or to improve in a property."""
 
 from __future__ import annotations
 
@@ -17,37 +17,40 @@ from handaxe.papers.molact.group_count_change import group_count_change
 from handaxe.papers.molact.molecule import alike, canonical, group_count, property_of, read_molecule
 from handaxe.papers.molact.molecule_tools import molecules as molecule_tools
 from handaxe.papers.molact.property_gain import THRESHOLDS, property_gain
-from handaxe.rewards.by_task import by_task
+from handaxe.rewards.dispatch import dispatch
 from handaxe.rewards.ladder import Rung, ladder
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.used_tools import used_tools
 from handaxe.rewards.weighted import weighted
+from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.parts.search_tools import answers_in_words
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = [
     "Kind",
     "changed_groups",
     "gained",
-    "kept_likeness",
     "molecules",
-    "of_kind",
-    "said_molecule",
+    "predicted_molecule",
+    "select_kind",
     "shaped",
+    "source_similarity",
     "valid_molecule",
 ]
 
 Kind = Literal["edit", "optimise"]
 KINDS: tuple[Kind, ...] = ("edit", "optimise")
-START = Start(DemonstrationNoise(needed=0.5, clumsy=0.2), skill=150, steps=30, batch_size=16, learning_rate=2e-3)
-KEPT = 0.4
-"""Likeness to the molecule given above which a gain counts as right; nothing is like all of them, so that no one
-molecule answers every question."""
+START = Start(
+    DemonstrationNoise(call_rate=0.5, corrupt_rate=0.2), skill=150, steps=30, batch_size=16, learning_rate=2e-3
+)
+MIN_SIMILARITY = 0.4
+"""Minimum similarity to the given molecule for a correct gain; no molecule is similar to all others, so that no
+constant answer is correct.
+"""
 LONGEST = 24
-"""Characters of a molecule in a question."""
+"""Character limit of a molecule in a question."""
 CORES = ("C", "CC", "C(C)", "CC(C)", "CCC", "c1ccc(cc1)", "C1CCC(CC1)")
-"""Pieces that can be written one after the other, and take a group at either end."""
+"""Fragments that can be concatenated, and take a group at both ends."""
 ENDS: Mapping[str, tuple[str, str]] = {
     "": ("", ""),
     "hydroxyl": ("O", "O"),
@@ -57,13 +60,13 @@ ENDS: Mapping[str, tuple[str, str]] = {
     "nitrile": ("N#C", "C#N"),
     "acid": ("OC(=O)", "C(=O)O"),
 }
-"""Functional group -> how it is written at the front and at the back."""
-GREASE = ("CC", "CCC", "Cl")
-"""What is written in the place of the group behind a molecule to raise its logP."""
+"""Functional group -> SMILES at the front and at the back."""
+LIPOPHILIC_ENDS = ("CC", "CCC", "Cl")
+"""Replacement of the group at the back that raises logP."""
 
 
 class _Parts(NamedTuple):
-    """A molecule: a group in front ("" for none), a core, and a group behind."""
+    """Molecule: a group at the front ("" for none), a core, and a group at the back."""
 
     front: str
     core: str
@@ -75,26 +78,26 @@ class _Parts(NamedTuple):
 
 
 def molecules(*, kinds: tuple[Kind, ...] = KINDS, world_seed: int = 0) -> World:
-    """Small molecules as SMILES: edit one by a functional group, or improve its logP by 0.5 and more.
+    """Small molecules as SMILES: edit a functional group, or improve logP by 0.5 or more.
 
-    An edit adds a group, deletes one, or puts one in the place of another; right is what changes the counts of groups
-    as asked. An improvement is right by its gain, and 0 where it is no more than 0.4 like the molecule given. There
-    are tools that say whether a SMILES is a molecule, which groups it has, and its properties. The molecule of an
-    attempt is the last one that the tool `valid` took, or else its final text.
+    An edit adds, deletes or replaces a group; an answer is correct if the counts of groups change as requested. An
+    improvement is scored by its gain, and 0 for a similarity to the given molecule of at most 0.4. Tools check a
+    SMILES, count its groups, and compute its properties. The answer of a rollout is the last molecule accepted by the
+    tool `valid`, or else the final text.
 
     Args:
-        kinds: of questions: edit, optimise; drawn evenly.
-        world_seed: changes which molecules are in training and which in test.
+        kinds: kinds of questions, edit and optimise; drawn evenly.
+        world_seed: seed of the split of molecules.
 
     Returns:
-        A world broken down by "kind", with the gauges property_gain (of what is to be improved, the share of the gain
-        that is worth 1) and valid (attempts that say a molecule).
+        A world broken down by "kind", with the gauges property_gain (share of the full gain, of improvements) and valid
+        (share of rollouts with a valid molecule).
 
     Raises:
         InputError: other kinds; rdkit is not installed (extra [chem]), when tasks are made.
 
     Example:
-        "add hydroxyl CCCF" is answered by OCCCF, and by CC(O)CF as well; "raise logp CCO" by CCCC
+        answers of "add hydroxyl CCCF" are OCCCF and CC(O)CF; an answer of "raise logp CCO" is CCCC
     """
     if not kinds or not set(kinds) <= set(KINDS):
         raise InputError(f"kinds are some of {', '.join(KINDS)}; they are {list(kinds)}")
@@ -107,10 +110,10 @@ def molecules(*, kinds: tuple[Kind, ...] = KINDS, world_seed: int = 0) -> World:
         name="molecules",
         tasks=tasks,
         env=tool_chat,
-        correct=by_task(key="kind", rewards={"edit": changed_groups(), "optimise": _improved()}),
+        correct=dispatch(key="kind", rewards={"edit": changed_groups(), "optimise": _improved()}),
         tools=tuple(molecule_tools()),
-        by=("kind",),
-        answered=answers_in_words,
+        breakdown=("kind",),
+        is_answer=is_text_answer,
         expert=_expert,
         start=START,
         gauges={
@@ -120,67 +123,69 @@ def molecules(*, kinds: tuple[Kind, ...] = KINDS, world_seed: int = 0) -> World:
     )
 
 
-def said_molecule(attempt: Trajectory) -> str:
-    """The last molecule that the tool `valid` took, as it wrote it, or else the final text."""
-    taken = [reply.content for reply in attempt.replies if reply.name == "valid" and reply.status == "ok"]
-    return taken[-1] if taken else attempt.final_text.strip()
+def predicted_molecule(trajectory: Trajectory) -> str:
+    """Return the last SMILES accepted by the tool `valid`, or else the final text."""
+    accepted = [reply.content for reply in trajectory.replies if reply.name == "valid" and reply.status == "ok"]
+    return accepted[-1] if accepted else trajectory.final_text.strip()
 
 
-def of_kind(tasks: Sequence[Task], kind: str) -> list[Task]:
-    """Those of the tasks that are of this kind, in their order.
+def select_kind(tasks: Sequence[Task], kind: str) -> list[Task]:
+    """Select the tasks of a kind, in order.
 
     Raises:
         TaskError: there is none.
     """
-    kept = [task for task in tasks if task.metadata.get("kind") == kind]
-    if not kept:
+    selected = [task for task in tasks if task.metadata.get("kind") == kind]
+    if not selected:
         raise TaskError(f"of {len(tasks)} tasks none is of the kind {kind!r}")
-    return kept
+    return selected
 
 
 def changed_groups() -> Reward:
-    """Give 1 where the groups of this world's molecules changed as asked; see `papers.molact.group_count_change`."""
+    """Create a reward of 1 for the requested change of groups; see `papers.molact.group_count_change`."""
     return group_count_change(
-        source=_source, change=lambda task: task.metadata.get("change", {}), extract=said_molecule
+        source=_source, change=lambda task: task.metadata.get("change", {}), extract=predicted_molecule
     )
 
 
 def gained() -> Reward:
-    """Give the gain of the property that this world asks for; see `papers.molact.property_gain`."""
-    return property_gain(source=_source, name=lambda task: task.metadata["property"], extract=said_molecule)
+    """Create a reward of the requested property's gain; see `papers.molact.property_gain`."""
+    return property_gain(source=_source, name=lambda task: task.metadata["property"], extract=predicted_molecule)
 
 
 def _improved() -> Reward:
-    """The gain of what is still like the molecule given."""
-    return ladder([Rung("like", kept_likeness(), weight=0.0, above=KEPT, failed=0.0), Rung("gain", gained())])
+    """Gain of molecules with sufficient similarity."""
+    return ladder(
+        [Rung("like", source_similarity(), weight=0.0, above=MIN_SIMILARITY, failed=0.0), Rung("gain", gained())]
+    )
 
 
-def kept_likeness(*, scaffold: bool = False) -> Reward:
-    """Give the likeness to the molecule that was given; see `papers.molact.fingerprint_similarity`."""
-    return fingerprint_similarity(source=_source, scaffold=scaffold, extract=said_molecule)
+def source_similarity(*, scaffold: bool = False) -> Reward:
+    """Create the similarity to the given molecule; see `papers.molact.fingerprint_similarity`."""
+    return fingerprint_similarity(source=_source, scaffold=scaffold, extract=predicted_molecule)
 
 
 def shaped(*, main: float = 0.8, likeness: float = 0.15, used: float = 0.05) -> Reward:
-    """Give a molecule what MolAct gives it, by the kind of its task.
+    """Create MolAct's reward by kind of task.
 
         edit        0.8 changed_groups + 0.15 likeness + 0.05 used
         optimise    0.8 gain + 0.15 likeness of scaffolds + 0.05 used
-        either      -1 instead where it is no molecule        used: 1 where some tool replied ok
+        either      -1 instead for an invalid molecule        used: 1 after a successful tool call
 
     Args:
-        main, likeness, used: the weights; the paper's code has these.
+        main, likeness, used: the weights, by default those of the paper's code.
 
     Example:
-        a gain of 0.6, a likeness of scaffolds of 0.8 and a tool used  ->  0.48 + 0.12 + 0.05 = 0.65
+        a gain of 0.6, a scaffold similarity of 0.8 and a successful tool call  ->  0.48 + 0.12 + 0.05 = 0.65
 
     Paper: arXiv:2512.20135 (MolAct), its released code.
-    Differs: no search for something like a SMILES in what does not read as one.
+    Differs: no search for a SMILES-like part of unreadable text.
     """
     tool = (used, used_tools())
-    edit = {"change": (main, changed_groups()), "like": (likeness, kept_likeness()), "used": tool}
-    better = {"gain": (main, gained()), "like": (likeness, kept_likeness(scaffold=True)), "used": tool}
+    edit = {"change": (main, changed_groups()), "like": (likeness, source_similarity()), "used": tool}
+    better = {"gain": (main, gained()), "like": (likeness, source_similarity(scaffold=True)), "used": tool}
     valid = Rung("valid", valid_molecule(), weight=0.0, failed=-1.0)
-    return by_task(
+    return dispatch(
         key="kind",
         rewards={
             "edit": ladder([valid, Rung("edit", weighted(edit))]),
@@ -190,12 +195,12 @@ def shaped(*, main: float = 0.8, likeness: float = 0.15, used: float = 0.05) -> 
 
 
 def valid_molecule() -> Reward:
-    """Give 1 to an attempt that says a molecule, else 0."""
+    """Create a reward of 1 for a valid molecule, else 0."""
     return outcome(_valid)
 
 
-def _valid(attempt: Trajectory) -> float:
-    return float(read_molecule(said_molecule(attempt)) is not None)
+def _valid(trajectory: Trajectory) -> float:
+    return float(read_molecule(predicted_molecule(trajectory)) is not None)
 
 
 def _source(task: Task) -> str:
@@ -203,11 +208,11 @@ def _source(task: Task) -> str:
     return source
 
 
-def _gain(attempt: Trajectory, right: float) -> float:
-    del right
-    if attempt.task.metadata["kind"] != "optimise":
+def _gain(trajectory: Trajectory, outcome: float) -> float:
+    del outcome
+    if trajectory.task.metadata["kind"] != "optimise":
         return 0.0
-    return float(gained()(Group(attempt.task, (attempt,))).outcome[0])
+    return float(gained()(Group(trajectory.task, (trajectory,))).outcome[0])
 
 
 def _expert(task: Task, facts: Facts) -> Message:
@@ -243,7 +248,7 @@ def _drawn(rng: random.Random) -> _Parts:
 
 
 def _edit(rng: random.Random, given: _Parts) -> tuple[str, str, dict[str, object]] | None:
-    """An edit in words, a molecule that is right, and the change; None where this molecule does not take it."""
+    """Instruction, correct molecule and change of an edit; None for an impossible edit."""
     groups = [group for group in ENDS if group]
     new, old = rng.choice(groups), rng.choice([given.front, given.back])
     action = rng.choice(("add", "delete", "swap"))
@@ -266,17 +271,19 @@ def _fits(given: _Parts, changed: _Parts, change: Mapping[str, int]) -> bool:
 
 
 def _improvement(rng: random.Random, given: _Parts) -> tuple[str, str, dict[str, object]] | None:
-    """In words, a molecule that is better by the whole threshold, and the property; None where none was found."""
-    found = [smiles for smiles in _greasier(given) if _gains(given.smiles, smiles)]
+    """Instruction, a molecule better by the whole threshold, and the property; None without such a molecule."""
+    found = [smiles for smiles in _raised_logp(given) if _gains(given.smiles, smiles)]
     return ("raise logp", rng.choice(found), {"property": "logp"}) if found else None
 
 
-def _greasier(given: _Parts) -> Iterator[str]:
-    yield from (f"{given._replace(back='').smiles}{tail}" for tail in GREASE)
+def _raised_logp(given: _Parts) -> Iterator[str]:
+    yield from (f"{given._replace(back='').smiles}{tail}" for tail in LIPOPHILIC_ENDS)
 
 
 def _gains(before: str, after: str) -> bool:
     old, new = read_molecule(before), read_molecule(after)
     if old is None or new is None:
         return False
-    return alike(old, new) > KEPT and property_of(new, "logp") - property_of(old, "logp") >= THRESHOLDS["logp"]
+    return (
+        alike(old, new) > MIN_SIMILARITY and property_of(new, "logp") - property_of(old, "logp") >= THRESHOLDS["logp"]
+    )

@@ -1,4 +1,4 @@
-"""Rewards a molecule for how much better its property is than that of another."""
+"""Reward for the improvement of a molecular property."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from handaxe.rewards.parts.extract import final_text
 __all__ = ["THRESHOLDS", "property_gain"]
 
 THRESHOLDS = {"logp": 0.5, "qed": 0.3}
-"""The gain that is worth 1, by property; those of the paper's code."""
+"""Property -> gain that earns 1, from the paper's code."""
 
 
 def property_gain(
@@ -24,45 +24,45 @@ def property_gain(
     threshold: float | None = None,
     extract: Callable[[Trajectory], str] = final_text,
 ) -> Reward:
-    """Give the gain of a property, in parts of what is worth 1.
+    """Score the gain of a property, relative to a threshold.
 
         R_i = min(1, max(0, (p(m_i) - p(s)) / threshold))
 
-    m_i is the molecule that the trajectory says, s the one that is to be improved, p the property.
+    m_i is the molecule of the trajectory's answer, s the molecule to improve, p the property.
 
     Args:
-        source: SMILES of the molecule to improve.
-        name: of the property: logp or qed, or a function of the task that says which.
-        threshold: the gain that is worth 1, > 0; None: 0.5 of logp and 0.3 of qed, as in the paper's code.
-        extract: where the SMILES stands in a trajectory; one of more than 200 characters is not read.
+        source: task -> SMILES of the molecule to improve.
+        name: "logp" or "qed", or a function of the task that returns one of them.
+        threshold: gain that earns 1, > 0; None: 0.5 for logp and 0.3 for qed, as in the paper's code.
+        extract: trajectory -> SMILES; longer than 200 characters is not parsed.
 
     Returns:
         A reward with outcome [G] in [0, 1]. No turn, or no molecule: 0.
 
     Raises:
-        TaskError: a task whose source is no molecule, or with a property that is not known.
-        InputError: threshold not above 0; rdkit is not installed (extra [chem]).
+        TaskError: the task's source is no molecule, or its property is unknown.
+        InputError: a threshold not above 0; rdkit is not installed (extra [chem]).
 
     Example:
         threshold 0.5, a logP of 1.0 before and 1.3 after -> 0.6; from CCO (-0.0014) to CCC (1.4163) -> 1, back -> 0
 
-    Paper: arXiv:2512.20135 (MolAct), its released code: its reward of optimisation.
+    Paper: arXiv:2512.20135 (MolAct), the optimization reward of its released code.
     Differs: of its six properties, the two that need no trained model.
     """
     if threshold is not None and not threshold > 0:
-        raise InputError(f"threshold is {threshold}; give what gain is worth 1, above 0")
+        raise InputError(f"threshold is {threshold}; give a gain above 0")
 
     def score(trajectory: Trajectory) -> float:
         task = trajectory.task
-        asked = name if isinstance(name, str) else name(task)
+        property_name = name if isinstance(name, str) else name(task)
         before, after = read_molecule(source(task)), read_molecule(extract(trajectory))
-        if before is None or asked not in PROPERTIES:
+        if before is None or property_name not in PROPERTIES:
             raise TaskError(
-                f"task {task.id!r} needs a molecule and a property of {PROPERTIES}: {source(task)!r}, {asked}"
+                f"task {task.id!r} needs a molecule and a property of {PROPERTIES}: {source(task)!r}, {property_name}"
             )
         if after is None:
             return 0.0
-        gain = property_of(after, asked) - property_of(before, asked)
-        return min(1.0, max(0.0, gain / (THRESHOLDS[asked] if threshold is None else threshold)))
+        gain = property_of(after, property_name) - property_of(before, property_name)
+        return min(1.0, max(0.0, gain / (THRESHOLDS[property_name] if threshold is None else threshold)))
 
     return outcome(score)

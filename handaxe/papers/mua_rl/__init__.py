@@ -1,4 +1,4 @@
-"""MUA-RL: a simulated user inside the rollout, who is another one in every attempt; only the end is rewarded."""
+"""MUA-RL (arXiv:2508.18669): simulate a user inside the rollout, and reward the final state only."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.mua_rl.sample_metadata import sample_metadata
@@ -8,9 +8,10 @@ __all__ = ["mua_rl"]
 
 
 def mua_rl(base: Method, *, users: tuple[str, ...] = ("plain", "easy")) -> Method:
-    """Train with a user drawn for each attempt, on the final state and on what the user was told.
+    """Train with a user sampled per rollout, on the final database state and the required outputs.
 
     Args:
-        users: personas of which one is drawn; in the paper a language model varies by its sampling.
+        users: personas to sample from; in the paper a language model varies by its sampling.
     """
-    return replace(base, rollout=sample_metadata(base.rollout, key="persona", among=users), reward=state_and_outputs())
+    rollout = sample_metadata(base.rollout, key="persona", among=users)
+    return replace(base, rollout=rollout, reward=state_and_outputs())

@@ -1,4 +1,4 @@
-"""A rollout whose environment finds another entry of the task's metadata in each attempt, such as another user."""
+"""Rollout that samples a metadata entry of the task per attempt, such as the simulated user."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,38 +13,36 @@ __all__ = ["sample_metadata"]
 
 
 def sample_metadata(rollout: Rollout, *, key: str, among: Sequence[str]) -> Rollout:
-    """Draw an entry of the metadata that the environment of an attempt is made for.
+    """Sample one metadata entry for the environment of each rollout.
 
         metadata[key] = among[derive_seed(seed of the attempt, "metadata", key) mod len(among)]
 
-    Siblings meet different draws, so that their group compares what works with all of them. The task in the record, and
-    what rewards and the policy see of it, stays as it is.
+    Siblings get different values, so that their group compares policies over all of them. The recorded task, which
+    rewards and the policy read, is unchanged.
 
     Args:
-        rollout: how attempts are played.
-        key: of the metadata, which the environment reads.
-        among: drawn with equal chances, one or more.
+        rollout: strategy to play.
+        key: metadata key that the environment reads.
+        among: values, at least one, sampled uniformly.
 
     Returns:
-        A rollout strategy that branches where `rollout` does.
+        A rollout strategy that branches if `rollout` does.
 
     Raises:
-        InputError: nothing to draw among; when played, environments of which only so many may be open at a time.
+        InputError: no value; when played, an environment with a limit on open instances.
 
     Example:
-        sample_metadata(linear(), key="persona", among=("plain", "easy")): half of the attempts talk to each.
+        sample_metadata(linear(), key="persona", among=("plain", "easy")): half of the rollouts meet each persona.
 
-    Paper: arXiv:2508.18669 (MUA-RL), the simulated user in the rollout, who is another one in every attempt.
-    Differs: the paper's user is a language model and varies by its sampling; here it is by rule unless told otherwise.
+    Paper: arXiv:2508.18669 (MUA-RL), a simulated user that varies between rollouts.
+    Differs: the paper's user is a language model and varies by its sampling; here a rule plays it by default.
     """
     if not among:
-        raise InputError(f"there is nothing to draw {key!r} among: give one value or more")
+        raise InputError(f"there are no values of {key!r} to sample: give at least one")
 
     def drawn(attempt: Attempt) -> RolloutPlan:
         if isinstance(attempt.env, Bounded):
-            raise InputError(
-                f"only so many environments may be open at a time, which drawing {key!r} would lose count of"
-            )
+            raise InputError(f"sampling {key!r} does not support environments with a limit on open instances")
         value = among[derive_seed(attempt.seed, "metadata", key) % len(among)]
 
         def env(task: Task) -> Env:

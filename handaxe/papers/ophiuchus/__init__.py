@@ -1,32 +1,34 @@
-"""Ophiuchus: the policy first learns from looks at a wrong region that are put right, and then where to look, by RL."""
+"""Ophiuchus (arXiv:2512.14157): fine-tune on corrected looks, then train with a tool-conditional reward."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
-from handaxe.rewards.gate import gate
-from handaxe.rewards.ladder import Rung, ladder
-from handaxe.rewards.used_tools import used_tools
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
-from handaxe.training.stages.teach_expert import teach_expert
-from handaxe.worlds.glimpse.world import elsewhere, region_iou
+from handaxe.rewards.ladder import Rung
+from handaxe.training.stages import teach_expert
+from handaxe.worlds.glimpse.world import other_view, region_iou
 from handaxe.worlds.parts.mistakes import with_mistakes
 
 __all__ = ["ophiuchus"]
 
 
 def ophiuchus(
-    base: Method, *, mistakes: float = 0.5, reflection: int = 30, region: float = 0.5, tool: float = 1.2
+    base: Method,
+    *,
+    mistakes: float = 0.5,
+    reflection_steps: int = 30,
+    overlap_weight: float = 0.5,
+    tool_weight: float = 1.2,
 ) -> Method:
-    """Fine-tune on looks that are put right, then train on format, and beyond it on answer, overlap, and looks.
+    """Fine-tune on expert conversations with corrected mistakes, then train on format, answer, overlap and tool use.
 
     Args:
-        mistakes: share of the fine-tuning's conversations that begin with a wrong look; unconfirmed.
-        reflection: steps of it, 16 conversations each; unconfirmed.
-        region: weight of the overlap of the last look, below 1 so that a wrong answer stays behind; unconfirmed.
-        tool: weight of looks where the answer is right; unconfirmed, DeepEyes's.
+        mistakes: share of fine-tuning conversations that start with a look at a wrong region. Unconfirmed.
+        reflection_steps: fine-tuning steps, of 16 conversations each. Unconfirmed.
+        overlap_weight: weight of the IoU of the last look; below 1, so that wrong answers earn less. Unconfirmed.
+        tool_weight: bonus of a look with a correct answer, as in DeepEyes. Unconfirmed.
     """
-    world = replace(base.world, expert=with_mistakes(base.world.need("expert"), wrong=elsewhere, share=mistakes))
-    gained = {"region": (region, region_iou), "tool": (tool, gate(on=base.reward, then=used_tools()))}
-    answer = weighted({"answer": (1.0, base.reward), **gained})
-    reward = ladder([Rung("format", well_formed(), 1.0), Rung("task", answer)])
-    taught = teach_expert(world=world, steps=reflection, batch_size=16)
-    return replace(base, reward=reward, stages=(*base.stages, taught))
+    expert = with_mistakes(base.world.need("expert"), wrong=other_view, share=mistakes)
+    sft = teach_expert(world=replace(base.world, expert=expert), steps=reflection_steps, batch_size=16)
+    tool = rewards.gate(on=base.reward, then=rewards.used_tools())
+    parts = {"answer": (1.0, base.reward), "region": (overlap_weight, region_iou), "tool": (tool_weight, tool)}
+    rungs = [Rung("format", rewards.well_formed(), 1.0), Rung("task", rewards.weighted(parts))]
+    return replace(base, reward=rewards.ladder(rungs), stages=(*base.stages, sft))

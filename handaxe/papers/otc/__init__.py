@@ -1,4 +1,4 @@
-"""OTC: a right answer is worth more the closer its calls are to the fewest that ever sufficed."""
+"""OTC (arXiv:2504.14870): multiply the reward by an efficiency that peaks at the fewest sufficient calls."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.otc.fewer_calls import fewer_calls
@@ -7,9 +7,9 @@ __all__ = ["otc"]
 
 
 def otc(base: Method, *, smooth: float = 3.0) -> Method:
-    """Train on the base's reward times tool efficiency.
+    """Multiply the base's reward by the tool efficiency of OTC-GRPO.
 
     Args:
-        smooth: c, how slowly the efficiency falls; unconfirmed, here the most turns.
+        smooth: c, how slowly the efficiency falls; here the maximum number of turns. Unconfirmed.
     """
     return replace(base, reward=fewer_calls(base=base.reward, smooth=smooth))

@@ -1,8 +1,6 @@
-"""PORTool: a tree of turns, each worth what becomes of it, and judged against the turns tried in its place."""
+"""PORTool (arXiv:2510.26020): sample a tree of turns, and compare each turn with forks and whole rollouts."""
 
-from handaxe.credit.fork_norm import fork_norm
-from handaxe.credit.group_norm import group_norm
-from handaxe.credit.total import total as total_of
+from handaxe import credit
 from handaxe.methods.method import Method, replace
 from handaxe.papers.portool.shared_steps import shared_steps
 from handaxe.papers.portool.tree import tree
@@ -10,15 +8,18 @@ from handaxe.papers.portool.tree import tree
 __all__ = ["portool"]
 
 
-def portool(base: Method, *, total: int = 8, fork_most: int = 2, gamma: float = 0.95, turns: int = 3) -> Method:
-    """Train on a tree's turns; a group is one attempt. The base plays as many that share nothing.
+def portool(base: Method, *, leaves: int = 8, max_forks: int = 2, gamma: float = 0.95) -> Method:
+    """Train on the turns of a tree; one rollout is a whole group.
 
     Args:
-        total: trajectories of a question.
-        fork_most: most turns tried after a turn.
-        gamma: discount a turn.
-        turns: most turns of a trajectory.
+        leaves: trajectories of a question. Unconfirmed.
+        max_forks: maximum number of next turns kept after a turn. Unconfirmed.
+        gamma: discount per turn. Unconfirmed.
     """
-    credit = total_of({"all": (1.0, group_norm(channel="steps")), "fork": (1.0, fork_norm(channel="step"))})
-    rollout = tree(total=total, fork_most=fork_most, max_turns=turns)
-    return replace(base, rollout=rollout, reward=shared_steps(base=base.reward, gamma=gamma), credit=credit)
+    whole, fork = credit.group_norm(channel="steps"), credit.fork_norm(channel="step")
+    return replace(
+        base,
+        rollout=tree(total=leaves, fork_most=max_forks, max_turns=base.settings.max_turns),
+        reward=shared_steps(base=base.reward, gamma=gamma),
+        credit=credit.total({"all": (1.0, whole), "fork": (1.0, fork)}),
+    )

@@ -1,4 +1,4 @@
-"""A rollout that grows a question's trajectories as a tree: after every turn some are copied and others given up."""
+"""Rollout that samples the trajectories of a question as a tree of turns."""
 
 from collections.abc import Generator
 from typing import Any
@@ -27,46 +27,47 @@ def tree(
     budget: Budget | None = None,
     tell_budget: bool | Tell = False,
 ) -> Rollout:
-    """Grow a tree of turns that always has `total` leaves.
+    """Grow a tree of turns with a constant number of leaves.
 
         depth 0      `total` first turns
-        depth d > 0  n_c trajectories are over, the other total - n_c are not; each of these offers `fork_most` next
-                     turns, of which total - n_c are kept in all, drawn from the seed, each choice as probable as any
+        depth d > 0  n_c trajectories are finished, the other total - n_c are not; each of these offers `fork_most` next
+                     turns, of which total - n_c are kept in all, sampled uniformly by the seed
 
         depth   0     1     2
                 a --- b --- d        a kept both of its next turns, c none: a and b, a and e, of total = 2
                   \\-- e
-                c (given up)
+                c (dropped)
 
-    What is drawn does not look at the turns, so those that are not kept are not played either. A trajectory of which no
-    next turn is kept ends there, truncated for "stopped". It stands behind the others, is counted in what was spent,
-    and neither scored nor trained.
+    The choice does not depend on the turns, so that turns that are not kept are not sampled. A trajectory without a
+    kept next turn ends, truncated for "stopped". It follows the others, counts in the usage, and is neither scored nor
+    trained.
 
-    `branch_of` of each but the first names the sibling with which it has the most turns in common, and where its own
-    begin, so that `ops.forks.steps_of` finds the tree again. A round of turns is over when its slowest is: what is kept
-    depends on seeds and on who was over, and not on how long tools take.
+    `branch_of` of each trajectory but the first names the sibling with the longest common prefix, and the place of the
+    fork, so that `ops.turn_tree.turn_tree` can rebuild the tree. A round of turns ends with its slowest turn: the
+    choice depends on seeds and on finished trajectories, not on the speed of tools.
 
     Args:
         total: n trajectories, >= 1.
-        fork_most: f, most turns kept after a turn, >= 1; with 1 nothing is copied and nothing given up.
-        max_turns, budget, tell_budget: of each trajectory, as in `linear`.
+        fork_most: f, maximum number of next turns kept after a turn, >= 1; 1 never forks or drops.
+        max_turns, budget, tell_budget: of each trajectory, as for `linear`.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns `total` trajectories, then those given up. One
-        attempt is a whole group: `group_size=1`. The first is alone where its environment cannot be opened.
+        A rollout strategy: Attempt -> generator of requests that returns `total` trajectories, then the dropped ones.
+        One
+        attempt is a whole group: `group_size=1`. Only the first is returned if its environment cannot be opened.
 
     Raises:
-        InputError: a number out of range, an environment without snapshots or one of which only so many may be open.
+        InputError: a number out of range, an environment without snapshots or with a limit on open instances.
 
     Example:
-        tree(total=8, fork_most=2) with `Setting(group_size=1)`
+        tree(total=8, fork_most=2) with `RunSettings(group_size=1)`
 
     Paper: PORTool, arXiv:2510.26020, tree rollouts.
-    Unconfirmed: n, f, and by what the kept turns are chosen.
-    Differs: turns that are not kept are not played first.
+    Unconfirmed: n, f, and the criterion by which turns are kept.
+    Differs: turns that are not kept are not sampled first.
     """
     if total < 1 or fork_most < 1:
-        raise InputError(f"tree has total={total} and fork_most={fork_most}; give 1 or more of each")
+        raise InputError(f"total is {total} and fork_most {fork_most}; give 1 or more each")
     rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
@@ -103,11 +104,11 @@ def _grow(
         depth += 1
         draw = generator(attempt.seed, "kept", depth)
         chosen = draw.choice(fork_most * len(active), len(active), replace=False)
-        for play, kept in zip(active, np.bincount(chosen // fork_most, minlength=len(active))):
+        for play, copies in zip(active, np.bincount(chosen // fork_most, minlength=len(active))):
             last = len(play.sequences) - 1
-            for _ in range(kept - 1):
+            for _ in range(copies - 1):
                 add(play, Branch(play.attempt.id, last, len(play.sequences[last].ids)))
-            if not kept:
+            if not copies:
                 dropped.append(play.attempt.id)
                 yield from rounds.drop(play)
         yield from rounds.next()

@@ -1,18 +1,17 @@
-"""PPR: a process score ranks steps inside the sign of the outcome, so that good-looking steps never outweigh it."""
+"""PPR (arXiv:2509.25598): bound process scores by the sign of the outcome."""
 
-from handaxe.judges.step_status import step_status
+from handaxe import judges, rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.ppr.outcome_bounded_steps import outcome_bounded_steps
-from handaxe.rewards.judged_steps import judged_steps
 
 __all__ = ["ppr"]
 
 
 def ppr(base: Method, *, bounded: bool = True) -> Method:
-    """Train on the outcome and on process scores that are kept inside its sign.
+    """Train on the outcome and on process scores normalized by ReNorm.
 
     Args:
-        bounded: False adds the process scores up beside the outcome.
+        bounded: shift the process scores into the sign of the outcome; False adds them unchanged.
     """
-    process = judged_steps(judge=step_status(good=0.9, plain=0.5, bad=0.1))
+    process = rewards.judged_steps(judge=judges.step_status(good=0.9, plain=0.5, bad=0.1))
     return replace(base, reward=outcome_bounded_steps(process=process, outcome=base.reward, bounded=bounded))

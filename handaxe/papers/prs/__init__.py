@@ -1,24 +1,23 @@
-"""PRS: a reward that goes up in steps, each of which counts only where those before it were taken."""
+"""PRS (arXiv:2512.07478): reward in gated stages: format, execution, quality of the answer."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
-from handaxe.rewards.bleu import bleu
-from handaxe.rewards.ladder import Rung, ladder
-from handaxe.rewards.used_tools import used_tools
-from handaxe.rewards.well_formed import well_formed
+from handaxe.rewards.ladder import Rung
 
 __all__ = ["prs"]
 
 
-def prs(base: Method, *, formed: float = 0.1, ran: float = 0.1, quality: float = 0.8) -> Method:
-    """Train on calls that can be read, then calls that work, then words of the answer.
-
-    A right answer to which no call that worked has led earns less than a wrong one after such a call: by the paper's
-    rule, later steps do not count without the earlier ones.
+def prs(
+    base: Method, *, format_weight: float = 0.1, execution_weight: float = 0.1, quality_weight: float = 0.8
+) -> Method:
+    """Reward well-formed calls, then executed calls, then the quality of the answer.
 
     Args:
-        formed: of an attempt whose calls can all be read; else it earns -1.
-        ran: of one in which a call worked.
-        quality: of BLEU with the answer, whose order the reference's length limits.
+        format_weight: reward of well-formed calls; a malformed rollout earns -1. Unconfirmed.
+        execution_weight: reward of at least one executed call. Unconfirmed.
+        quality_weight: weight of BLEU with the gold answer, of an order limited by the answer's length. Unconfirmed.
     """
-    rungs = [Rung("parsed", well_formed(), formed, failed=-1.0), Rung("executed", used_tools(), ran)]
-    return replace(base, reward=ladder([*rungs, Rung("quality", bleu(smooth=False, limit=True), quality)]))
+    parsed = Rung("parsed", rewards.well_formed(), format_weight, failed=-1.0)
+    executed = Rung("executed", rewards.used_tools(), execution_weight)
+    quality = Rung("quality", rewards.bleu(smooth=False, limit=True), quality_weight)
+    return replace(base, reward=rewards.ladder([parsed, executed, quality]))

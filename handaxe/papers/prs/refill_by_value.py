@@ -1,4 +1,4 @@
-"""Put groups that teach much a second time into the places of groups that teach nothing."""
+"""Replaces groups without variance by copies of valuable groups."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,8 +8,8 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Rated
-from handaxe.ops.ragged import multiplied, rewards_of
-from handaxe.ops.returns import deviation
+from handaxe.ops.ragged import group_rewards, scale_tokens
+from handaxe.ops.returns import standard_deviation
 from handaxe.ops.seeds import generator
 
 __all__ = ["refill_by_value"]
@@ -18,38 +18,37 @@ ROUNDING = 1e-9
 
 
 def refill_by_value(*, best: float = 1.0, damping: float = 0.5, even: bool = False, seed: int = 0) -> Selector:
-    """Drop groups of equal rewards, and fill their places with copies of others, the hard and uncertain ones first.
+    """Drop groups of equal rewards, and refill the batch with copies of hard and uncertain groups.
 
         V_g  = (best - mean(R_g)) * std(R_g)      std divides by n; groups with std 0 are dropped
-        as many copies as were dropped are drawn with replacement, group g with probability V_g / sum of V
-        the j-th time that a group is in the batch, its advantages are A * damping^(j - 1); j = 1 is the group itself
+        each dropped group is replaced by a copy sampled with replacement, group g with probability V_g / sum of V
+        the j-th occurrence of a group in the batch has advantages A * damping^(j - 1); j = 1 is the group itself
 
-    R_i is the outcome plus the per-turn rewards of every sibling that was scored, whether or not it trains. A copy
-    is a group of its own: its rollouts, tokens and turns count in every denominator, its ratio and its KL term once
-    more. The record says of an attempt the sum of the advantages that it trained with.
+    R_i is the outcome plus the per-turn rewards of every scored sibling, masked or not. A copy is a separate group: its
+    rollouts, tokens and turns count in every denominator, and its ratio and KL term count again. The record shows for
+    each rollout the sum of its advantages.
 
     Args:
-        best: R_max, the most that an attempt can earn.
-        damping: rho, in [0, 1]; 1 leaves copies as they are. A / (how often it comes) instead would take back, under a
-            mean, all that the copies give.
-        even: draw every group that is left alike, the paper's ablation.
-        seed: of the draws, which depend on the step, and on nothing else but the groups' ids and values.
+        best: R_max, the maximum reward of a rollout.
+        damping: rho, in [0, 1]; 1 leaves copies unchanged. Dividing A by the number of copies would cancel the refill
+            under a mean.
+        even: sample copies uniformly, the paper's ablation.
+        seed: of the sampling, which also depends on the step and on the ids and values of the groups.
 
     Returns:
-        A selector: [Rated] -> [Rated], those that are left, in order, and then the copies. Where none is left, or no
-        group was dropped, there are no copies; a group without a sibling that trains is never copied.
+        A selector: [Rated] -> [Rated], the remaining groups in order, then the copies. There are no copies if no group
+        remains or none was dropped; a group without a trained sibling is never copied.
 
     Raises:
-        InputError: damping out of range, an attempt that earned more than `best`.
+        InputError: damping out of range, a rollout with a reward above `best`.
 
     Example:
         best 1; rewards (1, 1, 0, 0), (1, 1, 1, 0), (0.2, 0.2, 0.3, 0.1), (0, 0, 0, 0)  ->  V 0.25, 0.1083, 0.0566, 0:
-        the last is dropped, and one copy drawn with 0.603, 0.261, 0.136
-        a group drawn twice, damping 0.5  ->  A, A / 2 and A / 4: 1.75 A in all
+        the last is dropped, and one copy sampled with 0.603, 0.261, 0.136
+        a group copied twice, damping 0.5  ->  A, A / 2 and A / 4: 1.75 A in all
 
-    Paper: arXiv:2512.07478 (VSPO), its value-based sampling.
-    Unconfirmed: the damping, which the paper names and whose law was not found; whether its samples are copies or
-    played anew.
+    Paper: arXiv:2512.07478 (VSPO), value-based sampling.
+    Unconfirmed: the law of the damping, and whether samples are copies or new rollouts.
     Differs: nothing else.
     """
     if not 0 <= damping <= 1:
@@ -58,35 +57,35 @@ def refill_by_value(*, best: float = 1.0, damping: float = 0.5, even: bool = Fal
     def select(rated: Sequence[Rated]) -> list[Rated]:
         value_R = [_value(one, best) for one in rated]
         valued = [(one, value) for one, value in zip(rated, value_R, strict=True) if value is not None]
-        kept, dropped = [one for one, _ in valued], len(rated) - len(valued)
-        able = sorted((pair for pair in valued if pair[1] and _trains(pair[0])), key=lambda pair: pair[0].group[0].id)
-        if not able or not dropped:
-            return kept
-        weights = np.array([1.0 if even else value for _, value in able])
+        varied, dropped = [one for one, _ in valued], len(rated) - len(valued)
+        copyable = [pair for pair in valued if pair[1] and _trains(pair[0])]
+        copyable.sort(key=lambda pair: pair[0].group[0].id)
+        if not copyable or not dropped:
+            return varied
+        weights = np.array([1.0 if even else value for _, value in copyable])
         step = max(one.group.step for one in rated)
         rng = generator("refill_by_value", seed, step)
-        drawn = rng.choice(len(able), dropped, p=weights / weights.sum())
-        times = np.ones(len(able), int)
+        sampled = rng.choice(len(copyable), dropped, p=weights / weights.sum())
+        times = np.ones(len(copyable), int)
         copies = []
-        for place in drawn.tolist():
-            copies.append(_scaled(able[place][0], damping ** int(times[place])))
+        for place in sampled.tolist():
+            copies.append(_scaled(copyable[place][0], damping ** int(times[place])))
             times[place] += 1
-        return kept + copies
+        return varied + copies
 
     return select
 
 
 def _value(one: Rated, best: float) -> float | None:
-    """What a group is worth; None where its rewards are equal."""
-    reward_G = rewards_of(one.group, one.scores)
+    """V of a group; None for equal rewards."""
+    reward_G = group_rewards(one.group, one.scores)
     reward_G = reward_G[~np.isnan(reward_G)]
-    spread = deviation(reward_G, "population")
+    spread = standard_deviation(reward_G, "population")
     if not spread:
         return None
     if reward_G.max() > best + ROUNDING:
         raise InputError(
-            f"an attempt at task {one.group.task.id!r} earned {reward_G.max():g}, and refill_by_value was told that "
-            f"{best:g} is the best: raise `best`"
+            f"a rollout of task {one.group.task.id!r} earned {reward_G.max():g}, and best is {best:g}: raise `best`"
         )
     return (best - float(reward_G.mean())) * spread
 
@@ -97,5 +96,5 @@ def _trains(one: Rated) -> bool:
 
 def _scaled(one: Rated, factor: float) -> Rated:
     old = one.advantages
-    channels = {name: multiplied(values, factor) for name, values in old.channels.items()}
-    return replace(one, advantages=replace(old, tokens=multiplied(old.tokens, factor), channels=channels))
+    channels = {name: scale_tokens(values, factor) for name, values in old.channels.items()}
+    return replace(one, advantages=replace(old, tokens=scale_tokens(old.tokens, factor), channels=channels))

@@ -1,30 +1,26 @@
-"""PURE: the value of a step is the worst process reward still to come, so that more good-looking steps add nothing."""
+"""PURE (arXiv:2504.15275): take the minimum of future process rewards as the value of a step, instead of the sum."""
 
 from typing import Literal
 
-from handaxe.credit.leave_one_out import leave_one_out
-from handaxe.credit.total import total
-from handaxe.judges.noisy import noisy
-from handaxe.judges.step_status import step_status
+from handaxe import credit, judges, rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.pure.min_form_return import min_form_return
-from handaxe.rewards.judged_steps import judged_steps
-from handaxe.rewards.weighted import weighted
 
 __all__ = ["pure"]
 
 
-def pure(base: Method, *, form: Literal["min", "sum"] = "min", outcome: float = 1.0) -> Method:
-    """Train on the step scores of a judge that can be hacked, and on what is right.
+def pure(base: Method, *, form: Literal["min", "sum"] = "min", outcome_weight: float = 1.0) -> Method:
+    """Train on the step scores of a noisy judge in min-form, and on the verifiable outcome.
 
     Args:
-        form: "sum" adds up the step scores instead.
-        outcome: weight of the verifiable outcome; 1 in the paper.
+        form: "min", or "sum", the usual return.
+        outcome_weight: weight of the verifiable outcome; 1 in the paper.
     """
-    judge = noisy(judge=step_status())
-    reward = weighted({"correct": (1.0, base.reward), "steps": (1.0, judged_steps(judge=judge))})
-    parts = {
-        "steps": (1.0, min_form_return(form=form, unit="turn")),
-        "correct": (outcome, leave_one_out(channel="correct")),
-    }
-    return replace(base, reward=reward, credit=total(parts))
+    steps = rewards.judged_steps(judge=judges.noisy(judge=judges.step_status()))
+    parts = {"steps": (1.0, min_form_return(form=form, unit="turn"))}
+    outcome = credit.leave_one_out(channel="correct")
+    return replace(
+        base,
+        reward=rewards.weighted({"correct": (1.0, base.reward), "steps": (1.0, steps)}),
+        credit=credit.total({**parts, "correct": (outcome_weight, outcome)}),
+    )

@@ -1,11 +1,11 @@
-"""What a query is made of, as sets that can be compared: the tables and columns it names, and its pairs of tokens.
+"""Schema items and token bigrams of an SQL query, as sets.
 
     select t.a, b from t where a = 1
     sql_items    -> {"t", "t.a", "t.b"}
     sql_bigrams  -> {("select", "t"), ("t", "."), (".", "a"), ("a", ","), (",", "b"), ...}
 
-Text that is no query has no items, and text that is no SQL at all no bigrams: a policy may write anything. sqlglot
-reads it (extra [sql]) and carries nothing out.
+Text that is no query has no items, and text that is no SQL no bigrams: a policy may write anything. sqlglot parses the
+text (extra [sql]); nothing is executed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from handaxe.core.errors import InputError
 __all__ = ["LONGEST", "sql_bigrams", "sql_items"]
 
 LONGEST = 4_000
-"""Characters of the longest text that is looked at; a longer one has no items and no bigrams."""
+"""Limit on the characters of a text; a longer one has no items and no bigrams."""
 NOTHING: Mapping[str, Sequence[str]] = {}
 
 
@@ -33,16 +33,16 @@ def sql_items(
     tables: bool = True,
     dialect: str = "sqlite",
 ) -> frozenset[str]:
-    """The tables and columns that a query names, in lower case, a column as "table.column".
+    """Collect the tables and columns of a query in lower case, a column as "table.column".
 
-    A column without a table belongs to the one table of the query, else to the one table of `schema` that has it, else
-    it stands for itself. Names of common table expressions and of columns made in the query are as good as any other
-    where the policy writes them. `*` names nothing.
+    A column without a table belongs to the only table of the query, else to the only table of `schema` with this
+    column, else it is its own item. Names of common table expressions and computed columns count as other names do. `*`
+    counts as nothing.
 
     Args:
         sql: one statement.
         schema: table -> columns.
-        tables: False leaves the tables themselves out.
+        tables: include the tables themselves.
         dialect: of sqlglot.
 
     Raises:
@@ -73,9 +73,13 @@ def sql_items(
 
 
 def sql_bigrams(sql: str, *, dialect: str = "sqlite") -> frozenset[tuple[str, str]]:
-    """The pairs of tokens that follow each other in a text, as SQL's own tokens.
+    """Collect the pairs of adjacent SQL tokens of a text.
 
-    Names and key words are in lower case; a text in quotes is a token with its quotes, as it is.
+    Names and keywords are in lower case; a quoted text is one token with its quotes, unchanged.
+
+    Args:
+        sql: text.
+        dialect: of sqlglot.
 
     Raises:
         InputError: sqlglot is not installed.
@@ -112,7 +116,7 @@ def _parsed(sqlglot: Any, sql: str, dialect: str) -> Any:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Drop what sqlglot logs in this thread: its warnings hold the policy's text, control characters and all."""
+    """Suppress sqlglot's log messages of this thread, since their text is the policy's, with control characters."""
     own, logger = threading.get_ident(), logging.getLogger("sqlglot")
 
     def others(record: logging.LogRecord) -> bool:
@@ -132,5 +136,5 @@ def _sqlglot() -> Any:
         import sqlglot.expressions
         import sqlglot.tokens
     except ImportError as error:
-        raise InputError('what a query names is read with sqlglot: pip install "handaxe[sql]"') from error
+        raise InputError('queries are parsed by sqlglot: pip install "handaxe[sql]"') from error
     return sqlglot

@@ -1,4 +1,4 @@
-"""Questions about two small tables, answered by a query that must be right on two fillings of them."""
+"""Questions about two small tables, answered by a query that must be correct on two sets of rows."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from handaxe.core.errors import InfrastructureError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.ops.cache import cached, digest
+from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.reasoning_sql.sql_parts import sql_bigrams, sql_items
 from handaxe.papers.reasoning_sql.sql_rows import sql_rows
-from handaxe.rewards.parts.extract import tagged
+from handaxe.rewards.parts.extract import tag_content
 from handaxe.rewards.set_overlap import set_overlap
-from handaxe.tools.database.reader import Ask, reader
+from handaxe.tools.database.query_function import QueryFunction, query_function
+from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.parts.search_tools import answers_in_words
 from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["SCHEMA", "said_query", "same_bigrams", "same_items", "tables"]
+__all__ = ["SCHEMA", "bigram_overlap", "predicted_query", "schema_overlap", "tables"]
 
 SCHEMA = {"ship": ("name", "home", "age", "crew"), "town": ("name", "year", "size")}
 """Table -> columns; the first is text and unique, `home` is the name of a town, the others are whole numbers."""
 NUMBERS = (("ship", "age"), ("ship", "crew"), ("town", "year"), ("town", "size"))
 RANGES = {"age": range(1, 60), "crew": range(10, 99), "year": range(1100, 1900), "size": range(1, 99)}
 SHIPS, TOWNS = 10, 6
-"""Rows of the first filling; the second has two ships and a town more."""
+"""Rows of the first set; the second set has two more ships and one more town."""
 TAG = "sql"
 START = Start(skill=120, steps=0, batch_size=16, learning_rate=2e-3)
-said_query = tagged(TAG)
-"""The query of an attempt: the inside of its last <sql>...</sql>."""
+predicted_query = tag_content(TAG)
+"""The query of a rollout: the content of its last <sql>...</sql>."""
 
 
 class _Question(NamedTuple):
@@ -48,16 +48,16 @@ class _Question(NamedTuple):
 
 
 def tables(*, brief: bool = True, seconds: float = 5.0, world_seed: int = 0) -> World:
-    """Questions of seven kinds about ships and towns, whose answer is one SELECT between <sql> and </sql>.
+    """Questions of seven kinds about ships and towns, answered by a SELECT between <sql> and </sql>.
 
-    The tables have two fillings: the same names, other numbers and homes, and some rows more in the second. A query is
-    right that gives the reference query's rows on both, so that one which states the answer is not. Every reference
-    query gives rows on both fillings, and not the same ones.
+    The tables have two sets of rows: equal names, other numbers and homes, and some more rows in the second. A query is
+    correct if its results equal the reference query's on both sets, so that a query with constant results is incorrect.
+    Reference queries have non-empty, different results on the two sets.
 
     Args:
-        brief: questions are key words, for the tiny policy; else sentences, with the tables and their columns.
-        seconds: of wall time that a query may take.
-        world_seed: of the fillings.
+        brief: questions are key words, for the tiny policy; otherwise sentences, with the tables and their columns.
+        seconds: time limit of a query, in wall time.
+        world_seed: seed of the rows.
 
     Returns:
         A world of one turn without tools, broken down by "kind": pick, filter, both (two conditions), count, best (of a
@@ -67,7 +67,7 @@ def tables(*, brief: bool = True, seconds: float = 5.0, world_seed: int = 0) -> 
         "ship age > 30" has the reference query "select name from ship where age>30"
     """
     fillings = [_filling(world_seed, number) for number in (0, 1)]
-    asks = [reader(_file(rows), seconds=seconds) for rows in fillings]
+    asks = [query_function(_file(rows), seconds=seconds) for rows in fillings]
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         check_count(split, count)
@@ -77,19 +77,19 @@ def tables(*, brief: bool = True, seconds: float = 5.0, world_seed: int = 0) -> 
         name="tables",
         tasks=tasks,
         env=tool_chat,
-        correct=sql_rows(fillings=asks, extract=said_query),
-        by=("kind",),
-        answered=answers_in_words,
+        correct=sql_rows(fillings=asks, extract=predicted_query),
+        breakdown=("kind",),
+        is_answer=is_text_answer,
         expert=_expert,
         start=START if brief else None,
     )
 
 
-def same_items(*, names: bool = True) -> Reward:
-    """Give the Jaccard overlap of the tables and columns that a query names with those of the reference query.
+def schema_overlap(*, names: bool = True) -> Reward:
+    """Create the Jaccard overlap of a query's tables and columns with the reference query's.
 
     Args:
-        names: whether tables count beside columns.
+        names: count tables as well as columns.
 
     Example:
         reference t.a, t.b; query t.a, t.c  ->  2 of 4; without names of tables 1 of 3
@@ -99,20 +99,22 @@ def same_items(*, names: bool = True) -> Reward:
     Differs: nothing known.
     """
     return set_overlap(
-        found=lambda one: sql_items(said_query(one), schema=SCHEMA, tables=names),
+        found=lambda one: sql_items(predicted_query(one), schema=SCHEMA, tables=names),
         gold=lambda task: sql_items(task.answer, schema=SCHEMA, tables=names),
         measure="jaccard",
     )
 
 
-def same_bigrams() -> Reward:
-    """Give the Jaccard overlap of a query's pairs of tokens with those of the reference query.
+def bigram_overlap() -> Reward:
+    """Create the Jaccard overlap of a query's token bigrams with the reference query's.
 
     Paper: arXiv:2503.23157 (Reasoning-SQL), n-gram similarity NG, with n = 2.
     Differs: nothing known.
     """
     return set_overlap(
-        found=lambda one: sql_bigrams(said_query(one)), gold=lambda task: sql_bigrams(task.answer), measure="jaccard"
+        found=lambda one: sql_bigrams(predicted_query(one)),
+        gold=lambda task: sql_bigrams(task.answer),
+        measure="jaccard",
     )
 
 
@@ -121,11 +123,13 @@ def _expert(task: Task, facts: Facts) -> Message:
     return Message("assistant", f"<{TAG}>{task.answer}</{TAG}>")
 
 
-def _task(number: int, seed: int, split: Split, asks: Sequence[Ask], rows: dict[str, Any], brief: bool) -> Task:
+def _task(
+    number: int, seed: int, split: Split, asks: Sequence[QueryFunction], rows: dict[str, Any], brief: bool
+) -> Task:
     rng = random.Random(derive_seed("tables", seed, split, number))
     while True:
         made = rng.choice(KINDS)(rng, rows)
-        if _split(made.words) == split and _tells(made.sql, asks):
+        if _split(made.words) == split and _is_discriminative(made.sql, asks):
             break
     said = made.words if brief else f"{_described()}\n{made.sentence}\nAnswer with one SELECT between <{TAG}> tags."
     name = f"tables-{split}-{seed}-{number}"
@@ -136,12 +140,12 @@ def _split(words: str) -> Split:
     return "test" if derive_seed("tables split", words) % 4 == 0 else "train"
 
 
-def _tells(sql: str, asks: Sequence[Ask]) -> bool:
-    """Whether the result is not empty anywhere, and not the same in both."""
+def _is_discriminative(sql: str, asks: Sequence[QueryFunction]) -> bool:
+    """Whether the results are non-empty and differ between the sets of rows."""
     replies = [ask(sql) for ask in asks]
     if failed := [reply["error"] for reply in replies if "error" in reply]:
-        # Another question in its place would make other tasks of the same seed.
-        raise InfrastructureError(f"the reference query {sql!r} was not answered: {failed[0]}")
+        # A replacement question would change the tasks of a seed.
+        raise InfrastructureError(f"the reference query {sql!r} failed: {failed[0]}")
     results = [reply["rows"] for reply in replies]
     return all(results) and results[0] != results[1]
 
@@ -210,7 +214,7 @@ KINDS: tuple[Callable[[random.Random, dict[str, Any]], _Question], ...] = (
 
 
 def _condition(rng: random.Random) -> tuple[str, str, str]:
-    """A table, a condition on one of its numbers in SQL, and in words."""
+    """A table, a condition on a numeric column in SQL, and the condition in words."""
     (table, column), sign = rng.choice(NUMBERS), rng.choice("<>")
     bound = rng.choice(RANGES[column])
     return table, f"{column}{sign}{bound}", f"{column} {sign} {bound}"
@@ -232,8 +236,8 @@ def _filling(seed: int, number: int) -> dict[str, list[list[Any]]]:
 
 
 def _file(filling: dict[str, list[list[Any]]]) -> Path:
-    """The filling as a sqlite file, made once and kept in the cache folder by digest of its rows."""
-    path = cached("tables", f"{digest([json.dumps([SCHEMA, filling])])}.db")
+    """Rows as a sqlite file, cached by a digest of the rows."""
+    path = cache_path("tables", f"{content_digest([json.dumps([SCHEMA, filling])])}.db")
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=path.parent) as work:
             begun = Path(work) / "made.db"

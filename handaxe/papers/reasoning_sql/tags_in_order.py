@@ -1,4 +1,4 @@
-"""Rewards text whose tags are all there, once each, and in the right order."""
+"""Reward for unrepeated tags in order."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Task, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.rewards.parts.extract import forged_call, written_text
+from handaxe.rewards.parts.extract import has_forged_call, written_text
 
 __all__ = ["tags_in_order"]
 
@@ -19,19 +19,19 @@ def tags_in_order(
     penalty: float = 0.0,
     text: Callable[[Trajectory], str] = written_text,
 ) -> Reward:
-    """Pay for tag pairs: `strict` for all of them in order and nothing between, `relaxed` for each one in place.
+    """Score tag pairs: `strict` for all of them in order with nothing between, `relaxed` for each one in place.
 
         S_i = 1 if the text is <t1>..</t1> <t2>..</t2> ... with only white space between, each tag exactly once
-        in_place_i(t) = 1 if <t> and </t> stand exactly once each, in this order
+        in_place_i(t) = 1 if <t> and </t> occur exactly once each, in this order
         R_i = strict * S_i + relaxed * sum_t in_place_i(t) - penalty * sum_t (1 - in_place_i(t))
 
     Args:
-        tags: the tag names in their order, or a function of the task (ToolRL: those its reference answer has).
+        tags: tag names in order, or a function of the task (ToolRL: those of its reference answer).
         strict: ToolRL 1.0; ARTIST 0.5.
         relaxed: for each tag; ToolRL 0; ARTIST 0.125.
-        penalty: for each tag missing or doubled; ARTIST's function-calling reward has one of unknown size.
-        text: what is looked at; the default writes calls as a <tool_call> block after the text of their turn, and this
-            tag is not in place where a call was malformed or the policy's own text holds it.
+        penalty: for each missing or repeated tag; ARTIST's function-calling reward has one of unknown size.
+        text: trajectory -> text; by default calls are a <tool_call> block after the text of their turn, and this tag is
+            not in place if a call is malformed or the policy's own text has the tag.
 
     Returns:
         A reward with outcome [G]. No turn: no tag is in place.
@@ -43,12 +43,12 @@ def tags_in_order(
 
     Paper: arXiv:2504.13958 (ToolRL), R_format, with strict 1; arXiv:2505.01441 (ARTIST), its format reward.
     Unconfirmed: ARTIST's constants 0.5 and 0.125, and its penalty.
-    Differs: ARTIST repeats its think and tool blocks; here each tag stands once, so name those that do.
+    Differs: ARTIST repeats its think and tool blocks; here each tag occurs once, so that only such tags may be named.
     """
 
     def score(trajectory: Trajectory) -> float:
         names, written = tags(trajectory.task) if callable(tags) else tags, text(trajectory)
-        forged = text is written_text and forged_call(trajectory)
+        forged = text is written_text and has_forged_call(trajectory)
         in_place = sum(_in_place(name, written) and not (name == "tool_call" and forged) for name in names)
         ordered = in_place == len(names) and _in_order(names, written)
         return strict * ordered + relaxed * in_place - penalty * (len(names) - in_place)
@@ -62,6 +62,6 @@ def _in_place(name: str, text: str) -> bool:
 
 
 def _in_order(names: Sequence[str], text: str) -> bool:
-    """Whether the blocks, known to stand once each, are the whole text in this order."""
+    """Check whether the blocks, each known to occur once, are the whole text in this order."""
     pattern = r"\s*".join(rf"<{re.escape(name)}>.*</{re.escape(name)}>" for name in names)
     return re.fullmatch(rf"\s*{pattern}\s*", text, flags=re.DOTALL) is not None

@@ -1,4 +1,4 @@
-"""Compare the policy with what really drew the attempts where some of them went on from forced words."""
+"""Importance ratios against a mixture of the policy and forced probes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Branch, Rated, TokenSequence, Trajectory
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
 
 __all__ = ["behaviour_mixture"]
 
@@ -22,46 +22,47 @@ def behaviour_mixture(
     channel: str | None = None,
     error: Literal["group", "batch"] = "group",
 ) -> Selector:
-    """Set old_logp to that of a mixture: the policy, and the policy with forced words after a wrong answer.
+    """Set old_logp to a mixture of the policy and the distribution that forces probes after wrong answers.
 
-        old_t = log((1 - a) * pi_t + a * mu_t)      pi_t = exp(old_logp_t) as it was measured
-        a     = weight * clones / trajectories      of those of the whole batch that train
+        old_t = log((1 - a) * pi_t + a * mu_t)      pi_t = exp(old_logp_t) as measured
+        a     = weight * clones / trajectories      over the trained ones of the whole batch
         mu_t  = 0                                   in a trajectory that is no clone
         mu_t  = pi_t / err^(1/j)                    in a clone, at the j policy tokens before its forced words
         mu_t  = exp(behaviour_logp_t)               at its forced words
         mu_t  = pi_t                                after them, so that old_t = log pi_t there
         err   = share of wrong answers among the trajectories that are no clones
 
-    A clone is a trajectory that left another one (`branch_of`). That its beginning is there at all is because it led to
-    a wrong answer, so it is as much likelier under mu as wrong answers are rare: by 1 / err over its j tokens. A ratio
-    pi / exp(old) is then bounded by 1 / (1 - a) wherever the policy stays as it is, and small, not 1, where words were
-    forced that it would not have said. Of a token that was drawn by pi or else forced by mu, with 1 - a and a, the
-    ratios of all trajectories but the clones average to 1 over the batch, and their gradient is the policy's own; what
-    clones weigh comes on top of it.
+    A clone is a trajectory that left another one (`branch_of`). Its prefix exists because it led to a wrong answer, so
+    that under mu it is more likely by 1 / err over its j tokens. A ratio pi / exp(old) is then at most 1 / (1 - a)
+    while the policy is unchanged, and small instead of 1 at forced words that the policy would not have sampled. For a
+    token sampled by pi with probability 1 - a or forced by mu with a, the ratios of all trajectories but the clones
+    average to 1 over the batch, and their gradient is the policy's; clones come on top.
 
     Args:
-        weight: of a, from 0, where old_logp stays what was measured, to 1, as in the paper.
-        right: from which reward on an answer is right.
-        channel: of the scores that says so; None: all that the attempt earned.
-        error: whether err is of the clone's own "group" or of the "batch". It is at least 1 / n of the n trajectories
-            that it is a share of, since one of them was wrong.
+        weight: of a, from 0, with old_logp as measured, to 1, as in the paper.
+        right: minimum reward of a correct answer.
+        channel: of the scores that holds this reward; None: the whole reward.
+        error: take err over the clone's own "group" or the "batch". It is at least 1 / n of the n counted trajectories,
+            since one of them was wrong.
 
     Returns:
-        A selector: [Rated] -> [Rated], all groups in order with the feature old_logp, [T], 0 off the mask; as they are
-        where no clone trains. Scores, advantages and what trains stay as they are.
+        A selector: [Rated] -> [Rated], all groups in order with the feature old_logp, [T], 0 off the mask; unchanged if
+        no
+        clone trains. Scores, advantages and masks are unchanged.
 
     Raises:
         InputError: a weight out of [0, 1]; a sequence with forced words and without old_logp: pass
             annotate=("old_logp",).
 
     Example:
-        pi 0.2, a 0.1: mu 1 -> 0.28, log -1.2730; mu 0 -> 0.18, log -1.7148. A policy that now says 0.3 has the ratio
-        1.0714 in the place of 1.5, and 1.6667
+        pi 0.2, a 0.1: mu 1 -> 0.28, log -1.2730; mu 0 -> 0.18, log -1.7148. A policy at 0.3 has the ratio 1.0714
+        instead
+        of 1.5, and 1.6667
         err 0.5, j 2: mu = pi / 0.7071, so mu of both tokens together is pi / 0.5
 
     Paper: arXiv:2508.08149 (REX-RAG), policy correction by the mixture of its behaviour policies.
-    Unconfirmed: whether err is of the group or of the batch, and that j counts the policy's tokens alone.
-    Differs: a counts what trains, after filtering.
+    Unconfirmed: err over the group or the batch, and that j counts the policy's tokens alone.
+    Differs: a counts trained trajectories, after filtering.
     """
     if not 0 <= weight <= 1 or error not in ("group", "batch"):
         raise InputError(f"behaviour_mixture has weight={weight} and error={error!r}; give 0 to 1, 'group' or 'batch'")
@@ -82,7 +83,7 @@ def behaviour_mixture(
 
 def _wrong(one: Rated, channel: str | None, right: float) -> np.ndarray:
     """Whether each scored trajectory that is no clone is wrong."""
-    value_G = rewards_of(one.group, one.scores, channel=channel)
+    value_G = group_rewards(one.group, one.scores, channel=channel)
     first_G = np.array([sibling.branch_of is None for sibling in one.group], bool) & ~np.isnan(value_G)
     return value_G[first_G] < right
 
@@ -114,7 +115,7 @@ def _sibling(one: Trajectory, a: float, err: float) -> Trajectory:
 
 
 def _before(one: Trajectory, at: Branch) -> list[np.ndarray]:
-    """Per sequence [T] bool: the policy's tokens before the place at which a clone left."""
+    """Per sequence [T] bool: the policy's tokens before the fork of a clone."""
     stops = [len(s) if k < at.sequence else at.token if k == at.sequence else 0 for k, s in enumerate(one.sequences)]
     return [s.mask & (np.arange(len(s)) < stop) for s, stop in zip(one.sequences, stops, strict=True)]
 

@@ -1,4 +1,4 @@
-"""An expert that now and then doubts aloud before it calls once more, for teaching a policy what doubt leads to."""
+"""Expert wrapper that adds doubts before repeated calls, for teaching a policy the continuation of a doubt."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ __all__ = ["with_doubts"]
 
 
 def with_doubts(expert: Expert, *, doubts: Sequence[str], share: float = 0.5, seed: int = 0) -> Expert:
-    """Make an expert that does as the expert does, and says a doubt before some of its calls after the first.
+    """Wrap an expert: add a doubt as text before some of its calls after the first turn.
 
-        turn 0        what the expert says
-        turn n > 0    what the expert says; where that is a call, on that share of turns with a doubt before it
+        turn 0        the expert's message
+        turn n > 0    the expert's message; if it is a call, with a doubt as text, on that share of turns
 
-    A small policy has never doubted, and goes on at random after words that are put into its mouth
-    (`papers.rex_rag.resample_with_prefix`); demonstrations of this expert show it that another call comes after them.
-    Whether a turn is doubted, and how, depends on task, turn and `seed` alone.
+    A small policy has never doubted, and continues at random after words forced into its turn
+    (`papers.rex_rag.resample_with_prefix`); these demonstrations show another call after a doubt. Task, turn and `seed`
+    alone decide which turns have a doubt, and which doubt.
 
     Args:
-        expert: what is right. A turn of its that calls has no text.
-        doubts: what is said, one of them drawn evenly.
-        share: of the turns after the first that call, 0 to 1.
-        seed: of the draws.
+        expert: correct behaviour. Its turns with calls have no text.
+        doubts: texts, one of which is drawn evenly.
+        share: share of the calling turns after the first, 0 to 1.
+        seed: seed of the draws.
 
     Raises:
-        InputError: no doubt to say, or a share out of [0, 1].
+        InputError: no doubt, or share outside [0, 1].
 
     Example:
         doubts ["hm "], share 1: search "4071 boss", then "hm " and search "5526 ally", then "1390"
@@ -40,10 +40,10 @@ def with_doubts(expert: Expert, *, doubts: Sequence[str], share: float = 0.5, se
         raise InputError(f"with_doubts has doubts={list(doubts)} and share={share}; give one or more, and 0 to 1")
 
     def speaker(task: Task, facts: Facts) -> Message:
-        said = expert(task, facts)
+        message = expert(task, facts)
         rng = random.Random(derive_seed("doubt", seed, task.id, facts["turn"]))
-        if facts["turn"] == 0 or not said.calls or rng.random() >= share:
-            return said
-        return replace(said, content=rng.choice(list(doubts)))
+        if facts["turn"] == 0 or not message.calls or rng.random() >= share:
+            return message
+        return replace(message, content=rng.choice(list(doubts)))
 
     return speaker

@@ -1,4 +1,4 @@
-"""Leave out of the loss every trajectory that is not chosen."""
+"""Masks trajectories by a predicate."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,32 +13,32 @@ __all__ = ["eligible", "mask_where"]
 
 
 def eligible(one: Rated) -> np.ndarray:
-    """[G] bool: the siblings that `Scores.eligible` names; all of them where it names none."""
+    """[G] bool: the siblings in `Scores.eligible`; all siblings for None."""
     named = one.scores.eligible
     return np.ones(len(one.group), bool) if named is None else np.asarray(named, bool)
 
 
 def mask_where(*, keep: Callable[[Rated], np.ndarray] = eligible) -> Selector:
-    """Stop training on trajectories that a function does not choose.
+    """Mask trajectories that a predicate does not keep.
 
         trained_i' = trained_i and keep(group)_i
 
-    All tokens of such a trajectory leave the loss and its denominators. It stays in the group; whether its score counts
-    for its siblings was the credit's to decide (`stats_over`).
+    All tokens of a masked trajectory leave the loss and its denominators. It stays in the group; the credit decides
+    whether its score counts in the statistics (`stats_over`).
 
     Args:
-        keep: a rated group -> [G] bool; `eligible` chooses those that the reward calls so.
+        keep: a rated group -> [G] bool; `eligible` keeps those that the reward calls eligible.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared where not chosen.
+        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared for rejected siblings.
 
     Raises:
-        InputError: `keep` returns something else than one bool a sibling.
+        InputError: `keep` does not return one bool per sibling.
 
     Example:
         eligible True, False, True of siblings that all train  ->  trained True, False, True
 
-    Paper: arXiv:2508.08149 (REX-RAG), which filters the attempts that it cloned.
+    Paper: arXiv:2508.08149 (REX-RAG), which filters its cloned rollouts.
     Differs: nothing.
     """
 
@@ -48,8 +48,8 @@ def mask_where(*, keep: Callable[[Rated], np.ndarray] = eligible) -> Selector:
             chosen_G = np.asarray(keep(one))
             if chosen_G.shape != (len(one.group),) or chosen_G.dtype != bool:
                 raise InputError(
-                    f"where's keep returned {chosen_G.dtype} of shape {chosen_G.shape} for {len(one.group)} siblings "
-                    f"of task {one.group.task.id!r}: give one bool each"
+                    f"keep of mask_where returned {chosen_G.dtype} of shape {chosen_G.shape} for {len(one.group)} "
+                    f"siblings of task {one.group.task.id!r}: give one bool each"
                 )
             out.append(replace(one, trained=one.trained & chosen_G))
         return out

@@ -1,23 +1,26 @@
-"""RL-MLE: whatever program ends first trains first, weighed by how long it took; a failed one is paid for its way."""
+"""RL-MLE (arXiv:2509.01684): weight programs by duration in an asynchronous race; reward partial progress."""
 
-from handaxe.credit.constant_baseline import constant_baseline
+from handaxe import credit, rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.rl_mle.duration_weight import duration_weight
 from handaxe.papers.rl_mle.ml_engineering import landmarks, submitted
-from handaxe.rewards.gate import gate
 
 __all__ = ["rl_mle"]
 
 
-def rl_mle(base: Method, *, power: float = 1.0, staleness: int = 4, partial: float = 0.1) -> Method:
-    """Train on the first programs that end, each weighed by its duration, with REINFORCE.
+def rl_mle(base: Method, *, duration_power: float = 1.0, staleness: int = 4, landmark_reward: float = 0.1) -> Method:
+    """Train with REINFORCE on the programs that finish first, weighted by duration.
 
     Args:
-        power: of the durations; 0 weighs all alike.
-        staleness: steps that programs are launched ahead of the one that trains.
-        partial: what a failed program that reached every landmark would be worth.
+        duration_power: exponent of the durations; 1 in the paper, 0 for equal weights.
+        staleness: steps that programs are launched ahead of training.
+        landmark_reward: reward of a failed program that reached every landmark; 0.1 a landmark in the paper.
     """
-    valid = gate(on=submitted(), then=base.reward, otherwise=landmarks(most=partial))
-    race = replace(base.pace, staleness=staleness, first_come=True)
-    weights = duration_weight(power=power, tools_only=True)
-    return replace(base, reward=valid, credit=constant_baseline(), shape=weights, pace=race)
+    partial = landmarks(most=landmark_reward)
+    return replace(
+        base,
+        reward=rewards.gate(on=submitted(), then=base.reward, otherwise=partial),
+        credit=credit.constant_baseline(),
+        shape=duration_weight(power=duration_power, tools_only=True),
+        pace=replace(base.pace, staleness=staleness, first_come=True),
+    )

@@ -1,4 +1,4 @@
-"""Competitions in machine learning: a plan becomes a program that is really run, and good ones take their time."""
+"""Machine-learning competitions: a plan becomes a program that is executed, and better programs take longer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handaxe.core.protocols import Env, EnvFactory, Reward
 from handaxe.core.records import Message, Task, ToolCall, Trajectory
 from handaxe.core.requests import EnvReply
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.envs.wrapped import AsyncWrapped
+from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.rl_mle.ml_programs import (
     LANDMARKS,
@@ -35,45 +35,44 @@ from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["Studio", "landmarks", "ml_engineering", "score_of", "submitted"]
+__all__ = ["Studio", "landmarks", "ml_engineering", "submission_score", "submitted"]
 
 WORTH: Mapping[str, tuple[float, float]] = MappingProxyType({"digits": (0.4, 0.92), "wine": (0.75, 0.98)})
-"""Data set -> accuracies at which a submission is worth 0 and 1: less than one tree has, and what a hundred have."""
+"""Data set -> accuracies with scores 0 and 1: below a single tree, and at a hundred trees."""
 NUMBERS = 10_000
 GOOD = tuple(size for size in SIZES if size >= 10)
-START = Start(DemonstrationNoise(clumsy=0.5), skill=20, steps=30, batch_size=16, learning_rate=2e-3)
+START = Start(DemonstrationNoise(corrupt_rate=0.5), skill=20, steps=30, batch_size=16, learning_rate=2e-3)
 
 
 def ml_engineering(*, sets: tuple[str, ...] = SETS, rows: int = 300) -> World:
-    """Classify a data set by a plan of one line: a scaler, a model, and how many trees it has.
+    """Classify a data set by a one-line plan: a scaler, a model, and a number of trees.
 
-    The plan becomes a program that is run in this process, in milliseconds for one tree and a tenth of a second for a
-    hundred. What it submits is worth where its accuracy stands between two that are fixed for the data set. A program
-    may fail on its way: there is no logarithm of the zeros in digits, and no forest without trees. How far it came is
-    told by prints that stand behind its landmarks, which are put in when it is run. An attempt is over once one was.
+    The plan becomes a program that runs in this process, in milliseconds for one tree and a tenth of a second for a
+    hundred. A submission is scored by its accuracy between two fixed accuracies of the data set. A program may fail:
+    zeros in digits have no logarithm, and a forest needs trees. Prints after landmarks, inserted at run time, report
+    its progress. The rollout ends after a run.
 
     Args:
-        sets: of scikit-learn's own data sets: digits, wine; drawn evenly.
-        rows: of a data set, half to train and half to test, drawn for each question; 40 or more.
+        sets: data sets of scikit-learn: digits, wine; drawn evenly.
+        rows: rows of a data set, half for training and half for test, drawn per question; 40 or more.
 
     Returns:
-        A world for one turn, broken down by "set". The outcome is the submission's worth, and above a half is right.
-        Gauges: submitted (share of attempts), trees (of the programs that were run). `submitted` and `landmarks` are
-        rewards.
+        A world for one turn, broken down by "set". The outcome is the submission's score; above 0.5 is correct.
+        Gauges: submitted (share of rollouts), trees (of executed programs). `submitted` and `landmarks` are rewards.
 
     Raises:
-        InputError: an argument out of range; scikit-learn is not there (extra [ml]), when a program is run.
+        InputError: an argument out of range; scikit-learn is missing (extra [ml]), when a program is run.
 
     Example:
-        "wine 417?": run "std forest 100" says "accuracy 0.978", worth 0.991
+        "wine 417?": run "std forest 100" returns "accuracy 0.978", with score 0.991
 
     Paper: arXiv:2509.01684.
     Unconfirmed: which landmarks there are.
-    Differs: the policy chooses of what a program is made and does not write it, so that no sandbox is needed; marks are
-        put in by a rule and not by a language model; two small data sets in the place of Kaggle's competitions.
+    Differs: the policy chooses a program's parts and does not write it, so that no sandbox is needed; a rule inserts
+        the prints instead of a language model; two small data sets replace Kaggle's competitions.
     """
     if not sets or not set(sets) <= set(SETS) or rows < 40:
-        raise InputError(f"sets are some of {', '.join(SETS)} and rows 40 or more: they are {list(sets)} and {rows}")
+        raise InputError(f"sets are some of {', '.join(SETS)} and rows 40 or more, not {list(sets)} and {rows}")
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         check_count(split, count)
@@ -83,8 +82,8 @@ def ml_engineering(*, sets: tuple[str, ...] = SETS, rows: int = 300) -> World:
         name="ml_engineering",
         tasks=tasks,
         env=_env,
-        correct=outcome(score_of),
-        by=("set",),
+        correct=outcome(submission_score),
+        breakdown=("set",),
         expert=_expert,
         start=START,
         gauges={
@@ -97,20 +96,20 @@ def ml_engineering(*, sets: tuple[str, ...] = SETS, rows: int = 300) -> World:
     )
 
 
-def score_of(one: Trajectory) -> float:
-    """What the submission of an attempt is worth, 0 to 1; 0 where there is none."""
+def submission_score(one: Trajectory) -> float:
+    """Score the submission of a rollout, 0 to 1; 0 without a submission."""
     return float(_report(one).get("score", 0.0))
 
 
 def submitted() -> Reward:
-    """Give 1 where a program submitted a label for every row."""
+    """Create a reward of 1 for a submission with a label for every row."""
     return outcome(lambda one: float(_report(one).get("submitted", False)))
 
 
 def landmarks(*, most: float = 0.1) -> Reward:
-    """Give the share of landmarks that the program reached, times `most`; see `rewards.state_match`."""
+    """Create a reward of the share of reached landmarks, times `most`; see `rewards.state_match`."""
     return state_match(
-        most=most,
+        max_score=most,
         gold=lambda task: dict.fromkeys(LANDMARKS, True),
         state=lambda one: _report(one).get("landmarks", {}),
     )
@@ -132,21 +131,21 @@ def _task(split: Split, seed: int, number: int, sets: Sequence[str], rows: int) 
 
 
 class Studio:
-    """Where the program of one attempt is written and run."""
+    """Tool that writes and runs the program of a rollout."""
 
     def __init__(self, task: Task):
         self._task = task
         self._found: dict[str, Any] = {"ran": False, "submitted": False, "score": 0.0, "landmarks": {}, "trees": 0}
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether a program was run."""
         return bool(self._found["ran"])
 
     @tool(timeout=None)
     def run(self, plan: Annotated[str, "scaler, model and number of trees, such as: std forest 10"]) -> str:
         """Run the program of a plan. There is one run."""
-        if self.over:
+        if self.is_over:
             raise Retry("a program was run already, and there is one run")
         words = plan.split()
         if len(words) != 3 or not words[2].isdecimal():
@@ -170,15 +169,15 @@ class Studio:
         return came.error or f"accuracy {accuracy:.3f}"
 
     def report(self) -> dict[str, Any]:
-        """What was run and what came of it."""
+        """The program and its result."""
         return dict(self._found)
 
     def snapshot(self) -> Any:
-        """What came of it so far."""
+        """The result so far."""
         return dict(self._found)
 
     def restore(self, state: Any) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self._found = dict(state)
 
 
@@ -187,19 +186,19 @@ def _worth(name: str, accuracy: float) -> float:
     return float(np.clip((accuracy - nothing) / (everything - nothing), 0, 1))
 
 
-class _Once(AsyncWrapped):
-    """A conversation with tools that is over when a program was run."""
+class _Once(AsyncEnvWrapper):
+    """Conversation with tools until a program was run."""
 
     def __init__(self, task: Task, tools: Sequence[Any]):
         self._studio = Studio(task)
         super().__init__(tool_chat([lambda: self._studio, *tools])(task))
 
-    def said(self, reply: EnvReply) -> EnvReply:
-        return reply._replace(done=reply.done or self._studio.over)
+    def transform_reply(self, reply: EnvReply) -> EnvReply:
+        return reply._replace(done=reply.done or self._studio.is_over)
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    tool_chat(tools)  # says at once what is wrong with them
+    tool_chat(tools)  # raises early for bad tools
 
     def make(task: Task) -> Env:
         return _Once(task, tools)
@@ -208,7 +207,7 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
 
 
 def _expert(task: Task, facts: Facts) -> Message:
-    """A plan that works, however many trees; the policy that learns from it knows them all."""
+    """A working plan with any number of trees; the start policy knows all of them."""
     if facts["turn"] > 0:
         return Message("assistant", "done")
     rng = random.Random(derive_seed("ml_engineering expert", task.id))

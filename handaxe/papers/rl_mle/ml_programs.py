@@ -1,4 +1,4 @@
-"""The programs of the world `ml_engineering`: written from a plan, marked at their landmarks, and run."""
+"""Programs of the world `ml_engineering`: generation from a plan, instrumentation at landmarks, and execution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
     "LANDMARKS",
     "MODELS",
     "Plan",
-    "Ran",
+    "RunResult",
     "SCALERS",
     "SETS",
     "SIZES",
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 LANDMARKS = ("imports", "data", "features", "model", "trained", "predicted", "submitted")
-"""Where a program can be, in order."""
+"""Stages of a program, in order."""
 SCALERS: Mapping[str, str] = MappingProxyType(
     {"raw": "FunctionTransformer()", "std": "StandardScaler()", "log": "FunctionTransformer(numpy.log)"}
 )
 MODELS: Mapping[str, str] = MappingProxyType({"forest": "RandomForestClassifier", "extra": "ExtraTreesClassifier"})
 SIZES = (1, 3, 10, 30, 100)
-"""Trees: each takes about as long as any other, and more are better."""
+"""Numbers of trees; each tree takes equal time, and more trees are better."""
 SETS = ("digits", "wine")
 SAYS = "landmark: "
 PROGRAM = """\
@@ -55,7 +55,7 @@ submit(predicted)
 
 
 class Plan(NamedTuple):
-    """What a program is to do: a key of SCALERS, a key of MODELS, and how many trees, 0 to the most of SIZES."""
+    """Choices of a program: a key of SCALERS, a key of MODELS, and a number of trees, 0 to the maximum of SIZES."""
 
     scaler: str
     model: str
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
 
 
 class Halves(NamedTuple):
-    """A data set in two halves; a program is given all but `test_y`. X is [rows, features], y [rows]."""
+    """Data set in two halves; a program receives all but `test_y`. X is [rows, features], y [rows]."""
 
     train_X: np.ndarray
     train_y: np.ndarray
@@ -71,9 +71,10 @@ class Halves(NamedTuple):
     test_y: np.ndarray
 
 
-class Ran(NamedTuple):
-    """What came of a program: the landmarks that it said, what it submitted (None: nothing that fits), and the error
-    that ended it, "" for none."""
+class RunResult(NamedTuple):
+    """Result of a program: printed landmarks, the submission (None for none that fits), and the final error, "" for
+    none.
+    """
 
     landmarks: tuple[str, ...]
     submitted: np.ndarray | None
@@ -81,10 +82,10 @@ class Ran(NamedTuple):
 
 
 def data(name: str, *, number: int, rows: int) -> Halves:
-    """So many rows of a data set that scikit-learn brings along, half to train and half to test; `number` draws them.
+    """Draw rows of a data set of scikit-learn, half for training and half for test; `number` is the seed.
 
     Raises:
-        InputError: no such data set, or scikit-learn is not there (extra [ml]).
+        InputError: an unknown data set, or scikit-learn is missing (extra [ml]).
     """
     all_X, all_y = _loaded(name)
     order = generator("ml_engineering", name, number).permutation(len(all_y))[:rows]
@@ -104,10 +105,10 @@ def _loaded(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_program(plan: Plan) -> str:
-    """The program of a plan. It is made of these choices alone, so that it can be run in this process.
+    """Write the program of a plan: a function of known choices, safe to run in this process.
 
     Raises:
-        InputError: a choice that there is not; the message names those that there are.
+        InputError: an unknown choice; the message names the known ones.
     """
     if plan.scaler not in SCALERS or plan.model not in MODELS or not 0 <= plan.size <= max(SIZES):
         raise InputError(
@@ -118,9 +119,10 @@ def write_program(plan: Plan) -> str:
 
 
 def instrument(program: str) -> ast.Module:
-    """Put a print behind each landmark of a program, which is the last of its top-level statements that imports, calls
-    `load`, transforms, makes a classifier, fits, predicts or calls `submit`. The program's own prints are taken out, so
-    that it cannot say what it has not reached.
+    """Insert a print after each landmark of a program.
+
+    A landmark is the last top-level statement that imports, calls `load`, transforms, makes a classifier, fits,
+    predicts or calls `submit`. The program's own prints are removed, so that it cannot report unreached landmarks.
 
     Example:
         "x = load()\nprint('landmark: trained')" becomes "x = load()\nprint('landmark: data')\nNone"
@@ -138,7 +140,7 @@ def instrument(program: str) -> ast.Module:
 
 
 class _Quiet(ast.NodeTransformer):
-    """Takes out what a program prints by itself."""
+    """Removes the program's own prints."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id == "print":
@@ -150,7 +152,7 @@ class _Quiet(ast.NodeTransformer):
 
 
 def _marks(statement: ast.stmt) -> set[str]:
-    """The landmarks that a statement may be."""
+    """The landmarks of a statement."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {"imports"}
     found = set()
@@ -164,12 +166,12 @@ def _marks(statement: ast.stmt) -> set[str]:
     return {mark for mark in found if mark is not None}
 
 
-def run_program(program: ast.Module, held: Halves) -> Ran:
-    """Run an instrumented program to its end or its first error. Nothing keeps it from what this process may do."""
+def run_program(program: ast.Module, data_set: Halves) -> RunResult:
+    """Run an instrumented program to the end or the first error, with all permissions of the process."""
     said: list[str] = []
     handed: list[object] = []
     names: dict[str, object] = {
-        "load": lambda: (held.train_X.copy(), held.train_y.copy(), held.test_X.copy()),
+        "load": lambda: (data_set.train_X.copy(), data_set.train_y.copy(), data_set.test_X.copy()),
         "submit": handed.append,
         "print": said.append,
     }
@@ -177,13 +179,13 @@ def run_program(program: ast.Module, held: Halves) -> Ran:
     with np.errstate(all="ignore"):
         try:
             exec(compile(program, "program", "exec"), names)
-        except Exception as failure:  # whatever the program does wrong
+        except Exception as failure:  # any error of the program
             error = f"{type(failure).__name__}: {failure}"
     landmarks = tuple(one.removeprefix(SAYS) for one in said)
-    return Ran(landmarks, _fitting(handed, len(held.test_y)), error)
+    return RunResult(landmarks, _valid_submission(handed, len(data_set.test_y)), error)
 
 
-def _fitting(handed: list[object], rows: int) -> np.ndarray | None:
-    """The last submission, where it is one label a row."""
+def _valid_submission(handed: list[object], rows: int) -> np.ndarray | None:
+    """The last submission with a label per row."""
     last = np.asarray(handed[-1]) if handed else np.zeros(0)
     return last if last.shape == (rows,) else None

@@ -1,4 +1,4 @@
-"""Turns of an attempt that grow with the training step: a curriculum on how far ahead a policy has to act."""
+"""Schedule of the maximum number of turns over training steps."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,20 +8,21 @@ __all__ = ["horizon"]
 
 
 def horizon(*, turns: Sequence[int], every: int = 100) -> Callable[[int], int]:
-    """Make a schedule for `linear(max_turns=...)`: few turns at first, then more.
+    """Make a schedule for `linear(max_turns=...)` that grows in stages.
 
-        k = min(floor(step / S), K - 1)        every attempt of this step may take h_k turns
+        k = min(floor(step / S), K - 1)        every rollout of this step may take h_k turns
 
-    An attempt that reaches its last turn ends truncated for "turns" and scores what the environment gives it by then.
+    A rollout that reaches its last turn ends truncated for "turns"; its score is that of the environment at this point.
 
     Args:
-        turns: h_0, ..., h_{K-1}, each >= 1, in the paper rising.
+        turns: h_0, ..., h_{K-1}, each >= 1, rising in the paper.
         every: S, training steps of a stage, >= 1; 100 in the paper (80 in WebArena).
 
     Returns:
-        Training step -> turns. It keeps no state, so a run that is resumed is at the stage it was at. An evaluation's
-        attempts are of step 0: evaluate with a strategy of its own, such as linear(max_turns=turns[-1]), which is what
-        a recipe does by itself where its setting's max_turns is the longest.
+        Training step -> turns, stateless, so that a resumed run is at the right stage. Rollouts of an evaluation have
+        step
+        0: evaluate with another strategy, such as linear(max_turns=turns[-1]); a method's default takes the settings'
+        max_turns.
 
     Raises:
         InputError: no stage, a stage of less than one turn, or `every` below 1.

@@ -1,16 +1,16 @@
-"""Criteria of an attempt, segment by segment: a router names the skill of each, and the skill's rubric is asked.
+"""Criteria of a trajectory by segment: a router names the skill of each segment, and the skill's rubric applies.
 
     turns      0 1 | 2 3 4          segments (0, 2), (2, 5)
     skills     lookup | compare     items "0-2/lookup/query", "2-5/compare/both", "2-5/compare/larger"
-    points     1 | 1/2, 1/2         so that `rubric_points` is the mean over segments of the share that each meets
+    points     1 | 1/2, 1/2         so that `rubric_points` is the mean over segments of the share of met criteria
 
 Example:
     items = skill_items(segments=by_reply, route=skill_of, skills={"lookup": [...], "compare": [...]})
     reward = rubric_points(items=items, check=skill_check(rules))
 Paper: arXiv:2601.03555 (SCRIBE), the mid-level reward: segments of sub-goals, routed to skill prototypes with
 a short rubric each.
-Unconfirmed: all of it; the abstract alone was read.
-Differs: segments, router and skills are given, where the paper has them made and mined by language models.
+Unconfirmed: all of it; only the abstract was available.
+Differs: segments, router and skills are given; in the paper language models make and mine them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from handaxe.core.records import Criterion, Trajectory
 __all__ = ["Segment", "segment_of", "skill_check", "skill_items"]
 
 Segment = tuple[int, int]
-"""Turns [start, stop) of an attempt."""
+"""Turns [start, stop) of a trajectory."""
 Rule = Callable[[Trajectory, Segment], bool]
 
 
@@ -35,28 +35,31 @@ def skill_items(
     route: Callable[[Trajectory, Segment], str],
     skills: Mapping[str, Sequence[Criterion]],
 ) -> Callable[[Trajectory], list[Criterion]]:
-    """Make the criteria of an attempt out of those of the skills that its segments show.
+    """Make the criteria of a trajectory from the skills of its segments.
 
-        points of item c of segment s = 1 / C_s        C_s: how many criteria the skill of segment s has
+        points of item c of segment s = 1 / C_s        C_s: number of criteria of the skill of segment s
 
     Args:
-        segments: of an attempt, which do not overlap.
-        route: the skill that a segment shows.
-        skills: name -> its criteria; their points are left out, `kind` becomes the skill.
+        segments: trajectory -> disjoint segments.
+        route: (trajectory, segment) -> skill.
+        skills: name -> criteria; their points are ignored, and `kind` becomes the skill.
 
     Returns:
-        What `rubric_points(items=...)` takes: Trajectory -> criteria, named START-STOP/SKILL/NAME.
+        The `items` of `rubric_points`: Trajectory -> criteria, named START-STOP/SKILL/NAME.
 
     Raises:
-        InputError: a skill without criteria, or, when asked, a skill that there is not, or a segment outside.
+        InputError: a skill without criteria, or, when called, an unknown skill, or a segment out of range.
 
     Example:
-        segments with the shares 1 and 0.5 of their items met  ->  rubric_points gives 0.75; beside an outcome and a
-        format of 1, with weights 1, 0.2 and 0.1  ->  1.25
+        segments with the shares 1 and 0.5 of their items met  ->  rubric_points gives 0.75; with an outcome and a
+        format
+        of 1 and weights 1, 0.2 and 0.1  ->  1.25
     """
     empty = sorted(name for name, listed in skills.items() if not listed)
     if empty or not skills:
-        raise InputError(f"skills without a criterion: {empty}; give each of one or more skills one or more")
+        raise InputError(
+            f"skills without a criterion: {empty}; give at least one skill, and each at least one criterion"
+        )
 
     def items(trajectory: Trajectory) -> list[Criterion]:
         made = []
@@ -76,17 +79,17 @@ def skill_items(
 
 
 def segment_of(criterion: Criterion) -> tuple[Segment, str]:
-    """The segment that an item is about, and the name that its criterion has in the skill."""
+    """Segment of an item, and the name of its criterion in the skill."""
     place, _, name = criterion.name.split("/", 2)
     start, stop = place.split("-")
     return (int(start), int(stop)), name
 
 
 def skill_check(rules: Mapping[str, Rule]) -> Check:
-    """Check items by rule: (attempt, segment) -> whether it meets the criterion of this name.
+    """Make a check of items by rules: criterion name -> (trajectory, segment) -> met.
 
     Returns:
-        A check, by which an item is met from the last turn of its segment on.
+        A check; an item is met from the last turn of its segment on.
     """
 
     def check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:

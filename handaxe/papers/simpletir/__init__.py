@@ -1,21 +1,23 @@
-"""SimpleTIR: an attempt ends at a void turn, and attempts with one are left out of the loss."""
+"""SimpleTIR (arXiv:2509.02479): end a rollout at an empty turn, and mask rollouts with one."""
 
-from handaxe.losses.surrogates.dual_clip import dual_clip
+from handaxe import losses, selection
 from handaxe.methods.method import Method, replace
 from handaxe.papers.simpletir.stop_on_empty_turn import stop_on_empty_turn
-from handaxe.selection.mask_empty_turns import mask_empty_turns
-from handaxe.selection.pipe import pipe
 
 __all__ = ["simpletir"]
 
 
-def simpletir(base: Method, *, keep: bool = False) -> Method:
-    """End at a turn with neither call nor answer, and train without the tokens of attempts that hold one.
+def simpletir(base: Method, *, train_empty_turns: bool = False) -> Method:
+    """Stop at a turn with neither call nor answer, and leave such rollouts out of the loss.
 
     Args:
-        keep: train on those attempts all the same, to compare with.
+        train_empty_turns: train on these rollouts, too, the comparison of the paper.
     """
-    answered = base.world.need("answered")
-    rollout = stop_on_empty_turn(answer=answered, max_turns=base.settings.max_turns)
-    kept = pipe(base.select, mask_empty_turns(answer=answered, keep=keep))
-    return replace(base, rollout=rollout, surrogate=dual_clip(eps_high=0.28), select=kept)
+    is_answer = base.world.need("is_answer")
+    mask = selection.mask_empty_turns(answer=is_answer, keep=train_empty_turns)
+    return replace(
+        base,
+        rollout=stop_on_empty_turn(answer=is_answer, max_turns=base.settings.max_turns),
+        surrogate=losses.surrogates.dual_clip(eps_high=0.28),
+        select=selection.pipe(base.select, mask),
+    )

@@ -1,4 +1,4 @@
-"""The plain rollout, which ends at the first turn that did nothing."""
+"""Rollout that ends at the first empty turn."""
 
 from collections.abc import Callable, Generator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Turn
 from handaxe.core.requests import Attempt
-from handaxe.ops.void import is_void
+from handaxe.ops.empty_turn import is_empty_turn
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Play, Request, Rules
 
@@ -14,20 +14,21 @@ __all__ = ["stop_on_empty_turn"]
 
 
 def stop_on_empty_turn(*, answer: Callable[[Turn], bool], max_turns: int = 4, budget: Budget | None = None) -> Rollout:
-    """Play one attempt turn by turn, and no further than a turn with no complete call and no final answer.
+    """Play like `linear`, and end after a turn with neither a complete call nor a final answer.
 
-        after turn k, where the attempt goes on: end as policy_error if turn k is void (see `ops.void`)
+        after turn k, if the rollout continues: end as policy_error if turn k is void (see `ops.void`)
 
-    The environment has heard the void turn; what it replied is recorded and read by nobody. Such an attempt is scored
-    as it stands; `selection.mask_empty_turns` leaves it out of the loss.
+    The environment has received the void turn; its reply is recorded, but not read by the policy. The rollout is scored
+    as usual; `selection.mask_empty_turns` leaves it out of the loss.
 
     Args:
-        answer: whether a turn gives a final answer, such as a world's `answered`.
-        max_turns, budget: as of `linear`.
+        answer: turn -> whether it gives a final answer, such as a world's `is_answer`.
+        max_turns, budget: as for `linear`.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns one trajectory. Where every turn holds a call
-        or ends the attempt, this is `linear`.
+        A rollout strategy: Attempt -> generator of requests that returns one trajectory. It equals `linear` if every
+        turn
+        has a call or ends the rollout.
 
     Raises:
         InputError: as `linear`.
@@ -49,6 +50,6 @@ def stop_on_empty_turn(*, answer: Callable[[Turn], bool], max_turns: int = 4, bu
 
 def _turns(play: Play, answer: Callable[[Turn], bool]) -> Generator[Request, Any, Ending]:
     while (ending := (yield from play.turn())) is None:
-        if is_void(play.turns[-1], answer=answer):
+        if is_empty_turn(play.turns[-1], answer=answer):
             return Ending("policy_error", "a turn held neither a call nor an answer")
     return ending

@@ -1,19 +1,18 @@
-"""Small LMs for tool calling: one epoch of supervised fine-tuning on the calls of a domain, and nothing else."""
+"""Small LMs for tool calling (arXiv:2512.15943): one epoch of supervised fine-tuning on the calls of a domain."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.training.sft.demonstrated import demonstrated
-from handaxe.training.stages.teach import teach
+from handaxe.training.stages import teach
 
 __all__ = ["small_lm"]
 
 
-def small_lm(base: Method, *, taught: int = 64, rate: float = 2e-4) -> Method:
-    """Teach single calls of the function-calling leaderboard; no reinforcement learning.
+def small_lm(base: Method, *, demonstrations: int = 64) -> Method:
+    """Fine-tune on single calls of the function-calling leaderboard, without RL.
 
     Args:
-        taught: conversations; those that do not fit into the model's context are left out.
-        rate: learning rate.
+        demonstrations: conversations; those longer than the model's context are left out.
     """
-    shown = demonstrated(world=base.world, count=taught, fitting=True)
-    lessons = teach(source=shown, batch_size=8, micro_batch_rows=4, learning_rate=rate)
-    return replace(base, stages=(*base.stages, lessons))
+    source = demonstrated(world=base.world, count=demonstrations, fitting=True)
+    sft = teach(source=source, batch_size=8, micro_batch_rows=4, learning_rate=2e-4)
+    return replace(base, stages=(*base.stages, sft))

@@ -1,18 +1,17 @@
-"""Small LMs for tool calling, against a larger model: a tiny one that was taught the calls asked for."""
+"""Small LMs for tool calling (arXiv:2512.15943): fine-tune a tiny model, and compare with a larger model."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.training.sft.demonstrated import demonstrated
-from handaxe.training.stages.teach import teach
+from handaxe.training.stages import teach
 
 __all__ = ["small_lm_tiny"]
 
 
-def small_lm_tiny(base: Method, *, taught: int = 960, rate: float = 1e-3) -> Method:
-    """Teach the calls that a world asks for; no reinforcement learning.
+def small_lm_tiny(base: Method, *, demonstrations: int = 960) -> Method:
+    """Fine-tune on the calls of the world, without RL.
 
     Args:
-        taught: conversations, each learnt once.
-        rate: learning rate.
+        demonstrations: conversations, each learned once.
     """
-    shown = demonstrated(world=base.world, count=taught)
-    return replace(base, stages=(*base.stages, teach(source=shown, batch_size=32, learning_rate=rate)))
+    source = demonstrated(world=base.world, count=demonstrations)
+    return replace(base, stages=(*base.stages, teach(source=source, batch_size=32, learning_rate=1e-3)))

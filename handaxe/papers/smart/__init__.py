@@ -1,26 +1,29 @@
-"""SMART: a policy learns when it needs a tool, from demonstrations that call one where it could not do without."""
+"""SMART (arXiv:2502.11435): fine-tune on demonstrations that call a tool only if the policy needs it."""
 
-from handaxe.curricula.task_pool import task_pool
-from handaxe.envs.without_tools import without_tools
+from handaxe.curricula import task_pool
+from handaxe.envs import without_tools
 from handaxe.methods.method import Method, replace
 from handaxe.papers.smart.by_need import Shown, by_need
-from handaxe.training.stages.probe import probe
-from handaxe.training.stages.teach import teach
+from handaxe.training import stages
 
 __all__ = ["smart"]
 
+POOL = 256
+"""Tasks that are probed and demonstrated."""
 
-def smart(base: Method, *, show: Shown = "need", above: float = 0.5, tries: int = 8, most: int = 256) -> Method:
-    """Ask what the policy can do without tools, then teach it to call for the rest; no reinforcement learning.
+
+def smart(base: Method, *, demonstrations: Shown = "need", threshold: float = 0.5) -> Method:
+    """Probe which tasks the policy solves without tools, then demonstrate calls for the others, without RL.
 
     Args:
-        show: where demonstrations call: need, or what that is compared with, always and never.
-        above: share of attempts without tools above which a task needs none; a guess.
-        tries: attempts at each task without tools.
-        most: tasks that are probed and taught, the first of the training tasks.
+        demonstrations: when demonstrations call: by "need", or "always" and "never", the comparisons.
+        threshold: accuracy without tools above which a task needs none. Unconfirmed.
     """
-    alone = without_tools(base.world.env(base.world.tools))
-    asked = probe(label="known", samples=tries, groups=64, arguments={"env": alone})
-    shown = by_need(expert=base.world.need("expert"), label="known", above=above, show=show, plays=base.world.plays)
-    stages = (*base.stages, asked, teach(source=shown, learning_rate=3e-4))
-    return replace(base, tasks=lambda tasks, seed: task_pool(tasks[:most], seed=seed), stages=stages)
+    world = base.world
+    probe = stages.probe(label="known", samples=8, groups=64, arguments={"env": without_tools(world.env(world.tools))})
+    source = by_need(
+        expert=world.need("expert"), label="known", above=threshold, show=demonstrations, plays=world.make_rollout
+    )
+    sft = stages.teach(source=source, learning_rate=3e-4)
+    pool = replace(base, tasks=lambda tasks, seed: task_pool(tasks[:POOL], seed=seed))
+    return replace(pool, stages=(*base.stages, probe, sft))

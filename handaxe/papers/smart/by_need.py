@@ -1,4 +1,4 @@
-"""Demonstrations that call tools where a probe without them failed, and answer at once where it did not."""
+"""Demonstrations with tool calls only on tasks that a probe without tools failed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handaxe.worlds.world import Expert, Facts
 __all__ = ["Shown", "by_need"]
 
 Shown = Literal["need", "always", "never"]
-"""Where demonstrations call: where it is needed, everywhere, or nowhere."""
+"""When demonstrations call: by need, always, or never."""
 
 
 def by_need(
@@ -33,38 +33,38 @@ def by_need(
 ) -> Source:
     """Make a source of demonstrations, one for each task of a `task_pool` that a probe has labelled.
 
-        known(task) = metadata[label] > above           metadata[label]: share of attempts without tools that were right
-        shown(task) = answer(task), said at once        where the task is known
-                      what the expert says, which calls wherever a call helps ("sure" False)        elsewhere
+        known(task) = metadata[label] > above           metadata[label]: accuracy without tools
+        demonstration = answer(task) at once            for a known task
+                        the expert's conversation, with a call wherever a call helps ("sure" False)        otherwise
 
-    Conversations are played in the site's environment, so that the tools really answer; what they say is context, and
-    what is learnt is what the speaker says, each call and each answer after the replies before it.
+    Conversations are played in the stage's environment with real tool replies. Replies are context; the policy learns
+    the calls and answers of the speaker, each after the replies before it.
 
     Args:
         expert: of the world.
-        label: the key that `probe` wrote. A task that has none, since no attempt at it was scored, is left out.
-        above: of the share, 0 to 1; the paper's labels come from a language model and not from a share.
-        show: "always" and "never" take every task for unknown, or for known: what demonstrations by need are compared
-            with. Labels are then needed for nothing but which tasks there are.
-        answer: what is said of a task that is known.
+        label: key that `probe` wrote. A task without a value, since no rollout was scored, is left out.
+        above: threshold of the accuracy, 0 to 1; the paper's labels come from a language model.
+        show: "always" and "never" treat every task as unknown, or as known, for comparison. Labels then only select the
+            tasks.
+        answer: task -> text of a known answer.
         max_turns: of a conversation.
-        plays: most turns -> how a conversation is played, such as `World.plays`; None: `linear`.
+        plays: turn limit -> rollout strategy of a conversation, such as `World.make_rollout`; None: `linear`.
 
     Returns:
-        A source for the stage `teach`; the same pool and seed give the same conversations.
+        A source for the stage `teach`; equal pools and seeds give equal conversations.
 
     Raises:
-        InputError: the site's tasks are no `task_pool`; `show` is another word; no task has a label; a conversation
-            does not come to its end: it is too long for the engine's context or has too many turns, or tools failed.
+        InputError: the stage's tasks are no `task_pool`; an unknown `show`; no task has a label; a conversation does
+            not complete: it exceeds the engine's context or the turn limit, or tools failed.
 
     Example:
         "3+4=?" labelled 1.0   ->  "7"
         "12*34=?" labelled 0.0 ->  calculator("12*34"), and after its reply "408"
 
-    Paper: arXiv:2502.11435 (SMART), the data it trains on.
-    Differs: whether a step needs a tool is found out by attempts without tools, and not told by a language model; a
-    question is one step; no justification is written before it, and no decision token.
-    Unconfirmed: the threshold; the paper is known from its page and its released description alone.
+    Paper: arXiv:2502.11435 (SMART), its training data.
+    Differs: rollouts without tools decide the need for a tool, instead of a language model; a question is one step;
+    there are no justifications and no decision tokens.
+    Unconfirmed: the threshold; the paper is known only from its page and its released description.
     """
     rollout = linear(max_turns=max_turns) if plays is None else plays(max_turns)
     if show not in ("need", "always", "never"):

@@ -1,41 +1,27 @@
-"""SPA-RL: what an attempt comes to is paid out among its turns, by an estimator of progress that learned it before."""
+"""SPA-RL (arXiv:2505.20732): attribute the outcome to turns with a progress estimator, and train on its shares."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.spa_rl.collect import GroupPool, collect
 from handaxe.papers.spa_rl.fit import fit
 from handaxe.papers.spa_rl.progress import progress
-from handaxe.rewards.judged_steps import judged_steps
-from handaxe.rewards.tool_success import tool_success
-from handaxe.rewards.weighted import weighted
 
 __all__ = ["spa_rl"]
 
 
-def spa_rl(
-    base: Method,
-    *,
-    alpha: float = 1.0,
-    beta: float = 0.5,
-    collected: int = 40,
-    passes: int = 2,
-    judge_rate: float = 3e-4,
-) -> Method:
-    """Collect attempts, teach the estimator what they came to, and train on its shares and on acts carried out.
-
-    The outcome itself is not paid.
+def spa_rl(base: Method, *, alpha: float = 1.0, beta: float = 0.5) -> Method:
+    """Fit the estimator to collected rollouts; reward each turn with its share and with an executed action.
 
     Args:
         alpha: weight of a turn's share; 1 in the paper.
-        beta: of its act being carried out; 0.5 in the paper. A further turn may so be worth more than the end.
-        collected: tasks whose attempts the estimator learns from.
-        passes: times that it sees them.
-        judge_rate: its learning rate.
+        beta: reward of an executed action; 0.5 in the paper.
     """
-    pool, judge = GroupPool(), progress(learning_rate=judge_rate)
-    play = collect(into=pool, groups=collected, group_size=base.settings.group_size, arguments={"reward": base.reward})
-    parts = {
-        "progress": (alpha, judged_steps(judge=judge)),
-        "executed": (beta, tool_success(per="turn")),
-    }
-    stages = (*base.stages, play, fit(learner=judge, source=pool, epochs=passes, batch_size=4))
-    return replace(base, stages=stages, reward=weighted(parts))
+    pool, judge = GroupPool(), progress(learning_rate=3e-4)
+    rollouts = collect(into=pool, groups=40, group_size=base.settings.group_size, arguments={"reward": base.reward})
+    shares = rewards.judged_steps(judge=judge)
+    executed = rewards.tool_success(per="turn")
+    return replace(
+        base,
+        stages=(*base.stages, rollouts, fit(learner=judge, source=pool, epochs=2, batch_size=4)),
+        reward=rewards.weighted({"progress": (alpha, shares), "executed": (beta, executed)}),
+    )

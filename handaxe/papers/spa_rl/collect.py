@@ -1,4 +1,4 @@
-"""Play, and hand on what was played."""
+"""Stage that samples rollouts and stores the groups."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ NOTHING: Mapping[str, Any] = {}
 
 
 class GroupPool:
-    """Groups that a stage collected. It is a Source: a stage after it may learn from them."""
+    """Groups of a `collect` stage, a Source for later stages."""
 
     def __init__(self) -> None:
         self.groups: list[Rated] = []
@@ -27,17 +27,23 @@ class GroupPool:
 def collect(
     *, into: GroupPool, steps: int = 1, groups: int = 16, group_size: int = 8, arguments: Mapping[str, Any] = NOTHING
 ) -> Stage:
-    """Make a stage that plays without training and puts the groups that were scored into a pool.
+    """Make a stage that samples rollouts without training and stores the scored groups in a pool.
 
-    They stand in the record of the stage, from which the pool is filled again on resume.
+    The groups are in the record of the stage, from which the pool is restored on resume.
 
     Args:
-        into: replaced is what it held.
-        steps, groups, group_size: as of `train`.
-        arguments: further ones of `train`, also in place of the site's roles.
+        into: pool; its content is replaced.
+        steps, groups, group_size: as for `train`.
+        arguments: further arguments of `train`, which override the stage's roles.
 
     Returns:
-        A stage: one row of metrics, how many groups and attempts were scored and their mean outcome.
+        A stage: one row of metrics, the number of scored groups and rollouts and their mean outcome.
+
+    Example:
+        steps 2, groups 2, group_size 3  ->  a pool of 4 groups, and the metrics groups 4, trajectories 12
+
+    Paper: arXiv:2505.20732 (SPA-RL), rollouts of the base policy, from which the progress estimator learns.
+    Differs: nothing known.
     """
     check_train_arguments(arguments)
     chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments}

@@ -1,4 +1,4 @@
-"""Scores steps by how far they bring an attempt, as a critic of its own learned it from outcomes alone."""
+"""Judge that attributes the outcome to turns, a model with a critic trained on outcomes."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ def progress(
     clip_norm: float = 1.0,
     micro_batch_rows: int = 64,
 ) -> Progress:
-    """Make a judge that shares the outcome of an attempt among its turns, by a model with a critic of its own.
+    """Make a judge that distributes the outcome of a rollout over the turns.
 
-        c_k   = V at the last token of turn k                                what turn k adds; 0 where it has no token
+        c_k   = V at the last token of turn k                                contribution of turn k; 0 without a token
         score = c_1 + ... + c_N
-        loss  = mean over attempts of (c_1 + ... + c_N - R_i)^2              `papers.spa_rl.sum_regression`
+        loss  = mean over rollouts of (c_1 + ... + c_N - R_i)^2              `papers.spa_rl.sum_regression`
 
-    It learns as a `Learner`, one optimiser step an epoch on all groups that it is shown, model and critic together.
+    It is a `Learner`: one optimizer step an epoch on all groups that it receives, model and critic together.
 
     Args:
-        engine: the model, with a critic; None: a twin of the policy as it is when `begin` is called, which `train` and
-            the stage `fit` do. Before it learns anything, all its scores are 0.
-        channel: R is this channel of the scores; None: their outcome.
+        engine: model with a critic; None: a twin of the policy at the call of `begin`, by `train` and the stage `fit`.
+            Before it has learned, all scores are 0.
+        channel: read R from this channel of the scores; None: their outcome.
         learning_rate: of AdamW; 3e-6 in the paper, for 3 billion parameters.
-        epochs: optimiser steps each time it learns.
+        epochs: optimizer steps each time it learns.
         clip_norm: of a twin.
-        micro_batch_rows: most rows that forward and backward see at once, attempts kept whole.
+        micro_batch_rows: maximum rows of a forward and backward pass; rollouts stay whole.
 
     Returns:
-        A judge that is a StepJudge, Fittable and a Learner, whose weights and moments are in its state. Attempts with
-        an R of NaN, and those without a token, are not learned from. It reads FORCED tokens as it does the others.
+        A judge: StepJudge, Fittable and Learner, with weights and moments in its state. Rollouts with R = NaN and
+        rollouts without a token are skipped. FORCED tokens count as others.
 
     Raises:
-        InputError: an argument out of range; asked before it has begun; an engine that cannot be twinned or has no
-            critic; no channel of that name.
+        InputError: an argument out of range; a score before `begin`; an engine without twins or without a critic; an
+            unknown channel.
 
     Example:
         values 0.1, 0.5, 0.4 at the ends of three turns  ->  steps 0.1, 0.5, 0.4, score 1; for R = 1 the loss is 0
 
     Paper: arXiv:2505.20732 (SPA-RL), the progress estimator.
-    Unconfirmed: the formula, which is known from secondary sources and the released code.
-    Differs: the released estimator has one linear layer on the logits, and reads it after a turn's last token; here it
-    is one on the hidden states, and a turn is read as a whole but for its last token, which ends it.
+    Unconfirmed: the formula, known from secondary sources and the released code.
+    Differs: the released estimator has a linear layer on the logits and reads it after a turn's last token; here the
+        layer is on the hidden states, and reads the turn without its last token, which ends it.
     """
     if epochs < 1 or micro_batch_rows < 1 or learning_rate < 0 or not clip_norm > 0:
         raise InputError(
@@ -69,7 +69,7 @@ def progress(
 
 
 class Progress:
-    """See `progress`."""
+    """Judge of `progress`."""
 
     def __init__(
         self,
@@ -89,20 +89,20 @@ class Progress:
         self._loss = sum_regression()
 
     def begin(self, engine: Engine) -> None:
-        """Become a twin of the policy, unless it has a model already."""
+        """Create a twin of the policy, unless the judge has a model."""
         if self._engine is not None:
             return
         if not isinstance(engine, Copyable):
             raise InputError(
-                f"{type(engine).__name__} cannot be twinned, so a progress judge cannot begin as its policy: give it "
-                "an engine of its own; see slots.Twins"
+                f"{type(engine).__name__} cannot be twinned, so that a progress judge cannot start as its policy: "
+                "pass engine=; see core.protocols.Copyable"
             )
         self._engine = engine.twin(critic=True, clip_norm=self._clip_norm)
 
     @property
     def _own(self) -> KeptEngine:
         if self._engine is None:
-            raise InputError("this judge has no model yet: teach it in the stage fit, or give it engine=")
+            raise InputError("this judge has no model: train it in the stage fit, or pass engine=")
         return self._engine
 
     # --- scoring ---------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Progress:
         return np.array([own.sum() for own in self.score_steps(group)], np.float64)
 
     def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
-        """[N_i] a sibling, all siblings read in one batch."""
+        """[N_i] for each sibling, computed in one batch."""
         return self._steps(list(group))
 
     def _steps(self, trajectories: Sequence[Trajectory]) -> tuple[np.ndarray, ...]:
@@ -139,37 +139,37 @@ class Progress:
     # --- learning --------------------------------------------------------------------------------------------------
 
     def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
-        """Learn from outcomes; metrics as of `learn`, without the error before."""
+        """Learn from outcomes; metrics as for `learn`, without the error before learning."""
         return self._fit([self._as_rated(group, scores) for group, scores in labelled])
 
     def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
-        """Learn from what all groups of a step came to.
+        """Learn from the outcomes of a step's groups.
 
         Returns:
-            error, the mean square of score - R over them before it learns from them (held out, where they are shown
-            once); spread, that of R around its own mean, which a judge that knows nothing but that mean comes to; what
-            the optimiser steps came to (loss, loss/predicted, grad_norm, ...); and labels, attempts learned from.
+            error, the mean squared difference of score and R before learning (held out, if groups are seen once);
+            spread, the variance of R, which is the error of a constant judge; metrics of the optimizer steps (loss,
+            loss/predicted, grad_norm, ...); and labels, the number of rollouts learned from.
         """
         del step
-        apart, known = [], []
+        errors, known = [], []
         for one in groups:
             label_G = self._labels(one.scores)
-            there = ~np.isnan(label_G)
-            known.append(label_G[there])
-            apart.append(self.score(one.group)[there] - label_G[there])
-        label, error = (np.concatenate([np.zeros(0), *each]) for each in (known, apart))
+            known_G = ~np.isnan(label_G)
+            known.append(label_G[known_G])
+            errors.append(self.score(one.group)[known_G] - label_G[known_G])
+        label, error = (np.concatenate([np.zeros(0), *each]) for each in (known, errors))
         before = {"error": float(np.mean(error**2)), "spread": float(np.var(label))} if len(label) else {}
         return {**before, **self._fit([self._as_rated(one.group, one.scores) for one in groups])}
 
     def _labels(self, scores: Scores) -> np.ndarray:
-        """[G]: R, NaN where it is not known."""
+        """[G]: R, NaN if unknown."""
         if self._channel is not None and self._channel not in scores.channels:
-            there = ", ".join(sorted(scores.channels)) or "none"
-            raise InputError(f"the scores have no channel {self._channel!r} to learn from; there are {there}")
+            channels = ", ".join(sorted(scores.channels)) or "none"
+            raise InputError(f"the scores have no channel {self._channel!r} to learn from; there are {channels}")
         return np.asarray(scores.outcome if self._channel is None else scores.channels[self._channel], np.float64)
 
     def _as_rated(self, group: Group, scores: Scores) -> Rated:
-        """The group with R at each of an attempt's tokens as the value to learn."""
+        """The group with R at each of a rollout's tokens as value target."""
         label_G = self._labels(scores)
         known_G = np.array([not np.isnan(v) and _speaks(one) for one, v in zip(group, label_G, strict=True)], bool)
         targets = tuple(
@@ -203,7 +203,7 @@ def _speaks(one: Trajectory) -> bool:
 
 
 def _at_ends(one: Trajectory, value_ST: Mapping[int, np.ndarray]) -> np.ndarray:
-    """[N]: the values at the last own token of each turn, 0 for a turn without one."""
+    """[N]: values at the last own token of each turn, 0 for a turn without one."""
     out = np.zeros(len(one.turns))
     for k, turn in enumerate(one.turns):
         own = np.flatnonzero(one.sequences[turn.sequence].mask[turn.start : turn.stop])

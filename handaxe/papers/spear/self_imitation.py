@@ -1,4 +1,4 @@
-"""Train again, once in a while, on the attempts that went best."""
+"""Self-imitation: replays past rollouts with advantages recomputed against recent rewards."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -10,23 +10,23 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Advantages, Group, Rated, Trajectory
-from handaxe.ops.composite import Composite
-from handaxe.ops.ragged import rewards_of
-from handaxe.ops.returns import deviation
+from handaxe.ops.ragged import group_rewards
+from handaxe.ops.returns import standard_deviation
 from handaxe.ops.seeds import generator
+from handaxe.ops.stateful_composite import StatefulComposite
 from handaxe.selection.keep_all import keep_all
 from handaxe.selection.parts.stored import alone, dump, earned, load
 
 __all__ = ["REPLAYED", "SelfImitation", "made_a_call", "self_imitation"]
 
 REPLAYED = "replayed"
-"""The feature, 1 at every token that the policy wrote, by which a loss knows what is replayed."""
+"""Feature, 1 at every token of a replayed rollout that the policy wrote, for losses."""
 FULL = 1.5
 KEEP_ALL = keep_all()
 
 
 def made_a_call(trajectory: Trajectory) -> bool:
-    """Whether an attempt holds a well-formed call."""
+    """Check that a trajectory has a well-formed call."""
     return bool(trajectory.calls)
 
 
@@ -43,53 +43,52 @@ def self_imitation(
     select: Selector = KEEP_ALL,
     seed: int = 0,
 ) -> Selector:
-    """Collect attempts with a positive advantage, and add them as a batch of their own when there are enough.
+    """Collect rollouts of positive advantage, and replay them as a batch once there are enough.
 
         every step:  H <- mean(R) of each group played, the last `history` of them;  b = median(H)
-                     store trajectory i where it trains, A_i > 0 and worth(i);  forget those over `tolerate` steps old
-        when #{stored: R_i > b} > 1.5 capacity:
-                     A'_i = R_i - b          (/ median of the groups' std(R), where `normalise`)
-                     of those with A'_i > 0 take n at random, n the largest power of 2 <= min(capacity, how many)
-                     they train with weight(step) A'_i, after all else of this step; forget everything stored
+                     store trajectory i if it trains, A_i > 0 and worth(i);  drop those over `tolerate` steps old
+        if #{stored: R_i > b} > 1.5 capacity:
+                     A'_i = R_i - b          (/ median of the groups' std(R), with `normalise`)
+                     sample n of those with A'_i > 0, n the largest power of 2 <= min(capacity, their number)
+                     train them with weight(step) A'_i, after the rest of this step; drop everything stored
 
-    A_i is the mean advantage of the tokens of trajectory i that train; R_i the outcome plus the per-turn rewards. A' is
-    given to those tokens. Each replayed attempt is a group of one, whose `part` is higher than any other's, so that
-    `train` gives them optimiser steps of their own. They keep ids, versions of the weights and old log-probs from when
-    they were drawn: their ratio is off-policy, and a clip cuts it. Where `train` annotates, old_logp is not measured
-    anew; every other feature is. The feature "replayed" is 1 at their tokens.
+    A_i is the mean advantage of the trained tokens of trajectory i, which get A'; R_i is the outcome plus the per-turn
+    rewards. Each replayed rollout is a group of one with the highest `part`, so that `train` gives them separate
+    optimizer steps. Ids, weight versions and old log-probs stay those of sampling: the ratio is off-policy, and a clip
+    bounds it. If `train` annotates, old_logp is not recomputed; every other feature is. The feature "replayed" is 1 at
+    their tokens.
 
     Args:
-        capacity: most attempts of one replay, >= 1; 2048 in the paper.
+        capacity: maximum rollouts of one replay, >= 1; 2048 in the paper.
         tolerate: steps, >= 0; 5 in the released code, 10 at most.
         history: groups, >= 1; 10240 in the paper.
         weight: gamma_SIL of the step; the paper's is training.loop.schedule.cosine(0.0, steps=T, floor=1.0), which
-            rises from 0 to 1, T = 100 to 300. At weight 0 nothing is replayed, and what is stored is still forgotten.
-        normalise: divide as a credit that divides by the std does.
-        recalibrate: False replays the advantages as they were when stored, whatever became of the policy since; the
-            paper's ablation.
-        channel: judge this channel of the scores instead of the whole reward; where there is none of that name, the
-            only one that a reward around it calls ".../NAME".
-        worth: which attempts are stored; the paper asks for a tool call.
-        select: what of the groups played trains besides. It is here and not in a pipe, since H and what is stored are
-            of all groups, those that it drops included, and what is replayed is not its to drop. An attempt that it
+            rises from 0 to 1, T = 100 to 300. At weight 0 nothing is replayed, and stored rollouts are dropped.
+        normalise: divide by the standard deviation, as a credit with std does.
+        recalibrate: False replays the stored advantages, the paper's ablation.
+        channel: read this channel of the scores instead of the whole reward; if it does not exist, the only channel
+            named ".../NAME" by an outer reward.
+        worth: trajectory -> whether it is stored; the paper requires a tool call.
+        select: selector of the sampled groups. It is an argument instead of a part of a pipe, since H and the store
+            cover all groups, dropped ones included, and since it must not drop replayed rollouts. A rollout that it
             masks is not stored.
-        seed: of the choice, which depends on the step alone.
+        seed: of the sampling, which depends on the step alone.
 
     Returns:
-        A stateful selector: [Rated] -> [Rated], what `select` keeps, then the replayed ones, whose attempts have the
-        ids STORED/replay/STEP. Unscored siblings (outcome NaN) count nowhere. At most what `tolerate` + 1 steps played
-        is stored.
+        A stateful selector: [Rated] -> [Rated], the groups of `select`, then the replayed ones with the ids
+        STORED/replay/STEP. Unscored siblings (outcome NaN) are ignored. The store holds at most the rollouts of
+        `tolerate` + 1 steps.
 
     Raises:
         InputError: a number out of range, or a weight that is negative or not finite.
 
     Example:
-        groups of mean 0.2, 0.4, 0.6 -> b = 0.4; stored R = 1, 0.3 -> A' = 0.6, -0.1: the first alone is replayed
+        groups of mean 0.2, 0.4, 0.6 -> b = 0.4; stored R = 1, 0.3 -> A' = 0.6, -0.1: only the first is replayed
         cosine(0.0, steps=300, floor=1.0) at 0, 75, 150, 300  ->  weight 0, 0.1464, 0.5, 1
 
     Paper: arXiv:2509.22601 (SPEAR), self-imitation with advantage recalibration.
-    Differs: the optimiser steps of a replay are as many as the epochs and minibatches of `train` make; attempts of the
-    step at hand are among those replayed.
+    Differs: a replay has as many optimizer steps as the epochs and minibatches of `train`; rollouts of the current step
+    may be replayed.
     """
     if capacity < 1 or tolerate < 0 or history < 1:
         raise InputError(
@@ -98,8 +97,8 @@ def self_imitation(
     return SelfImitation(capacity, tolerate, history, weight, normalise, recalibrate, channel, worth, select, seed)
 
 
-class SelfImitation(Composite):
-    """The selector that `self_imitation` describes; `stored` is what it keeps, the oldest first."""
+class SelfImitation(StatefulComposite):
+    """Selector of `self_imitation`; `stored` lists the stored rollouts, oldest first."""
 
     def __init__(
         self,
@@ -159,11 +158,11 @@ class SelfImitation(Composite):
 
     def _observe(self, rated: Sequence[Rated]) -> None:
         for one in rated:
-            reward_G = rewards_of(one.group, one.scores, channel=self._channel)
+            reward_G = group_rewards(one.group, one.scores, channel=self._channel)
             reward_G = reward_G[~np.isnan(reward_G)]
             if len(reward_G):
                 self._means.append(float(reward_G.mean()))
-                self._stds.append(deviation(reward_G))
+                self._stds.append(standard_deviation(reward_G))
 
     def _successes(self, one: Rated, masked: set[str]) -> list[Rated]:
         places = [int(i) for i in np.flatnonzero(one.trained & ~np.isnan(one.scores.outcome))]
@@ -177,7 +176,7 @@ class SelfImitation(Composite):
         return float(np.median(self._means)) if self._means else 0.0
 
     def _replay(self, step: int, above: Sequence[float]) -> list[Rated]:
-        """What is replayed, of the stored ones and by how much each is above the baseline."""
+        """Sample replayed groups from the stored ones, given the distances to the baseline."""
         weight = self._weight(step) if callable(self._weight) else self._weight
         if not 0 <= weight < np.inf:
             raise InputError(f"self_imitation has the weight {weight} at step {step}; give 0 or more")
@@ -199,7 +198,7 @@ def _mean_advantage(one: Rated, index: int) -> float:
 
 
 def _again(stored: Rated, step: int, value: float | None, weight: float) -> Rated:
-    """A stored attempt with this advantage at its tokens that train, or with `weight` times the old ones."""
+    """A stored rollout with a new advantage at trained tokens, or with `weight` times the stored advantages."""
     trajectory = stored.group[0]
     marked = tuple(
         replace(one, features={**one.features, REPLAYED: one.mask.astype(np.float64)}) for one in trajectory.sequences

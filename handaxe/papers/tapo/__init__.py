@@ -1,32 +1,30 @@
-"""TAPO: DAPO over attempts with tools, each kind of question with a check of its own, and nothing paid for calls."""
+"""TAPO (arXiv:2510.07038): DAPO over tool rollouts, with a verifier per kind of question and no reward for calls."""
 
-from handaxe.losses.surrogates.dual_clip import dual_clip
+from handaxe import losses, rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.tapo.edit_similarity import edit_similarity, in_digits
 from handaxe.papers.tapo.tag_grammar import tag_grammar
-from handaxe.rewards.annealed_calls import annealed_calls
-from handaxe.rewards.by_task import by_task
-from handaxe.rewards.exact_match import exact_match
-from handaxe.rewards.ladder import Rung, ladder
-from handaxe.rewards.numeric_match import numeric_match
-from handaxe.rewards.overlong import overlong
-from handaxe.rewards.parts.extract import in_blocks
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
+from handaxe.rewards.dispatch import dispatch
+from handaxe.rewards.ladder import Rung
+from handaxe.rewards.parts.extract import answer_blocks
 
 __all__ = ["tapo"]
 
 
-def tapo(base: Method, *, each: float = 0.0) -> Method:
-    """Train with DAPO on a check by kind of question, and on -1 for what is malformed.
+def tapo(base: Method, *, call_bonus: float = 0.0) -> Method:
+    """Verify answers by the kind of question; a malformed rollout earns -1.
 
     Args:
-        each: paid for a turn that calls, by which runs are compared; 0 in the paper.
+        call_bonus: reward of each turn with a call, the comparison; 0 in the paper.
     """
-    checks = {"easy": exact_match(normalise=in_digits), "hard": numeric_match(abs_tol=1e-3), "fact": edit_similarity()}
-    kinds, blocks = by_task(key="kind", rewards=checks), tag_grammar(grammar="tool_call* answer", text=in_blocks)
-    formed = [Rung("ended", well_formed(), 0.0, failed=-1.0), Rung("format", blocks, 0.0, failed=-1.0)]
-    calls, long = annealed_calls(scale=1.0, each=1.0, most=3.0), overlong(limit=96, cache=32)
-    checked = ladder([*formed, Rung("answer", kinds)])
-    reward = weighted({"correct": (1.0, checked), "calls": (each, calls), "overlong": (1.0, long)})
-    return replace(base, reward=reward, surrogate=dual_clip(eps_high=0.28, cap=10.0))
+    numbers = {"easy": rewards.exact_match(normalise=in_digits), "hard": rewards.numeric_match(abs_tol=1e-3)}
+    blocks = tag_grammar(grammar="tool_call* answer", text=answer_blocks)
+    forms = [Rung("ended", rewards.well_formed(), 0.0, failed=-1.0), Rung("format", blocks, 0.0, failed=-1.0)]
+    answer = Rung("answer", dispatch(key="kind", rewards={**numbers, "fact": edit_similarity()}))
+    parts = {
+        "correct": (1.0, rewards.ladder([*forms, answer])),
+        "calls": (call_bonus, rewards.annealed_calls(scale=1.0, per_turn=1.0, cap=3.0)),
+        "overlong": (1.0, rewards.overlong(limit=96, cache=32)),
+    }
+    clip = losses.surrogates.dual_clip(eps_high=0.28, cap=10.0)
+    return replace(base, reward=rewards.weighted(parts), surrogate=clip)

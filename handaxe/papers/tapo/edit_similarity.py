@@ -1,4 +1,4 @@
-"""Rewards an answer by how few letters it is from a reference answer."""
+"""Reward by the edit distance to a reference answer."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ DIGITS = {word: str(number) for number, word in enumerate(WORDS, start=1)}
 
 
 def in_digits(text: str) -> str:
-    """The text as TAPO compares it: lower case, one to twelve as digits, a whole number without thousands separators.
+    """Normalize text as TAPO does: lower case, one to twelve as digits, integers without thousands separators.
 
     Example:
         " Twelve " -> "12", "1,024" -> "1024", "New York" -> "new york"
@@ -34,19 +34,19 @@ def edit_similarity(
     below: float = 0.5,
     most: int = 100,
 ) -> Reward:
-    """Give 1 to an answer that holds a reference answer, else a share that falls with its distance from one.
+    """Score an answer by containment of a reference answer, else by edit similarity.
 
-        ratio = d(said, gold) / max(|said|, |gold|)           d: insertions, deletions and substitutions of characters
-        R_i   = max over golds of   1 if said contains gold;   1 - ratio if ratio < below;   0 otherwise
+        ratio = d(answer, gold) / max(|answer|, |gold|)       d: insertions, deletions and substitutions of characters
+        R_i   = max over golds of   1 if answer contains gold;   1 - ratio if ratio < below;   0 otherwise
 
-    Only the end of an answer is read, and no distance is taken to a gold of so different a length that the ratio cannot
-    be small: the time is bounded, whatever was written.
+    Only the end of an answer is read, and no distance is computed for lengths that make the ratio too large: the time
+    is bounded for any text.
 
     Args:
-        extract: what the answer text is.
-        normalise: applied to both sides before comparing.
-        below: the ratio from which on nothing is earned, 0 to 1; 0.5 in the released code.
-        most: characters of the answer that are read, the last ones, >= 1; 100 in the released code.
+        extract: trajectory -> answer text.
+        normalise: applied to both sides.
+        below: bound of the ratio, 0 to 1; 0.5 in the released code.
+        most: number of last characters of the answer that are read, >= 1; 100 in the released code.
 
     Returns:
         A reward with outcome [G] in [0, 1]. No turn, or an empty answer or gold: 0.
@@ -59,8 +59,7 @@ def edit_similarity(
         gold "paris": "pariss" -> 1;  "pares" -> 0.8, one letter of five;  "london" -> 0
 
     Paper: arXiv:2510.07038 (TAPO), the score of questions about facts, from its released code.
-    Unconfirmed: that this score reads the last 100 characters alone, and that it takes the words one to twelve for
-    digits.
+    Unconfirmed: that this score reads the last 100 characters alone, and converts the words one to twelve to digits.
     Differs: nothing known.
     """
     if not 0 <= below <= 1 or most < 1:
@@ -70,19 +69,19 @@ def edit_similarity(
     except ImportError as error:
         raise InputError("edit_similarity needs rapidfuzz: pip install handaxe[fuzzy]") from error
 
-    def alike(said: str, gold: str) -> float:
-        if not said or not gold:
+    def similarity(answer: str, gold: str) -> float:
+        if not answer or not gold:
             return 0.0
-        if gold in said:
+        if gold in answer:
             return 1.0
-        longest = max(len(said), len(gold))
-        if abs(len(said) - len(gold)) >= below * longest:  # so many have to be put in or taken out at least
+        longest = max(len(answer), len(gold))
+        if abs(len(answer) - len(gold)) >= below * longest:  # so many have to be put in or taken out at least
             return 0.0
-        ratio = Levenshtein.distance(said, gold) / longest
+        ratio = Levenshtein.distance(answer, gold) / longest
         return 1 - ratio if ratio < below else 0.0
 
     def score(trajectory: Trajectory) -> float:
-        said = normalise(extract(trajectory)[-most:])
-        return max(alike(said, normalise(gold)) for gold in gold_answers(trajectory.task))
+        answer = normalise(extract(trajectory)[-most:])
+        return max(similarity(answer, normalise(gold)) for gold in gold_answers(trajectory.task))
 
     return outcome(score)

@@ -1,4 +1,4 @@
-"""Rewards text that is nothing but blocks of tags, in an order that a grammar allows."""
+"""Reward for text made of tag blocks in an order that a grammar allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.rewards.parts.extract import forged_call, written_text
+from handaxe.rewards.parts.extract import has_forged_call, written_text
 
 __all__ = ["tag_grammar"]
 
@@ -22,27 +22,26 @@ CALL = "tool_call"
 def tag_grammar(
     *, grammar: str = "think (tool_call think)* answer", text: Callable[[Trajectory], str] = written_text
 ) -> Reward:
-    """Give 1 to an attempt all of whose text is blocks <t>..</t> that the grammar allows in this order, else 0.
+    """Score 1 for text that consists of blocks <t>..</t> in an order that the grammar allows, else 0.
 
         text = <t1>..</t1> <t2>..</t2> ... with only white space between, no tag of the grammar inside a block
         R_i  = 1 if t1 t2 ... is a word of the grammar, else 0
 
-    Unlike in `tags_in_order`, blocks may repeat. What is inside a block is not looked at but for tags of the grammar;
-    other tags are text. Where the grammar has calls (tool_call), a block of them is a turn's well-formed calls and
-    nothing else: an attempt with a malformed call, or that writes the tag in its text, earns 0. It takes time in
-    proportion to the text, whatever that is: the text is read once, and the grammar is followed at all places at once
-    (Glushkov's automaton), so that nothing is ever tried again.
+    Unlike in `tags_in_order`, blocks may repeat. The content of a block is checked only for tags of the grammar; other
+    tags are text. If the grammar has calls (tool_call), a block of them is a turn's well-formed calls: a rollout with a
+    malformed call, or with this tag in its text, earns 0. Time is linear in the text: the text is read once, and the
+    grammar is followed at all positions at once (Glushkov's automaton), without backtracking.
 
     Args:
-        grammar: names of tags with ( ) | * + ? as in regular expressions; LongVT's is the default, TAPO's
+        grammar: tag names with ( ) | * + ? as in regular expressions; LongVT's is the default, TAPO's
             "(think | search | code | response)* answer".
-        text: what is looked at; the default writes calls as a <tool_call> block after the text of their turn.
+        text: trajectory -> text; by default calls are a <tool_call> block after the text of their turn.
 
     Returns:
         A reward with outcome [G] of 0 and 1. No turn, or no text: 1 if the grammar allows no block, else 0.
 
     Raises:
-        InputError: a grammar that cannot be read.
+        InputError: a grammar that cannot be parsed.
 
     Example:
         "<think>a</think>" and a call, then "<think>c</think><answer>d</answer>" -> 1;
@@ -58,7 +57,7 @@ def tag_grammar(
 
     def score(trajectory: Trajectory) -> float:
         malformed = any(turn.parsed.errors for turn in trajectory.turns)
-        if malformed or (calls and forged_call(trajectory)):
+        if malformed or (calls and has_forged_call(trajectory)):
             return 0.0
         return float(automaton.accepts(_blocks(text(trajectory), tags)))
 
@@ -66,7 +65,7 @@ def tag_grammar(
 
 
 def _blocks(text: str, tags: re.Pattern[str]) -> list[str] | None:
-    """The names of the blocks that make up a text; None where it is made of something else besides."""
+    """Names of the blocks of a text; None if it has anything else."""
     found: list[str] = []
     inside, end = "", 0
     for tag in tags.finditer(text):
@@ -82,7 +81,7 @@ def _blocks(text: str, tags: re.Pattern[str]) -> list[str] | None:
 
 
 class _Automaton(NamedTuple):
-    """Which of the grammar's names, numbered by their places in it, may come first, last, and after which."""
+    """First, last and following positions of the grammar's names, numbered in order of occurrence."""
 
     names: tuple[str, ...]
     first: frozenset[int]
@@ -91,19 +90,19 @@ class _Automaton(NamedTuple):
     empty: bool
 
     def accepts(self, blocks: list[str] | None) -> bool:
-        """Whether the blocks are a word of the grammar."""
+        """Check that the blocks are a word of the grammar."""
         if not blocks:
             return blocks is not None and self.empty
-        here = {place for place in self.first if self.names[place] == blocks[0]}
+        positions = {place for place in self.first if self.names[place] == blocks[0]}
         for name in blocks[1:]:
-            if not here:
+            if not positions:
                 return False
-            here = {after for place in here for after in self.follow[place] if self.names[after] == name}
-        return bool(here & self.last)
+            positions = {after for place in positions for after in self.follow[place] if self.names[after] == name}
+        return bool(positions & self.last)
 
 
 class _Part(NamedTuple):
-    """A part of a grammar: the places that may come first and last in it, and whether it may be empty."""
+    """Part of a grammar: possible first and last positions, and whether the part may be empty."""
 
     first: frozenset[int]
     last: frozenset[int]
@@ -111,7 +110,7 @@ class _Part(NamedTuple):
 
 
 class _Reader:
-    """Reads a grammar from left to right."""
+    """Recursive-descent parser of a grammar."""
 
     def __init__(self, grammar: str):
         self._grammar, self._words = grammar, WORD.findall(grammar)
@@ -122,7 +121,7 @@ class _Reader:
             raise self._unreadable("there is something else than names of tags and ( ) | * + ?")
 
     def automaton(self) -> _Automaton:
-        """The automaton of the whole grammar."""
+        """Automaton of the whole grammar."""
         whole = self._choice()
         if self._next < len(self._words):
             raise self._unreadable(f"a {self._words[self._next]!r} stands alone")
@@ -176,9 +175,9 @@ class _Reader:
             self._follow[place] |= right.first
 
     def _take(self, mark: str) -> bool:
-        here = self._next < len(self._words) and self._words[self._next] == mark
-        self._next += here
-        return here
+        found = self._next < len(self._words) and self._words[self._next] == mark
+        self._next += found
+        return found
 
     def _unreadable(self, why: str) -> InputError:
         return InputError(

@@ -1,4 +1,4 @@
-"""Rewards right answers, punishes wrong ones, and leaves attempts without an answer alone."""
+"""Reward of 1, 0 or -1 for correct, missing and wrong answers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["signed_answer"]
 def signed_answer(
     *, correct: Reward, answer: Callable[[Trajectory], str] = final_text, correct_above: float = 0.5
 ) -> Reward:
-    """Give 1 for a right answer, -1 for a wrong one and 0 where there is none.
+    """Score 1 for a correct answer, -1 for a wrong one and 0 for none.
 
-        R_i =  1    where correct_i > correct_above
-            =  0    elsewhere, if answer(trajectory_i) is blank
-            = -1    elsewhere
+        R_i =  1    if correct_i > correct_above
+            =  0    else, if answer(trajectory_i) is blank
+            = -1    otherwise
 
     Args:
-        correct: what tells right from wrong.
-        answer: the answer that an attempt gives; "" for none.
-        correct_above: right is an outcome of `correct` strictly above this.
+        correct: reward that decides correctness.
+        answer: trajectory -> answer text; "" for none.
+        correct_above: an outcome of `correct` above this is correct.
 
     Returns:
         A reward with outcome [G] and the channels "correct" and "answered" (1 or 0).
@@ -37,15 +37,15 @@ def signed_answer(
         InputError: a reward `correct` with per-turn values.
 
     Example:
-        "4" where 4 is right, "5", ""  ->  1, -1, 0
+        "4" if 4 is correct, "5", ""  ->  1, -1, 0
 
     Paper: arXiv:2510.11184 (TGRL), R_outcome.
     Differs: nothing known.
-    Unconfirmed: that each of its two parts is -1, 0 or 1; only their sum's range of -2 to 2 is known.
+    Unconfirmed: each of the two parts is -1, 0 or 1; only the range of their sum, -2 to 2, is known.
     """
 
     def merge(_: Group, parts: dict[str, Scores]) -> Scores:
-        right = outcome_only(parts["correct"], "correct").outcome > correct_above
-        return Scores(np.where(right, 1.0, -parts["answered"].outcome))
+        correct_G = outcome_only(parts["correct"], "correct").outcome > correct_above
+        return Scores(np.where(correct_G, 1.0, -parts["answered"].outcome))
 
     return Combined({"correct": correct, "answered": outcome(lambda one: bool(answer(one).strip()))}, merge)

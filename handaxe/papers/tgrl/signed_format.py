@@ -1,4 +1,4 @@
-"""Rewards attempts that can be read throughout and hand in their answer by a tool."""
+"""Reward of 1, 0 or -1 for readable turns and an answer handed in by a tool."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["signed_format"]
 
 
 def signed_format(*, tool: str = "answer") -> Reward:
-    """Give 1 where every turn can be read and a tool took the answer, 0 where only the tool is missing, else -1.
+    """Score 1 if every turn is readable and a tool received the answer, 0 if only the tool is missing, else -1.
 
         readable_i = every turn has finish "stop", no malformed call, and no reply with the status "invalid"
-        R_i        =  1    readable_i, and a call of `tool` was carried out (its reply is ok)
-                   =  0    readable_i, and none was
-                   = -1    not readable_i, or no turn at all
+        R_i        =  1    readable_i, and a call of `tool` was executed (its reply is ok)
+                   =  0    readable_i, without such a call
+                   = -1    not readable_i, or no turn
 
     Args:
-        tool: takes the answer.
+        tool: name of the tool that receives the answer.
 
     Returns:
         A reward with outcome [G] of -1, 0 and 1.
@@ -27,7 +27,7 @@ def signed_format(*, tool: str = "answer") -> Reward:
         calculator, then answer("7") -> 1;  calculator, then "7" as text -> 0;  a malformed call, then answer("7") -> -1
 
     Paper: arXiv:2510.11184 (TGRL), R_format.
-    Differs: turns are read by the chat format, and not from XML tags in the text.
+    Differs: turns are read by the chat format instead of XML tags in the text.
     Unconfirmed: all three values; only the range of the sum with R_outcome is known.
     """
 

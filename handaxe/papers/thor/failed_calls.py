@@ -1,4 +1,4 @@
-"""Chooses where to fork a trunk: shortly before the calls that failed."""
+"""Fork points shortly before failed calls."""
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Trajectory, Turn
@@ -8,31 +8,33 @@ __all__ = ["failed_at", "failed_calls"]
 
 
 def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
-    """Choose the place before each of the first turns that hold a failed call, several times.
+    """Choose fork points before the first turns with a failed call, several times each.
 
-        place of turn k = max(start of turn k, begin of its first failed call - back)        `copies` times each
+        place of turn k = max(start of turn k, start of its first failed call - back)        `copies` times each
 
-    A call fails that is malformed, or whose reply is not "ok"; one to which the machinery failed (infra_error) has not.
-    Every branch so keeps the thought before the call, but for its last `back` tokens, and calls anew.
+    A failed call is malformed, or has a reply other than "ok" and "infra_error". Every fork keeps the thought before
+    the call except for its last `back` tokens, and calls again.
 
     Args:
-        copies: branches at each place, >= 0; 0 chooses nothing. 16 in the paper's script.
-        back: L, tokens of the thought before the call that are drawn anew too, >= 0; 100 in the paper's script.
-        most: turns with a failed call, >= 1, the first ones: a trunk of failures has no more to say than others.
+        copies: forks at each place, >= 0; 0 chooses nothing. 16 in the paper's script.
+        back: L, tokens of the thought before the call that are resampled, too, >= 0; 100 in the paper's script.
+        most: maximum number of turns with a failed call, >= 1, the first ones, so that a trunk of failures has no more
+            forks than others.
 
     Returns:
-        Trajectory -> places for `forking(at=...)`, those of a turn next to each other; none where no call failed.
-        Where a call begins is not known, as in malformed ones, it is the start of its turn.
+        Trajectory -> places for `forking(at=...)`, grouped by turn; none without a failed call. If the start of a call
+        is
+        unknown, as for malformed ones, it is the start of its turn.
 
     Raises:
         InputError: a number out of range.
 
     Example:
-        a turn at ids 20 to 40 whose call, refused, stands at 32 to 39; copies 2
+        a turn at ids 20 to 40 whose call, refused, is at 32 to 39; copies 2
         back 0: 32, 32      back 5: 27, 27      back 100: 20, 20
 
     Paper: THOR, step-level optimisation of code (arXiv:2509.13761).
-    Differs: the cap is one of turns of a trunk; the paper takes at most as many places as it has questions.
+    Differs: the limit is on turns of a trunk; the paper takes at most as many places as it has questions.
     """
     if copies < 0 or back < 0 or most < 1:
         raise InputError(f"failed_calls has copies={copies}, back={back} and most={most}; give 0, 0 and 1 or more")
@@ -47,7 +49,7 @@ def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
 
 
 def failed_at(turn: Turn) -> int | None:
-    """At which of the turn's tokens its first failed call begins; None where none failed."""
+    """Index in the turn's tokens of the first failed call; None without a failed call."""
     status = {reply.call_id: reply.status for reply in turn.replies}
     for call, (start, _) in zip(turn.parsed.calls, turn.parsed.spans or [(0, 0)] * len(turn.parsed.calls), strict=True):
         if status.get(call.id, "ok") not in ("ok", "infra_error"):

@@ -1,4 +1,4 @@
-"""A rollout that corrects itself: a turn whose call failed is taken back and drawn anew from just before the call."""
+"""Rollout that resamples a turn with a failed call."""
 
 from collections.abc import Generator
 from typing import Any
@@ -23,42 +23,43 @@ def resample_failed_turn(
     budget: Budget | None = None,
     tell_budget: bool | Tell = False,
 ) -> Rollout:
-    """Play like `linear`; where a call fails, draw the end of the thought before it and the call again, up to N times.
+    """Play like `linear`; after a failed call resample the end of the thought before it and the call, up to N times.
 
-        turn t = z_1 ... z_m c        c: from its first failed call on, as `failed_calls` has it
-        redrawn  z_1 ... z_(m-L) z' c'        z' c' drawn by the policy after the tokens kept, the environment as it was
-        the first redrawn turn that does not fail stays, else the last; then the attempt goes on
+        turn t   = z_1 ... z_m c              c: from its first failed call on, as in `failed_calls`
+        resample = z_1 ... z_(m-L) z' c'      z' c' sampled by the policy after the kept tokens, the environment
+        restored
+        the first resample that does not fail stays, else the last; then the rollout continues
 
-    Every try keeps the same tokens of the turn that failed first, none where m < L or where the call is malformed.
-    Neither a failed turn nor its reply is seen again, unlike in `repairing`, whose retries read what went wrong, so
-    that what they say was drawn in another context. Here all tokens of the turn that stays are the policy's own, drawn
-    in this very place (POLICY); a call is carried out once for each time that it is drawn.
+    Every resample keeps the same tokens of the turn that failed first, none if m < L or if the call is malformed. A
+    failed turn and its reply are not read again, unlike in `repairing`, whose retries read the error and are sampled in
+    another context. Here all tokens of the final turn are the policy's own at this place (POLICY); a call is executed
+    once for each sample.
 
-    This is for evaluations. The turns that stay are chosen by whether they run, so a step that trains them would take
-    for the policy what is better than it.
+    The strategy is for evaluations: the remaining turns are selected by execution, so that training on them would be
+    biased.
 
     Args:
         retries: N, >= 0; 0 is `linear`.
-        back: L, tokens of the thought before the call that are drawn anew too, >= 0.
-        max_turns, budget, tell_budget: as in `linear`; a budget counts all that was drawn. A call that fails in the
-            last turn allowed is left, and so is one after which tokens, calls, seconds or cost are spent.
+        back: L, tokens of the thought before the call that are resampled, too, >= 0.
+        max_turns, budget, tell_budget: as for `linear`; a budget counts all sampled tokens. A failed call stays in the
+            last allowed turn, and after the budget of tokens, calls, seconds or cost is spent.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["redrawn"] lists the
-        turns that were: turn, tries, kept tokens; notes["put"] has what was used up by the turns taken back, by turn.
+        A rollout strategy: Attempt -> generator of requests that returns one trajectory. notes["redrawn"] lists its
+        resampled turns: turn, tries, kept tokens; notes["put"] has the usage of the turns taken back, by turn.
 
     Raises:
-        InputError: a number out of range, or an environment without snapshots where there are retries.
+        InputError: a number out of range, or an environment without snapshots if there are retries.
 
     Example:
-        "so now <CALL>run print(1+)" of which 7 tokens are thought, back 4: "so " is kept, and the rest drawn again
+        "so now <CALL>run print(1+)" of which 7 tokens are thought, back 4: "so " is kept, and the rest sampled again
 
     Paper: arXiv:2509.13761 (THOR), self-correction during inference.
-    Unconfirmed: N, L, and which try stays where all fail; in training the paper's script draws 100 tokens anew.
-    Differs: a try that is cut off, or begins another speaker's turn, counts as failed.
+    Unconfirmed: N, L, and which resample stays if all fail; in training the paper's script resamples 100 tokens.
+    Differs: a resample that is cut off, or begins another speaker's turn, counts as failed.
     """
     if retries < 0 or back < 0:
-        raise InputError(f"redrawing has retries={retries} and back={back}; give 0 or more of each")
+        raise InputError(f"retries is {retries} and back {back}; give 0 or more each")
     rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=retries > 0)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
@@ -73,25 +74,25 @@ def _turns(play: Play, retries: int, back: int) -> Generator[Request, Any, Endin
         k = len(play.turns) - 1
         place = failed_at(play.turns[k])
         if place is not None and not play.was_put(k):
-            ending = yield from _redraw(play, k, max(0, place - back), retries)
+            ending = yield from _resample(play, k, max(0, place - back), retries)
             if ending is not None:
                 return ending
     return ending
 
 
-def _redraw(play: Play, k: int, kept: int, retries: int) -> Generator[Request, Any, Ending | None]:
-    """Draw turn k anew until it does not fail; how the attempt ended, or None when it can go on."""
+def _resample(play: Play, k: int, kept: int, retries: int) -> Generator[Request, Any, Ending | None]:
+    """Resample turn k until it does not fail. Return the ending of the rollout, or None if it can continue."""
     first, ending = play.turns[k], None
-    begun = play.sequences[first.sequence].span(first.start, first.start + kept)
+    prefix_span = play.sequences[first.sequence].span(first.start, first.start + kept)
     for n in range(retries):
         left = play.left
         if left.nothing or left.calls == 0:
             break
-        gone = yield from play.rewind(k)
-        if gone is not None:
-            return gone
+        failure = yield from play.rewind(k)
+        if failure is not None:
+            return failure
         play.notes["redrawn"] = [*play.notes.get("redrawn", []), {"turn": k, "tries": n + 1, "kept": kept}]
-        ending = yield from play.turn(seed=derive_seed(play.attempt.seed, "redrawn", k, n), begun=begun)
+        ending = yield from play.turn(seed=derive_seed(play.attempt.seed, "redrawn", k, n), begun=prefix_span)
         if failed_at(play.turns[k]) is None if ending is None else ending.kind in ("completed", "infra_error"):
             break
     return ending

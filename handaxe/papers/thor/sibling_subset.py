@@ -1,4 +1,4 @@
-"""A credit among some of the siblings."""
+"""Credits computed over a subset of the siblings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from handaxe.core.protocols import Credit
 from handaxe.core.records import Advantages, Group, Scores
 from handaxe.credit.total import total
 from handaxe.credit.transformed import transformed
-from handaxe.ops.composite import Composite
+from handaxe.ops.stateful_composite import StatefulComposite
 
 __all__ = ["forks", "no_forks", "sibling_subset", "trunks_and_forks"]
 
@@ -19,63 +19,62 @@ Choice = Callable[[Group, Scores], np.ndarray]
 
 
 def forks(group: Group, scores: Scores) -> np.ndarray:
-    """[G] bool: the siblings that left another one."""
+    """[G] bool: siblings forked from another sibling."""
     del scores
     return np.array([one.branch_of is not None for one in group], bool)
 
 
 def no_forks(group: Group, scores: Scores) -> np.ndarray:
-    """[G] bool: the siblings that left none."""
+    """[G] bool: siblings that are no forks."""
     return ~forks(group, scores)
 
 
 def sibling_subset(credit: Credit, only: Choice) -> Credit:
-    """Ask a credit about the siblings that satisfy a predicate, as if there were no others.
+    """Compute a credit over the siblings that satisfy a predicate.
 
         Q = {i : only(group, scores)_i}          A_i = credit(group of Q, scores of Q)_i for i in Q, else 0
 
-    Siblings outside of Q count in no statistic and get 0 on every token. They stay in the loss and in its denominators.
+    Siblings outside Q count in no statistic and get 0 on every token. They stay in the loss and in its denominators.
 
     Args:
-        credit: gives the advantages of those in Q. One with value targets is refused, since the rest would have none;
-            so is one with channels: put `apart` around it.
-        only: (Group, Scores) -> [G] bool, such as `forks` and `no_forks`. What it says of an unscored sibling (outcome
+        credit: advantages of the siblings in Q. It must not have value targets, which the others would lack, nor
+            channels: put `papers.hdpo.per_channel` around `sibling_subset`.
+        only: (Group, Scores) -> [G] bool, such as `forks` and `no_forks`. Its value for an unscored sibling (outcome
             NaN) does not matter.
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. Its state is the credit's.
 
     Raises:
-        InputError: `only` does not give one bool a sibling, or the credit has value targets or channels.
+        InputError: `only` does not return one bool per sibling, or the credit has value targets or channels.
 
     Example:
         rewards 1, 0.5, 0.25, 0 under group_norm() among those above 0: mean 0.58333, sample std 0.38188
         ->  1.0911, -0.2182, -0.8729, 0
 
-    Paper: arXiv:2604.08545 (HDPO), the efficiency advantage, which is normalised among the attempts that were right.
-    Differs: nothing; the recipe says it by `group_norm(stats_over="eligible")` on `papers.hdpo.economy`, which is
-        equal.
+    Paper: arXiv:2604.08545 (HDPO), the efficiency advantage, which is normalized among the correct rollouts.
+    Differs: nothing; the method `hdpo` has the equal `group_norm(stats_over="eligible")`.
     """
-    return _Among(credit, only)
+    return _SiblingSubset(credit, only)
 
 
 def trunks_and_forks(trunks: Credit, of_forks: Credit, *, weight: float = 1.0) -> Credit:
-    """Judge attempts by one credit and what was forked from them by another, among themselves and each on its own part.
+    """Credit unforked rollouts and their forks separately, and the forks only from the fork point on.
 
-        shaped(total({"trunks": (1, sibling_subset(trunks, no_forks)), "forks": (w, sibling_subset(of_forks, forks))}),
-        own_part())
+        transformed(total({"trunks": (1, sibling_subset(trunks, no_forks)), "forks": (w, sibling_subset(of_forks,
+        forks))}), mask_shared_prefix())
 
     Args:
-        trunks: of the siblings that left none.
-        of_forks: of those that left one, such as `fork_norm`.
+        trunks: credit of the siblings that are no forks.
+        of_forks: credit of the forks, such as `fork_norm`.
         weight: w, of the forks' advantages.
 
     Example:
-        rewards 1, 0 of attempts and 1, 0 of two forks of the second, both under group_norm(std="population"):
-        1, -1 and 1, -1, the forks' from where they left it
+        rewards 1, 0 of rollouts and 1, 0 of two forks of the second, both under group_norm(std="population"):
+        1, -1 and 1, -1, the forks' from their fork point on
 
-    Paper: THOR, arXiv:2509.13761, whose two batches are put together, each with groups of its own.
-    Differs: w, which is 1 there.
+    Paper: THOR, arXiv:2509.13761, which concatenates two batches with separate groups.
+    Differs: w, which is 1 in the paper.
     """
     parts = {
         "trunks": (1.0, sibling_subset(trunks, only=no_forks)),
@@ -84,19 +83,21 @@ def trunks_and_forks(trunks: Credit, of_forks: Credit, *, weight: float = 1.0) -
     return transformed(total(parts), mask_shared_prefix())
 
 
-class _Among(Composite):
+class _SiblingSubset(StatefulComposite):
     def __init__(self, credit: Credit, only: Choice):
         self._credit = credit
         self._only = only
 
     def __call__(self, group: Group, scores: Scores) -> Advantages:
-        said = np.asarray(self._only(group, scores))
-        if said.shape != (len(group),) or said.dtype != bool:
-            raise InputError(f"the predicate gave {said.dtype} {said.shape} for {len(group)} siblings: give [G] bool")
-        index = np.flatnonzero(said)
+        chosen = np.asarray(self._only(group, scores))
+        if chosen.shape != (len(group),) or chosen.dtype != bool:
+            raise InputError(
+                f"the predicate gave {chosen.dtype} {chosen.shape} for {len(group)} siblings: give [G] bool"
+            )
+        index = np.flatnonzero(chosen)
         inner = self._credit(replace(group, trajectories=tuple(group[i] for i in index)), _taken(scores, index))
         if inner.returns is not None or inner.channels:
-            raise InputError("among takes no credit with value targets, which the rest would lack, or with channels")
+            raise InputError("sibling_subset takes no credit with value targets or channels")
         tokens = [tuple(np.zeros(len(sequence)) for sequence in one.sequences) for one in group]
         trains = [tuple(sequence.mask for sequence in one.sequences) for one in group]
         for place, i in enumerate(index):
@@ -110,7 +111,7 @@ class _Among(Composite):
 
 
 def _taken(scores: Scores, index: np.ndarray) -> Scores:
-    """The scores of the siblings at `index`."""
+    """Scores of the siblings at `index`."""
 
     def ragged(values: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         return tuple(values[i] for i in index)

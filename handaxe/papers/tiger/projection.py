@@ -1,4 +1,4 @@
-"""Pinhole cameras and planes in small whole numbers: what is known of a camera or a plane has to be looked up first."""
+"""Pinhole cameras and planes in small whole numbers, with parameters to look up."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from handaxe.rewards.numeric_match import numeric_match
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.python import python
+from handaxe.worlds.parts.answering import is_number_answer
 from handaxe.worlds.parts.call_metrics import wasted_calls
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.experts import arithmetic_call, calls_then_answer
-from handaxe.worlds.sums import kept_calls, states_number
+from handaxe.worlds.parts.reference import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Split, Start, World
 
 __all__ = ["KINDS", "camera", "plane", "projection"]
 
-START = Start(DemonstrationNoise(needed=0.85, clumsy=0.1), skill=160, steps=20, batch_size=16, learning_rate=2e-3)
+START = Start(
+    DemonstrationNoise(call_rate=0.85, corrupt_rate=0.1), skill=160, steps=20, batch_size=16, learning_rate=2e-3
+)
 FOCAL = (60, 120, 180, 240, 300)
 DEPTHS = (2, 3, 4, 5, 6)
-"""Each divides every focal length, so that every answer is a whole number."""
+"""Divisors of every focal length: all answers are whole numbers."""
 SOLVERS = {"calculator": calculator, "python": python}
 
 
@@ -44,30 +47,30 @@ def plane(name: Annotated[str, "three digits"]) -> str:
 def projection(
     *, kinds: tuple[str, ...] = ("project", "back", "height"), solver: Literal["calculator", "python"] = "calculator"
 ) -> World:
-    """Questions of geometry that take two calls: a camera or a plane is looked up, then the formula worked out.
+    """Geometry questions with two calls: look up a camera or a plane, then compute a formula.
 
-        project   u = f x / z + c      where a point at x, z stands in the picture        "cam 417 x 6 z 3 u?"
-        back      x = (u - c) z / f    where a point of the picture lies at depth z       "cam 417 u 182 z 3 x?"
-        height    h = a x + b y + c    how high a plane is above a point                  "plane 208 x 3 y 4 h?"
+        project   u = f x / z + c      image position of a point at x, z                  "cam 417 x 6 z 3 u?"
+        back      x = (u - c) z / f    position of an image point at depth z              "cam 417 u 182 z 3 x?"
+        height    h = a x + b y + c    height of a plane above a point                    "plane 208 x 3 y 4 h?"
 
-    Cameras and planes asked of in tests are others than those to train on. Every number is whole.
+    Cameras and planes of training and test are disjoint. All numbers are whole.
 
     Args:
-        kinds: of these, drawn evenly.
-        solver: the tool offered besides that works formulas out, calculator or python. Other tools (`--tools`) may be
-            offered beside or in its place; gold calls name the solver.
+        kinds: kinds of questions, drawn evenly.
+        solver: offered tool for formulas, calculator or python. `--tools` may add to it or replace it; gold calls name
+            the solver.
 
     Returns:
-        A world broken down by "kind", right within 0.1 %, with the gauge wasted_calls. Tasks keep their "gold_calls".
+        A world broken down by "kind", correct within 0.1 %, with the gauge wasted_calls. Tasks keep their "gold_calls".
 
     Raises:
-        InputError: no kinds, or a kind or solver that does not exist.
+        InputError: no kinds, or an unknown kind or solver.
 
     Example:
-        "cam 417 x 6 z 3 u?": camera {"name": "417"} says "60 62", calculator {"expression": "60*6/3+62"} "182", and the
-        answer is "182"
+        "cam 417 x 6 z 3 u?": camera {"name": "417"} returns "60 62", calculator {"expression": "60*6/3+62"} "182", and
+        the answer is "182"
 
-    Idea: what robots need tools for, with numbers in the place of pictures.
+    Idea: tool use of robots, with numbers instead of pictures.
     """
     if not kinds or not set(kinds) <= set(KINDS) or solver not in SOLVERS:
         raise InputError(f"kinds are some of {', '.join(KINDS)}, solver calculator or python: {kinds}, {solver}")
@@ -82,28 +85,28 @@ def projection(
         env=lambda offered: tool_chat([camera, plane, *offered]),
         correct=numeric_match(rel_tol=0.001),
         tools=(SOLVERS[solver],),
-        by=("kind",),
-        answered=states_number,
-        reference=kept_calls,
-        expert=calls_then_answer(lambda task, facts: kept_calls(task)),
+        breakdown=("kind",),
+        is_answer=is_number_answer,
+        reference=reference_calls,
+        expert=calls_then_answer(lambda task, facts: reference_calls(task)),
         start=START,
-        gauges={"wasted_calls": wasted_calls(kept_calls)},
+        gauges={"wasted_calls": wasted_calls(reference_calls)},
     )
 
 
 def _task(name: str, split: Split, kinds: Sequence[str], solver: str) -> Task:
     rng = random.Random(derive_seed("projection", name))
     kind = rng.choice(tuple(kinds))
-    asked_of = str(rng.randrange(100, 1000))
-    while _split(asked_of) != split:
-        asked_of = str(rng.randrange(100, 1000))
-    looked_up, check_count, formula, answer = KINDS[kind](rng, asked_of)
+    item = str(rng.randrange(100, 1000))
+    while _split(item) != split:
+        item = str(rng.randrange(100, 1000))
+    looked_up, question, formula, answer = KINDS[kind](rng, item)
     (solve,) = arithmetic_call(formula, [solver])
     gold = [
-        {"name": looked_up, "arguments": {"name": asked_of}},
+        {"name": looked_up, "arguments": {"name": item}},
         {"name": solve.name, "arguments": {**solve.arguments}},
     ]
-    return Task(name, (Message("user", check_count),), str(answer), None, {"kind": kind, "gold_calls": gold})
+    return Task(name, (Message("user", question),), str(answer), None, {"kind": kind, "gold_calls": gold})
 
 
 def _project(rng: random.Random, name: str) -> tuple[str, str, str, int]:

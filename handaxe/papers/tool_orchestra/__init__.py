@@ -1,22 +1,23 @@
-"""ToolOrchestra: a right answer is worth what the task's user prefers of tools, cost and time, among its siblings."""
+"""ToolOrchestra (arXiv:2511.21689): weight tools, cost and time of correct rollouts by the user's preference."""
 
+from handaxe import rewards, selection
 from handaxe.methods.method import Method, replace
 from handaxe.papers.tool_orchestra.mask_by_channel import mask_by_channel
 from handaxe.papers.tool_orchestra.preference_weighted import preference_weighted
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
-from handaxe.selection.drop_equal_groups import drop_equal_groups
-from handaxe.selection.pipe import pipe
 
 __all__ = ["tool_orchestra"]
 
 
 def tool_orchestra(base: Method, *, tolerance: float = 0.1) -> Method:
-    """Train on siblings that differ, and on the well-formed among them; the format itself earns nothing.
+    """Reward preferences among siblings; drop homogeneous groups, and mask malformed rollouts.
 
     Args:
-        tolerance: groups are left out whose rewards have a smaller standard deviation; 0.1 in the paper.
+        tolerance: groups with a smaller standard deviation of the reward are dropped; 0.1 in the paper.
     """
-    reward = weighted({"preferred": (1.0, preference_weighted(base=base.reward)), "format": (0.0, well_formed())})
-    select = pipe(base.select, drop_equal_groups(tolerance=tolerance), mask_by_channel(channel="format"))
-    return replace(base, reward=reward, select=select)
+    preferred = preference_weighted(base=base.reward)
+    groups = selection.drop_equal_groups(tolerance=tolerance)
+    return replace(
+        base,
+        reward=rewards.weighted({"preferred": (1.0, preferred), "format": (0.0, rewards.well_formed())}),
+        select=selection.pipe(base.select, groups, mask_by_channel(channel="format")),
+    )

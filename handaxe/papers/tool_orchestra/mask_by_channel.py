@@ -1,4 +1,4 @@
-"""Leave out of the loss every trajectory that a part of its reward says is not fit to learn from."""
+"""Masks trajectories by a channel of the scores."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,22 +8,22 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Rated
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
 
 __all__ = ["mask_by_channel"]
 
 
 def mask_by_channel(*, channel: str | None = None, above: float = 0.0) -> Selector:
-    """Stop training on trajectories for which a channel of the scores is not above a bound.
+    """Mask trajectories for which a channel of the scores is not above a bound.
 
         trained_i' = trained_i and channel_i > above
 
-    All tokens of such a trajectory leave the loss and its denominators. It stays in the group, and what it scored
-    stays in the statistics that its siblings were judged by. One that was never scored (NaN) does not train.
+    All tokens of a masked trajectory leave the loss and its denominators. It stays in the group, and its score stays in
+    the statistics of its siblings. An unscored trajectory (NaN) does not train.
 
     Args:
-        channel: of the scores, such as the format of a reward that `weighted` made; where there is none of that name,
-            the only one that a reward around it calls ".../NAME". None: all that the attempt earned.
+        channel: of the scores, such as the format of a `weighted` reward; if it does not exist, the only channel named
+            ".../NAME" by an outer reward. None: the whole reward.
         above: bound, in the channel's unit.
 
     Returns:
@@ -35,7 +35,7 @@ def mask_by_channel(*, channel: str | None = None, above: float = 0.0) -> Select
     Example:
         format 1, 0, 1 of siblings that all train  ->  trained True, False, True
 
-    Paper: arXiv:2511.21689 (ToolOrchestra), its masks for calls that break the format and attempts without an answer.
+    Paper: arXiv:2511.21689 (ToolOrchestra), its masks for malformed calls and missing answers.
     Differs: nothing.
     """
     if not np.isfinite(above):
@@ -44,7 +44,7 @@ def mask_by_channel(*, channel: str | None = None, above: float = 0.0) -> Select
     def select(rated: Sequence[Rated]) -> list[Rated]:
         out = []
         for one in rated:
-            values_G = rewards_of(one.group, one.scores, channel=channel)
+            values_G = group_rewards(one.group, one.scores, channel=channel)
             out.append(replace(one, trained=one.trained & (values_G > above)))
         return out
 

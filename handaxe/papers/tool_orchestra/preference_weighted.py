@@ -1,4 +1,4 @@
-"""Rewards what the task's user prefers: which tools, how little money, how little time, compared among siblings."""
+"""Reward weighted by the user's preference for tools, cost and time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from handaxe.core.errors import TaskError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores, Task, Trajectory
-from handaxe.ops.composite import Composite
-from handaxe.ops.returns import EQUAL
-from handaxe.rewards.parts.checks import checked, outcome_only
+from handaxe.ops.returns import EQUALITY_TOLERANCE
+from handaxe.ops.stateful_composite import StatefulComposite
+from handaxe.rewards.parts.checks import outcome_only, validate_scores
 
 __all__ = ["kept_preference", "preference_weighted"]
 
@@ -22,26 +22,27 @@ SECONDS = "seconds"
 
 
 def kept_preference(task: Task) -> Any:
-    """The preference that a task keeps in its metadata, under "preference"."""
+    """Preference in the task's metadata, under "preference"."""
     return task.metadata.get("preference")
 
 
 def preference_weighted(*, base: Reward, preference: Callable[[Task], Mapping[str, float]] = kept_preference) -> Reward:
-    """Weigh how an attempt did, against its siblings, by what the task's user prefers.
+    """Weight a correct rollout by the user's preference over its normalized tool use, cost and time.
 
         R_i  = base_i * sum_k P_k * m_ik
-        m_ik = (M_ik - min_j M_jk) / (max_j M_jk - min_j M_jk);   0 for all where the two are equal up to rounding
+        m_ik = (M_ik - min_j M_jk) / (max_j M_jk - min_j M_jk);   0 for all if the two are equal up to rounding
         M_i  = ("outcome": base_i, "cost": -cost_i, "seconds": -seconds_i, and for any other name k of P the number of
-               well-formed calls of tool k)                   min and max over the siblings that are scored
+               well-formed calls of tool k)                   min and max over the scored siblings
 
-    If every sibling is right, the outcome's own coordinate says nothing, and tools, cost and time alone decide.
+    If every sibling is correct, the outcome's coordinate is 0, and tools, cost and time decide.
 
     Args:
-        base: what is right: 1 or 0 in the paper, by a judge. A failed attempt earns 0.
+        base: reward of correctness: 1 or 0 in the paper, by a judge. A wrong rollout earns 0.
         preference: task -> P, name -> weight in [0, 1].
 
     Returns:
-        A reward with outcome [G], the base as channel "base", and channels "preferred/NAME" (m_ik, of every name in P).
+        A reward with outcome [G], the base as channel "base", and channels "preferred/NAME" (m_ik, for every name in
+        P).
 
     Raises:
         TaskError: a task without a preference, or with a weight outside [0, 1].
@@ -53,20 +54,20 @@ def preference_weighted(*, base: Reward, preference: Callable[[Task], Mapping[st
         and R = 1.7917, 2, 0
 
     Paper: arXiv:2511.21689 (ToolOrchestra), the reward of a trajectory.
-    Unconfirmed: min and max are taken over the siblings of a group, and not over the whole batch.
-    Differs: cost is all that the attempt used up. Seconds are those of its tools' replies, which a tool may declare
-        (`tools.Billed`), and not wall time, so that a replay is rewarded alike.
+    Unconfirmed: min and max over the siblings of a group instead of the whole batch.
+    Differs: cost is that of the whole usage. Seconds are those of the tools' replies, which a tool may declare
+        (`tools.Billed`), instead of wall time, so that a replay has equal rewards.
     """
 
     return _Preferred(base, preference)
 
 
-class _Preferred(Composite):
+class _Preferred(StatefulComposite):
     def __init__(self, base: Reward, preference: Callable[[Task], Mapping[str, float]]):
         self._base, self._preference = base, preference
 
     def __call__(self, group: Group) -> Scores:
-        base = outcome_only(checked(self._base(group), group, "base"), "base")
+        base = outcome_only(validate_scores(self._base(group), group, "base"), "base")
         weights = _weights(group.task, self._preference)
         compared = {name: _compared(name, group, base.outcome) for name in weights}
         value = sum((weights[name] * compared[name] for name in weights), np.zeros(len(group)))
@@ -91,10 +92,10 @@ def _is_weight(value: Any) -> bool:
 
 
 def _compared(name: str, group: Group, outcome: np.ndarray) -> np.ndarray:
-    """One coordinate of every sibling, from 0 for the least to 1 for the most."""
+    """A coordinate of every sibling, scaled to 0..1."""
     values = outcome if name == OUTCOME else np.array([_coordinate(name, one) for one in group], dtype=np.float64)
     least, most = float(values.min()), float(values.max())
-    if most - least <= EQUAL * max(1.0, abs(least), abs(most)):
+    if most - least <= EQUALITY_TOLERANCE * max(1.0, abs(least), abs(most)):
         return np.zeros(len(values))
     return (values - least) / (most - least)
 

@@ -1,4 +1,4 @@
-"""Any environment, made to meet an answer that no call came before with a hint, once."""
+"""Environment wrapper that replies with a hint to an answer without a tool call."""
 
 from __future__ import annotations
 
@@ -8,52 +8,52 @@ from typing import Any
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task
 from handaxe.core.requests import EnvReply
-from handaxe.envs.bounded_as import bounded_as
-from handaxe.envs.wrapped import AsyncWrapped
+from handaxe.envs.inherit_bound import inherit_bound
+from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.tools.deadline import Threads
 
 __all__ = ["HINT", "ask_again", "hinted"]
 
 HINT = "hint"
-"""The `Message.name` of a hint."""
+"""`Message.name` of a hint."""
 
 
 def ask_again(task: Task) -> str:
-    """The hint that says the last opening message once more, after a word."""
+    """Hint that repeats the last opening message after an instruction."""
     return f"Use a tool. {task.messages[-1].content}"
 
 
 def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = ask_again) -> EnvFactory:
-    """Make an environment that answers as `env` does, but gives a policy that answers without a call a second chance.
+    """Wrap an environment: reply with one hint if the policy answers without a tool call.
 
-        the first turn, where it holds no call, well formed or not    a user message with the hint; the attempt goes on
-        any other turn                                                what `env` says
+        the first turn, if it has no call, well formed or not     a user message with the hint; the rollout continues
+        any other turn                                            the reply of `env`
 
-    `env` never hears of the turn that was met with the hint. The policy reads the hint and never trains on it; its
-    message has the name "hint".
+    `env` does not receive the turn before the hint. The policy reads the hint and never trains on it; its message has
+    the name "hint".
 
     Args:
-        env: what answers.
-        hint: what is said, given the task.
+        env: environment to wrap.
+        hint: task -> text of the hint.
 
     Returns:
-        An EnvFactory, `slots.Bounded` where `env` is. Its report holds "hinted", whether the hint was given.
+        An EnvFactory, `protocols.Bounded` if `env` is. Its report has "hinted", whether the hint was given.
 
     Example:
-        "14" to the question "2*7=?" is met with "Use a tool. 2*7=?"; the answer after that ends the attempt
+        "14" to the question "2*7=?" gets the reply "Use a tool. 2*7=?"; the next answer ends the rollout
 
-    Idea: hints where a policy did without tools make attempts with tools, as in arXiv:2505.16410 (Tool-Star), which
-    puts them into the policy's own words.
+    Idea: hints after answers without tools produce rollouts with tools, as in arXiv:2505.16410 (Tool-Star), which
+    inserts them into the policy's own text.
     """
 
     def factory(task: Task) -> _Hinted:
         said = hint(task)  # first, so that nothing is open where it raises
         return _Hinted(env(task), said)
 
-    return bounded_as(factory, env)
+    return inherit_bound(factory, env)
 
 
-class _Hinted(AsyncWrapped):
+class _Hinted(AsyncEnvWrapper):
     def __init__(self, env: Env, hint: str):
         super().__init__(env)
         self.hint = hint
@@ -76,7 +76,7 @@ class _Hinted(AsyncWrapped):
         super().restore(inner)
 
     def _hint(self, turn: ParsedTurn) -> EnvReply | None:
-        """The hint, where this turn is to be met with it."""
+        """The hint for a first turn without a call, else None."""
         first, self.first = self.first, False
         if not first or turn.calls or turn.errors:
             return None

@@ -1,4 +1,4 @@
-"""Attempts that a hint led to, as they would have been had the policy done the same unhinted."""
+"""Rollouts sampled with a hint, stored with the hint removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from handaxe.core.protocols import Rollout, Source, StageContext
 from handaxe.core.records import Message, Rated, Scores, Task, Trajectory
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
 from handaxe.papers.tool_star.hinted import HINT, ask_again, hinted
 from handaxe.rollouts.linear import linear
 from handaxe.training.loop.train_arguments import check_train_arguments
@@ -25,7 +25,7 @@ Plays = Callable[[int], Rollout]
 
 
 def _linear(max_turns: int) -> Rollout:
-    """`linear` with so many turns."""
+    """`linear` with a turn limit."""
     return linear(max_turns=max_turns)
 
 
@@ -38,24 +38,27 @@ def hinted_play(
     arguments: Mapping[str, Any] = NOTHING,
     plays: Plays = _linear,
 ) -> Source:
-    """Groups that the policy plays now, in which an answer that no call came before is met with a hint; nothing trains.
+    """Make a source of groups sampled with hints after answers without a tool call; nothing trains.
 
-        played    user | "14" | "Use a tool. 2*7=?" | call | reply | "14"
-        becomes   user | call | reply | "14"
+        sampled    user | "14" | "Use a tool. 2*7=?" | call | reply | "14"
+        stored     user | call | reply | "14"
 
-    An attempt that was given the hint is played once more, in the site's own environment, from the turn after the hint
-    on, as `worlds.parts.demonstrate` plays an expert's: a policy that learns from it learns to call unhinted. It keeps
-    its score. One that wrote something malformed after the hint does not train.
+    A hinted rollout is played again in the stage's own environment from the turn after the hint on, as
+    `worlds.parts.demonstrate` plays an expert's: a policy that learns from it calls without a hint. The score is kept.
+    A rollout with a malformed turn after the hint does not train.
 
     Args:
         hint: see `papers.tool_star.hinted`.
-        steps, groups, group_size: as of `train`.
-        arguments: further ones of `train` in place of the site's roles; a rollout's limit of turns counts the turn
-            before the hint.
-        plays: most turns -> how an attempt is played once more, such as `World.plays`; `linear` unless told otherwise.
+        steps, groups, group_size: as for `train`.
+        arguments: further arguments of `train`, which override the stage's roles; a turn limit counts the turn before
+            the hint.
+        plays: turn limit -> rollout strategy of the second play, such as `World.make_rollout`; by default `linear`.
 
-    Idea: the hint-based sampling of arXiv:2505.16410 (Tool-Star), which leaves the hint in what is learnt, as a part of
-    the policy's own thought.
+    Example:
+        groups 2, group_size 8  ->  16 rollouts without a message named "hint"
+
+    Idea: the hint-based sampling of arXiv:2505.16410 (Tool-Star), which leaves the hint in the learned text, as a part
+    of the policy's thought.
     """
     check_train_arguments(arguments)
 
@@ -68,8 +71,9 @@ def hinted_play(
 
 
 def without_hint(one: Trajectory, site: StageContext, plays: Plays = _linear) -> Trajectory | None:
-    """An attempt played once more from the turn after the hint on; itself where there was none, and None where what
-    came after the hint was malformed, or does not come to its end when `plays` plays it."""
+    """Play a trajectory again from the turn after the hint on. Return it unchanged without a hint, and None if a turn
+    after the hint is malformed or the second play does not complete.
+    """
     place = next((k for k, message in enumerate(one.messages) if message.name == HINT), None)
     if place is None:
         return one
@@ -99,5 +103,5 @@ def _unhinted(one: Rated, site: StageContext, plays: Plays) -> Rated:
     kept = tuple(new or old for new, old in zip(found, one.group, strict=True))
     group = replace(one.group, trajectories=kept)
     # What was said of single turns is said of turns that are no longer there; their sum stays.
-    scores = Scores(rewards_of(one.group, one.scores), channels=one.scores.channels, eligible=one.scores.eligible)
+    scores = Scores(group_rewards(one.group, one.scores), channels=one.scores.channels, eligible=one.scores.eligible)
     return replace(one, group=group, scores=scores, advantages=as_rated(kept).advantages, trained=one.trained & able_G)

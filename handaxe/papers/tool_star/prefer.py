@@ -29,29 +29,34 @@ def prefer(
     learning_rate: float | Callable[[int], float] = 1e-4,
     optional: bool = False,
 ) -> Stage:
-    """Make a stage that makes the first trajectory of each pair more likely than the second.
+    """Make a stage that trains a pairwise loss on the chosen and rejected trajectories of a source.
 
-    It restarts first: the reference is the policy as the stage before left it. The batch holds the chosen trajectory of
-    pair k as rollout 2k (`batch.rollout_B`) and the rejected one as rollout 2k + 1, each with a row for every sequence;
-    a micro-batch never parts them. Tokens that train are those the policy wrote; logits are read at temperature 1.
+    The stage restarts the reference at its beginning: the policy as the stage before left it. The batch holds the
+    chosen trajectory of pair k as rollout 2k (`batch.rollout_B`) and the rejected one as rollout 2k + 1, each with a
+    row for every sequence; a pair stays in one micro-batch. Tokens of the policy train; logits are at temperature 1.
 
     Args:
         source: of groups; see training.stages.sources.
-        pairs: which pairs come of them; see the folder pairs. Ties (strength 0) are left out.
+        pairs: groups -> pairs, such as `best_against_worst`. Ties (strength 0) are left out.
         loss: a pairwise loss, such as `losses.dpo`. `extras["strength"]` [B, T] holds the strength of each row's pair.
         reference: put the reference model's log-probs into extras as "ref_logp"; False for losses without one.
-        epochs: passes over the pairs, each in an order of its own.
-        batch_size: pairs an optimiser step.
-        micro_batch_rows: rows in one forward and backward; more only where a single pair has more.
-        learning_rate: a number, or a function of the optimiser step.
-        optional: where there is no pair, such as among attempts that all earned the same, learn nothing.
+        epochs: passes over the pairs, each in another order.
+        batch_size: pairs an optimizer step.
+        micro_batch_rows: rows in one forward and backward pass; more only if a single pair has more.
+        learning_rate: a number, or a function of the optimizer step.
+        optional: without a pair, such as among rollouts of equal reward, learn nothing.
 
     Returns:
-        A stage: metrics of each optimiser step.
+        A stage: metrics of each optimizer step.
 
     Raises:
-        InputError: when there is no pair, unless it is `optional`, or a trajectory of one holds no token that a policy
-            wrote.
+        InputError: there is no pair, unless `optional`, or a trajectory of a pair has no token of the policy.
+
+    Example:
+        5 pairs, batch_size 3, epochs 8  ->  16 optimizer steps; the loss of DPO starts at log 2 = 0.6931
+
+    Paper: arXiv:2505.16410 (Tool-Star), DPO on the policy's own rollouts; 3 epochs in the paper.
+    Differs: all weights train, where the paper trains a LoRA of rank 8.
     """
     about = describe(locals())
 
@@ -60,10 +65,10 @@ def prefer(
         if not chosen and optional:
             return []
         if not chosen:
-            raise InputError("there is no pair to learn from")
+            raise InputError("there is no pair to train on")
         for one in (trajectory for pair in chosen for trajectory in (pair.chosen, pair.rejected)):
             if not one.num_tokens:
-                raise InputError(f"trajectory {one.id!r} holds no token that a policy wrote: no pair can be made of it")
+                raise InputError(f"trajectory {one.id!r} has no token of a policy: it cannot be in a pair")
         pieces = [
             partial(_pieces, site.engine, chosen, index, micro_batch_rows, reference)
             for index in in_batches(len(chosen), batch_size, epochs, site.seed)

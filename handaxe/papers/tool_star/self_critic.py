@@ -1,4 +1,4 @@
-"""Learn to prefer what the reward prefers among the policy's own attempts."""
+"""DPO on the policy's own best and worst rollouts."""
 
 from collections.abc import Callable
 
@@ -22,24 +22,25 @@ def self_critic(
     learning_rate: float | Callable[[int], float] = 1e-4,
     optional: bool = False,
 ) -> Stage:
-    """Make a stage in which the policy plays, the run's reward scores, and DPO takes the best and worst of each group.
+    """Make a stage that samples rollouts, scores them by the run's reward, and runs DPO on the best and worst of each
+    group.
 
-        pairs    (argmax_i R_i, argmin_i R_i) of each group whose attempts differ in reward
-        loss     -log sigmoid(beta ((logp_w - ref_w) - (logp_l - ref_l))),   ref: the policy as the stage found it
+        pairs    (argmax_i R_i, argmin_i R_i) of each group with different rewards
+        loss     -log sigmoid(beta ((logp_w - ref_w) - (logp_l - ref_l))),   ref: the policy before the stage
 
     Args:
         beta: of DPO; 0.1 in the paper.
-        steps, groups, group_size: what is played; see training.stages.sources.
+        steps, groups, group_size: sampled rollouts; see training.stages.sources.
         epochs: passes over the pairs; 3 in the paper.
-        batch_size: pairs an optimiser step.
-        learning_rate: a number, or a function of the optimiser step.
-        optional: where no group's attempts differ, learn nothing.
+        batch_size: pairs an optimizer step.
+        learning_rate: a number, or a function of the optimizer step.
+        optional: if all groups have equal rewards, learn nothing.
 
     Returns:
-        A stage: metrics of each optimiser step. The engine needs a reference: "ref_logp" in `Method.annotate`.
+        A stage: metrics of each optimizer step. The engine needs a reference: "ref_logp" in `Method.annotate`.
 
     Raises:
-        InputError: no group's attempts differ, unless it is `optional`.
+        InputError: all groups have equal rewards, unless `optional`.
 
     Example:
         rewards (0.77, 0.67, 0, -1) of one group  ->  one pair, the first against the last

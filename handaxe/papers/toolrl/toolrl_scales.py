@@ -1,10 +1,8 @@
-"""ToolRL's dynamic scales: the format counts most at first, and the calls in the end."""
+"""ToolRL (arXiv:2504.13958), dynamic scales: shift the weight from the format to the calls during training."""
 
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
-from handaxe.rewards.graded_call import Grade, graded_call
 from handaxe.rewards.parts.schedules import Change, shift
-from handaxe.rewards.weighted import weighted
-from handaxe.rewards.well_formed import well_formed
 
 __all__ = ["toolrl_scales"]
 
@@ -12,22 +10,21 @@ __all__ = ["toolrl_scales"]
 def toolrl_scales(
     base: Method,
     *,
-    formats: Change = (2.0, 1.0),
-    matches: Change = (0.67, 1.0),
-    at: int = 0,
-    over: int = 20,
-    grade: Grade = "fine",
-    scale: float = 3.0,
+    format_weights: Change = (2.0, 1.0),
+    call_weights: Change = (0.67, 1.0),
+    start_step: int = 0,
+    ramp_steps: int = 20,
 ) -> Method:
-    """Train as `toolrl` does, on calls and format, with weights that change.
+    """Reward calls and format as `toolrl` does, with weights that change from a first to a last value.
 
     Args:
-        formats: weight of the format at first and in the end; 1 and 0.5 in the paper's two stages.
-        matches: weight of the calls at first and in the end; a third and 1 in the paper's two stages.
-        at: step of the change; of 20 steps 6 are as 30 in the paper's two stages.
-        over: steps of the change; 150 in the paper, longer than it trains; 0 is at once.
-        grade, scale: of the calls, as in `toolrl`.
+        format_weights: weights of the format; 2, 1 in the paper's smooth schedule, 1, 0.5 in its two stages.
+        call_weights: weights of the calls; 0.67, 1 in the smooth schedule, 0.33, 1 in the two stages.
+        start_step: step at which the change starts; 30 in the two stages, or 6 of 20 steps.
+        ramp_steps: steps of the change; 150 in the smooth schedule, 0 for two stages.
     """
-    graded = graded_call(grade=grade, scale=scale, gold=base.world.need("reference"))
-    match, form = shift(*matches, at=at, over=over), shift(*formats, at=at, over=over)
-    return replace(base, reward=weighted({"calls": (match, graded), "format": (form, well_formed())}))
+    calls = rewards.graded_call(grade="fine", scale=3.0, gold=base.world.need("reference"))
+    call_weight = shift(*call_weights, at=start_step, over=ramp_steps)
+    format_weight = shift(*format_weights, at=start_step, over=ramp_steps)
+    parts = {"calls": (call_weight, calls), "format": (format_weight, rewards.well_formed())}
+    return replace(base, reward=rewards.weighted(parts))

@@ -1,4 +1,1 @@
-"""What several rewards share: checks, what counts as the answer, references, schedules of weights, scoring.
-
-No reward stands here.
-"""
+"""Helpers of several rewards: checks, answer extraction, references, schedules of weights, scoring of groups."""

@@ -1,4 +1,4 @@
-"""A reward by its name, for command lines and worlds out of a file."""
+"""Rewards by name, for command lines and worlds from files."""
 
 import inspect
 
@@ -10,10 +10,10 @@ __all__ = ["reward_by_name"]
 
 
 def reward_by_name(name: str) -> Reward:
-    """The reward of a file of handaxe/rewards whose factory needs no argument, or what MODULE:ATTRIBUTE names.
+    """Build an exported reward without required arguments, or import MODULE:ATTRIBUTE.
 
     Raises:
-        InputError: there is none of that name, it needs arguments, or is no function.
+        InputError: no reward has that name, it needs arguments, or is no function.
 
     Example:
         reward_by_name("exact_match")
@@ -27,7 +27,7 @@ def reward_by_name(name: str) -> Reward:
     needed = [p.name for p in inspect.signature(found).parameters.values() if p.default is p.empty]
     if needed:
         raise InputError(
-            f"the reward {name!r} needs arguments ({', '.join(needed)}): make it in a file of your own and name it by "
+            f"the reward {name!r} needs arguments ({', '.join(needed)}): build it in a file of your own and pass "
             "MODULE:ATTRIBUTE"
         )
     made: Reward = found()

@@ -1,4 +1,4 @@
-"""Checks of what a reward says, shared by the lifts, the combinators and every reward that wraps another."""
+"""Checks of scores for lifts, combinators and wrapping rewards."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,44 +9,44 @@ import numpy as np
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import Group, Scores, Trajectory
 
-__all__ = ["called_with", "checked", "is_number", "number", "outcome_only"]
+__all__ = ["call_score", "finite_number", "is_number", "outcome_only", "validate_scores"]
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value that a policy wrote is a number to reckon with: finite, no bool, and of a size that a float has.
+    """Return True for a finite number, no bool, below 1e300 in size.
 
-    A whole number of JSON may be of any size, and one such as 10**400 is an error wherever a float is made of it.
+    A JSON integer may have any size, and one such as 10**400 is an error in float arithmetic.
     """
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
-def number(value: Any, trajectory: Trajectory) -> float:
-    """The value as a finite float.
+def finite_number(value: Any, trajectory: Trajectory) -> float:
+    """Convert a value to a finite float.
 
     Raises:
-        VerifierError: naming the trajectory, for None, NaN, infinities and whatever is not a number.
+        VerifierError: None, NaN, infinities and values that are no number; it names the trajectory.
     """
     if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)) and np.isfinite(value):
         return float(value)
     raise VerifierError(
-        f"trajectory {trajectory.id!r} was given the reward {value!r}; return a finite number", trajectory=trajectory.id
+        f"trajectory {trajectory.id!r} has the reward {value!r}; return a finite number", trajectory=trajectory.id
     )
 
 
-def checked(scores: Scores, group: Group, name: str) -> Scores:
-    """The scores as float64, after a look at their shapes and values.
+def validate_scores(scores: Scores, group: Group, name: str) -> Scores:
+    """Check shapes and values of scores, and convert the values to float64.
 
     Args:
-        name: of the component that gave them, for the message.
+        name: of the component, for the message.
 
     Raises:
-        VerifierError: naming the component and the trajectory whose outcome or turn reward is not finite.
-        InputError: when the component does not give one outcome a sibling, or one value a turn.
+        VerifierError: an outcome or turn reward is not finite; it names component and trajectory.
+        InputError: the component does not give one outcome a sibling, or one value a turn.
     """
     if not isinstance(scores, Scores):
         raise InputError(
             f"reward {name!r} gave {scores!r:.60} for a group, and not Scores: write @outcome above a function that "
-            "scores one attempt"
+            "scores one rollout"
         )
     values = np.asarray(scores.outcome, dtype=np.float64)
     if values.shape != (len(group),):
@@ -64,27 +64,29 @@ def checked(scores: Scores, group: Group, name: str) -> Scores:
 
 
 def outcome_only(scores: Scores, name: str) -> Scores:
-    """The scores, if they have no per-turn part; for mechanisms that multiply or choose by the outcome.
+    """Return scores without per-turn values, for mechanisms that multiply or choose by the outcome.
 
     Raises:
-        InputError: when they have one; `total` says how to make it part of the outcome.
+        InputError: the scores have per-turn values; `turns_to_outcome` adds them to the outcome.
     """
     if scores.turns is not None:
-        raise InputError(f"reward {name!r} has per-turn values, which cannot be used here; wrap it in rewards.total")
+        raise InputError(
+            f"reward {name!r} has per-turn values, which cannot be used here; wrap it in rewards.turns_to_outcome"
+        )
     return scores
 
 
-def called_with(score: Callable[[Trajectory], Any], trajectory: Trajectory) -> Any:
-    """What `score` says of a trajectory.
+def call_score(score: Callable[[Trajectory], Any], trajectory: Trajectory) -> Any:
+    """Call `score` with a trajectory.
 
     Raises:
-        VerifierError: naming the trajectory, when it raises anything but an InputError, which passes through.
+        VerifierError: it raises an error; the message names the trajectory. An InputError passes through.
     """
     try:
         return score(trajectory)
     except InputError:
         raise
-    except Exception as error:  # whatever a reward dies of, the policy must not be punished for it
+    except Exception as error:  # an error of a reward must not cost the policy
         raise VerifierError(
             f"the reward of trajectory {trajectory.id!r} failed: {type(error).__name__}: {error}",
             trajectory=trajectory.id,

@@ -1,8 +1,8 @@
-"""What every combinator of rewards is made of: each component is kept apart as a channel, and its state is carried.
+"""Base of all combinators of rewards: components stay separate channels, and all state is kept.
 
 A component named "answer" leaves its outcome in channels["answer"], its own channels in channels["answer/..."], and
-its per-turn values in turn_channels["answer"]; what the merge itself names stands beside these. State of components is
-carried: save the combined reward, all is saved.
+its per-turn values in turn_channels["answer"], beside the channels of the merge. The state of the combined reward holds
+the state of its components.
 
 Example:
     answer (1, 0), format (1, 1)
@@ -19,28 +19,28 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores
-from handaxe.ops.composite import Composite
-from handaxe.rewards.parts.checks import checked
+from handaxe.ops.stateful_composite import StatefulComposite
+from handaxe.rewards.parts.checks import validate_scores
 
 __all__ = ["Combined", "Merge"]
 
 Merge = Callable[[Group, dict[str, Scores]], Scores]
 
 
-class Combined(Composite):
-    """Scores every component, merges what they say, and carries their state."""
+class Combined(StatefulComposite):
+    """Scores every component, merges the scores, and keeps all state."""
 
-    def __init__(self, components: Mapping[str, Reward], merge: Merge, *, keep_apart: bool = True):
+    def __init__(self, components: Mapping[str, Reward], merge: Merge, *, keep_channels: bool = True):
         if not components:
             raise InputError("a combined reward needs at least one component")
         self._components = dict(components)
         self._merge = merge
-        self._keep_apart = keep_apart
+        self._keep_channels = keep_channels
 
     def __call__(self, group: Group) -> Scores:
         parts = self._ask(group)
-        merged = checked(self._merge(group, parts), group, "+".join(parts))
-        if not self._keep_apart:
+        merged = validate_scores(self._merge(group, parts), group, "+".join(parts))
+        if not self._keep_channels:
             return merged
         channels: dict[str, np.ndarray] = dict(merged.channels)
         turn_channels: dict[str, tuple[np.ndarray, ...]] = dict(merged.turn_channels)
@@ -58,5 +58,5 @@ class Combined(Composite):
         return self._components
 
     def _ask(self, group: Group) -> dict[str, Scores]:
-        """What each component says of the group; a subclass may spare a component some siblings."""
-        return {name: checked(reward(group), group, name) for name, reward in self._components.items()}
+        """Scores of each component; a subclass may leave siblings out for a component."""
+        return {name: validate_scores(reward(group), group, name) for name, reward in self._components.items()}

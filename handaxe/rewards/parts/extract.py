@@ -1,11 +1,11 @@
-"""What counts as the answer text of a trajectory: functions Trajectory -> str, for the `extract` argument of rewards.
+"""Answer text of a trajectory: functions Trajectory -> str, for the `extract` argument of rewards.
 
-Each returns "" when there is nothing to find, and "" is never a right answer.
+Each returns "" without a match, and "" is never a correct answer.
 
 Example:
     final text "so 3 apples\nAnswer: 7 pears"
     final_text -> "so 3 apples\nAnswer: 7 pears"    answer_line -> "7 pears"    last_number -> "7"
-Idea: where the answer stands is a convention of the prompt, so it is chosen apart from how answers are compared.
+Idea: the place of the answer is a convention of the prompt, separate from the comparison of answers.
 """
 
 import json
@@ -15,18 +15,18 @@ from collections.abc import Callable
 from handaxe.core.records import Trajectory, Turn
 
 __all__ = [
+    "answer_blocks",
     "answer_line",
-    "argument",
     "boxed",
+    "call_argument",
     "final_text",
-    "forged_call",
-    "in_blocks",
+    "has_forged_call",
     "last_number",
-    "tagged",
+    "tag_content",
     "written_text",
 ]
 
-DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)"  # no \d: digits of other scripts are no number to what reads it next
+DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)"  # no \d: later readers accept ASCII digits only
 NUMBER = re.compile(rf"(?<![\w.])[+-]?{DIGITS}(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|(?<![\w.])[+-]?\.[0-9]+")
 
 CALL_TAG = re.compile(r"</?tool_call>")
@@ -38,19 +38,19 @@ def final_text(trajectory: Trajectory) -> str:
 
 
 def answer_line(trajectory: Trajectory) -> str:
-    """What follows the last "answer:" (any case) up to the end of its line."""
+    """The text after the last "answer:" (any case) up to the end of the line."""
     found = re.findall(r"answer:[ \t]*([^\n]*)", trajectory.final_text, flags=re.IGNORECASE)
     return found[-1].strip() if found else ""
 
 
 def last_number(trajectory: Trajectory) -> str:
-    """The last number written, without thousands separators; "3.5e2", "-4" and "1,024" are numbers, "x2" is not."""
+    """The last number, without thousands separators; "3.5e2", "-4" and "1,024" are numbers, "x2" is not."""
     found = NUMBER.findall(trajectory.final_text)
     return found[-1].replace(",", "") if found else ""
 
 
 def boxed(trajectory: Trajectory) -> str:
-    r"""The inside of the last closed \boxed{...}, braces balanced."""
+    r"""The content of the last closed \boxed{...}, braces balanced."""
     text, mark = trajectory.final_text, "\\boxed{"
     begin = text.rfind(mark)
     while begin >= 0:
@@ -63,8 +63,8 @@ def boxed(trajectory: Trajectory) -> str:
     return ""
 
 
-def tagged(tag: str) -> Callable[[Trajectory], str]:
-    """A function that finds the inside of the last closed <tag>...</tag> of all that the policy wrote."""
+def tag_content(tag: str) -> Callable[[Trajectory], str]:
+    """Return an extractor of the last closed <tag>...</tag> in the policy's text."""
     pattern = re.compile(rf"<{re.escape(tag)}>((?:(?!<{re.escape(tag)}>).)*?)</{re.escape(tag)}>", flags=re.DOTALL)
 
     def extract(trajectory: Trajectory) -> str:
@@ -74,47 +74,47 @@ def tagged(tag: str) -> Callable[[Trajectory], str]:
     return extract
 
 
-def argument(tool: str, name: str) -> Callable[[Trajectory], str]:
-    """A function that finds an argument of the last call of a tool that was carried out; other than text, its JSON.
+def call_argument(tool: str, name: str) -> Callable[[Trajectory], str]:
+    """Return an extractor of an argument of the last executed call of a tool, as JSON unless text.
 
-    A call counts whose reply is "ok". It is meant for environments that a call ends; see envs.tool_chat's `final`.
+    A call counts if its reply is "ok". For environments that a call ends; see `final` of envs.tool_chat.
 
     Example:
-        answer(text="7"), then answer(text="8") that is refused; argument("answer", "text") -> "7"
+        answer(text="7"), then answer(text="8") that is refused; call_argument("answer", "text") -> "7"
     """
 
     def extract(trajectory: Trajectory) -> str:
         done = {reply.call_id for reply in trajectory.replies if reply.status == "ok"}
         found = [call.arguments.get(name, "") for call in trajectory.calls if call.name == tool and call.id in done]
-        said = found[-1] if found else ""
-        return (said if isinstance(said, str) else json.dumps(said)).strip()
+        value = found[-1] if found else ""
+        return (value if isinstance(value, str) else json.dumps(value)).strip()
 
     return extract
 
 
 def written_text(trajectory: Trajectory) -> str:
-    """All that the policy wrote, in one notation whatever the chat format.
+    """All text of the policy in a single notation for all chat formats.
 
-    The calls of a turn stand after its text as one <tool_call> block with a JSON object a line. A malformed call
-    leaves its block unclosed, as a check of tags should see it.
+    The calls of a turn follow its text as one <tool_call> block with a JSON object a line. A malformed call leaves its
+    block unclosed, so that a check of tags finds it.
     """
     return "\n".join(_written(turn, turn.parsed.text.strip()) for turn in trajectory.turns)
 
 
-def in_blocks(trajectory: Trajectory) -> str:
-    """As `written_text`, with the text of each turn in an <answer> block: for formats whose answers have no tags.
+def answer_blocks(trajectory: Trajectory) -> str:
+    """As `written_text`, with the text of each turn in an <answer> block: for formats without answer tags.
 
     Example:
         a call, then "408" -> '<tool_call>\\n{...}\\n</tool_call>\\n<answer>408</answer>'
     """
     texts = [turn.parsed.text.strip() for turn in trajectory.turns]
-    said = [f"<answer>{text}</answer>" if text else "" for text in texts]
-    return "\n".join(_written(turn, text) for turn, text in zip(trajectory.turns, said, strict=True))
+    blocks = [f"<answer>{text}</answer>" if text else "" for text in texts]
+    return "\n".join(_written(turn, text) for turn, text in zip(trajectory.turns, blocks, strict=True))
 
 
-def forged_call(trajectory: Trajectory) -> bool:
-    """Whether a tag of calls in `written_text` belongs to no well-formed call: either a call was malformed, and text
-    that the policy writes later could close its open block, or the policy wrote the tag into its text.
+def has_forged_call(trajectory: Trajectory) -> bool:
+    """Return True if `written_text` has a call tag without a well-formed call: a malformed call, whose open block later
+    text could close, or a tag in the policy's own text.
     """
     return any(turn.parsed.errors or CALL_TAG.search(turn.parsed.text) for turn in trajectory.turns)
 

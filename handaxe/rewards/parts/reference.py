@@ -1,11 +1,11 @@
-"""What a task says is right: readers of `Task.answer`, shared by the rewards that compare with it.
+"""Readers of `Task.answer` for rewards with a reference.
 
 Example:
     Task(answer="Paris")                                         gold_answers -> ("Paris",)
-    Task(answer=["Paris", "Paris, France"])                      gold_answers -> both, any of them is right
+    Task(answer=["Paris", "Paris, France"])                      gold_answers -> both; each of them is correct
     Task(answer=[{"name": "f", "arguments": {"x": 1}}])          gold_calls   -> (ToolCall("f", {"x": 1}),)
     Task(answer={"state": {"balance": 5}, "calls": [...]})       gold_state   -> {"balance": 5}
-Idea: a task without a usable reference is the data's fault, so it raises TaskError and is never a reward of 0.
+Idea: a task without a usable reference is a fault of the data, so it raises TaskError and is never a reward of 0.
 """
 
 import re
@@ -20,7 +20,7 @@ __all__ = ["gold_answers", "gold_calls", "gold_state", "normalise"]
 
 
 def gold_answers(task: Task) -> tuple[str, ...]:
-    """The reference answers as text: one, or several of which any is right.
+    """The reference answers as text: a single answer or several, each correct.
 
     Raises:
         TaskError: no answer, or one that is neither text, nor a number, nor a list of these.
@@ -32,7 +32,7 @@ def gold_answers(task: Task) -> tuple[str, ...]:
 
 
 def gold_calls(task: Task) -> tuple[ToolCall, ...]:
-    """The reference calls, in order: `answer` itself, or its entry "calls"; () is a task that wants no call.
+    """The reference calls, in order: `answer`, or its entry "calls"; () for a task without calls.
 
     Raises:
         TaskError: `answer` is no list of calls {"name": text, "arguments": object}.
@@ -47,7 +47,7 @@ def gold_state(task: Task) -> Mapping[str, Any]:
     """The wanted final state: the entry "state" of `answer`, attribute -> value.
 
     Raises:
-        TaskError: there is none, or it is empty.
+        TaskError: the entry is missing or empty.
     """
     state = task.answer.get("state") if isinstance(task.answer, Mapping) else None
     if not isinstance(state, Mapping) or not state:
@@ -56,7 +56,7 @@ def gold_state(task: Task) -> Mapping[str, Any]:
 
 
 def normalise(text: str) -> str:
-    """The text as SQuAD compares it: lower case, without punctuation, articles and extra white space.
+    """Normalize a text as SQuAD does: lower case, without punctuation, articles and extra white space.
 
     Example:
         "The  Eiffel Tower!" -> "eiffel tower"

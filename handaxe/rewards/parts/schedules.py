@@ -5,9 +5,9 @@ Example:
     ramp(384, 640, steps=105) is 384 at step 0, 512 at step 52.5, 640 from step 105 on
     shift(2, 1, at=10, over=20) is 2 at steps 0..10, 1.5 at step 20, 1 from step 30 on
     sigmoid(350) is 1.0 at step 0, 0.571 at step 69, 0.482 at step 70, 0.182 at step 74
-Half a cosine is training.loop.schedule.cosine, for weights as well.
+training.loop.schedule.cosine, half a cosine, is a weight too.
 Paper: arXiv:2504.13958 (ToolRL), its two-stage and smooth reward scales and its dynamic length target;
-arXiv:2508.16949 (RuscaRL), the sigmoid by which hints go.
+arXiv:2508.16949 (RuscaRL), the sigmoid that removes hints.
 """
 
 import math
@@ -18,7 +18,7 @@ from handaxe.core.errors import InputError
 __all__ = ["Change", "ramp", "shift", "sigmoid", "two_stage"]
 
 Change = tuple[float, float]
-"""A value at first, and in the end."""
+"""First and last value."""
 
 
 def two_stage(before: float, after: float, *, at: int) -> Callable[[int], float]:
@@ -27,10 +27,10 @@ def two_stage(before: float, after: float, *, at: int) -> Callable[[int], float]
 
 
 def ramp(start: float, end: float, *, steps: int) -> Callable[[int], float]:
-    """From `start` at step 0 in a straight line to `end` at step `steps`, and `end` ever after.
+    """Linear from `start` at step 0 to `end` at step `steps`, then `end`.
 
     Raises:
-        InputError: when `steps` is not at least 1.
+        InputError: `steps` below 1.
     """
     if steps < 1:
         raise InputError(f"a schedule over {steps} steps; give at least 1")
@@ -38,7 +38,7 @@ def ramp(start: float, end: float, *, steps: int) -> Callable[[int], float]:
 
 
 def shift(before: float, after: float, *, at: int = 0, over: int = 0) -> Callable[[int], float]:
-    """The value `before` up to step `at`, and `after` from then on, at once or in a straight line over so many steps.
+    """The value `before` up to step `at`, then `after`, reached at once or linearly over `over` steps.
 
     Raises:
         InputError: `at` or `over` below 0.
@@ -54,7 +54,7 @@ def sigmoid(steps: int, *, middle: float = 0.2, steepness: float = 125.0) -> Cal
 
     Args:
         steps: T, of the run, >= 2; step 0 is x = 0, the last one x = 1.
-        middle: x0, where it is 0.5; 0.2 in the paper.
+        middle: x0, with value 0.5; 0.2 in the paper.
         steepness: k > 0; 125 in the paper, for 350 steps.
 
     Raises:

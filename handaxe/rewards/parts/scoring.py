@@ -1,9 +1,9 @@
-"""Scores a group whatever happens: who may not be scored is left out, who cannot be scored ends as verifier_error.
+"""Scores a group in spite of failures: unscorable siblings are left out, and failed ones end as verifier_error.
 
 Example:
     siblings completed, infra_error, completed under a reward that fails on the third
     -> endings completed, infra_error, verifier_error and outcome (r, NaN, NaN)
-Idea: a failure is data; nothing that infrastructure or verifier did wrong ever becomes a reward of 0.
+Idea: a failure is data; no fault of infrastructure or verifier becomes a reward of 0.
 """
 
 import copy
@@ -15,27 +15,26 @@ from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.errors import InfrastructureError, InputError, VerifierError
 from handaxe.core.protocols import Reward, Stateful
 from handaxe.core.records import Ending, Group, Scores
-from handaxe.rewards.parts.checks import checked
+from handaxe.rewards.parts.checks import validate_scores
 
 __all__ = ["score_group"]
 
 
 def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVER_SCORED) -> tuple[Group, Scores]:
-    """Score the siblings that may be scored.
+    """Score the scorable siblings of a group.
 
-    The reward never sees the others. Where it raises VerifierError, the trajectory named ends as verifier_error and
-    the rest is scored again; where none is named, the whole rest ends so. A reward that keeps state is put back to
-    where it was before every attempt that failed.
+    The reward never sees the others. If it raises VerifierError, the named trajectory ends as verifier_error and the
+    rest is scored again; without a name, the whole rest ends so. A stateful reward is restored after every failed call.
 
     Args:
-        unscored: ending kinds that are not shown to the reward.
+        unscored: ending kinds that the reward does not see.
 
     Returns:
-        The group with endings brought up to date, and Scores over all its G siblings, NaN for those not scored and
-        False in `eligible`, which is always set.
+        The group with updated endings, and Scores over all its G siblings, NaN for unscored ones and False in
+        `eligible`, which is always set.
 
     Raises:
-        Whatever else the reward raises, such as a TaskError: the data or the code is at fault and the run should stop.
+        Other errors of the reward, such as a TaskError: data or code is at fault, and the run should stop.
     """
     while True:
         kept = [i for i, one in enumerate(group) if one.ending.kind not in unscored]
@@ -44,7 +43,7 @@ def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVE
         shown = replace(group, trajectories=tuple(group[i] for i in kept))
         state = copy.deepcopy(reward.state_dict()) if isinstance(reward, Stateful) else None
         try:
-            return group, _spread(checked(_asked(reward, shown), shown, "reward"), group, kept)
+            return group, _spread(validate_scores(_asked(reward, shown), shown, "reward"), group, kept)
         except (VerifierError, InfrastructureError) as error:
             if isinstance(reward, Stateful) and state is not None:
                 reward.load_state_dict(state)
@@ -57,20 +56,20 @@ def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVE
 
 
 def _asked(reward: Reward, group: Group) -> Scores:
-    """What a reward says; one that takes the group for a single attempt is told so."""
+    """Scores of a reward, with an error message for a function of a single trajectory."""
     try:
         return reward(group)
     except AttributeError as error:
         if error.obj is not group or not hasattr(group[0], error.name or ""):
             raise
         raise InputError(
-            f"the reward asked the whole group for {error.name!r}, as if it were one attempt: write @outcome above a "
-            "function that scores one attempt"
+            f"the reward reads {error.name!r} of the whole group, as of a single rollout: write @outcome above a "
+            "function that scores one rollout"
         ) from error
 
 
 def _spread(scores: Scores, group: Group, kept: list[int]) -> Scores:
-    """Scores of the siblings `kept` as those of all."""
+    """Scores of the siblings `kept` as scores of all."""
 
     def wide(values: np.ndarray) -> np.ndarray:
         out = np.full(len(group), np.nan)

@@ -13,7 +13,7 @@ from handaxe.core.requests import Act, Work
 from handaxe.rollouts.driver.event_loop import LoopThread
 from handaxe.rollouts.driver.executor import Answer
 from handaxe.tools.deadline import GRACE, Threads
-from handaxe.tools.threads import Job, ThreadPool
+from handaxe.tools.thread_pool import Job, ThreadPool
 
 __all__ = ["Workers"]
 

@@ -6,7 +6,7 @@ from typing import Any
 from handaxe.core.protocols import Env
 from handaxe.core.records import Ending, Message
 from handaxe.core.requests import Act, EnvReply
-from handaxe.ops.spoken import spoken_at
+from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.play.env_session import Opened
 from handaxe.rollouts.play.rules import Beginning
 
@@ -32,7 +32,7 @@ def answered_again(beginning: Beginning, opened: Opened, env: Env) -> Generator[
     """
     if beginning.again is None:
         return None
-    places = spoken_at(beginning.messages, turns=len(beginning.turns))
+    places = turn_positions(beginning.messages, turns=len(beginning.turns))
     first = places[0] if places else len(beginning.messages)
     if (opened.messages, opened.tools) != (tuple(beginning.messages[:first]), beginning.tools):
         return _another("it is opened", "its start")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Trajectory
 from handaxe.core.requests import Attempt
-from handaxe.ops.spoken import spoken_at
+from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.play import Beginning, Mark, Play, Rules
 from handaxe.rollouts.play.history import begun_after, history
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
@@ -49,7 +49,7 @@ def continued(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt,
         raise InputError(f"{trajectory.id!r} asked others or took turns back, which what follows could not count")
     builders = [SequenceBuilder.of(sequence) for sequence in trajectory.sequences]
     messages, last = list(trajectory.messages), trajectory.turns[-1]
-    spoken = spoken_at(messages, turns=1)[0] + 1
+    spoken = turn_positions(messages, turns=1)[0] + 1
     ids = builders[last.sequence].ids[last.start : last.stop]
     if begun_after(trajectory.notes, spoken):  # it was over before a turn was taken in its last sequence
         part = attempt.format.start([*history(messages, trajectory.notes), *said], trajectory.tools)

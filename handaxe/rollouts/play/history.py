@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from handaxe.core.records import Message
-from handaxe.ops.going_back import ANEW
+from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
 
 __all__ = ["Following", "GO_ON", "begun_after", "history", "note_anew"]
 
@@ -33,18 +33,18 @@ def history(messages: Sequence[Message], notes: Mapping[str, Any]) -> list[Messa
     Example:
         of the drawing above: messages 0, 5 and 6
     """
-    if not notes.get(ANEW):
+    if not notes.get(NEW_SEQUENCE_NOTE):
         return list(messages)
-    last = notes[ANEW][-1]
+    last = notes[NEW_SEQUENCE_NOTE][-1]
     return [*(messages[i] for i in last["read"]), *messages[last["then"] :]]
 
 
 def note_anew(messages: Sequence[Message], notes: dict[str, Any], read: Sequence[Message]) -> None:
     """Note that a new sequence begins now with `read`, each of which is among the messages."""
     places = [messages.index(message) for message in read]
-    notes[ANEW] = [*notes.get(ANEW, []), {"read": places, "then": len(messages)}]
+    notes[NEW_SEQUENCE_NOTE] = [*notes.get(NEW_SEQUENCE_NOTE, []), {"read": places, "then": len(messages)}]
 
 
 def begun_after(notes: Mapping[str, Any], stop: int) -> bool:
     """Whether the present sequence was begun with more than the first `stop` messages there."""
-    return bool(notes.get(ANEW)) and notes[ANEW][-1]["then"] > stop
+    return bool(notes.get(NEW_SEQUENCE_NOTE)) and notes[NEW_SEQUENCE_NOTE][-1]["then"] > stop

@@ -78,7 +78,7 @@ def mcts(
         A rollout strategy: Attempt -> generator of requests that returns a trajectory for each simulation that ended in
         a place of its own, then the expansions that no simulation continued, ended as stopped. `notes["search"]` says
         of each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`.
-        What was sampled in all is `ops.forks.used_together`. One attempt is a whole group: `group_size=1`. A simulation
+        What was sampled in all is `ops.turn_tree.total_usage`. One attempt is a whole group: `group_size=1`. A simulation
         that failed, or could not be scored (an InfrastructureError or VerifierError of the judge or the outcome too),
         is not backed up.
 

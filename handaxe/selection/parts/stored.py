@@ -13,8 +13,8 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages, Group, Rated, Scores, Task, TokenSequence, Trajectory
 from handaxe.ops.codec import dump_record, load_record
-from handaxe.ops.going_back import why_not_back
-from handaxe.ops.ragged import rewards_of
+from handaxe.ops.ragged import group_rewards
+from handaxe.ops.rewindable import rewind_obstacle
 
 __all__ = ["alone", "begins_again", "dump", "earned", "load", "put"]
 
@@ -51,14 +51,14 @@ def alone(one: Rated, index: int) -> Rated:
 
 def earned(stored: Rated, *, channel: str | None = None) -> float:
     """What the attempt earned in all, or in a channel."""
-    return float(rewards_of(stored.group, stored.scores, channel=channel)[0])
+    return float(group_rewards(stored.group, stored.scores, channel=channel)[0])
 
 
 def begins_again(recorded: Trajectory, task: Task | None = None) -> bool:
     """Whether an attempt says enough for others to begin in its middle, as `rollouts.rewind` wants it; with a task,
     whether theirs is the recorded one, opened in the same words."""
     same = task is None or (task.id, task.messages) == (recorded.task.id, recorded.task.messages)
-    return same and not why_not_back(recorded)
+    return same and not rewind_obstacle(recorded)
 
 
 def put(one: Rated, index: int, stored: Rated, *, id: str) -> tuple[Group, Scores]:

@@ -1,4 +1,4 @@
-"""Keeps worker processes that answer queries, and kills those that do not answer."""
+"""Pool of worker processes that answer queries; hanging workers are killed."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from typing import Any
 
 from handaxe.core.errors import InfrastructureError, InputError
 
-__all__ = ["MUCH", "QueryPool"]
+__all__ = ["OUT_OF_MEMORY", "QueryPool"]
 
-PROGRAM = Path(__file__).with_name("worker.py")
+PROGRAM = Path(__file__).with_name("query_worker.py")
 START = 60.0
-"""Seconds a worker has to import its database and open the file."""
+"""Seconds for a worker to import its database and open the file."""
 GRACE = 1.0
-"""Seconds beyond the limit that a worker has to notice it."""
-MUCH = "the query needs too much memory"
-"""The reply to a query that two workers died of."""
+"""Seconds beyond the limit for a worker to stop the query itself."""
+OUT_OF_MEMORY = "the query needs too much memory"
+"""Reply to a query that killed two workers."""
 MAX_REPLY = 64 * 2**20
-"""Bytes of the longest reply that is read."""
+"""Bytes of the longest reply."""
 
 
 class _DiedError(Exception):
-    """The worker ended in the middle of a query, or had to be killed; `late` says which."""
+    """The worker died during a query, or had to be killed; `late` is True after a timeout."""
 
     def __init__(self, *, late: bool):
         super().__init__()
@@ -38,10 +38,10 @@ class _DiedError(Exception):
 
 
 class QueryPool:
-    """Workers for one database file; any number of threads may query at once, `workers` of them at a time.
+    """Workers for a database file; any number of threads may query at once, `workers` of them at a time.
 
-    A worker is started when it is needed and kept for the next query. Workers end when the pool is closed or
-    forgotten, or this process ends. A process that was forked off starts its own.
+    A worker starts on demand and is reused. Workers end when the pool is closed or garbage-collected, or this process
+    ends. A forked process starts its own workers.
     """
 
     def __init__(self, settings: dict[str, Any], *, workers: int):
@@ -55,10 +55,10 @@ class QueryPool:
         self.idle.append(first)
 
     def query(self, sql: str) -> dict[str, Any]:
-        """Answer a query as `handaxe.tools.database.worker.answer_query` does.
+        """Answer a query as `handaxe.tools.database.query_worker.answer_query` does.
 
-        A query that does not end in time, whatever it does, ends with its worker. If a worker dies otherwise the query
-        is tried once more in a new one; if that dies too, the query is to blame and the reply is an error.
+        A query that exceeds its time ends with its worker. If a worker dies otherwise, the query runs once more in a
+        new worker; if that worker dies, too, the query is at fault and the reply is an error.
 
         Raises:
             InfrastructureError: a worker cannot be started.
@@ -79,7 +79,7 @@ class QueryPool:
                 else:
                     self._give_back(worker, last=reply.pop("last"))
                     return reply
-            return {"error": MUCH}
+            return {"error": OUT_OF_MEMORY}
 
     def _give_back(self, worker: _Worker, *, last: bool) -> None:
         if last:
@@ -95,7 +95,7 @@ class QueryPool:
 
     def _take(self) -> _Worker:
         with self.lock:
-            if self.process != os.getpid():  # these pipes are the parent's
+            if self.process != os.getpid():  # after a fork the pipes belong to the parent
                 self.process = os.getpid()
                 self.idle.clear()
             if self.idle:
@@ -107,7 +107,7 @@ class QueryPool:
 
 
 class _Worker:
-    """One process."""
+    """Worker process."""
 
     def __init__(self, settings: dict[str, Any]):
         self.process = subprocess.Popen(
@@ -116,7 +116,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd="/",
-            env={"MALLOC_ARENA_MAX": "1"},  # an arena reserves 64 MiB of the address space, which is limited
+            env={"MALLOC_ARENA_MAX": "1"},  # an arena reserves 64 MiB of the limited address space
             bufsize=0,
         )
         try:
@@ -132,11 +132,11 @@ class _Worker:
         self.schema: list[Any] = reply["ready"]
 
     def ask(self, sql: str, seconds: float) -> dict[str, Any]:
-        """The reply; raises _DiedError."""
+        """Send a query and return the reply; raises _DiedError."""
         return self._exchange({"sql": sql}, seconds)
 
     def stop(self) -> None:
-        """Kill it and wait until it is gone."""
+        """Kill the process and wait for its end."""
         self.process.kill()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:

@@ -1,4 +1,4 @@
-"""Writes rows as a small table that a small model can read."""
+"""Plain-text tables of query results for a small model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,15 +7,15 @@ __all__ = ["format_schema", "format_table"]
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, more: bool = False) -> str:
-    """Write a header, the rows and their number, cells between " | " and without padding.
+    """Format a header, the rows and their number, cells separated by " | " without padding.
 
-    NULL is NULL, and a text that says NULL is 'NULL'. A blob is x'0a0b' and, where it is longer than what was sent,
-    its size. Line breaks, control characters, backslashes and | inside a text are escaped, so that a row is a line.
+    NULL is NULL, and the text NULL is 'NULL'. A blob is x'0a0b', followed by its size if it is cut. Line breaks,
+    control characters, backslashes and | inside a text are escaped, so that a row is a line.
 
     Args:
-        columns: their names.
-        rows: cells as `handaxe.tools.database.worker.answer_query` sends them.
-        more: whether there are rows that were not sent.
+        columns: names.
+        rows: cells in the format of `handaxe.tools.database.query_worker.answer_query`.
+        more: there are further rows.
 
     Example:
         format_table(["a", "b"], [[1, None], [2.5, "x"]]) is "a | b\\n1 | NULL\\n2.5 | x\\n(2 rows)".
@@ -30,7 +30,7 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, more:
 
 
 def format_schema(schema: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> str:
-    """Write one line a table: its name, then its columns with their types.
+    """Format a line for each table: name, then columns with types.
 
     Example:
         format_schema([("town", [("name", "TEXT"), ("year", "INTEGER")])]) is "town(name TEXT, year INTEGER)".

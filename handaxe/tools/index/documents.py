@@ -1,4 +1,4 @@
-"""Reads documents from a folder, a JSONL file or a list, and splits long ones into passages."""
+"""Documents from a folder, a JSONL file or a list, split into passages."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
 
-__all__ = ["Document", "Passage", "Source", "read_documents", "split"]
+__all__ = ["Document", "Passage", "Source", "read_documents", "split_passages"]
 
 SUFFIXES = (".txt", ".md", ".rst")
-"""Files of a folder that are documents."""
+"""Suffixes of documents in a folder."""
 MAX_ID = 200
 """Characters of the longest id."""
 BREAKS = (re.compile(r"\n\s*\n"), re.compile(r"\n"), re.compile(r"(?<=[.!?])\s+"), re.compile(r"\s+"))
-"""Where text may be cut, the best place first: paragraphs, lines, sentences, words."""
+"""Possible cuts, the best first: paragraphs, lines, sentences, words."""
 
 
 class Document(NamedTuple):
-    """One thing to find. `id` is what `open` takes: one line, at most 200 characters, no spaces at its ends."""
+    """Document to be found. `id` is the argument of `open`: a line of at most 200 characters without spaces at its
+    ends."""
 
     id: str
     title: str
@@ -30,7 +31,7 @@ class Document(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """One page of a document: the unit that is searched and shown. `page` counts from 1 to `pages`."""
+    """Page of a document: the unit of search and display. `page` counts from 1 to `pages`."""
 
     id: str
     title: str
@@ -48,16 +49,16 @@ def read_documents(source: Source) -> list[Document]:
     Args:
         source: a folder: every .txt, .md and .rst file in it and below is a document; its id is the path within the
             folder, its title the file's name without suffix; links are not followed.
-            A JSONL file: an object a line with `text`, and `id` (text or a number; default the line's number) and
-            `title` (default the id).
+            Or a JSONL file: each line an object with `text`, and optionally `id` (text or a number; default the line's
+            number) and `title` (default the id).
             Or an iterable of Document or of such objects.
 
     Returns:
-        At least one document; ids differ; none is without text.
+        At least one document; ids are unique; every document has text.
 
     Raises:
-        InputError: nothing there, a file that is not UTF-8, a line that is no such object, an id twice or one that
-            cannot be an id; it names the file and line, or the number of the document.
+        InputError: no documents, a file that is not UTF-8, a line that is no such object, a duplicate or invalid id;
+            the message has the file and line, or the number of the document.
 
     Example:
         read_documents([{"id": "b", "text": "two"}, {"id": "a", "text": "one"}])[0] is Document("a", "a", "one")
@@ -79,17 +80,17 @@ def read_documents(source: Source) -> list[Document]:
     return sorted(document for document, _ in found)
 
 
-def split(document: Document, *, chars: int) -> list[Passage]:
+def split_passages(document: Document, *, chars: int) -> list[Passage]:
     """Split a document into pages of at most `chars` characters.
 
-    A page ends, where it can, after a paragraph, else a line, a sentence, a word, in the second half of what is
-    allowed. The pages one after another are the text, but for white space at the cuts.
+    A page ends after a paragraph, else a line, a sentence, a word, if there is one in the second half of its allowed
+    length. The pages in order are the text, except for white space at the cuts.
 
     Raises:
         InputError: chars below 20.
 
     Example:
-        [p.text for p in split(Document("a", "a", "One two three. Four five."), chars=20)] is
+        [p.text for p in split_passages(Document("a", "a", "One two three. Four five."), chars=20)] is
         ["One two three.", "Four five."]
     """
     if chars < 20:
@@ -104,7 +105,7 @@ def split(document: Document, *, chars: int) -> list[Passage]:
 
 
 def _cut(text: str, chars: int) -> tuple[int, int]:
-    """Where the page ends and where the next begins."""
+    """Return the end of the page and the start of the next page."""
     for pattern in BREAKS:
         places = [m.span() for m in pattern.finditer(text, chars // 2, chars + 1) if m.start() <= chars]
         if places:
@@ -124,7 +125,7 @@ def _folder(folder: Path) -> Iterator[tuple[Document, str]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[Document, str]]:
-    # Not splitlines(): JSON may hold U+2028 and the like as they are.
+    # Not splitlines(): JSON may contain raw U+2028 and other line separators.
     for number, line in enumerate(_read(path).split("\n"), 1):
         if not line.strip():
             continue

@@ -1,4 +1,4 @@
-"""Combines several rankings into one."""
+"""Fusion of rankings."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 
-__all__ = ["reciprocal_rank_fusion", "top"]
+__all__ = ["reciprocal_rank_fusion", "top_scores"]
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, constant: float = 60.0) -> list[tuple[int, float]]:
-    """Fuse rankings by their ranks alone, so that scores of different kinds need no common scale.
+    """Fuse rankings by ranks only, so that scores of different kinds need no common scale.
 
-        score(d) = sum over the rankings that hold d of 1 / (constant + rank of d in it),   rank from 1
+        score(d) = sum over the rankings with d of 1 / (constant + rank of d in it),   rank from 1
 
     Args:
-        rankings: each the items found, best first, none twice.
-        constant: > 0; the larger, the less the first places count against the later ones.
+        rankings: items of each ranking, best first, without duplicates.
+        constant: > 0; a larger constant reduces the weight of the first places.
 
     Returns:
         (item, score), best first; equal scores in the order of the items.
@@ -38,25 +38,25 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, constant: float
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def top(scores: np.ndarray, count: int, *, above: float) -> list[tuple[int, float]]:
-    """The `count` items of the highest score above a threshold.
+def top_scores(scores: np.ndarray, count: int, *, above: float) -> list[tuple[int, float]]:
+    """Select the `count` items with the highest scores above a threshold.
 
-    Scores are rounded to six decimals first, so that a difference of floating-point order is a tie.
+    Scores are rounded to six decimals first, so that differences by floating-point order are ties.
 
     Args:
-        scores: [N] one number an item.
+        scores: [N], a number for each item.
         count: most items, >= 0.
-        above: items that score this or less are left out.
+        above: items with this score or less are omitted.
 
     Returns:
         (item, rounded score), best first; equal scores in the order of the items.
 
     Example:
-        top(np.array([0.1, 0.5, 0.5, 0.0]), 3, above=0.0) is [(1, 0.5), (2, 0.5), (0, 0.1)].
+        top_scores(np.array([0.1, 0.5, 0.5, 0.0]), 3, above=0.0) is [(1, 0.5), (2, 0.5), (0, 0.1)].
     """
     rounded = np.round(np.asarray(scores, dtype=np.float64), 6)
     found = np.flatnonzero(rounded > above)
-    # Cut to those that can still be among the first, ties of the last place included, before the stable sort.
+    # Before the stable sort, keep only candidates for the first places, ties of the last place included.
     if 0 < count < len(found):
         last = np.partition(rounded[found], len(found) - count)[len(found) - count]
         found = found[rounded[found] >= last]

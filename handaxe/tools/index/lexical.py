@@ -1,4 +1,4 @@
-"""Ranks passages by the words they share with a query: BM25, computed ahead by bm25s."""
+"""Lexical ranking of passages: BM25, precomputed by bm25s."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 
-__all__ = ["Lexical", "words", "write_lexical"]
+__all__ = ["Lexical", "tokenize_words", "write_lexical"]
 
 FILES = {
     "data_name": "bm25_data.npy",
@@ -27,32 +27,32 @@ STOP = frozenset(
     ("a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of",
      "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with")
 )  # fmt: skip
-"""Words that are not indexed: Lucene's list for English."""
+"""Stop words, not indexed: Lucene's list for English."""
 
 
-def words(text: str) -> list[str]:
-    """The words of a text: runs of letters, digits and _ after NFKC and case folding, without those in STOP.
+def tokenize_words(text: str) -> list[str]:
+    """Split a text into words: runs of letters, digits and _ after NFKC and case folding, without STOP.
 
     Example:
-        words("The Cat's 2 hats") is ["cat", "s", "2", "hats"].
+        tokenize_words("The Cat's 2 hats") is ["cat", "s", "2", "hats"].
     """
     return [word for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()) if word not in STOP]
 
 
 def write_lexical(texts: Sequence[str], folder: Path, *, k1: float = 1.5, b: float = 0.75) -> None:
-    """Compute the BM25 score of every word in every text and write them to `folder`.
+    """Compute the BM25 score of every word in every text and write the scores to `folder`.
 
         score(q, d) = sum over the words w of q (repeats count) of idf(w) * tf / (tf + k1 * (1 - b + b * l / L))
         idf(w)      = ln(1 + (N - n + 0.5) / (n + 0.5))
 
-    tf: how often w occurs in d; l: words of d; L: the mean of l; N: texts; n: texts that hold w. Words that no text
-    holds count nothing. This is the "lucene" variant of bm25s, which lacks the constant factor k1 + 1 of the textbook.
+    tf: occurrences of w in d; l: words of d; L: the mean of l; N: texts; n: texts with w. Words outside all texts count
+    nothing. This is the "lucene" variant of bm25s, without the constant factor k1 + 1 of the textbook.
 
     Args:
         texts: N >= 1 texts.
         folder: exists.
-        k1: >= 0; how slowly repetition saturates.
-        b: 0 to 1; how much long texts are marked down.
+        k1: >= 0; saturation of repetitions.
+        b: 0 to 1; penalty of long texts.
 
     Raises:
         InputError: a constant out of range, no word in any text, or bm25s is not installed.
@@ -62,8 +62,8 @@ def write_lexical(texts: Sequence[str], folder: Path, *, k1: float = 1.5, b: flo
         the second and ln(1.6) * 2 / 3.725 = 0.252351 in the third (N 3, n 2, l 2, 1 and 2, L 5/3).
     """
     if not k1 >= 0 or not 0 <= b <= 1:
-        raise InputError(f"k1 must be 0 or more and b from 0 to 1; they are {k1} and {b}")
-    lists = [words(text) for text in texts]
+        raise InputError(f"k1 and b are {k1} and {b}; give k1 of 0 or more and b from 0 to 1")
+    lists = [tokenize_words(text) for text in texts]
     vocabulary = {word: number for number, word in enumerate(sorted({word for found in lists for word in found}))}
     if not vocabulary:
         raise InputError("no document has a word in it, so nothing could be found")
@@ -74,7 +74,7 @@ def write_lexical(texts: Sequence[str], folder: Path, *, k1: float = 1.5, b: flo
 
 
 class Lexical:
-    """What `write_lexical` wrote, read-only and memory-mapped; many threads may use it at once."""
+    """Scores written by `write_lexical`, read-only and memory-mapped; thread-safe."""
 
     def __init__(self, folder: Path):
         self.index: Any = _bm25s().BM25.load(folder, mmap=True, show_progress=False, **FILES)
@@ -83,8 +83,8 @@ class Lexical:
         return int(self.index.scores["num_docs"])
 
     def scores(self, query: str) -> np.ndarray:
-        """[N] the score of each text, 0 where it shares no word with the query."""
-        ids = self.index.get_tokens_ids(words(query))
+        """Compute the score of each text: [N], 0 for a text without a common word."""
+        ids = self.index.get_tokens_ids(tokenize_words(query))
         if not ids:
             return np.zeros(len(self), dtype=np.float32)
         return self.index.get_scores_from_ids(ids)

@@ -1,4 +1,4 @@
-"""Says what an index on disk is: of which documents and settings, and the digest of each of its files."""
+"""Manifest of an index on disk: digests of documents and files, and settings."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["FILE", "Manifest", "check_files", "digest_documents", "digest_files"
 
 FILE = "manifest.json"
 FORMAT = "handaxe search index 1"
-"""Name and version of the format; another version is another format."""
+"""Name and version of the format."""
 
 
 class Manifest(NamedTuple):
-    """What stands in manifest.json.
+    """Content of manifest.json.
 
-    content: digest of the documents. settings: those of `build_index`, and the model's name.
-    data: the folder beside the manifest with the files. files: the digest of each.
+    content: digest of the documents. settings: of `build_index`, and the model's name.
+    data: folder beside the manifest with the files. files: digest of each file.
     """
 
     content: str
@@ -33,12 +33,12 @@ class Manifest(NamedTuple):
     files: Mapping[str, str]
 
     def text(self) -> str:
-        """As it is written."""
+        """Format as JSON."""
         return json.dumps({"format": FORMAT, **self._asdict()}, indent=1, sort_keys=True) + "\n"
 
 
 def digest_documents(documents: Iterable[Document]) -> str:
-    """One digest of ids, titles and texts, which changes when any of them does."""
+    """Compute a digest of ids, titles and texts."""
     digest = hashlib.blake2b(digest_size=20)
     for document in documents:
         digest.update(json.dumps(list(document)).encode() + b"\n")
@@ -46,7 +46,7 @@ def digest_documents(documents: Iterable[Document]) -> str:
 
 
 def digest_files(folder: Path) -> dict[str, str]:
-    """The digest of every file of the folder, by name."""
+    """Compute the digest of every file in a folder, by name."""
     return {path.name: _digest(path) for path in sorted(folder.iterdir())}
 
 
@@ -54,7 +54,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of the index in `folder`.
 
     Raises:
-        InputError: there is none, it is damaged, or of another format.
+        InputError: the manifest is missing, damaged, or of another format.
     """
     try:
         raw = json.loads((folder / FILE).read_bytes())
@@ -70,18 +70,18 @@ def read_manifest(folder: Path) -> Manifest:
     types = {"content": str, "settings": dict, "documents": int, "passages": int, "data": str, "files": dict}
     wrong = [name for name, kind in types.items() if not isinstance(raw.get(name), kind)]
     names = [] if wrong else [raw["data"], *raw["files"]]
-    # The names are joined to a path: one that is not plain did not come from build_index.
+    # Names are joined to a path, so only plain names are accepted.
     if wrong or not all(name and name == Path(name).name and name != ".." for name in names):
         raise InputError(f"{folder / FILE} is damaged (at {wrong or 'a file name'}): build the index again")
     return Manifest(*(raw[name] for name in Manifest._fields))
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:
-    """Check that the files of an index are those that were written.
+    """Check the files of an index against their digests.
 
     Raises:
-        FileNotFoundError: one is gone.
-        InputError: one was changed; it is named.
+        FileNotFoundError: a file is missing.
+        InputError: a file was changed; the message has its name.
     """
     for name, digest in manifest.files.items():
         path = folder / manifest.data / name

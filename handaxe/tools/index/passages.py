@@ -1,4 +1,4 @@
-"""Keeps passages in a file that is read in place: one JSON object a line and where each line begins."""
+"""Passages in a memory-mapped file: a JSON object a line, and the offset of each line."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LINES, STARTS = "passages.jsonl", "passages.npy"
 
 
 def write_passages(passages: Sequence[Passage], folder: Path) -> None:
-    """Write passages to `folder`, which exists. They must be sorted by id, then page, for `Passages.find`.
+    """Write passages to an existing folder. They must be sorted by id, then page, for `Passages.find`.
 
     Raises:
-        InputError: they are not sorted, or there is no passage.
+        InputError: the passages are not sorted, or there is no passage.
     """
     order = [(passage.id, passage.page) for passage in passages]
     if not order or order != sorted(order):
@@ -35,7 +35,7 @@ def write_passages(passages: Sequence[Passage], folder: Path) -> None:
 
 
 class Passages:
-    """A sequence of Passage on disk, memory-mapped; many threads may read it at once."""
+    """Sequence of Passage on disk, memory-mapped; thread-safe."""
 
     def __init__(self, folder: Path):
         self.starts: np.ndarray = np.load(folder / STARTS, mmap_mode="r", allow_pickle=False)
@@ -51,6 +51,6 @@ class Passages:
         return Passage(*json.loads(self.lines[int(self.starts[number]) : int(self.starts[number + 1])]))
 
     def find(self, document: str) -> int | None:
-        """The number of the document's first passage, or None; it reads log2(N) passages."""
+        """Find the number of a document's first passage, or None; reads log2(N) passages."""
         place = bisect_left(range(len(self)), document, key=lambda number: self[number].id)
         return place if place < len(self) and self[place].id == document else None

@@ -1,1 +1,1 @@
-"""Full CPython under bubblewrap: what is mounted, what is allowed, the program inside, and the pool of sessions."""
+"""CPython under bubblewrap: mounts, limits, the program inside, and the pool of sessions."""

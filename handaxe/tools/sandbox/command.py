@@ -1,4 +1,4 @@
-"""The command line of bubblewrap for one session."""
+"""Command line of bubblewrap for a session."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from handaxe.core.errors import InputError
-from handaxe.tools.sandbox.layout import Mounted
 from handaxe.tools.sandbox.limits import Limits
+from handaxe.tools.sandbox.mounts import Mounts
 
-__all__ = ["FOLDER", "Spec", "command", "find_bubblewrap", "outside_id"]
+__all__ = ["FOLDER", "SandboxSpec", "bubblewrap_command", "find_bubblewrap", "host_user_id"]
 
 WORKER = Path(__file__).with_name("worker.py")
 FOLDER = "/session"
-"""The private folder, where code starts."""
-INSTALL = "install it (Debian, Ubuntu: apt-get install bubblewrap), or use handaxe.tools.python, which needs none of it"
+"""Private folder, the working directory of the code."""
+INSTALL = "install it (Debian, Ubuntu: apt-get install bubblewrap), or use handaxe.tools.python, which does not need it"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 NO_OTHERS = 65534
 ENVIRONMENT = {
@@ -27,7 +27,7 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PYTHONUTF8": "1",
     "PYTHONHASHSEED": "0",
-    # One thread each, and one arena: threads and their arenas would eat the session's threads and address space.
+    # One thread each, and one arena: more would use up the session's threads and address space.
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -35,32 +35,31 @@ ENVIRONMENT = {
 }
 
 
-class Spec(NamedTuple):
-    """What makes two sessions interchangeable before their first call."""
+class SandboxSpec(NamedTuple):
+    """Settings of a sandbox; sessions of equal settings are interchangeable before their first call."""
 
-    layout: Mounted
+    layout: Mounts
     limits: Limits
     preload: tuple[str, ...] = ()
 
 
 def find_bubblewrap() -> str:
-    """The path of `bwrap`. Raises InputError, saying what to install."""
+    """Find the path of `bwrap`. Raises InputError with the package to install."""
     found = shutil.which("bwrap")
     if found is None:
-        raise InputError(f"the CPython sandbox needs bubblewrap (bwrap), which is not here: {INSTALL}")
+        raise InputError(f"the CPython sandbox needs bubblewrap (bwrap), which is not installed: {INSTALL}")
     return os.path.realpath(found)
 
 
-def outside_id(uid_map: str | None = None, user: int | None = None) -> int | None:
-    """The user of the host that code in the sandbox counts as, or None: the one who runs this.
+def host_user_id(uid_map: str | None = None, user: int | None = None) -> int | None:
+    """Return the host's user id of the code in the sandbox; None for the present user.
 
-    Root hands the code to the user nobody, because the kernel exempts root from the limit on processes, and because
-    root's files are then out of reach even where something of them were mounted by mistake. A root that is no root of
-    the machine (a namespace with a single user) stays itself.
+    Root runs the code as the user nobody, because the kernel exempts root from the limit on processes, and because
+    root's files are then inaccessible even if mounted by mistake. Root of a namespace with a single user stays root.
 
     Args:
         uid_map: as in /proc/self/uid_map, the default.
-        user: the effective user, by default this process's.
+        user: effective user, by default this process's.
     """
     if (os.geteuid() if user is None else user) != 0:
         return None
@@ -72,17 +71,17 @@ def outside_id(uid_map: str | None = None, user: int | None = None) -> int | Non
     return highest if highest > 0 else None
 
 
-def command(spec: Spec, *, bubblewrap: str, descriptors: dict[str, int], as_root: bool) -> list[str]:
-    """All words of the command.
+def bubblewrap_command(spec: SandboxSpec, *, bubblewrap: str, descriptors: dict[str, int], as_root: bool) -> list[str]:
+    """Build the command as a list of words.
 
-    The order of mounts matters: later ones lie above earlier ones, and the root becomes read-only last.
+    The order of mounts matters: later mounts cover earlier ones, and the root becomes read-only last.
 
     Args:
-        spec: what is mounted and allowed.
-        bubblewrap: its path.
-        descriptors: of "info", "seccomp" and, as root, "block": where bubblewrap tells its child's number, reads the
-            filter, and waits until the mapping of users is written.
-        as_root: the worker starts as root of its namespace and becomes the user nobody by itself.
+        spec: mounts and limits.
+        bubblewrap: path of the program.
+        descriptors: of "info", "seccomp" and, as root, "block": bubblewrap writes its child's id to the first, reads
+            the filter from the second, and waits for the user mapping on the third.
+        as_root: the worker starts as root of its namespace and switches to the user nobody by itself.
     """
     words = [bubblewrap, "--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"]
     words += [f"--unshare-{kind}" for kind in ("user", "ipc", "pid", "net", "uts", "cgroup")]
@@ -103,17 +102,17 @@ def command(spec: Spec, *, bubblewrap: str, descriptors: dict[str, int], as_root
     return [*words, "--", spec.layout.executable, "-s", "-S", "-B", "/worker.py", json.dumps(settings)]
 
 
-def _mounts(layout: Mounted) -> list[str]:
+def _mounts(layout: Mounts) -> list[str]:
     mounts = [*layout.mounts, (str(WORKER), "/worker.py")]
     words: list[str] = []
-    # Folders on the way would otherwise be closed to all but their owner.
+    # Intermediate folders are created explicitly, because implicit ones are closed to other users.
     places = [place for _, place in mounts] + [f"/dev/{DEVICES[0]}", f"{layout.packages}/x"]
     for folder in sorted({str(above) for place in places for above in PurePosixPath(place).parents if above.name}):
         words += ["--dir", folder]
     for target, path in layout.links:
         words += ["--symlink", target, path]
-    for here, there in mounts:
-        words += ["--ro-bind", here, there]
+    for source, target in mounts:
+        words += ["--ro-bind", source, target]
     for name in DEVICES:
         words += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for folder in layout.covered:

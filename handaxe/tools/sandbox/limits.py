@@ -1,4 +1,7 @@
-"""What one sandboxed session may use."""
+"""Limits of a sandboxed session on time, processor, memory, disk, open files, threads and output.
+
+The kernel enforces the memory limit (RLIMIT_AS, set by `tools.sandbox.worker`): the session's code gets a MemoryError.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,17 @@ MIB = 2**20
 
 
 class Limits(NamedTuple):
-    """Bounds of one session; the kernel holds all but `seconds`, `output` and the number of files, which the host does.
+    """Limits of a session. The kernel enforces all except `seconds`, `output` and the number of files, enforced by the
+    host.
 
-    seconds: of wall time a call may take, > 0. Then the code is interrupted, and killed if it does not stop.
-    cpu: seconds of processor time of the session, all its calls and threads together, >= 1.
-    memory: bytes of address space on top of what the interpreter has when it is ready, >= 16 MiB.
-    disk: bytes of the private folder, all files together and the size of the largest one, >= 4 KiB.
-        Files and folders in it are at most disk / 4 KiB, and 64 where that is more.
+    seconds: wall time of a call, > 0. Then the code is interrupted, and killed if it does not stop.
+    cpu: processor seconds of the session, all calls and threads together, >= 1.
+    memory: bytes of address space in addition to the interpreter's when it is ready, >= 16 MiB.
+    disk: bytes of the private folder, all files together and the size of the largest file, >= 4 KiB.
+        The number of files and folders in it is at most disk / 4 KiB, or 64 if that is more.
     open_files: descriptors, >= 32.
-    threads: besides the main one, >= 0. Other processes are never allowed.
-    output: bytes a call may print, >= 1 KiB; then the code is interrupted.
+    threads: in addition to the main thread, >= 0. Other processes are never allowed.
+    output: printed bytes of a call, >= 1 KiB; then the code is interrupted.
     """
 
     seconds: float = 10.0
@@ -45,6 +49,6 @@ class Limits(NamedTuple):
         for name, bound in least.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not bound <= value < 2**60:
-                raise InputError(f"{name} must be a whole number of at least {bound}, it is {value!r}")
+                raise InputError(f"{name} is {value!r}; give a whole number of at least {bound}")
         if not 0 < self.seconds < 10**6:
-            raise InputError(f"seconds must be above 0 (and finite), it is {self.seconds!r}")
+            raise InputError(f"seconds is {self.seconds!r}; give a finite number above 0")

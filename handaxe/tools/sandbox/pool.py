@@ -1,4 +1,4 @@
-"""Keeps workers started ahead, each of which serves one session and is then destroyed."""
+"""Pool of started workers; each serves one session and is then destroyed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from collections import deque
 from contextlib import suppress
 
 from handaxe.core.errors import HandaxeError, InfrastructureError, InputError
-from handaxe.tools.sandbox.command import Spec
+from handaxe.tools.sandbox.command import SandboxSpec
+from handaxe.tools.sandbox.launch import SETUP, await_ready, launch
 from handaxe.tools.sandbox.process import Worker
-from handaxe.tools.sandbox.start import SETUP, greet, launch
 
-__all__ = ["Pool", "pool_of"]
+__all__ = ["Pool", "shared_pool"]
 
 START = 60.0
-"""Seconds that a worker has to start; many start at once on a busy machine."""
+"""Seconds for a worker to start; many start at once on a busy machine."""
 TRIES = 2
-"""Workers beyond the warm ones that may die before they are ready, until that is taken for the machine's way."""
+"""Workers in addition to the warm ones that may die before they are ready; more deaths count as the machine's fault."""
 
 
 class Pool:
-    """Workers of one kind. All are started by one thread, which lives as long as this process.
+    """Pool of equal workers, started by a thread of the process.
 
-    Sessions share nothing: a worker comes from here new and goes to `discard`, never back. A process that was forked
-    off has no thread and no workers of its own here; `pool_of` gives it its own pool.
+    Sessions share nothing: a worker comes from the pool unused and goes to `discard`, never back. A forked process has
+    no thread and no workers in this pool; `shared_pool` makes a pool for it.
     """
 
-    def __init__(self, spec: Spec, *, warm: int, live: int):
+    def __init__(self, spec: SandboxSpec, *, warm: int, live: int):
         self.spec = spec
         self.warm = warm
         self.live = live
@@ -44,10 +44,10 @@ class Pool:
         self.thread.start()
 
     def take(self, *, seconds: float = START) -> Worker:
-        """A worker that has not run anything yet, ready for its first request.
+        """Take an unused worker, ready for its first request.
 
         Raises:
-            InfrastructureError: none could be started in time, or `live` sessions are open already.
+            InfrastructureError: no worker started in time, or `live` sessions are open.
             InputError: the sandbox cannot work on this machine.
         """
         deadline, died = time.monotonic() + seconds, 0
@@ -55,7 +55,7 @@ class Pool:
             worker = self._next(deadline)
             try:
                 if worker.folder is None:
-                    greet(worker, seconds=max(0.1, deadline - time.monotonic()))
+                    await_ready(worker, seconds=max(0.1, deadline - time.monotonic()))
                 if worker.alive:
                     return worker
             except InfrastructureError:
@@ -63,17 +63,17 @@ class Pool:
                 if died > self.warm + TRIES or time.monotonic() > deadline:
                     self.discard(worker)
                     raise
-            self.discard(worker)  # it died while it waited or began, which says nothing about the next one
+            self.discard(worker)  # it died while waiting or starting; the next worker may work
 
     def discard(self, worker: Worker) -> None:
-        """Kill a worker that was taken, whatever state it is in; once more does nothing."""
+        """Kill a taken worker in any state; a second call does nothing."""
         worker.destroy()
         if worker.owner == os.getpid():
             with self.change:
                 self.taken.discard(worker)
 
     def close(self) -> None:
-        """Kill all workers, also those that are taken."""
+        """Kill all workers, also taken ones."""
         with self.change:
             self.closed = True
             workers = [*self.ready, *self.taken]
@@ -82,7 +82,7 @@ class Pool:
             self.change.notify_all()
         for worker in workers:
             worker.destroy()
-        # One that is being started right now is destroyed by the thread.
+        # The thread destroys a worker that is being started.
         self.thread.join(timeout=SETUP)
 
     def _next(self, deadline: float) -> Worker:
@@ -101,13 +101,13 @@ class Pool:
                 self.change.notify_all()
 
     def _may_take(self) -> bool:
-        """Whether a worker is there to be taken; raises when waiting for one is in vain."""
+        """Test whether a worker is ready. Raises if waiting is useless."""
         if self.closed:
             raise InfrastructureError("the pool of Python sandboxes is closed")
         if len(self.taken) >= self.live:
             raise InfrastructureError(
-                f"{self.live} Python sandboxes are in use, the most that are allowed at once: close some, run fewer "
-                "rollouts at a time, or allow more with live="
+                f"{self.live} Python sandboxes are in use, the limit: close some, run fewer rollouts at a time, or "
+                "raise live="
             )
         if self.failure is not None and not self.ready:
             failure, self.failure = self.failure, None
@@ -115,13 +115,13 @@ class Pool:
         return bool(self.ready)
 
     def _start_workers(self) -> None:
-        """Keep `warm` workers ready, and as many more as are waited for."""
+        """Keep `warm` workers ready, and one more for each waiting caller."""
         while True:
             with self.change:
                 while not self.closed and len(self.ready) >= self.warm + self.waiting:
                     self.change.wait()
                 while not self.closed and self.failure is not None and not self.waiting:
-                    self.change.wait()  # after a failure, try again only when a session is asked for
+                    self.change.wait()  # after a failure, retry only for a waiting caller
                 if self.closed:
                     return
             try:
@@ -142,9 +142,9 @@ class Pool:
 
 
 @functools.cache
-def _pools(process: int) -> tuple[threading.Lock, dict[tuple[Spec, int, int], Pool]]:
-    """Of one process, by its number: one that was forked off must not touch those of its parent."""
-    pools: dict[tuple[Spec, int, int], Pool] = {}
+def _pools(process: int) -> tuple[threading.Lock, dict[tuple[SandboxSpec, int, int], Pool]]:
+    """Hold the pools of a process, keyed by process id: a fork must not use its parent's pools."""
+    pools: dict[tuple[SandboxSpec, int, int], Pool] = {}
 
     def close() -> None:
         if os.getpid() == process:
@@ -156,16 +156,16 @@ def _pools(process: int) -> tuple[threading.Lock, dict[tuple[Spec, int, int], Po
     return threading.Lock(), pools
 
 
-def pool_of(spec: Spec, *, warm: int, live: int) -> Pool:
-    """The pool of this process for such workers; made, and filled in the background, when first asked for.
+def shared_pool(spec: SandboxSpec, *, warm: int, live: int) -> Pool:
+    """Return this process's pool of such workers; made, and filled in the background, at the first call.
 
     Args:
         spec: of the workers.
-        warm: how many wait, started, for a session, >= 0.
+        warm: started workers that wait for a session, >= 0.
         live: most sessions at once, >= 1.
     """
     if isinstance(warm, bool) or not 0 <= warm <= 1000 or live < 1:
-        raise InputError(f"warm must be from 0 to 1000 and live at least 1; they are {warm} and {live}")
+        raise InputError(f"warm and live are {warm} and {live}; give warm from 0 to 1000 and live of 1 or more")
     lock, pools = _pools(os.getpid())
     with lock:
         if (spec, warm, live) not in pools:

@@ -1,4 +1,4 @@
-"""The host's side of one sandboxed worker: ask, bound the answer, interrupt, freeze, kill."""
+"""Host side of a sandboxed worker: request, bounded answer, interrupt, freeze, kill."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from typing import Any, Literal, NamedTuple
 
 from handaxe.tools.sandbox.limits import Limits
 
-__all__ = ["Ended", "Worker"]
+__all__ = ["CallResult", "Worker"]
 
 GRACE = 0.5
-"""Seconds that interrupted code has to stop before it is killed."""
+"""Seconds for interrupted code to stop before it is killed."""
 TICK = 0.05
-"""Seconds between two looks at the clock and the private folder."""
+"""Seconds between checks of the clock and the private folder."""
 CHUNK = 2**16
 MOST_CHUNKS = 64
-"""What a pipe can hold at most, 1 MiB, is a quarter of this."""
+"""Four times the largest capacity of a pipe, 1 MiB."""
 HEADER = struct.Struct(">I")
 NONCE = 16
 SLACK = 2**16
-"""Bytes of an answer beyond what it may show."""
+"""Bytes of an answer beyond the shown output."""
 
 Stop = Literal["", "time", "output", "files", "protocol", "died"]
 
 
-class Ended(NamedTuple):
-    """What one call came to; all text in it was written by the session.
+class CallResult(NamedTuple):
+    """Result of a call; all text was written by the session and is untrusted.
 
-    text: the value of the last expression, or a traceback when `failed`.
-    stop: "" for a call that ended by itself; else which limit ended it, or "died", or "protocol" for an invalid
-        answer.
-    alive: whether the session's names and files still exist.
+    text: the value of the last expression, or a traceback if `failed`.
+    stop: "" for a call that ended by itself; else the limit that ended it, or "died", or "protocol" for an invalid
+    answer.
+    alive: the session's names and files still exist.
     status: of the dead process, as bubblewrap reports it (128 + signal); 0 while alive.
     """
 
@@ -52,9 +52,9 @@ class Ended(NamedTuple):
 
 
 class Worker:
-    """A process in the sandbox, used by one session and then destroyed. Made by `start.launch`.
+    """Process in the sandbox, used by one session and then destroyed. Made by `launch`.
 
-    Between calls the whole sandbox is stopped (SIGSTOP), so that threads left behind get no time.
+    Between calls the whole sandbox is stopped (SIGSTOP), so that leftover threads do not run.
     """
 
     def __init__(self, process: subprocess.Popen, group: int, channel: socket.socket, output: int, limits: Limits):
@@ -69,13 +69,14 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the sandbox still runs."""
+        """Test whether the sandbox still runs."""
         return self.owner == os.getpid() and self.folder is not None and self.process.poll() is None
 
-    def ask(self, message: dict[str, Any], *, seconds: float) -> Ended:
-        """Send a request and wait for its answer, at most `seconds` and the grace time.
+    def ask(self, message: dict[str, Any], *, seconds: float) -> CallResult:
+        """Send a request and wait for the answer, at most `seconds` and the grace time.
 
-        At a limit the code is interrupted as by Ctrl-C, which keeps the session; code that goes on is killed.
+        At a limit the code is interrupted as by Ctrl-C, and the session continues; code that ignores the interrupt is
+        killed.
         """
         nonce = secrets.token_hex(NONCE // 2)
         body = json.dumps({**message, "nonce": nonce}).encode()
@@ -85,33 +86,33 @@ class Worker:
         return answer if answer.alive else answer._replace(status=self.destroy())
 
     def crowded(self) -> bool:
-        """Whether the private folder holds more files than its size stands for."""
+        """Test whether the private folder has more files than its size permits."""
         if self.folder is None:
             return False
         facts = os.fstatvfs(self.folder)
         return facts.f_files - facts.f_ffree > max(64, self.limits.disk // 4096)
 
     def interrupt(self) -> None:
-        """As Ctrl-C."""
+        """Interrupt the code as Ctrl-C does."""
         self._signal(signal.SIGINT)
 
     def freeze(self) -> None:
-        """Give it no time until the next request."""
+        """Stop all processes until the next request."""
         self._signal(signal.SIGSTOP)
 
     def destroy(self) -> int:
-        """Kill everything in the sandbox, give back what it held, and return its exit status; again: 0."""
+        """Kill all processes, release all resources, and return the exit status; 0 in a second call."""
         if self.owner != os.getpid() or self.socket.fileno() < 0:
             return 0
         if self.process.poll() is None:
             self._settle()
         self._signal(signal.SIGKILL)
         if self.process.poll() is None:
-            # One that is still being set up leads no group yet, and would wait for bubblewrap for ever.
+            # During its setup the process leads no group yet, and would wait for bubblewrap forever.
             with suppress(ProcessLookupError):
                 os.kill(self.group, signal.SIGKILL)
         try:
-            # bubblewrap ends by itself when it has buried its child; killed first, it would leave a zombie to init.
+            # bubblewrap exits after reaping its child; killed earlier, it would leave a zombie to init.
             status = self.process.wait(timeout=GRACE)
         except subprocess.TimeoutExpired:
             self.process.kill()
@@ -124,23 +125,23 @@ class Worker:
         return status
 
     def _settle(self) -> None:
-        """A sandbox whose process died by itself ends by itself; give it a moment, so that its status is known."""
+        """Wait briefly for the exit status of an ending sandbox."""
         with suppress(OSError):
-            # The other end is closed for good only when the process is gone, or hides that it lives.
+            # The other end is closed only if the process has exited, or pretends to have exited.
             self.socket.settimeout(0)
             if self.socket.recv(1, socket.MSG_PEEK) == b"":
                 with suppress(subprocess.TimeoutExpired):
                     self.process.wait(timeout=GRACE)
 
     def _signal(self, number: int) -> None:
-        """To all processes in the sandbox; its first one leads their group, and none can leave it."""
+        """Signal the process group of the sandbox, which no process can leave."""
         if self.process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.group, number)
 
 
 class _Exchange:
-    """One request and its answer; never blocks on either, whatever the other side does."""
+    """Request and answer of a call, without blocking on the worker."""
 
     def __init__(self, worker: Worker, request: bytes, nonce: bytes, seconds: float):
         self.worker, self.nonce = worker, nonce
@@ -154,8 +155,8 @@ class _Exchange:
         self.poll.register(worker.socket, select.POLLIN | select.POLLOUT)
         self.poll.register(worker.output, select.POLLIN)
 
-    def run(self) -> Ended:
-        while not self._whole():
+    def run(self) -> CallResult:
+        while not self._is_complete():
             events = self.poll.poll(max(1, int(min(TICK, self.deadline - time.monotonic()) * 1000)))
             for descriptor, event in events:
                 if descriptor == self.worker.output:
@@ -165,47 +166,47 @@ class _Exchange:
                     return self._end(self.stop or "died", alive=False)
             if self.worker.crowded():
                 return self._end("files", alive=False)
-            if time.monotonic() > self.deadline and not self._enough("time"):
+            if time.monotonic() > self.deadline and not self._interrupt_once("time"):
                 return self._end(self.stop, alive=False)
             if self.count > self.worker.limits.output:
-                self._enough("output")
-        # Frozen first: threads that go on printing would otherwise keep the pipe full for ever.
+                self._interrupt_once("output")
+        # Frozen first: threads that continue printing would keep the pipe full forever.
         self.worker.freeze()
         self._read_output(once=False)
         return self._judge()
 
-    def _whole(self) -> bool:
-        """Whether the answer is there; the announcement of one that is too long is enough."""
+    def _is_complete(self) -> bool:
+        """Test whether the answer is complete; the header of an oversized answer suffices."""
         if len(self.answer) < HEADER.size:
             return False
         (length,) = HEADER.unpack_from(self.answer)
         return length > 4 * self.worker.limits.output + SLACK or len(self.answer) >= HEADER.size + length
 
-    def _judge(self) -> Ended:
+    def _judge(self) -> CallResult:
         (length,) = HEADER.unpack_from(self.answer)
         body = bytes(self.answer[HEADER.size :])
-        honest = len(body) == length and body.startswith(self.nonce) and body[NONCE : NONCE + 1] in (b"0", b"1")
-        if not honest or self.left:
+        valid = len(body) == length and body.startswith(self.nonce) and body[NONCE : NONCE + 1] in (b"0", b"1")
+        if not valid or self.left:
             return self._end("protocol", alive=False)
         if self.worker.crowded():
             return self._end("files", alive=False)
         text = body[NONCE + 1 :].decode(errors="replace")
         return self._end(self.stop, alive=True)._replace(text=text, failed=body[NONCE : NONCE + 1] == b"1")
 
-    def _end(self, stop: Stop, *, alive: bool) -> Ended:
-        return Ended(self.printed.decode(errors="replace"), stop=stop, alive=alive)
+    def _end(self, stop: Stop, *, alive: bool) -> CallResult:
+        return CallResult(self.printed.decode(errors="replace"), stop=stop, alive=alive)
 
-    def _enough(self, why: Stop) -> bool:
-        """Interrupt the code, once; False when it was interrupted before and the grace time is over."""
+    def _interrupt_once(self, reason: Stop) -> bool:
+        """Interrupt the code, once; returns False if it was interrupted before and the grace time is over."""
         if self.stop:
             return time.monotonic() <= self.deadline
-        self.stop = why
+        self.stop = reason
         self.deadline = time.monotonic() + GRACE
         self.worker.interrupt()
         return True
 
     def _talk(self, event: int) -> bool:
-        """Go on with writing and reading the socket; False when the other end is closed."""
+        """Continue writing to and reading from the socket; returns False if the other end is closed."""
         try:
             if self.left and event & select.POLLOUT:
                 self.left = self.left[self.worker.socket.send(self.left[:CHUNK], socket.MSG_DONTWAIT) :]
@@ -222,7 +223,7 @@ class _Exchange:
         return True
 
     def _read_output(self, *, once: bool) -> None:
-        """Take what was printed, and keep as much of it as the limit allows; the rest is only counted."""
+        """Read the printed output and store it up to the limit; the rest is only counted."""
         with suppress(BlockingIOError):
             for _ in range(1 if once else MOST_CHUNKS):
                 data = os.read(self.worker.output, CHUNK)

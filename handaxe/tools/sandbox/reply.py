@@ -1,10 +1,10 @@
-"""What a policy reads of a program: what it printed, then the rest."""
+"""Text of a program's reply: printed output, then the value or error."""
 
 __all__ = ["reply_text"]
 
 
 def reply_text(printed: str, rest: str) -> str:
-    """The two after each other, on lines of their own; no newline at the end of what was merely printed.
+    """Join printed output and the rest on separate lines, without trailing newline of output alone.
 
     Example:
         reply_text("hi\\n", "42") is "hi\\n42", reply_text("hi", "42") too, and reply_text("hi\\n", "") is "hi".

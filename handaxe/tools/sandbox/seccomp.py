@@ -1,16 +1,16 @@
-"""The system calls that code in the sandbox may make, compiled to the kernel's filter language (classic BPF).
+"""System calls allowed in the sandbox, compiled to the kernel's filter language (classic BPF).
 
-A list of what is allowed, so that a call invented later is refused. Refused calls fail with EPERM, which Python shows
-as PermissionError; `clone3` fails with ENOSYS, upon which libc falls back to `clone`, whose flags a filter can see.
+The filter is an allowlist, so that future system calls are refused. Refused calls fail with EPERM, which Python shows
+as PermissionError; `clone3` fails with ENOSYS, upon which libc falls back to `clone`, whose flags a filter can inspect.
 Not allowed are, among others, new processes, sockets (only socketpair), ptrace, mount, namespaces, keys, bpf, perf,
-io_uring, userfaultfd, shared memory that no quota counts, and leaving the process group.
+io_uring, userfaultfd, shared memory outside quotas, and leaving the process group.
 
-What would reach beyond the sandbox by a door of the kernel's own is closed too. `sendmsg`: descriptors on their way are
-counted for all processes of a user. `flock`: a lock on a file that all sandboxes see is seen by all; it fails with
-ENOSYS, for which HDF5 and filelock have an answer. Of `fcntl`, what has signals sent, which would wake a stopped
-process (owners, F_SETSIG, O_ASYNC, leases, notices about folders), and larger pipes, counted as above. POSIX locks
-(F_SETLK) succeed and lock nothing: a process never waits for its own, and there is no other one. Of `ioctl` all but
-questions about a descriptor fails with ENOTTY.
+Calls with effects outside the sandbox are refused, too. `sendmsg`: descriptors in transit are counted for all processes
+of a user. `flock`: a lock on a file that all sandboxes see is visible to all; it fails with ENOSYS, which HDF5 and
+filelock handle. Of `fcntl`, commands that send signals and would wake a stopped process (owners, F_SETSIG, O_ASYNC,
+leases, notifications about folders), and larger pipes, counted as above. POSIX locks (F_SETLK) succeed and lock
+nothing: a process never waits for its own locks, and there is no other process. Of `ioctl`, everything except queries
+about a descriptor fails with ENOTTY.
 """
 
 from __future__ import annotations
@@ -86,17 +86,18 @@ MACHINES = {
 }
 THREAD = 0x10000
 NAMESPACES = 0x7E020000 | 0x80
-"""The flags of clone that ask for a new namespace: mount, cgroup, uts, ipc, user, pid, net; and time."""
+"""Flags of clone for new namespaces: mount, cgroup, uts, ipc, user, pid, net; and time."""
 PRCTL = (3, 15, 16, 23, 39)
 """Get dumpable, set and get the thread's name, read the bounding set, get no_new_privs."""
 FCNTL = (0, 1, 2, 3, 5, 9, 11, 1030, 1032)
-"""Duplicate, also closed on exec; get and set the descriptor's flags; get the file's flags, what is in a lock's way,
-the owner, its signal, a pipe's size."""
+"""Duplicate, also with close-on-exec; get and set the descriptor's flags; get the file's flags, a conflicting lock, the
+owner, its signal, a pipe's size.
+"""
 SET_FLAGS = 4
 ASYNC = 0x2000
 SET_LOCK = (6, 7)
 IOCTL = (0x5401, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-"""Whether it is a terminal, its group and size; bytes to be read; whether it blocks, and is closed on exec."""
+"""Terminal attributes, group and size; readable bytes; non-blocking mode and close-on-exec."""
 UNIX = 1
 X32 = 0x40000000
 
@@ -107,7 +108,7 @@ ANY_BIT = 0x45
 RETURN = 0x06
 ALLOW = 0x7FFF0000
 PRETEND = 0x00050000
-"""The call is not made, and returns 0."""
+"""The call is skipped, and returns 0."""
 REFUSE = 0x00050000 | 1
 NO_TERMINAL = 0x00050000 | 25
 MISSING = 0x00050000 | 38
@@ -115,27 +116,27 @@ KILL = 0x80000000
 NUMBER = 0
 ARCHITECTURE = 4
 ARGUMENTS = (16, 24, 32)
-"""Offsets in the kernel's `struct seccomp_data`; of the arguments, the low halves (both machines: little endian)."""
+"""Offsets in the kernel's `struct seccomp_data`; of the arguments, the low halves (both machines are little endian)."""
 
 
 def filter_program(machine: str | None = None) -> bytes:
-    """The filter as bytes for `bwrap --seccomp`.
+    """Compile the filter to bytes for `bwrap --seccomp`.
 
     Args:
-        machine: as `platform.machine()` names it; default this one.
+        machine: as named by `platform.machine()`; by default this machine.
 
     Raises:
-        InputError: a machine for which there is no table of system calls.
+        InputError: there is no table of system calls for the machine.
     """
     machine = machine or platform.machine()
     if machine not in MACHINES:
         raise InputError(
             f"the CPython sandbox knows the system calls of {sorted(MACHINES)}, not of {machine!r}; "
-            "use handaxe.tools.python there, which needs none of this"
+            "use handaxe.tools.python, which needs no filter"
         )
     table = MACHINES[machine]
     code = [(LOAD, 0, 0, ARCHITECTURE), (EQUAL, 1, 0, table.audit), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
-    # x32 calls come under the same architecture with this bit set, which would sidestep the list.
+    # x32 calls have the same architecture with this bit set, which would bypass the list.
     code += [(AT_LEAST, 0, 1, X32), (RETURN, 0, 0, KILL)]
     for entry in table.allowed.split():
         code += [(EQUAL, 0, 1, int(entry.partition(":")[2])), (RETURN, 0, 0, ALLOW)]
@@ -160,11 +161,11 @@ _Step = tuple[int, int, int, int]
 
 
 def _when(number: int, steps: list[_Step], *, otherwise: int, argument: int = 0) -> list[_Step]:
-    """For the call `number`: look at one of its arguments, and end in `otherwise`."""
+    """Filter the call `number` by an argument; no match ends in `otherwise`."""
     body = [(LOAD, 0, 0, ARGUMENTS[argument]), *steps, (RETURN, 0, 0, otherwise)]
     return [(EQUAL, 0, len(body), number), *body]
 
 
 def _each(values: Sequence[int], end: int) -> list[_Step]:
-    """End in `end` where the argument is one of these."""
+    """End in `end` if the argument is one of the values."""
     return [step for value in values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, end))]

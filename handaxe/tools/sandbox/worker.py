@@ -1,9 +1,8 @@
-"""The program that runs inside the sandbox and carries out one session's code.
+"""Program inside the sandbox that runs a session's code.
 
-It is started as a script there, knows only the standard library, and is given its settings as JSON. It answers frames
-on a socket: four bytes of length, then the body. A request is JSON; an answer is the request's nonce, "0" or "1" for
-failed, and text. Whatever the code does to this program, the host believes none of it: it reads the answer as text of
-bounded length that the session wrote.
+It is a script that needs only the standard library, and gets its settings as JSON. It answers frames on a socket: four
+bytes of length, then the body. A request is JSON; an answer is the request's nonce, "0" or "1" for failed, and text.
+The host trusts nothing of this program: it reads the answer as text of bounded length written by the session.
 """
 
 import ast
@@ -25,15 +24,16 @@ import types
 __all__ = ["Session", "main"]
 
 INSIDE = 1
-"""The user that a worker started as root of its namespace becomes; outside it is an unprivileged one."""
+"""User of a worker that starts as root of its namespace; on the host it is an unprivileged user."""
 STACK = 8 * 2**20
 SIGNALS = 64
-"""Signals that wait; without a limit those of one session would use up what all processes of its user may have."""
+"""Most pending signals; without a limit the signals of one session would use up the limit of all processes of its
+user."""
 MORE = "..."
 
 
 class Session:
-    """One namespace in which programs are run one after another."""
+    """Namespace of a sequence of programs."""
 
     def __init__(self, longest: int):
         self.longest = longest
@@ -44,7 +44,7 @@ class Session:
         self.module.__dict__["__builtins__"] = __builtins__
 
     def run(self, code: str) -> tuple[str, bool]:
-        """The value of the last expression, or the traceback and True."""
+        """Run a program: returns the value of the last expression, or the traceback and True."""
         self.calls += 1
         name = f"<call {self.calls}>"
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
@@ -63,7 +63,7 @@ class Session:
                 stream.flush()
             except BaseException:
                 continue  # the code closed or replaced it
-        # As bytes of at most 4 a character, which is what the host expects: half a character becomes six of them.
+        # The host expects at most 4 bytes a character: a lone surrogate is escaped to six characters.
         text = text.encode(errors="backslashreplace").decode()
         if len(text) > self.longest:
             text = text[: self.longest // 2] + MORE + text[-self.longest // 2 :]
@@ -90,13 +90,13 @@ class Session:
             return f"the value of the last expression cannot be shown: {_explain(error)}", True
 
     def on_interrupt(self, signum: int, frame: object) -> None:
-        """Only code of the session is interrupted, never what stands around it."""
+        """Interrupt only code of the session, never this program."""
         if self.running:
             raise KeyboardInterrupt
 
 
 def _explain(error: BaseException) -> str:
-    """The traceback without this program's own frames."""
+    """Format the traceback without this program's frames."""
     try:
         shown = traceback.TracebackException.from_exception(error)
         frames = [frame for frame in shown.stack if frame.filename != __file__]
@@ -107,7 +107,7 @@ def _explain(error: BaseException) -> str:
 
 
 def main() -> None:
-    """Become the user nobody, load what is to be loaded, accept the limits, then answer until the host hangs up."""
+    """Become the user nobody, import the preloaded modules, set the limits, then answer until the host disconnects."""
     settings = json.loads(sys.argv[1])
     sys.argv = [""]
     channel = _open_channel()
@@ -121,7 +121,7 @@ def main() -> None:
     for name in settings["preload"]:
         importlib.import_module(name)
     gc.collect()
-    _accept(settings, own=1 if dropped else 2)
+    _set_limits(settings, own=1 if dropped else 2)
     os.write(channel, b"ready")
     session = Session(settings["output"])
     signal.signal(signal.SIGINT, session.on_interrupt)
@@ -135,7 +135,7 @@ def main() -> None:
 
 
 def _open_channel() -> int:
-    """The socket, away from descriptor 0; what is printed goes to a pipe of its own, as 1 and 2."""
+    """Move the socket away from descriptor 0; printed output goes to a pipe, as 1 and 2."""
     channel = os.dup(0)
     null = os.open("/dev/null", os.O_RDONLY)
     os.dup2(null, 0)
@@ -146,8 +146,8 @@ def _open_channel() -> int:
     return channel
 
 
-def _accept(settings: dict, own: int) -> None:
-    """Lower every limit for good. The memory is counted from here, so that the interpreter itself costs nothing."""
+def _set_limits(settings: dict, own: int) -> None:
+    """Lower every limit for good. The memory limit excludes the interpreter."""
     with open("/proc/self/statm") as file:
         size = int(file.read().split()[0]) * resource.getpagesize()
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -158,7 +158,7 @@ def _accept(settings: dict, own: int) -> None:
         resource.RLIMIT_NOFILE: settings["open_files"],
         resource.RLIMIT_NPROC: own + settings["threads"],
         resource.RLIMIT_STACK: STACK,
-        # 1, not 0: with 0 the kernel still hands a core to a program that the host registered for them.
+        # 1, not 0: with 0 the kernel still passes a core to a program that the host registered for cores.
         resource.RLIMIT_CORE: 1,
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,

@@ -1,4 +1,4 @@
-"""One HTTP exchange with limits on everything: who is spoken to, how long, and how much."""
+"""HTTP exchange with limits on destination, time and size."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.core.errors import InputError
-from handaxe.tools.deadline import DeadlineError, within
-from handaxe.tools.web.origin import Address, is_public
-from handaxe.tools.web.unpack import PackedError, unpacked
+from handaxe.tools.deadline import DeadlineError, run_with_deadline
+from handaxe.tools.web.allowlist import Address, is_public
+from handaxe.tools.web.decompress import DecompressionError, decompress
 
 if TYPE_CHECKING:
     import httpcore
@@ -20,20 +20,21 @@ __all__ = ["ExchangeError", "ForbiddenAddressError", "Response", "exchange"]
 
 HEADERS = {"user-agent": "handaxe", "accept": "text/html, application/json, text/*, */*;q=0.1"}
 HEAD = 100_000
-"""Bytes that the answer's headers may have beyond the body."""
+"""Bytes of the response's headers, in addition to the body."""
 
 
 class ExchangeError(Exception):
-    """No answer: no connection, not in time, or not HTTP."""
+    """No response: no connection, a timeout, or not HTTP."""
 
 
 class ForbiddenAddressError(Exception):
-    """The host's name leads to an address that is not public."""
+    """The host's name resolves to an address that is not public."""
 
 
 class Response(NamedTuple):
-    """What came back. `headers` have lower-case names; `body` is decompressed and at most as long as was asked for;
-    `cut` says whether there was more."""
+    """HTTP response. `headers` have lower-case names; `body` is decompressed and at most as long as requested; `cut` is
+    True if there was more.
+    """
 
     status: int
     reason: str
@@ -53,24 +54,24 @@ def exchange(
     max_bytes: int,
     private: bool,
 ) -> Response:
-    """Send one request over a connection of its own and read the answer. Redirects are not followed.
+    """Send a request over a new connection and read the response. Redirects are not followed.
 
-    The host is resolved once; every address it has must be public (unless `private`), and the connection goes to one of
-    those, so that a name cannot point elsewhere a moment later. TLS certificates are verified. Nothing is taken from
-    environment variables or .netrc, no cookies are kept.
+    The host is resolved once; each of its addresses must be public (unless `private`), and the connection uses one of
+    them, so that a name cannot resolve differently a moment later. TLS certificates are verified. Environment variables
+    and .netrc are ignored, no cookies are stored.
 
     Args:
         method: GET or POST.
         body: sent with POST.
         content_type: of the body.
-        headers: further ones, with names in lower case, as `check_headers` gives them.
-        end: when to give up, as time.monotonic() counts; it bounds the whole exchange, however slowly bytes drip.
+        headers: further headers, with names in lower case, from `check_headers`.
+        end: deadline in time.monotonic(); it bounds the whole exchange, however slowly bytes arrive.
         max_bytes: of the body, after decompression; the connection is closed there.
         private: also allow loopback, private and other special addresses.
 
     Raises:
-        ForbiddenAddressError: the name leads to an address that is not allowed.
-        ExchangeError: anything else that went wrong.
+        ForbiddenAddressError: the name resolves to an address that is not allowed.
+        ExchangeError: any other failure.
         InputError: httpcore is not installed.
     """
     core = _httpcore()
@@ -92,14 +93,14 @@ def exchange(
             return Response(response.status, reason, found, content, cut)
     except (core.TimeoutException, DeadlineError):
         raise ExchangeError(f"{address.host} did not answer in time") from None
-    except (core.NetworkError, core.ProtocolError, OSError, PackedError) as error:
+    except (core.NetworkError, core.ProtocolError, OSError, DecompressionError) as error:
         raise ExchangeError(f"{address.host}: {type(error).__name__} {str(error)[:200]}") from None
 
 
 def _read(chunks: Iterable[bytes], encoding: str, limit: int) -> tuple[bytes, bool]:
-    """The body, decompressed, and whether it was cut."""
+    """Read the decompressed body; returns whether it was cut."""
     body = bytearray()
-    for part in unpacked(chunks, encoding):
+    for part in decompress(chunks, encoding):
         body += part
         if len(body) > limit:
             return bytes(body[:limit]), True
@@ -107,12 +108,12 @@ def _read(chunks: Iterable[bytes], encoding: str, limit: int) -> tuple[bytes, bo
 
 
 def _resolve(host: str, port: int, seconds: float, private: bool) -> list[str]:
-    """The host's addresses, in the resolver's order, if all may be spoken to."""
+    """Resolve the host, in the resolver's order, and check all addresses."""
 
     def look_up() -> list[Any]:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
 
-    found = list(dict.fromkeys(str(entry[4][0]) for entry in within(look_up, seconds=max(seconds, 0.001))))
+    found = list(dict.fromkeys(str(entry[4][0]) for entry in run_with_deadline(look_up, seconds=max(seconds, 0.001))))
     for text in found:
         if not private and not is_public(text):
             raise ForbiddenAddressError(f"{host} leads to {text}, which is no public address")
@@ -120,7 +121,7 @@ def _resolve(host: str, port: int, seconds: float, private: bool) -> list[str]:
 
 
 def _guarded(end: float, max_bytes: int, private: bool) -> httpcore.NetworkBackend:
-    """What makes connections: only to checked addresses, and only for as long and as much as is allowed."""
+    """Make a network backend that connects to checked addresses only, within the deadline and the limit of bytes."""
     core = _httpcore()
 
     def left(timeout: float | None) -> float:
@@ -176,5 +177,5 @@ def _httpcore() -> ModuleType:
     try:
         import httpcore
     except ImportError as error:
-        raise InputError("visiting web pages needs httpcore: install handaxe[http]") from error
+        raise InputError("the http tools need httpcore: install handaxe[http]") from error
     return httpcore

@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from handaxe.core.errors import CheckpointError, HandaxeError, InputError, TrainingError, UnscoredError
 from handaxe.core.protocols import ChatFormat, Engine
-from handaxe.models.saved_format import keep_format
+from handaxe.models.chat_formats.saved_format import save_format
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.interrupt import Interrupt
 from handaxe.training.loop.progress import Bar
@@ -116,7 +116,7 @@ class Run:
             raise InputError(f"there is a run in {out} already: pass resume=True to go on with it, or another folder")
         record = stack.enter_context(RunRecord(out, about=self._about))
         if self._format is not None:
-            keep_format(out, self._format)
+            save_format(out, self._format)
         recorded = record.steps()
         self._done = checkpoints.load(self._engine, self._parts)
         if recorded[: self._done] != list(range(self._done)):

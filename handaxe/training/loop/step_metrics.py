@@ -12,7 +12,7 @@ import numpy as np
 
 from handaxe.core.endings import DEFAULT
 from handaxe.core.records import STOPPED, Advantages, Rated, Trajectory
-from handaxe.ops.forks import shared_turns, used_together
+from handaxe.ops.turn_tree import shared_turn_count, total_usage
 from handaxe.rollouts.driver.others import asked_in
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.traced import Trace, ages
@@ -176,10 +176,10 @@ def group_metrics(groups: list[GroupRecord], seconds: dict[str, float]) -> dict[
     out |= _counts(groups)
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(len(trained))
     out["trained_share"] = len(trained) / len(everything) if everything else 0.0
-    used = [used_together(one.group) for one in groups]
+    used = [total_usage(one.group) for one in groups]
     out["calls/made"] = float(sum(one.calls for one in used))
-    own = [turn for t in everything for turn in t.turns[shared_turns(t) :]]
-    left = {t.branch_of.trajectory for t in everything if t.branch_of and shared_turns(t)}
+    own = [turn for t in everything for turn in t.turns[shared_turn_count(t) :]]
+    left = {t.branch_of.trajectory for t in everything if t.branch_of and shared_turn_count(t)}
     out["calls/executed"], out["trajectories/left"] = float(sum(len(turn.replies) for turn in own)), float(len(left))
     out["tokens/sampled"] = float(sum(one.tokens for one in used))
     out["tokens/trained"] = float(sum(_tokens_trained(one) for one in groups))

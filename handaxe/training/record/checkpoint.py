@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.protocols import Engine, Stateful
-from handaxe.models.saved import Found, checkpoints_in, manifest_of, verify
+from handaxe.models.saved_policy import SavedCheckpoint, list_checkpoints, file_manifest, verify_checkpoint
 from handaxe.training.record.folder import flush_folder
 
 __all__ = ["Checkpoints"]
@@ -44,9 +44,9 @@ class Checkpoints:
             raise InputError(f"a run keeps at least 1 checkpoint, not {keep}")
         self.folder, self.keep = Path(folder), keep
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[SavedCheckpoint]:
         """Every finished checkpoint, oldest first."""
-        return checkpoints_in(self.folder)
+        return list_checkpoints(self.folder)
 
     def save(self, steps: int, engine: Engine, parts: Parts) -> Path:
         """Write a checkpoint after `steps` steps, unless there is one, and remove the oldest beyond `keep`.
@@ -71,7 +71,7 @@ class Checkpoints:
             states = {name: _lift(p.state_dict(), name, arrays) for name, p in parts.items() if isinstance(p, Stateful)}
             (part / "state.json").write_text(json.dumps({"steps": steps, "parts": states}))
             save_file(arrays, part / "arrays.safetensors")
-            (part / "manifest.json").write_text(json.dumps(manifest_of(part), indent=1))
+            (part / "manifest.json").write_text(json.dumps(file_manifest(part), indent=1))
             _flush(part)
             os.replace(part, path)
             flush_folder(self.folder)
@@ -99,7 +99,7 @@ class Checkpoints:
         if not found:
             return 0
         path = found[-1].path
-        verify(path)
+        verify_checkpoint(path)
         state = json.loads((path / "state.json").read_text())
         if parts is None:
             engine.load(path / "engine")

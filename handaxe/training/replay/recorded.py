@@ -6,7 +6,7 @@ from handaxe.core.errors import InfrastructureError
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Group, Message, ParsedTurn, Task, ToolSchema, Trajectory
 from handaxe.core.requests import EnvReply, Partial
-from handaxe.ops.spoken import opening, spoken_at
+from handaxe.ops.turn_positions import initial_messages, turn_positions
 
 __all__ = ["Opening", "StandIn", "openings", "recorded_answer", "recorded_speech", "was_answered"]
 
@@ -45,7 +45,7 @@ class Opening:
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         one = self._recorded
-        return tuple(opening(one.messages, turns=len(one.turns))), one.tools
+        return tuple(initial_messages(one.messages, turns=len(one.turns))), one.tools
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         del turn, seed
@@ -90,7 +90,7 @@ def _extended(one: Trajectory, k: int) -> bool:
 
 def _heard(one: Trajectory, k: int) -> tuple[int, int]:
     """The messages [start, stop) that follow what the policy said in turn k."""
-    own = spoken_at(one.messages, turns=len(one.turns)) + [len(one.messages)] * len(one.turns)
+    own = turn_positions(one.messages, turns=len(one.turns)) + [len(one.messages)] * len(one.turns)
     return own[k] + 1, own[k + 1]
 
 

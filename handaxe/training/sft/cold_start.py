@@ -1,8 +1,8 @@
 """Makes the policy that training begins from in a world, by supervised steps on its expert's conversations.
 
-    lessons          --------> conversations --SFT, `drill` steps--> knows them by heart
-    expert + Habit() --play--> conversations --SFT, `skill` steps--> knows how to call
-    expert + habit   --play--> conversations --SFT, `steps` steps--> calls as the habit says
+    warmup pairs     --------> conversations --SFT, `warmup_steps`-> knows them by heart
+    expert           --play--> conversations --SFT, `skill` steps--> knows how to call
+    expert + noise   --play--> conversations --SFT, `steps` steps--> calls with the rates of the noise
 
 The tools really answer while these conversations are played. What is learnt is kept in the cache folder (HANDAXE_CACHE,
 or ~/.cache/handaxe), by a digest of everything that it depends on.
@@ -22,18 +22,18 @@ from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat, EnvFactory, StageContext
 from handaxe.core.records import Message, Task, Trajectory
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import Policy, load
-from handaxe.ops.cache import cached, digest
-from handaxe.ops.digests import tensors_digest
+from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.ops.seeds import derive_seed
+from handaxe.ops.tensor_digest import tensor_digest
 from handaxe.training.loop.interrupt import Interrupt
 from handaxe.training.loop.schedule import cosine
 from handaxe.training.stages.context import make_site
 from handaxe.training.stages.sources import scripted
 from handaxe.training.stages.teach import teach
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.demonstration_noise import guess, with_habit
+from handaxe.worlds.parts.demonstration_noise import noisy_expert, wrong_guess
 from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Start, World
 
 __all__ = ["demonstrations", "start_policy"]
@@ -44,13 +44,13 @@ TASKS = 4096
 PROBED = 64
 """Conversations of each phase that enter the digest."""
 DRILL_RATE = 3.0
-"""What the learning rate of lessons alone is multiplied by: they are short, and nothing needs to be kept yet."""
+"""What the learning rate of warmup pairs alone is multiplied by: they are short, and nothing needs to be kept yet."""
 
 
 class _Phase(NamedTuple):
-    """So many conversations with a habit, None for lessons alone, learnt at this rate."""
+    """So many conversations with noise, None for warmup pairs alone, learnt at this rate."""
 
-    habit: DemonstrationNoise | None
+    noise: DemonstrationNoise | None
     size: int
     rate: float
     seed: int
@@ -83,7 +83,7 @@ def start_policy(
         KeyboardInterrupt: Ctrl-C stopped it; nothing is kept, neither in the cache nor in `out`.
 
     Example:
-        start_policy(sums()) is a policy that calls the calculator for most questions, easy or not
+        start_policy(arithmetic()) is a policy that calls the calculator for most questions, easy or not
     """
     start: Start = world.need("start")
     world.need("expert")
@@ -92,32 +92,32 @@ def start_policy(
     policy = policy or load("tiny")
     context = policy.model.max_length
     planned = [
-        (None, start.drill, DRILL_RATE),
+        (None, start.warmup_steps, DRILL_RATE),
         (DemonstrationNoise(), start.skill, 1.0),
-        (start.habit, start.steps, 1.0),
+        (start.noise, start.steps, 1.0),
     ]
     phases = [
-        _Phase(habit, steps * start.batch_size, rate * start.learning_rate, derive_seed("cold start", seed, number))
-        for number, (habit, steps, rate) in enumerate(planned)
+        _Phase(noise, steps * start.batch_size, rate * start.learning_rate, derive_seed("cold start", seed, number))
+        for number, (noise, steps, rate) in enumerate(planned)
         if steps
     ]
 
     def play(phase: _Phase, count: int) -> list[Trajectory]:
-        if phase.habit is None:
-            return _drilled(start.lessons, env, count=count, seed=phase.seed, format=policy.format)
+        if phase.noise is None:
+            return _warmup_conversations(start.warmup, env, count=count, seed=phase.seed, format=policy.format)
         return demonstrations(
             world,
             env,
             tasks,
-            habit=phase.habit,
+            noise=phase.noise,
             count=count,
             seed=phase.seed,
             format=policy.format,
             context=context,
-            lessons=start.lessons,
+            warmup=start.warmup,
         )
 
-    folder = cached("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
+    folder = cache_path("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
     if not folder.exists():
         engine = LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
         for phase in phases:
@@ -139,25 +139,25 @@ def demonstrations(
     env: EnvFactory,
     tasks: Sequence[Task],
     *,
-    habit: DemonstrationNoise = EXACT,
+    noise: DemonstrationNoise = EXACT,
     count: int,
     seed: int,
     format: ChatFormat | None = None,
     context: int = 512,
-    lessons: Sequence[tuple[str, str]] = (),
+    warmup: Sequence[tuple[str, str]] = (),
 ) -> list[Trajectory]:
-    """Conversations of the world's expert with a habit, the first `count` of an endless list.
+    """Conversations of the world's expert with noise, the first `count` of an endless list.
 
     Args:
         world: whose expert speaks.
         env: made anew for every conversation.
         tasks: gone through in order, again and again.
-        habit: see `worlds.parts.demonstration_noise`; every call as the expert makes it unless told otherwise.
+        noise: see `worlds.parts.demonstration_noise`; every call as the expert makes it unless told otherwise.
         count: how many.
-        seed: of habits and guesses.
+        seed: of noise and guesses.
         format: Compact unless told otherwise.
         context: most tokens of one.
-        lessons: every other conversation is one of these, where there are any; see `Start`.
+        warmup: every other conversation is one of these, where there are any; see `Start`.
 
     Raises:
         InputError: there is no task, or one of the first conversations does not fit into the context.
@@ -169,14 +169,14 @@ def demonstrations(
     speaker: Expert
     for number in range(count):
         drawn = derive_seed(seed, number)
-        task = tasks[(number // 2 if lessons else number) % len(tasks)]
-        if lessons and number % 2:
-            said, answered = lessons[drawn % len(lessons)]
+        task = tasks[(number // 2 if warmup else number) % len(tasks)]
+        if warmup and number % 2:
+            said, answered = warmup[drawn % len(warmup)]
             task, speaker = Task(f"lesson-{number}", (Message("user", said),), answered), _by_heart
         else:
             rng = random.Random(drawn)
-            wrong = [guess(task.answer, rng.choices(answers, k=4), rng) for _ in range(4)]
-            speaker = with_habit(expert, habit, guesses=wrong, seed=derive_seed(seed, number, "habit"))
+            wrong = [wrong_guess(task.answer, rng.choices(answers, k=4), rng) for _ in range(4)]
+            speaker = noisy_expert(expert, noise, guesses=wrong, seed=derive_seed(seed, number, "habit"))
         one = demonstrate(
             env,
             task,
@@ -185,7 +185,7 @@ def demonstrations(
             id=f"start/{number}",
             seed=drawn,
             context=context,
-            rollout=world.plays(world.start_turns),
+            rollout=world.make_rollout(world.start_turns),
         )
         if one.ending.reason == "length":
             raise InputError(
@@ -203,13 +203,13 @@ def _by_heart(task: Task, facts: Facts) -> Message:
     return Message("assistant", task.answer)
 
 
-def _drilled(
-    lessons: Sequence[tuple[str, str]], env: EnvFactory, *, count: int, seed: int, format: ChatFormat
+def _warmup_conversations(
+    warmup: Sequence[tuple[str, str]], env: EnvFactory, *, count: int, seed: int, format: ChatFormat
 ) -> list[Trajectory]:
-    """Conversations that are nothing but lessons, without a tool in sight."""
-    if not lessons:
-        raise InputError("a start with drill > 0 needs lessons")
-    tasks = [Task(f"lesson-{i}", (Message("user", said),), answer, ()) for i, (said, answer) in enumerate(lessons)]
+    """Conversations that are nothing but warmup pairs, without a tool in sight."""
+    if not warmup:
+        raise InputError("a start with warmup_steps > 0 needs warmup pairs")
+    tasks = [Task(f"lesson-{i}", (Message("user", said),), answer, ()) for i, (said, answer) in enumerate(warmup)]
     spoken = [demonstrate(env, task, _by_heart, format=format, id=task.id) for task in tasks]
     return [spoken[derive_seed(seed, number) % len(spoken)] for number in range(count)]
 
@@ -236,12 +236,12 @@ def _name(
     play: Callable[[_Phase, int], list[Trajectory]],
 ) -> str:
     """A digest of version, start weights, start, questions, and what is said of the first with which tools."""
-    parts: list[str | bytes] = [handaxe.__version__, repr(start), tensors_digest(policy.model.module.state_dict())]
+    parts: list[str | bytes] = [handaxe.__version__, repr(start), tensor_digest(policy.model.module.state_dict())]
     parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
     for phase in phases:
         for one in play(phase, min(PROBED, phase.size)):
             parts += [repr(one.tools), *(sequence.ids.tobytes() for sequence in one.sequences)]
-    return digest(parts)
+    return content_digest(parts)
 
 
 def _keep(model: Model, folder: Path) -> None:

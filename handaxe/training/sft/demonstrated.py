@@ -23,7 +23,7 @@ def demonstrated(
     world: World,
     count: int,
     tokens: int | None = None,
-    habit: DemonstrationNoise = EXPERT,
+    noise: DemonstrationNoise = EXPERT,
     where: Callable[[Task], bool] = lambda task: True,
     tools: Sequence[Any] | None = None,
     fitting: bool = False,
@@ -41,7 +41,7 @@ def demonstrated(
         world: whose expert.
         count: conversations, >= 1.
         tokens: that the expert says in all: of the conversations, the first that have as many; None for all of them.
-        habit: what the expert is changed by; nothing unless told otherwise.
+        noise: what the expert is changed by; nothing unless told otherwise.
         where: which tasks are asked: the first n of these, as far as there are so many among 4096.
         tools: offered in these conversations; None: the world's own.
         fitting: leave tasks out whose conversation with the expert does not fit into the engine's context.
@@ -57,7 +57,7 @@ def demonstrated(
             conversation, or with `fitting` each of them, does not fit into the engine's context.
 
     Example:
-        teach(source=demonstrated(world=sums(), count=320)) takes ten steps of 32 conversations
+        teach(source=demonstrated(world=arithmetic(), count=320)) takes ten steps of 32 conversations
 
     Idea: supervised fine-tuning before reinforcement learning, on a world's own right answers.
     """
@@ -72,7 +72,7 @@ def demonstrated(
         if fitting:
             asked = _fitting(asked, world, env, site.format, most)
         spoken = demonstrations(
-            world, env, asked, habit=habit, count=count, seed=drawn, format=site.format, context=most
+            world, env, asked, noise=noise, count=count, seed=drawn, format=site.format, context=most
         )
         return [as_rated([one]) for one in (spoken if tokens is None else _first(spoken, tokens))]
 
@@ -103,7 +103,7 @@ def _first(spoken: Sequence[Trajectory], tokens: int) -> Sequence[Trajectory]:
 
 
 def _fitting(tasks: Sequence[Task], world: World, env: EnvFactory, format: ChatFormat, most: int) -> list[Task]:
-    expert, rollout = world.need("expert"), world.plays(world.start_turns)
+    expert, rollout = world.need("expert"), world.make_rollout(world.start_turns)
     kept = []
     for task in tasks:
         one = demonstrate(env, task, expert, format=format, context=most, rollout=rollout)

@@ -6,7 +6,7 @@ import tyro
 
 import handaxe.models.load
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyModel
 from handaxe.tools.calculator import calculator
 from handaxe.tools.compute import compute

@@ -19,7 +19,7 @@ import torch
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.protocols import Restarts, Stage, StageContext
-from handaxe.ops.cache import cached, digest
+from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.training.loop.interrupt import Interrupt
 from handaxe.training.record.fingerprint import code_version, fingerprint
@@ -129,7 +129,7 @@ def _share(stages: list[Stage], names: list[str], site: StageContext) -> dict[st
     kind = type(site.format)
     start = [code_version(), engine.start_digest(), f"{kind.__module__}.{kind.__qualname__}", *names]
     arguments = [part for k, one in enumerate(stages) for part in fingerprint(one, names[k])]
-    folder = cached("stages", digest([*start, *arguments]))
+    folder = cache_path("stages", content_digest([*start, *arguments]))
     if not folder.exists():
         with _alone(folder.with_suffix(".lock")):
             if not folder.exists():

@@ -21,7 +21,7 @@ def teach_expert(
     steps: int,
     batch_size: int = 32,
     learning_rate: float = 1e-3,
-    habit: DemonstrationNoise = EXPERT,
+    noise: DemonstrationNoise = EXPERT,
     tools: Sequence[Any] | None = None,
 ) -> Stage:
     """Make a stage that plays a world's expert and learns from these conversations; the tools really answer.
@@ -37,7 +37,7 @@ def teach_expert(
         steps: optimiser steps, >= 0; with 0 nothing is done, for a baseline without this stage.
         batch_size: conversations a step.
         learning_rate: the highest; it falls to a tenth along a cosine.
-        habit: of the expert; without one it does as it should.
+        noise: of the expert; without one it does as it should.
         tools: offered in these conversations; None: the world's own.
 
     Returns:
@@ -47,7 +47,7 @@ def teach_expert(
         InputError: steps below 0; the world has no expert, or its conversations do not fit into the policy's context.
 
     Example:
-        teach_expert(world=sums(), steps=100): learns of 3200 conversations in which every call is right
+        teach_expert(world=arithmetic(), steps=100): learns of 3200 conversations in which every call is right
     """
     if steps < 0:
         raise InputError(f"steps is {steps}; give 0 or more")
@@ -57,7 +57,7 @@ def teach_expert(
     def stage(site: StageContext) -> list[dict[str, float]]:
         if steps == 0:
             return []
-        source = demonstrated(world=world, count=steps * batch_size, habit=habit, tools=tools, seed=site.seed)
+        source = demonstrated(world=world, count=steps * batch_size, noise=noise, tools=tools, seed=site.seed)
         return teach(source=source, batch_size=batch_size, micro_batch_rows=batch_size, learning_rate=rate)(site)
 
     return stage

@@ -1,7 +1,7 @@
-"""Writes trajectories of a run for other programs.
+"""Exports trajectories of a run for other programs.
 
-chosen       what is written of each, and those of the record that are wanted
-jsonl        a line a trajectory, all of it, and back
-dataset      a folder that the package datasets loads
-inspect_log  a log that `inspect view` opens
+chosen       trajectories of a record, with scores and advantages
+jsonl        JSON lines, one per trajectory, complete; and back
+dataset      folder for the package datasets
+inspect_log  log for `inspect view`
 """

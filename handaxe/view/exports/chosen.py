@@ -1,4 +1,4 @@
-"""A trajectory together with all that its step made of it, for whatever writes it."""
+"""A trajectory with all results of the training step, for exports."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,14 +17,14 @@ Arrays = tuple[np.ndarray, ...]
 
 @dataclass(frozen=True, eq=False)
 class ChosenTrajectory:
-    """A trajectory and what became of it in its step.
+    """A trajectory with scores, advantages and use in the step.
 
     step, fate, part, left_out_by, age    see `GroupRecord`
-    scored, trained     whether the reward scored it, and whether its tokens entered the loss
-    outcome_class       see `view.why`;  no_gradient  why it got none, None where it got one
-    outcome, total      what the reward gave it, without and with its turns; NaN where it was not scored
-    turns               [N] reward attached to each turn, or None;  turn_channels  their named twins
-    channels            the named parts of the outcome;  eligible  see `Scores`
+    scored, trained     True if scored by the reward, and True if tokens entered the loss
+    outcome_class       see `view.why`;  no_gradient  reason for a missing gradient, None for a gradient
+    outcome, total      reward without and with turn rewards; NaN for an unscored trajectory
+    turns               [N] reward of each turn, or None;  turn_channels  named parts of turn rewards
+    channels            named parts of the outcome;  eligible  see `Scores`
     advantages, returns, trains, pushed    per sequence [T], or None; see `Advantages` and `GroupRecord`
     """
 
@@ -51,7 +51,7 @@ class ChosenTrajectory:
 
 
 def choose(record: GroupRecord, index: int, facts: StepFacts) -> ChosenTrajectory:
-    """A sibling of a group, with all that its step made of it."""
+    """Make the export of a group's sibling."""
     scored = bool(record.scored[index])
     k = int(np.count_nonzero(record.scored[:index]))
     scores, advantages = (record.scores, record.advantages) if scored else (None, None)
@@ -84,20 +84,21 @@ def choose(record: GroupRecord, index: int, facts: StepFacts) -> ChosenTrajector
 
 
 def chosen(record: RunRecord, keys: Iterable[int]) -> Iterator[ChosenTrajectory]:
-    """The trajectories of these rows, in order, one group at a time in memory.
+    """Read the trajectories of row numbers, in order, with a single group in memory.
 
     Args:
-        keys: rows, as `view.search.FoundRow.key` tells them; those of a group one after another, to be fast.
+        record: of the run.
+        keys: row numbers, see `view.search.FoundRow.key`; fast if rows of a group are consecutive.
 
     Raises:
-        InputError: there is no such row.
+        InputError: a row does not exist.
     """
     facts: dict[int, StepFacts] = {}
     held: tuple[int, dict[int, int], GroupRecord] | None = None
     for key in keys:
         row = record.query("SELECT group_id FROM trajectories WHERE id = ?", key)
         if held is None or not row or row[0][0] != held[0]:
-            group, _ = record.group_of(key)  # which says so where there is none
+            group, _ = record.group_of(key)  # raises InputError for a missing row
             rows = record.query("SELECT id FROM trajectories WHERE group_id = ? ORDER BY id", row[0][0])
             held = (row[0][0], {int(one): place for place, (one,) in enumerate(rows)}, group)
         _, places, group = held

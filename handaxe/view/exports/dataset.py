@@ -1,8 +1,8 @@
-"""Trajectories as a folder of Parquet that the package datasets loads, with messages as chat trainers take them.
+"""Exports trajectories as a Parquet folder for the package datasets, with messages in the form of chat trainers.
 
     datasets.load_dataset(str(folder), split="train")
 
-Text is as it was said, but for halves of a surrogate pair, which Parquet cannot hold: they are written out as \\udc80.
+Text is unchanged except lone surrogates, which Parquet cannot store: written as \\udc80.
 """
 
 import json
@@ -21,9 +21,9 @@ from handaxe.view.exports.chosen import ChosenTrajectory
 __all__ = ["FILE", "write_dataset"]
 
 FILE = "data/train-00000-of-00001.parquet"
-"""Where in the folder the rows stand, as hubs of data sets expect it."""
+"""Parquet file in the folder, in the layout of data set hubs."""
 BATCH = 500
-"""Rows that are in memory at a time."""
+"""Rows in memory."""
 TOKENS = {
     "ids": "int64",
     "author": "int8",
@@ -38,11 +38,11 @@ TOKENS = {
 
 
 def write_dataset(chosen: Iterable[ChosenTrajectory], folder: Path) -> int:
-    """Write a row each; returns how many. docs/trajectories.md says what the columns hold.
+    """Write a row per trajectory; returns the number of rows. docs/trajectories.md documents the columns.
 
     Raises:
-        InputError: datasets is not installed, the folder is not empty or cannot be written, or there is nothing to
-            write: the package loads no data set without rows.
+        InputError: datasets is not installed, the folder is not empty or cannot be written, or there is no trajectory:
+            the package loads no data set without rows.
     """
     try:
         import datasets
@@ -50,7 +50,7 @@ def write_dataset(chosen: Iterable[ChosenTrajectory], folder: Path) -> int:
     except ImportError as error:
         raise InputError("a data set needs the package datasets; install handaxe[datasets]") from error
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise InputError(f"{folder} is not an empty folder; name another one for the data set")
+        raise InputError(f"{folder} is not an empty folder; name another folder for the data set")
     features = _features(datasets)
     rows, count = (_row(one) for one in chosen), 0
     batch = list(islice(rows, BATCH))
@@ -70,7 +70,7 @@ def write_dataset(chosen: Iterable[ChosenTrajectory], folder: Path) -> int:
 
 
 def _features(datasets: Any) -> Any:
-    """The columns and their types."""
+    """Columns with types."""
     text, number = datasets.Value("string"), datasets.Value("float64")
     whole, yes = datasets.Value("int64"), datasets.Value("bool")
     function = {"name": text, "arguments": text}
@@ -135,7 +135,7 @@ def _row(one: ChosenTrajectory) -> dict[str, Any]:
 
 
 def _sequences(one: ChosenTrajectory) -> Iterator[dict[str, Any]]:
-    """Per row of tokens: nothing that trained where the attempt did not, and no advantage where there was none."""
+    """Rows of tokens. An untrained trajectory has no trained token; missing advantages are 0."""
     for place, sequence in enumerate(one.trajectory.sequences):
         trains = sequence.mask & one.trained
         if one.trains is not None:

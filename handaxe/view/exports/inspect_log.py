@@ -1,7 +1,7 @@
-"""Trajectories as a log of Inspect, which `inspect view` opens: https://inspect.aisi.org.uk
+"""Exports trajectories as an Inspect log for `inspect view`: https://inspect.aisi.org.uk
 
-A trajectory is a sample, a task's trajectories are its epochs. The package's own writer writes it. Inspect shows text
-as text, and obeys marks that turn the reading order: these, and all that cannot be seen, are written out.
+A trajectory is a sample; trajectories of a task are epochs. The writer of inspect_ai writes the log. Inspect renders
+bidirectional marks, so these and all invisible characters are written out.
 """
 
 from __future__ import annotations
@@ -31,24 +31,25 @@ __all__ = ["to_log", "write_inspect"]
 
 SUFFIXES = (".eval", ".json")
 LIMITS = {"length": "context", "turns": "turn", "budget": "custom", "stopped": "custom"}
-"""Why a trajectory was cut -> what Inspect calls such a limit."""
+"""Reason of a truncation -> limit type of Inspect."""
 ERRORS = {"timeout": "timeout", "invalid": "parsing"}
-"""Status of a reply -> what Inspect calls such an error; others are unknown to it."""
+"""Status of a reply -> error type of Inspect; other statuses are "unknown"."""
 
 
 def write_inspect(chosen: Iterable[ChosenTrajectory], file: Path, *, title: str, model: str = "handaxe") -> int:
-    """Write one log with a sample each; returns how many.
+    """Write a log with a sample per trajectory; returns the number of samples.
 
     Args:
-        file: ends in .eval, which Inspect reads sample by sample, or .json.
-        title: of the task, as `inspect view` lists it, such as the run's name.
-        model: what is said to have spoken.
+        chosen: trajectories to write.
+        file: with the extension .eval, which Inspect reads sample by sample, or .json.
+        title: of the task in `inspect view`, such as the name of the run.
+        model: name of the model in the log.
 
     Raises:
-        InputError: inspect_ai is not installed, or the file cannot be written or has another ending.
+        InputError: inspect_ai is not installed, or the file cannot be written or has another extension.
     """
     if file.suffix not in SUFFIXES:
-        raise InputError(f"{file} would not be known as a log of Inspect; let it end in {' or '.join(SUFFIXES)}")
+        raise InputError(f"{file} is no name of an Inspect log; let it end in {' or '.join(SUFFIXES)}")
     log = to_log(chosen, title=title, model=model)
     from inspect_ai.log import write_eval_log
 
@@ -61,10 +62,10 @@ def write_inspect(chosen: Iterable[ChosenTrajectory], file: Path, *, title: str,
 
 
 def to_log(chosen: Iterable[ChosenTrajectory], *, title: str, model: str = "handaxe") -> EvalLog:
-    """The log that `write_inspect` writes.
+    """Make the log of `write_inspect`.
 
-    Scores are the reward, named reward, or reward_total where turns are rewarded, its channels, and outcome, the class
-    in a word. What was not scored has only the last. What the machinery failed at has an error, what was cut a limit.
+    Scores are the reward (reward; also reward_total with turn rewards), the channels, and the outcome class (outcome).
+    Unscored trajectories have only the outcome class. Infrastructure failures have an error, truncated ones a limit.
     """
     try:
         from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec, EvalStats
@@ -76,7 +77,7 @@ def to_log(chosen: Iterable[ChosenTrajectory], *, title: str, model: str = "hand
         epochs[task] += 1
         samples.append(_sample(one, task, epochs[task], model))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    even = len(set(epochs.values())) == 1  # else Inspect would tell of parts of tasks
+    even = len(set(epochs.values())) == 1  # else Inspect would show partial epochs
     return EvalLog(
         status="success",
         stats=EvalStats(started_at=now, completed_at=now),
@@ -156,12 +157,12 @@ def _scores(one: ChosenTrajectory) -> dict[str, Score]:
     values = {"reward": one.outcome, **{f"channel {name}": value for name, value in one.channels.items()}}
     if one.turns is not None:
         values["reward_total"] = one.total
-    said = {name: value for name, value in values.items() if np.isfinite(value)}
-    return found | {_text(name): Score(value=value, answer=answer) for name, value in said.items()}
+    finite = {name: value for name, value in values.items() if np.isfinite(value)}
+    return found | {_text(name): Score(value=value, answer=answer) for name, value in finite.items()}
 
 
 def _metadata(one: ChosenTrajectory) -> dict[str, Any]:
-    """What Inspect has no place for. The tokens themselves are in `jsonl` and `dataset`."""
+    """Values without a field in Inspect. `jsonl` and `dataset` have the tokens."""
     trajectory = one.trajectory
     drawn = [s.version[s.mask & ~s.forced] for s in trajectory.sequences]
     versions = sorted({int(version) for own in drawn for version in own})
@@ -184,7 +185,7 @@ def _metadata(one: ChosenTrajectory) -> dict[str, Any]:
 
 
 def _results(samples: list[EvalSample]) -> EvalResults:
-    """The mean of each score that is a number, over the samples that have it."""
+    """Mean of each numeric score over the samples with the score."""
     from inspect_ai.log import EvalMetric, EvalResults, EvalScore
 
     found: dict[str, list[float]] = {}
@@ -210,7 +211,7 @@ def _target(answer: Any) -> str:
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON has it; what it lacks is tagged as in `ops.codec`."""
+    """Convert to JSON values; values unknown to JSON are tagged as in `ops.codec`."""
     found = json.loads(codec.dump_json(dict(value)), parse_constant=str)
     clean = _clean(found)
     return clean if isinstance(clean, dict) else {"value": clean}
@@ -225,5 +226,5 @@ def _clean(value: Any) -> Any:
 
 
 def _text(text: str) -> str:
-    """As it was said, but for what cannot be seen, which Inspect would obey: that is written out."""
+    """Write out invisible characters, which Inspect would render."""
     return escape(text, keep="\n\t")

@@ -1,7 +1,7 @@
-"""Trajectories as lines of JSON, all of each, and back. docs/trajectories.md says what stands in a line.
+"""Exports complete trajectories as JSON lines, and reads the lines back. docs/trajectories.md documents the fields.
 
-A line is ASCII and JSON as its standard has it: a number that is not finite is {"__number__": "nan"}, or "inf" or
-"-inf", and what JSON lacks is tagged as in `ops.codec`. Nothing that a model or a tool wrote is more than text in it.
+A line is ASCII and standard JSON: a number that is not finite is {"__number__": "nan"}, or "inf" or "-inf"; values
+unknown to JSON are tagged as in `ops.codec`. Text of models and tools is plain JSON text.
 """
 
 import json
@@ -28,7 +28,7 @@ NUMBER = "__number__"
 
 
 def write_jsonl(chosen: Iterable[ChosenTrajectory], file: Path) -> int:
-    """Write one line each; returns how many.
+    """Write a line per trajectory; returns the number of lines.
 
     Raises:
         InputError: the file cannot be written.
@@ -46,10 +46,10 @@ def write_jsonl(chosen: Iterable[ChosenTrajectory], file: Path) -> int:
 
 
 def read_jsonl(file: Path) -> Iterator[ChosenTrajectory]:
-    """What `write_jsonl` was given.
+    """Read the trajectories of `write_jsonl`.
 
     Raises:
-        InputError: there is no such file, or a line of it is no trajectory of this format.
+        InputError: the file does not exist, or a line is no trajectory of this format.
     """
     try:
         with file.open(encoding="utf-8") as lines:
@@ -63,7 +63,7 @@ def read_jsonl(file: Path) -> Iterator[ChosenTrajectory]:
 
 
 def to_line(one: ChosenTrajectory) -> str:
-    """A trajectory as one line, without its end."""
+    """Format a trajectory as a line, without newline."""
     trajectory = one.trajectory
     body = {
         "format": FORMAT,
@@ -103,7 +103,7 @@ def to_line(one: ChosenTrajectory) -> str:
 
 
 def _sequence(one: ChosenTrajectory, place: int) -> dict[str, Any]:
-    """A sequence with what its step made of it. `dtypes` tells what the lists were."""
+    """A sequence with advantages. `dtypes` has the types of the lists."""
     sequence = one.trajectory.sequences[place]
     arrays = {name: getattr(sequence, name) for name in ARRAYS}
     rated: dict[str, Arrays | None] = {name: getattr(one, name) for name in RATED}
@@ -118,7 +118,7 @@ def _sequence(one: ChosenTrajectory, place: int) -> dict[str, Any]:
 
 def _chosen(body: Mapping[str, Any]) -> ChosenTrajectory:
     if body["format"] != FORMAT:
-        raise ValueError(f"it says {body['format']!r}")
+        raise ValueError(f"the format is {body['format']!r}")
     scores, found = body["scores"], [_arrays(one) for one in body["sequences"]]
     per_sequence: dict[str, Any] = {name: _ragged(found, name) for name in RATED}
     reason = body["no_gradient"]
@@ -183,7 +183,7 @@ def _free(value: Mapping[str, Any]) -> Any:
 
 
 def _finite(value: Any) -> Any:
-    """Numbers that JSON lacks, tagged."""
+    """Tag numbers unknown to JSON."""
     if isinstance(value, float) and not math.isfinite(value):
         return {NUMBER: str(value)}
     if isinstance(value, Mapping):

@@ -1,17 +1,17 @@
-// Charts of runs, by Plotly. Beside each stands a table of the same figures.
+// Charts of runs by Plotly, each with a table of the same figures.
 import { LIVE, ask } from "./source.js";
 import { figure, make, plain } from "./text.js";
 
 const COLOURS = ["#1f77b4", "#d1495b", "#2a9d5c", "#8d5bd0", "#b8860b", "#0f8b8d", "#c2577d", "#6b7280"];
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 
-// The library is large, so it is read when a first chart is drawn; a report has it inside.
+// The library is large and loaded for the first chart; a report contains it.
 function library() {
   if (globalThis.Plotly || !LIVE) return Promise.resolve(globalThis.Plotly);
   return new Promise((done, fail) => {
     const script = make("script", { src: "lib/plotly.min.js" });
     script.addEventListener("load", () => done(globalThis.Plotly));
-    script.addEventListener("error", () => fail(new Error("the library of charts could not be read")));
+    script.addEventListener("error", () => fail(new Error("the chart library could not be loaded")));
     document.head.append(script);
   });
 }
@@ -25,13 +25,13 @@ function layout(x, y, few) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("--fg"), family: "inherit", size: 13 },
     margin: { l: 50, r: 12, t: 12, b: 40 }, showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, hovermode: "x unified",
-    uirevision: `${x} ${y}`, // a zoom outlives what a run writes meanwhile
+    uirevision: `${x} ${y}`, // keeps a zoom when new steps arrive
     hoverlabel: { bgcolor: colour("--raised"), font: { color: colour("--fg") } },
     xaxis: { ...axis, ...(few ? { dtick: 1 } : {}), title: { text: label(x) } }, yaxis: { ...axis, title: { text: label(y) } },
   };
 }
 
-// Names go to Plotly as text with nothing that it reads as markup.
+// Escapes names: Plotly reads markup.
 function label(name) {
   return plain(name).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
@@ -49,7 +49,7 @@ export async function draw(holder, { lines = [], bands = [], x, y }) {
     traces.push({ x: line.x, y: line.y, name: label(line.name), mode: line.x.length < 3 ? "lines+markers" : "lines", line: { color: shade, width: bands.length ? 1 : 2, dash: DASHES[Math.floor(k / COLOURS.length) % DASHES.length] }, opacity: bands.length ? 0.55 : 1 });
   });
   const places = traces.flatMap((one) => one.x);
-  const few = x === "steps" && places.reduce((a, b) => Math.max(a, b), -Infinity) - places.reduce((a, b) => Math.min(a, b), Infinity) < 12; // no half steps between
+  const few = x === "steps" && places.reduce((a, b) => Math.max(a, b), -Infinity) - places.reduce((a, b) => Math.min(a, b), Infinity) < 12; // no ticks at half steps
   const plotly = await library();
   const place = holder.querySelector(".plot") ?? holder.appendChild(make("div", { class: "plot", role: "group" }));
   place.setAttribute("aria-label", `${plain(y)} against ${plain(x)}: ${traces.filter((one) => one.name).length} lines; the table below has the figures`);
@@ -62,7 +62,7 @@ export async function draw(holder, { lines = [], bands = [], x, y }) {
 }
 
 function figuresOf(lines, bands, x, y) {
-  const details = make("details", { class: "figures" }, make("summary", {}, "the figures as a table"));
+  const details = make("details", { class: "figures" }, make("summary", {}, "figures as a table"));
   details.addEventListener("toggle", () => {
     if (!details.open || details.querySelector("table")) return;
     const body = make("tbody");
@@ -77,45 +77,45 @@ function figuresOf(lines, bands, x, y) {
   return details;
 }
 
-// A panel with a choice of figure and axis, over some runs. `runs` gives [{ name, setting }] when it is asked.
+// Panel with a choice of metric and axis. `runs` returns [{ name, setting }].
 export function curves(runs, { metric = "training/reward", axes }) {
   const which = make("select", { id: "metric" });
   const along = make("select", { id: "axis" }, axes.map((axis) => make("option", { value: axis }, axis)));
   const seeds = make("input", { type: "checkbox", id: "seeds" });
-  const said = make("p", { class: "note", "aria-live": "polite" });
+  const status = make("p", { class: "note", "aria-live": "polite" });
   const holder = make("div", { class: "chart" });
   const choose = make("div", { class: "choices" },
-    make("label", {}, "figure ", which), make("label", {}, "against ", along), make("label", {}, seeds, " mean and 95 % interval over seeds"));
-  const element = make("section", { "aria-label": "curves" }, choose, holder, said);
-  let wanted = metric;
+    make("label", {}, "metric ", which), make("label", {}, "against ", along), make("label", {}, seeds, " mean and 95 % interval over seeds"));
+  const element = make("section", { "aria-label": "curves" }, choose, holder, status);
+  let selected = metric;
   async function redraw() {
     const chosen = runs();
-    said.textContent = chosen.length ? "" : "no run is chosen";
+    status.textContent = chosen.length ? "" : "no run is selected";
     const found = await Promise.all(chosen.map((run) => ask("curves", { run: run.name })));
     const names = [...new Set(found.flatMap((one) => Object.keys(one.metrics)))].sort();
-    if (!names.length) { holder.replaceChildren(); if (chosen.length) said.textContent = "nothing was measured yet"; return; }
-    wanted = names.includes(which.value || wanted) ? which.value || wanted : names[0];
-    which.replaceChildren(...names.map((name) => make("option", { value: name, selected: name === wanted }, plain(name))));
+    if (!names.length) { holder.replaceChildren(); if (chosen.length) status.textContent = "no metrics yet"; return; }
+    selected = names.includes(which.value || selected) ? which.value || selected : names[0];
+    which.replaceChildren(...names.map((name) => make("option", { value: name, selected: name === selected }, plain(name))));
     const axis = along.value;
     const lines = [];
     found.forEach((one, k) => {
-      if (!(wanted in one.metrics) || !(axis in one.spent)) return;
-      const [steps, values] = one.metrics[wanted];
+      if (!(selected in one.metrics) || !(axis in one.spent)) return;
+      const [steps, values] = one.metrics[selected];
       lines.push({ name: chosen[k].name, x: steps.map((step) => one.spent[axis][step]), y: values });
     });
     const bands = [];
     if (seeds.checked) {
       for (const setting of new Set(chosen.map((run) => run.setting).filter(Boolean))) {
-        const { runs: same, band } = await ask("bands", { setting, metric: wanted, axis });
-        if (band) bands.push({ name: `${chosen.find((run) => run.setting === setting).recipe}, mean of ${same.length}`, ...band });
+        const { runs: same, band } = await ask("bands", { setting, metric: selected, axis });
+        if (band) bands.push({ name: `${chosen.find((run) => run.setting === setting).method}, mean of ${same.length}`, ...band });
       }
-      if (!bands.length) said.textContent = "no two runs here differ in nothing but their seed, so there is no band";
+      if (!bands.length) status.textContent = "no two runs differ only in the seed, so there is no band";
     }
-    await draw(holder, { lines, bands, x: axis, y: wanted });
+    await draw(holder, { lines, bands, x: axis, y: selected });
   }
   let drawn = Promise.resolve();
-  // One after the other, so that what was chosen last is drawn last, however long the first one takes.
-  const tried = () => { drawn = drawn.then(redraw).catch((error) => { said.textContent = error.message; }); return drawn; };
+  // In sequence: the last choice is drawn last, however long earlier ones take.
+  const tried = () => { drawn = drawn.then(redraw).catch((error) => { status.textContent = error.message; }); return drawn; };
   for (const one of [which, along, seeds]) one.addEventListener("change", tried);
   return { element, redraw: tried };
 }

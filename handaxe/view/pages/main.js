@@ -1,7 +1,7 @@
-// Draws the page that the address names, keeps it fresh while runs go on, and listens to the keys.
+// Draws the page of the address, refreshes it during training, and handles keys.
 import { LIVE, ask } from "./source.js";
 import { read } from "./links.js";
-import { pageOfAttempt } from "./page_attempt.js";
+import { pageOfRollout } from "./page_rollout.js";
 import { pageOfResults } from "./page_results.js";
 import { pageOfRun } from "./page_run.js";
 import { pageOfRuns } from "./page_runs.js";
@@ -15,17 +15,17 @@ let shown = null;
 let number = 0;
 let seen = "";
 
-// Changes when a run that the page is about writes something.
+// Changes when a run of the page writes data.
 async function pulse() {
   const { parts } = read(location.hash);
   return JSON.stringify(await ask("pulse", parts[0] === "run" ? { run: parts[1] } : {}));
 }
 
-function wanted() {
-  const { parts, asked } = read(location.hash);
+function pageOfAddress() {
+  const { parts, params } = read(location.hash);
   if (parts[0] === "run" && parts[2] === "step") return pageOfStep(parts[1], parts[3]);
-  if (parts[0] === "run" && parts[2] === "attempt") return pageOfAttempt(parts[1], Number(parts[3]), asked);
-  if (parts[0] === "run" && parts[1] !== undefined) return pageOfRun(parts[1], asked);
+  if (parts[0] === "run" && parts[2] === "rollout") return pageOfRollout(parts[1], Number(parts[3]), params);
+  if (parts[0] === "run" && parts[1] !== undefined) return pageOfRun(parts[1], params);
   if (parts[0] === "results") return pageOfResults(parts[1]);
   return pageOfRuns();
 }
@@ -36,10 +36,10 @@ async function show() {
   let page;
   let asOf = "";
   try {
-    if (LIVE) asOf = await pulse(); // before the page is asked for, so that nothing that is written meanwhile is missed
-    page = await wanted();
+    if (LIVE) asOf = await pulse(); // before the page is requested: later writes then trigger a refresh
+    page = await pageOfAddress();
   } catch (error) {
-    page = { title: "not found", trail: [], element: make("div", {}, make("h1", {}, "This cannot be shown"), put(make("p", { class: "why" }), error.message)), start() {}, stop() {}, refresh: async () => "again" };
+    page = { title: "not found", trail: [], element: make("div", {}, make("h1", {}, "This page cannot be shown"), put(make("p", { class: "why" }), error.message)), start() {}, stop() {}, refresh: async () => "again" };
   }
   if (mine !== number) return;
   shown?.stop();
@@ -63,7 +63,7 @@ async function watch() {
         seen = now;
         if ((await shown.refresh()) === "again") await show();
       }
-    } catch (error) { document.body.classList.toggle("gone", error instanceof TypeError); } // as fetch says that there is no server
+    } catch (error) { document.body.classList.toggle("gone", error instanceof TypeError); } // fetch raises TypeError without a server
   }
   setTimeout(watch, EVERY);
 }
@@ -90,7 +90,7 @@ function theme(name) {
   document.documentElement.classList.toggle("dark", dark);
 }
 const choice = document.getElementById("theme");
-try { choice.value = localStorage.getItem("handaxe-theme") ?? "auto"; } catch { /* a file on a disk may have no storage */ }
+try { choice.value = localStorage.getItem("handaxe-theme") ?? "auto"; } catch { /* a local file may have no storage */ }
 choice.addEventListener("change", () => { try { localStorage.setItem("handaxe-theme", choice.value); } catch { /* as above */ } theme(choice.value); show(); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { theme(choice.value); show(); });
 document.getElementById("skip").addEventListener("click", () => place.focus());

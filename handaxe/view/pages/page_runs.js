@@ -1,4 +1,4 @@
-// The page of all runs: a table to choose from, and the curves of those that are chosen, over each other.
+// Page of all runs: a table of runs, and the curves of the selected runs.
 import { ask } from "./source.js";
 import { curves } from "./chart.js";
 import { to } from "./links.js";
@@ -19,10 +19,10 @@ export async function pageOfRuns() {
   const columns = [
     { title: "draw", show: choose, sortable: false },
     { title: "run", show: (name) => put(make("a", { href: to(["run", name]) }), name) },
-    { title: "recipe" }, { title: "world" }, { title: "model" },
+    { title: "method" }, { title: "world" }, { title: "model" },
     { title: "seed", numeric: true, show: (value) => figure(value) },
     { title: "steps", numeric: true, show: (value) => figure(value) },
-    { title: "attempts", numeric: true, show: (value) => figure(value) },
+    { title: "rollouts", numeric: true, show: (value) => figure(value) },
     { title: "reward", numeric: true, show: (value) => figure(value) },
     { title: "calls", numeric: true, show: (value) => figure(value) },
     { title: "tokens", numeric: true, show: (value) => figure(value) },
@@ -31,12 +31,12 @@ export async function pageOfRuns() {
     { title: "last change (UTC)", show: (value) => when(value) },
   ];
   const rowsOf = (runs) => runs.map((run) => [
-    run.name, run.name, run.recipe, run.world, run.model, run.seed, run.steps, run.attempts, run.figures["training/reward"],
+    run.name, run.name, run.method, run.world, run.model, run.seed, run.steps, run.rollouts, run.figures["training/reward"],
     run.figures["training/calls"], run.figures["training/tokens"], run.figures["pass@1"], run.state, run.changed,
   ]);
   const list = table(columns, { rows: rowsOf(found.runs), order: [[1, "asc"]], caption: `runs in ${plain(found.folder)}` });
   const head = make("div", { class: "title" }, make("h1", {}, "Runs"), results.length ? make("a", { class: "button", href: "#/results" }, `${many(results.length, "result")} of replications and comparisons`) : null);
-  const empty = found.runs.length ? null : make("p", { class: "note" }, "There is no run here yet; handaxe train makes one.");
+  const empty = found.runs.length ? null : make("p", { class: "note" }, "This folder has no run yet; handaxe train makes one.");
   return {
     title: plain(found.folder),
     trail: [],

@@ -9,14 +9,14 @@ export async function pageOfStep(name, step) {
   const rows = found.groups.flatMap((group) => group.siblings);
   const without = rows.filter((one) => one.why).length;
   const head = make("div", { class: "title" }, make("h1", {}, `Step ${found.step}`), make("span", {}, link("previous", found.previous, "["), link("next", found.next, "]")));
-  const told = make("p", { class: "note" }, `${many(found.groups.length, "group")}, ${many(rows.length, "attempt")}, ${count(without)} of them without a gradient`);
+  const summary = make("p", { class: "note" }, `${many(found.groups.length, "group")}, ${many(rows.length, "rollout")}, ${count(without)} without a gradient`);
   const only = make("input", { type: "checkbox", id: "only" });
   const groups = make("div", {}, found.groups.map((group) => groupOf(name, group)));
   only.addEventListener("change", () => groups.classList.toggle("varied", only.checked));
   return {
     title: `${plain(name)}, step ${found.step}`,
     trail: [[name, to(["run", name])], [`step ${found.step}`, to(["run", name, "step", found.step])]],
-    element: make("div", {}, head, told, make("p", { class: "choices" }, make("label", {}, only, " only groups whose scores differ")), groups),
+    element: make("div", {}, head, summary, make("p", { class: "choices" }, make("label", {}, only, " only groups whose scores differ")), groups),
     start() {}, stop() {},
     refresh: async () => (found.next === null ? "again" : ""),
   };
@@ -26,32 +26,32 @@ function groupOf(name, group) {
   const scores = group.siblings.map((one) => one.score).filter((value) => value !== null);
   const equal = scores.length < 2 || Math.max(...scores) === Math.min(...scores);
   const head = make("div", { class: "title" }, put(make("h2"), group.task), badge(group.fate, group.fate === "trained" ? "good" : "bad"), group.part ? badge(`part ${group.part}`) : null);
-  const asked = make("div", { class: "asked" }, block(group.asked, 600));
+  const question = make("div", { class: "question" }, block(group.question, 600));
   const answer = group.answer === null ? null : make("details", {}, make("summary", {}, "reference answer"), typeof group.answer === "string" ? block(group.answer, 600) : jsonBlock(group.answer, 600));
-  return make("section", { class: equal ? "group equal" : "group", "aria-label": `task ${plain(group.task)}` }, head, asked, answer,
+  return make("section", { class: equal ? "group equal" : "group", "aria-label": `task ${plain(group.task)}` }, head, question, answer,
     make("div", { class: "cards" }, group.siblings.map((one) => card(name, one))));
 }
 
 function card(name, one) {
-  const address = to(["run", name, "attempt", one.id]);
+  const address = to(["run", name, "rollout", one.id]);
   const score = make("span", { class: "score" }, one.score === null ? "no score" : figure(one.score));
   const channels = make("dl", { class: "channels" }, one.channels.filter((channel) => "value" in channel).map((channel) => make("div", {}, put(make("dt"), channel.name), make("dd", {}, figure(channel.value)))));
   const calls = one.calls.map((call, k) => badge(call, one.statuses[k] === undefined || one.statuses[k] === "ok" ? "" : "bad"));
   const advantage = one.advantage === null ? "-" : one.advantage[0] === one.advantage[1] ? figure(one.advantage[0]) : `${figure(one.advantage[0])} to ${figure(one.advantage[1])}`;
-  return make("article", { class: "card", "aria-label": `attempt ${one.id}` },
-    make("div", { class: "title" }, make("h3", {}, make("a", { href: address }, `attempt ${one.id}`)), score),
+  return make("article", { class: "card", "aria-label": `rollout ${one.id}` },
+    make("div", { class: "title" }, make("h3", {}, make("a", { href: address }, `rollout ${one.id}`)), score),
     make("p", {}, badge(one.class.replaceAll("_", " "), classKind(one.class)), one.reason ? badge(one.reason.slice(0, 60)) : null, badge(`sample ${one.sample}`), one.branch ? badge(`fork at token ${one.branch.token}`) : null, one.folds ? badge(many(one.folds, "folding")) : null),
     one.why ? make("p", { class: "why" }, make("strong", {}, "no gradient: "), reasonOf(one.why)) : make("p", { class: "note" }, `advantage ${advantage}`),
     channels, calls.length ? make("p", {}, "calls ", calls) : null,
     block(one.final || "(no text)", 300), make("p", { class: "note" }, `${many(one.turns, "turn")}, ${many(one.tokens, "token")}, ${seconds(one.seconds)}${one.cost ? `, cost ${figure(one.cost)}` : ""}`));
 }
 
-// Why there was no gradient: in a word, the selector that did it, and a sentence.
+// Reason for a missing gradient: kind, selector, and a sentence as tooltip.
 export function reasonOf(why) {
   const by = why.by ? ` (by ${why.by})` : "";
   return put(make("span", { title: why.text }), `${why.kind.replaceAll("_", " ")}${by}`);
 }
 
 export function classKind(name) {
-  return name === "right" ? "good" : ["truncated", "policy_error", "infra_error", "verifier_error"].includes(name) ? "bad" : "";
+  return name === "correct" ? "good" : ["truncated", "policy_error", "infra_error", "verifier_error"].includes(name) ? "bad" : "";
 }

@@ -1,8 +1,8 @@
-// Where the pages get their answers while `handaxe view` serves them.
+// Data source of pages served by `handaxe view`.
 export const LIVE = true;
 
-export async function ask(question, asked = {}) {
-  const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== "" && value !== null && value !== undefined));
+export async function ask(question, params = {}) {
+  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== "" && value !== null && value !== undefined));
   const reply = await fetch(`api/${question}?${query}`, { headers: { accept: "application/json" } });
   const body = await reply.json().catch(() => ({ error: `the server answered ${reply.status}` }));
   if (!reply.ok) throw new Error(body.error);

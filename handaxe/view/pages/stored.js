@@ -1,4 +1,4 @@
-// Where the pages of a report get their answers: from the file itself, in which they stand compressed.
+// Data source of the pages of a report: compressed data in the file itself.
 export const LIVE = false;
 const KEPT = new Map();
 
@@ -15,13 +15,13 @@ async function unpack(key) {
   return JSON.parse(await new Response(stream).text());
 }
 
-export async function ask(question, asked = {}) {
-  if (question === "rows") return pageOf(asked);
-  if (question === "bands") return (await kept("bands"))[`${asked.setting} ${asked.metric} ${asked.axis}`] ?? { runs: [], band: null };
-  if (question === "step") return heldStep(asked.run, Number(asked.step)).then((found) => found.step);
-  if (question === "attempt") return heldAttempt(asked.run, Number(asked.id));
-  const found = await kept("run" in asked ? `${question}/${asked.run}` : question);
-  if (found === null) throw new Error(`this report holds no ${question} of ${asked.run ?? "it"}`);
+export async function ask(question, params = {}) {
+  if (question === "rows") return pageOf(params);
+  if (question === "bands") return (await kept("bands"))[`${params.setting} ${params.metric} ${params.axis}`] ?? { runs: [], band: null };
+  if (question === "step") return heldStep(params.run, Number(params.step)).then((found) => found.step);
+  if (question === "rollout") return heldRollout(params.run, Number(params.id));
+  const found = await kept("run" in params ? `${question}/${params.run}` : question);
+  if (found === null) throw new Error(`this report has no ${question} of ${params.run ?? "the folder"}`);
   return found;
 }
 
@@ -29,52 +29,52 @@ async function heldStep(run, step) {
   const found = await kept(`step/${run}/${step}`);
   if (found) return found;
   const about = await kept(`run/${run}`);
-  throw new Error(`this report does not hold step ${step} in full. It holds ${about.held}; handaxe view shows every step`);
+  throw new Error(`this report does not have step ${step} in full. It has ${about.held}; handaxe view shows every step`);
 }
 
-async function heldAttempt(run, id) {
+async function heldRollout(run, id) {
   const rows = await kept(`rows/${run}`);
   const place = rows.columns.indexOf("step");
   const row = rows.rows.find((one) => one[0] === id);
-  if (!row) throw new Error(`there is no attempt ${id} in this run`);
+  if (!row) throw new Error(`there is no rollout ${id} in this run`);
   const found = await heldStep(run, row[place]);
-  return found.attempts[id];
+  return found.rollouts[id];
 }
 
-async function pageOf(asked) {
-  const { columns, rows } = await kept(`rows/${asked.run}`);
+async function pageOf(params) {
+  const { columns, rows } = await kept(`rows/${params.run}`);
   const at = (name) => columns.indexOf(name);
   let found = rows;
   for (const name of ["fate", "task", "trained"]) {
-    if (asked[name]) found = found.filter((row) => String(row[at(name)]) === String(asked[name]));
+    if (params[name]) found = found.filter((row) => String(row[at(name)]) === String(params[name]));
   }
-  if (asked.outcome) found = found.filter((row) => (asked.outcome === "scored" ? row[at("score")] !== null : row[at("outcome")] === asked.outcome));
+  if (params.outcome) found = found.filter((row) => (params.outcome === "scored" ? row[at("score")] !== null : row[at("outcome")] === params.outcome));
   for (const [name, column, side] of [["low", "score", 1], ["high", "score", -1], ["first", "step", 1], ["last", "step", -1]]) {
-    if (asked[name] !== undefined && asked[name] !== "" && asked[name] !== null) {
-      found = found.filter((row) => row[at(column)] !== null && (row[at(column)] - Number(asked[name])) * side >= 0);
+    if (params[name] !== undefined && params[name] !== "" && params[name] !== null) {
+      found = found.filter((row) => row[at(column)] !== null && (row[at(column)] - Number(params[name])) * side >= 0);
     }
   }
-  if (asked.text || asked.tool) {
-    const ids = await search(asked.run, found, at("step"), asked);
+  if (params.text || params.tool) {
+    const ids = await search(params.run, found, at("step"), params);
     found = found.filter((row) => ids.has(row[0]));
   }
-  const by = at(asked.sort || "step");
-  const sign = asked.falling === "1" ? -1 : 1;
+  const by = at(params.sort || "step");
+  const sign = params.falling === "1" ? -1 : 1;
   found = [...found].sort((a, b) => (a[by] === null) - (b[by] === null) || sign * ((a[by] > b[by]) - (a[by] < b[by])) || sign * (a[0] - b[0]));
-  const start = Number(asked.start ?? 0);
-  return { columns, total: rows.length, filtered: found.length, rows: found.slice(start, start + Number(asked.length ?? 100)) };
+  const start = Number(params.start ?? 0);
+  return { columns, total: rows.length, filtered: found.length, rows: found.slice(start, start + Number(params.length ?? 100)) };
 }
 
-// The ids of what was said, every word or phrase of the question, and calls the tool: among the attempts held in full.
-async function search(run, rows, place, asked) {
-  const words = [...(asked.text ?? "").matchAll(/"([^"]+)"|([^\s"]+)/g)].map((found) => (found[1] ?? found[2]).toLowerCase());
+// Ids of the rollouts that contain every word or phrase and call the tool, among the rollouts stored in full.
+async function search(run, rows, place, params) {
+  const words = [...(params.text ?? "").matchAll(/"([^"]+)"|([^\s"]+)/g)].map((found) => (found[1] ?? found[2]).toLowerCase());
   const ids = new Set();
   for (const step of new Set(rows.map((row) => row[place]))) {
     const found = await kept(`step/${run}/${step}`);
-    for (const [id, one] of Object.entries(found?.attempts ?? {})) {
-      const said = one.messages.flatMap((message) => [message.content, ...message.calls.flatMap((call) => [call.name, ...texts(call.arguments)])]).map((text) => text.toLowerCase());
-      const written = words.every((word) => said.some((text) => text.includes(word)));
-      const called = !asked.tool || one.turns.some((turn) => turn.calls.some((call) => call.name === asked.tool));
+    for (const [id, one] of Object.entries(found?.rollouts ?? {})) {
+      const contents = one.messages.flatMap((message) => [message.content, ...message.calls.flatMap((call) => [call.name, ...texts(call.arguments)])]).map((text) => text.toLowerCase());
+      const written = words.every((word) => contents.some((text) => text.includes(word)));
+      const called = !params.tool || one.turns.some((turn) => turn.calls.some((call) => call.name === params.tool));
       if (written && called) ids.add(Number(id));
     }
   }

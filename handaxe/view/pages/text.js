@@ -1,5 +1,5 @@
-// Makes elements of untrusted text. All of it becomes text nodes: nothing that a model or a tool wrote is ever markup.
-// Characters that move the cursor, change the reading order or cannot be seen are shown by name.
+// Makes elements of untrusted text as text nodes, never as markup.
+// Characters that move the cursor, change the reading order or are invisible are shown by name.
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
 const NAMES = new Map([
@@ -14,7 +14,7 @@ const NAMES = new Map([
 ]);
 export const ROOM = 2000;
 
-// An element: attributes by name ("class", "aria-label", "onclick"), children as nodes or as text that is safe to show.
+// Makes an element: attributes by name ("class", "aria-label", "onclick"), children as nodes or safe text.
 export function make(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -35,7 +35,7 @@ export function nameOf(character) {
   return NAMES.has(code) ? `${hex} ${NAMES.get(code)}` : hex;
 }
 
-// Untrusted text as one line of text, for titles and options, where no element can stand.
+// Untrusted text as one line of text, for titles and options.
 export function plain(text, room = 120) {
   let out = "";
   for (const character of String(text)) {
@@ -45,7 +45,7 @@ export function plain(text, room = 120) {
   return out;
 }
 
-// Appends untrusted text to an element; a line break and a tab are shown, and then obeyed.
+// Appends untrusted text to an element; a line break and a tab are marked and rendered.
 export function put(parent, text, breaks = true) {
   let run = "";
   const flush = () => { if (run) parent.append(run); run = ""; };
@@ -64,7 +64,7 @@ export function put(parent, text, breaks = true) {
   return parent;
 }
 
-// Untrusted text as a block; what is longer than the room is folded, and shown in pieces as it is asked for.
+// Untrusted text as a block; long text is folded, and a button shows more.
 export function block(text, room = ROOM, tag = "div", breaks = true) {
   const whole = String(text);
   const made = make(tag, { class: "text", dir: "ltr" });
@@ -114,7 +114,7 @@ export function when(time) {
   return time ? new Date(time * 1000).toISOString().slice(0, 19).replace("T", " ") : "-";
 }
 
-// JSON, laid out; its line breaks are ours and not shown as what somebody wrote.
+// Indented JSON; line breaks of the layout are not marked.
 export function jsonBlock(value, room = ROOM) {
   return block(JSON.stringify(value, null, 1), room, "pre", false);
 }

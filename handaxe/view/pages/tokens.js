@@ -1,15 +1,15 @@
-// The tokens of an attempt, each coloured by what one chooses; its exact values when one points at it or walks to it.
+// Tokens of a rollout, coloured by a chosen value, with exact values of the selected token.
 import { count, figure, make, put } from "./text.js";
 
 export const COLOURINGS = {
-  author: "who wrote it", trains: "mask: whether it is in the loss", gradient: "gradient: whether it got one", advantage: "advantage", push: "push: advantage x (1 - probability)",
-  logp: "log-prob", ratio: "ratio: trained from / drawn from", entropy: "entropy", version: "version of the weights",
+  author: "author", trains: "mask: in the loss", gradient: "gradient: nonzero", advantage: "advantage", push: "push: advantage x (1 - probability)",
+  logp: "log-prob", ratio: "ratio: old policy / behaviour policy", entropy: "entropy", version: "version of the weights",
 };
 const SIGNED = new Set(["advantage", "push", "return"]);
 const SHOWN = 1500;
 const CHUNK = 5000;
 
-// One value of every token: {at(s, t), largest, least, most}; null where it does not apply.
+// A value of every token: {at(s, t), least, most}; null if undefined for a token.
 function valuesOf(sequences, by) {
   const at = (s, t) => {
     const row = sequences[s];
@@ -41,7 +41,7 @@ function signed(share) {
   return Math.abs(share) < 1e-9 || !depth ? "" : share > 0 ? `p${depth}` : `n${depth}`;
 }
 
-// Which tokens moved most, by the size of a value.
+// Tokens ranked by the size of a value.
 export function ranked(sequences, by, most = 20) {
   const { at } = valuesOf(sequences, by);
   const found = [];
@@ -73,7 +73,7 @@ export function tokensOf(sequences, onChoose) {
     spans.set(key(s, t), made);
     return made;
   }
-  // Tokens [first, last) of a sequence, a part of them until more is asked for.
+  // Tokens [first, last) of a sequence; a button shows more.
   function stretch(s, first, last) {
     const made = make("div", { class: "tokens text", dir: "ltr", "data-first": first, "data-last": last, "data-sequence": s });
     let next = pieceAt(s, first);
@@ -123,7 +123,7 @@ export function tokensOf(sequences, onChoose) {
   return { stretch, colour, choose, walk, place: () => chosen, by: () => by };
 }
 
-// Everything that is known of a token, exactly.
+// All exact values of a token.
 export function exactly(sequences, s, t) {
   const row = sequences[s];
   const pairs = [["place", `sequence ${s}, token ${t}`], ["id", row.id[t]], ["author", row.author[t]], ["turn", row.turn[t] < 0 ? "before the first" : row.turn[t]], ["in the loss", row.trains[t] ? "yes" : "no"], ["gradient", row.gradient[t] ? "yes" : "no"]];
@@ -142,15 +142,15 @@ function valuesAt(row, t) {
 }
 
 export function legend(sequences, by, values) {
-  const said = make("p", { class: "legend", "aria-label": "what the colours mean" });
+  const element = make("p", { class: "legend", "aria-label": "legend" });
   if (by === "author") {
-    for (const name of [...new Set(sequences.flatMap((row) => [...new Set(row.author)]))]) said.append(make("span", { class: `tok a-${name}` }, name), " ");
-  } else if (by === "trains" || by === "gradient") said.append(make("span", { class: "tok p3" }, by === "trains" ? "in the loss" : "got a gradient"), " ", make("span", { class: "tok" }, "not"));
-  else if (values.most < values.least) said.append("no token here has it");
+    for (const name of [...new Set(sequences.flatMap((row) => [...new Set(row.author)]))]) element.append(make("span", { class: `tok a-${name}` }, name), " ");
+  } else if (by === "trains" || by === "gradient") element.append(make("span", { class: "tok p3" }, by === "trains" ? "in the loss" : "gradient"), " ", make("span", { class: "tok" }, "none"));
+  else if (values.most < values.least) element.append("undefined for all tokens");
   else if (SIGNED.has(by) || by === "ratio") {
     const middle = by === "ratio" ? 1 : 0;
     const coloured = (value) => make("span", { class: `tok ${value < middle ? "n4" : value > middle ? "p4" : ""}` }, figure(value));
-    said.append(coloured(values.least), " to ", coloured(values.most), `, ${middle} without colour`);
-  } else { const down = by.endsWith("logp"); said.append(make("span", { class: `tok ${down ? "s5" : "s0"}` }, figure(values.least)), " to ", make("span", { class: `tok ${down ? "s0" : "s5"}` }, figure(values.most))); }
-  return said;
+    element.append(coloured(values.least), " to ", coloured(values.most), `, ${middle} without colour`);
+  } else { const down = by.endsWith("logp"); element.append(make("span", { class: `tok ${down ? "s5" : "s0"}` }, figure(values.least)), " to ", make("span", { class: `tok ${down ? "s0" : "s5"}` }, figure(values.most))); }
+  return element;
 }

@@ -1,6 +1,6 @@
-"""The rule of the single-turn categories: are these calls among those that are accepted?
+"""Correctness rule of the single-turn categories: comparison of calls with accepted values.
 
-An answer names for every parameter the values that are accepted; "" among them means that it may be left out.
+An answer lists the accepted values of every parameter; "" among them marks an optional parameter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PYTHON: Mapping[str, Any] = {
     "any": str,
 }
 Accepted = Mapping[str, Mapping[str, Sequence[Any]]]
-"""{function: {parameter: [accepted values]}}, of one function."""
+"""{function: {parameter: [accepted values]}} of one function."""
 
 
 def matches(
@@ -34,25 +34,26 @@ def matches(
     functions: Sequence[Mapping[str, Any]],
     notation: Notation | None = None,
 ) -> bool:
-    """Whether the calls are those that an answer accepts, in any order.
+    """Compare calls with the accepted calls of an answer, in any order.
 
-    As many calls as the answer has; each entry of the answer takes the first call not yet taken that fits it. A call
-    fits when
+    The numbers of calls must be equal; each entry of the answer takes the first remaining call that fits. A call fits
+    if
 
-        name        is the function's, where a dot may be _
-        parameters  all that are required are there, all that are there are in the schema and the answer, and those
-                    left out have "" among their values
-        types       are those of the schema: a whole number may stand for a float, not the other way; or, where the
-                    accepted values are of another type (the name of a variable), of that type
-                    Where there is a notation, every argument is a text in it, and is what that is read as
+        name        equals the function's name, with _ for a dot
+        parameters  all required ones are present, all present ones are in the schema and the answer, and omitted ones
+        have
+                    "" among their values
+        types       equal the schema's types: a whole number may stand for a float, but not vice versa; if the accepted
+                    values have another type (the name of a variable), they equal that type
+                    With a notation, every argument is a text in the notation, and its parsed value counts
         values      are accepted; strings are compared in lower case without spaces and , . / - _ * ^ and with ' for
-                    "; so are those in lists and, one level deep, in dicts and lists of dicts
+                    "; equally strings in lists and, one level deep, in dicts and lists of dicts
 
     Args:
-        calls: what the policy called, arguments as JSON.
-        accepted: the answer, one entry a call.
-        functions: descriptions of all functions offered, with the types of BFCL.
-        notation: Java's or JavaScript's, in which arguments are written; None is JSON, as Python's functions take it.
+        calls: the policy's calls, arguments as JSON.
+        accepted: the answer, one entry per call.
+        functions: descriptions of all offered functions, with BFCL's types.
+        notation: notation of the arguments, Java's or JavaScript's; None is JSON, for Python functions.
 
     Example:
         matches([ToolCall("area", {"base": 10})], [{"area": {"base": [10], "unit": ["cm", ""]}}], [{"name": "area",
@@ -75,9 +76,11 @@ def matches(
 def first_accepted(
     accepted: Accepted, functions: Sequence[Mapping[str, Any]], notation: Notation | None = None
 ) -> ToolCall:
-    """The call of an answer with the first value that is accepted of each parameter. What may be left out is, but for
-    what the schema requires, and unless nothing would remain: some chat formats cannot write a call of nothing. In a
-    notation a value has the first spelling that the rule accepts, or the first of all where it accepts none.
+    """Create the call of an answer with the first accepted value of each parameter.
+
+    Optional parameters are omitted, unless the schema requires them or the call would have no argument: some chat
+    formats cannot write such a call. With a notation, a value has the first spelling that the rule accepts, or the
+    first spelling if none is accepted.
 
     Example:
         {"area": {"base": [10], "unit": ["cm", ""]}}, "unit" not required  ->  ToolCall("area", {"base": 10})
@@ -144,7 +147,7 @@ def _is_accepted(value: Any, accepted: Sequence[Any], described: Mapping[str, An
         value = notation.read(value, described["type"], described["items"]["type"] if inner is not None else "")
     elif described["type"] == "float" and type(value) is int:
         value = float(value)
-    other = _type_of(accepted)
+    other = _common_type(accepted)
     variable = other is not None and other is not kind
     if type(value) is not kind:
         if other is None or type(value) is not other:
@@ -165,15 +168,15 @@ def _is_accepted(value: Any, accepted: Sequence[Any], described: Mapping[str, An
     return value in accepted
 
 
-def _type_of(accepted: Sequence[Any]) -> type | None:
+def _common_type(accepted: Sequence[Any]) -> type | None:
     return next((type(one) for one in accepted if one != ""), None)
 
 
 def _inner_types(value: Any, accepted: Any, kind: type) -> bool:
-    """Whether the elements are of a type, or of that of the accepted list; "" as an accepted value says nothing."""
+    """Whether the elements have a type, or the type of the accepted list; "" as an accepted value has no type."""
     if not isinstance(accepted, list):
         return True
-    other = _type_of(accepted)
+    other = _common_type(accepted)
     return all(type(one) is kind or (other is not None and type(one) is other) for one in value)
 
 

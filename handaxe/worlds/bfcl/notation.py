@@ -1,9 +1,9 @@
-"""Values written as Java or JavaScript, as the categories simple_java and simple_javascript want every argument.
+"""Values in Java or JavaScript notation, the argument format of the categories simple_java and simple_javascript.
 
-The rule is that of BFCL's converters, with what it leaves to be desired: elements of a Java array of String keep their
-quotes, a comma always parts two elements, and what follows the first closing bracket is not read. What cannot be read
-stays the text that it is. Theirs may take for ever on a text that a policy wrote, so here it is read by other means.
-What is not read here is what no answer has: lists of lists, and values of more than `LONGEST` characters, stay text.
+The rule equals BFCL's converters, flaws included: elements of a Java array of String keep their quotes, a comma
+always separates elements, and text after the first closing bracket is ignored. Unreadable values stay text. The
+converters may not terminate on a policy's text; this reader uses other means. Values that no answer has stay text:
+lists of lists, and values of more than `LONGEST` characters.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 __all__ = ["NOTATIONS", "Notation"]
 
 LONGEST = 1000
-"""Characters of a value that is read."""
+"""Character limit of a value."""
 
 
 class Notation(NamedTuple):
-    """A language.
+    """Language of arguments.
 
     Attributes:
         called: its name.
-        kinds: by the types of its functions' descriptions, what a value is once it is read.
-        nested: the types that have elements.
-        read: (text, type, type of the elements) -> value, or the text where it cannot be read.
-        spellings: (value, type, type of the elements) -> texts that may be read as that value, the most usual first.
+        kinds: type in the functions' descriptions -> Python type of the value.
+        nested: types with elements.
+        read: (text, type, type of the elements) -> value, or the text if it is unreadable.
+        spellings: (value, type, type of the elements) -> texts that may parse as the value, the most usual first.
     """
 
     called: str
@@ -36,8 +36,8 @@ class Notation(NamedTuple):
     spellings: Callable[[Any, str, str], Iterator[str]]
 
 
-def _whole(text: str) -> Any:
-    """Digits as a number; Python refuses thousands of them."""
+def _integer(text: str) -> Any:
+    """Parse digits as a number; Python rejects thousands of digits."""
     try:
         return int(text)
     except ValueError:
@@ -56,11 +56,11 @@ def _truth(text: str) -> Any:
 
 
 def _bare(text: str, long: str = "") -> Any:
-    """A value whose type nothing says; `long` are the letters that may end a whole number of Java."""
+    """Parse a value without a known type; `long` are the suffix letters of Java's whole numbers."""
     if text in ("true", "false"):
         return text == "true"
     if long and re.match(r"^-?\d+[lL]$", text):
-        return _whole(text[:-1])
+        return _integer(text[:-1])
     if long and re.match(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]$", text):
         return float(re.sub(r"[fF]$", "", text))
     for kind in (int, float):
@@ -72,16 +72,16 @@ def _bare(text: str, long: str = "") -> Any:
 
 
 JAVA_READ: Mapping[str, Callable[[str], Any]] = {
-    "integer": _matched(r"^-?\d+$", _whole),
-    "long": _matched(r"^-?\d+[lL]$", lambda text: _whole(re.sub(r"[lL]$", "", text))),
+    "integer": _matched(r"^-?\d+$", _integer),
+    "long": _matched(r"^-?\d+[lL]$", lambda text: _integer(re.sub(r"[lL]$", "", text))),
     "float": _matched(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]$", lambda text: float(re.sub(r"[fF]$", "", text))),
     "double": _matched(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?$", float),
     "boolean": _truth,
 }
 JAVASCRIPT_READ: Mapping[str, Callable[[str], Any]] = {
-    "integer": _matched(r"^-?\d+$", _whole),
+    "integer": _matched(r"^-?\d+$", _integer),
     "float": _matched(r"^-?\d+(\.\d+)?$", float),
-    "Bigint": _matched(r"^-?\d+n$", lambda text: _whole(text[:-1])),
+    "Bigint": _matched(r"^-?\d+n$", lambda text: _integer(text[:-1])),
     "Boolean": _truth,
     "String": lambda text: text[1:-1] if _quoted(text) else text,
 }
@@ -109,7 +109,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _array_list(text: str, inner: str) -> Any:
-    """Of `new ArrayList<>(Arrays.asList(...))`, or of `new ArrayList<>() {{ add(...); }}`."""
+    """Parse `new ArrayList<>(Arrays.asList(...))`, or `new ArrayList<>() {{ add(...); }}`."""
     given = re.search(r"new\s+ArrayList<\w*>\(Arrays\.asList\((.+?)\)\)", text)
     if given is not None:
         return [_element(one.strip(), inner) for one in given[1].split(",")]
@@ -164,7 +164,7 @@ def _javascript_bare(text: str) -> Any:
 
 
 def _object(text: str) -> Any:
-    """Of `{key: value, ...}`. A comma parts two pairs where the text up to the next comma has a colon."""
+    """Parse `{key: value, ...}`. A comma separates two pairs if the text up to the next comma has a colon."""
     found = re.match(r"\{(.*?)\}", text)
     if found is None:
         return text
@@ -179,7 +179,7 @@ def _object(text: str) -> Any:
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     place = 0
     while (colon := text.find(":", place)) >= 0:
-        if colon == place:  # a key has a character
+        if colon == place:  # a key is not empty
             place += 1
             continue
         comma, end = _parting(text, colon + 1)
@@ -190,7 +190,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _parting(text: str, place: int) -> tuple[int, int]:
-    """The next comma that parts two pairs, and the one after it; the end of the text where there is none."""
+    """The next two commas between pairs, or else the end of the text."""
     comma = text.find(",", place)
     while comma >= 0:
         after = text.find(",", comma + 1)

@@ -1,7 +1,7 @@
-"""What the package `bfcl-eval` holds: questions, answers, descriptions of functions, and simulators to call them on.
+"""Access to the package `bfcl-eval`: questions, answers, descriptions of functions, and simulators.
 
-The only file that touches the package. Its data and simulators are taken; its own executor, which evaluates what a
-model wrote and keeps simulators in a table by the model's name, is not.
+No other file reads the package. Its data and simulators are used; its own executor, which evaluates a model's text and
+keeps simulators in a table by the model's name, is not used.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from handaxe.core.records import ToolSchema
 __all__ = [
     "MULTI_TURN",
     "SINGLE_TURN",
-    "answers_of",
-    "documents_of",
     "new_simulator",
     "parse_call",
-    "questions_of",
-    "schema_of",
+    "read_answers",
+    "read_descriptions",
+    "read_questions",
+    "tool_schema",
 ]
 
 MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
@@ -54,39 +54,40 @@ DOCUMENTS = {
     "TwitterAPI": "posting_api",
     "VehicleControlAPI": "vehicle_control",
 }
-"""By simulator the file that describes its functions, which is also called like the module of the simulator."""
+"""Simulator -> file with the descriptions of its functions; its module has the same name."""
 TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": "string"}
-"""What these files call a type, and what JSON schemas do."""
+"""Type names of these files -> type names of JSON schemas."""
 
 
-def questions_of(category: str) -> list[dict[str, Any]]:
-    """The questions of a category, as the package has them.
+def read_questions(category: str) -> list[dict[str, Any]]:
+    """Read the questions of a category.
 
     Raises:
-        InputError: the package is missing, or is one of another version that lacks the file.
+        InputError: the package is missing, or its version lacks the file.
     """
     return _read(f"BFCL_v4_{category}.json")
 
 
-def answers_of(category: str) -> list[dict[str, Any]]:
-    """The answers to `questions_of`, in the same order; empty where no answer is kept because no call is right."""
+def read_answers(category: str) -> list[dict[str, Any]]:
+    """Read the answers to `read_questions`, in the same order; empty for a category without correct calls."""
     if category.endswith("relevance"):
         return []
     return _read(f"possible_answer/BFCL_v4_{category}.json")
 
 
 @functools.lru_cache(maxsize=16)
-def documents_of(simulator: str) -> list[dict[str, Any]]:
-    """The descriptions of a simulator's functions."""
+def read_descriptions(simulator: str) -> list[dict[str, Any]]:
+    """Read the descriptions of a simulator's functions."""
     return _read(f"multi_turn_func_doc/{DOCUMENTS[simulator]}.json")
 
 
-def schema_of(document: Mapping[str, Any], language: str = "") -> ToolSchema:
-    """What a policy is told of a function: types are named as JSON schemas name them, and a dot in the name is _.
+def tool_schema(document: Mapping[str, Any], language: str = "") -> ToolSchema:
+    """Convert the package's description of a function to a tool schema, with JSON schema types and _ for dots in the
+    name.
 
     Args:
         document: the package's description.
-        language: in which arguments are written, as texts whose descriptions then name their types; "" is none.
+        language: language of the arguments, as texts whose descriptions name the types; "" is none.
 
     Example:
         {"name": "math.sqrt", "description": "Root.", "parameters": {"type": "dict", "properties": {"x":
@@ -97,12 +98,12 @@ def schema_of(document: Mapping[str, Any], language: str = "") -> ToolSchema:
     if not language:
         return ToolSchema(name, document["description"], _typed(parameters))
     texts = {key: _as_text(one, language) for key, one in parameters["properties"].items()}
-    told = f"{document['description']} It is a function of {language}."
-    return ToolSchema(name, told, {**parameters, "type": "object", "properties": texts})
+    text = f"{document['description']} It is a function of {language}."
+    return ToolSchema(name, text, {**parameters, "type": "object", "properties": texts})
 
 
 def _as_text(described: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """A parameter that is given as text, with its type in words, as the package tells models that call by JSON."""
+    """A text parameter with the type in words: the package's description for models with calls in JSON."""
     kind, inner = described["type"], described.get("items", {}).get("type")
     told = f"Written in {language}, of type {kind}{f' of {inner}' if inner else ''}."
     if "properties" in described:
@@ -112,20 +113,20 @@ def _as_text(described: Mapping[str, Any], language: str) -> dict[str, Any]:
 
 
 def new_simulator(name: str, config: Mapping[str, Any], *, long_context: bool) -> Any:
-    """A simulator in its first state; nothing is shared with another one.
+    """Create an independent simulator in the first state.
 
     Args:
-        name: of its class.
+        name: name of its class.
         config: its first state, which it may keep and change.
-        long_context: whether it pads what it says, as the category of that name wants.
+        long_context: pad the replies, as in the category of that name.
 
     Raises:
-        InputError: the package is missing. TaskError: there is no such simulator, or it refuses the config.
+        InputError: the package is missing. TaskError: an unknown simulator, or a rejected config.
     """
     if name not in DOCUMENTS:
         raise TaskError(f"there is no simulator {name!r}; there are {', '.join(DOCUMENTS)}")
     made = _classes()[name]()
-    if name == "MathAPI":  # has no state
+    if name == "MathAPI":  # no state
         return made
     try:
         made._load_scenario(dict(config), long_context=long_context)
@@ -135,17 +136,17 @@ def new_simulator(name: str, config: Mapping[str, Any], *, long_context: bool) -
 
 
 def parse_call(text: str, parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """A call of an answer, which is written in Python, as data. Nothing is evaluated but literals.
+    """Parse a call of an answer, written in Python, as data. Only literals are evaluated.
 
     Args:
-        text: of the call.
-        parameters: by function the names of its parameters, for arguments given by their place.
+        text: text of the call.
+        parameters: function -> names of its parameters, for positional arguments.
 
     Returns:
         {"name": ..., "arguments": {...}}.
 
     Raises:
-        TaskError: the text is no call with literal arguments, or of no function that is known.
+        TaskError: the text is no call with literal arguments, or of an unknown function.
 
     Example:
         ("sort('a.txt')", {"sort": ["file_name"]})  ->  {"name": "sort", "arguments": {"file_name": "a.txt"}}
@@ -165,7 +166,7 @@ def parse_call(text: str, parameters: Mapping[str, Sequence[str]]) -> dict[str, 
 
 
 def _typed(described: Any, named: bool = False) -> Any:
-    """The same with JSON schema's names of types. `named`: the keys of this dict are names and not keywords."""
+    """Replace type names by JSON schema types. `named`: keys of the dict are names and not keywords."""
     if isinstance(described, list):
         return [_typed(one) for one in described]
     if not isinstance(described, dict):

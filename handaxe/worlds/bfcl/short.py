@@ -1,7 +1,7 @@
-"""Short tasks on BFCL's simulated file system, for a policy that reads 512 bytes: four functions and a few words.
+"""Short tasks on BFCL's simulated file system, for a policy with 512 bytes of context: four functions and a few words.
 
-Names are numbers, which the tiny policy can copy before it has learnt anything here; it does not learn to copy invented
-words in a start of usual length.
+Names are numbers, which the tiny policy can copy without training; with a usual number of steps it does not learn to
+copy invented words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FUNCTIONS = ("cd", "mkdir", "rm", "touch")
 
 
 class _Folder(NamedTuple):
-    """What is in the folder that the conversation has come to."""
+    """Content of the current folder."""
 
     files: list[str]
     folders: list[str]
@@ -33,15 +33,15 @@ class _Request(NamedTuple):
 
 
 def tasks(*, split: Split, count: int, seed: int, longest: int = 2) -> list[Task]:
-    """Make tasks: files and folders are made, opened and deleted, one in each turn of the user's.
+    """Create tasks of creating, opening and deleting files and folders, one request per turn of the user.
 
-    The simulator and the rule are those of BFCL's multi-turn categories. Names of train and of test are different.
+    Simulator and rule are BFCL's for multi-turn categories. Names of train and test are disjoint.
 
     Args:
         split: train or test.
-        count: how many, >= 1.
-        seed: the same seed gives the same tasks, and the first k of them do not depend on count.
-        longest: most turns of the user.
+        count: number of tasks, >= 1.
+        seed: equal seeds give equal tasks; the first k tasks are independent of count.
+        longest: maximum turns of the user.
 
     Raises:
         TaskError: count below 1.
@@ -80,7 +80,7 @@ def _task(number: int, seed: int, split: Split, longest: int) -> Task:
 
 
 def _request(rng: random.Random, names: list[str], here: _Folder) -> tuple[_Request, _Folder]:
-    """Something that can be done in this folder, and the folder afterwards."""
+    """A possible request in a folder, and the folder afterwards."""
     kinds = ["mkdir", "touch"] + ["rm"] * bool(here.files) + ["cd"] * bool(here.folders)
     kind = rng.choice(kinds)
     if kind == "mkdir":
@@ -98,7 +98,7 @@ def _request(rng: random.Random, names: list[str], here: _Folder) -> tuple[_Requ
 
 
 def _names(rng: random.Random, split: Split) -> list[str]:
-    """Eight names, all different, of this split."""
+    """Eight distinct names of a split."""
     found: list[str] = []
     while len(found) < 8:
         name = str(rng.randrange(10, 1000))

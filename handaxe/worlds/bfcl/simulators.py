@@ -1,7 +1,7 @@
-"""The simulators of one attempt: objects whose public methods are the tools, and what they have answered.
+"""Simulators of a rollout: objects with public methods as tools, and the list of their replies.
 
-A call is data: a name that must be among the described functions, and keyword arguments. Nothing a policy wrote is
-evaluated, and no method is reached that is not described.
+A call is data: the name of a described function, and keyword arguments. A policy's text is never evaluated, and only
+described methods are reachable.
 """
 
 from __future__ import annotations
@@ -20,53 +20,53 @@ from pydantic import BaseModel
 from handaxe.core.errors import Failed
 from handaxe.core.records import Task, ToolSchema
 from handaxe.tools.decorator import Tool
-from handaxe.tools.schema import Definition
-from handaxe.worlds.bfcl.package import documents_of, new_simulator, schema_of
+from handaxe.tools.definition import Definition
+from handaxe.worlds.bfcl.package import new_simulator, read_descriptions, tool_schema
 
 __all__ = ["Simulators", "simulator_schemas"]
 
 ONE_AT_A_TIME = threading.Lock()
-"""A simulator changes a constant of its module while it answers, and another one the precision of all of mpmath."""
+"""Lock: a simulator changes a constant of its module during a call, and another the precision of mpmath."""
 LARGEST = 10**18
 MOST_DIGITS = 1_000
 DIGITS = frozenset({"decimal_places", "exponent", "precision"})
-"""Parameters of which a large value is much work: a policy must not stop the trainer with a tower of powers."""
+"""Parameters with expensive large values: a policy must not block the trainer with a tower of powers."""
 LONGEST_REPLY = 100_000
 
 
 class Simulators:
-    """What one attempt acts on. `results` is every answer so far, as text, errors among them.
+    """State of a rollout. `results` holds every reply so far as text, errors included.
 
     Args:
-        config: by class, its first state.
-        classes: names of the simulators; where two have a function of one name, the later one answers.
-        long_context: whether they pad what they say.
+        config: class -> first state.
+        classes: names of the simulators; if two share a function name, the later simulator handles it.
+        long_context: pad the replies.
     """
 
     def __init__(self, config: Mapping[str, Any], classes: Sequence[str], *, long_context: bool = False):
         first = copy.deepcopy(dict(config))
         self._made = {name: new_simulator(name, first.get(name, {}), long_context=long_context) for name in classes}
-        self._owner = {document["name"]: name for name in classes for document in documents_of(name)}
+        self._owner = {document["name"]: name for name in classes for document in read_descriptions(name)}
         self.results: list[str] = []
 
     @classmethod
     def of(cls, task: Task) -> Simulators:
-        """Those of a task, in the state it begins with."""
+        """Create a task's simulators in the first state."""
         about = task.metadata
         return cls(about["config"], about["classes"], long_context=about["category"].endswith("long_context"))
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Carry out one call.
+        """Execute a call.
 
         Args:
-            name: of a described function.
-            arguments: by parameter.
+            name: name of a described function.
+            arguments: parameter -> value.
 
         Returns:
-            What the policy reads: text as it is, a dict as JSON, anything else as Python shows it.
+            The reply: text unchanged, a dict as JSON, other values in Python's notation.
 
         Raises:
-            Failed: the simulator answered with an error, or raised one; the policy reads it. It is among `results`.
+            Failed: the simulator replied with an error, or raised one; the policy reads it. It is among `results`.
         """
         failed = True
         try:
@@ -78,7 +78,7 @@ class Simulators:
                 answer = method(**copy.deepcopy(dict(arguments)))
                 text = _as_text(answer)
             failed = isinstance(answer, dict) and "error" in answer
-        except Exception as error:  # whatever a simulator makes of odd arguments is for the policy to read
+        except Exception as error:  # the policy reads every error of a simulator
             text = f"Error during execution: {error}"
         self.results.append(text)
         if failed:
@@ -86,12 +86,13 @@ class Simulators:
         return text
 
     def like(self, gold: Simulators) -> bool:
-        """Whether every public attribute that a simulator of `gold` has is equal here; nothing else is looked at."""
+        """Check whether every public attribute of the simulators of `gold` is equal here."""
         return all(_alike(self._made[name], wanted) for name, wanted in gold._made.items())
 
     def compared(self, gold: Simulators) -> dict[str, bool]:
-        """Of every public attribute of `gold`, by "Simulator.attribute", whether it is equal here. The switch
-        `long_context` is no state."""
+        """Compare every public attribute of `gold`: "Simulator.attribute" -> equality. The switch `long_context` is no
+        state.
+        """
         found = {}
         for name, wanted in gold._made.items():
             for key in (key for key in vars(wanted) if not key.startswith("_") and key != "long_context"):
@@ -99,20 +100,20 @@ class Simulators:
         return found
 
     def tools(self, schemas: Sequence[ToolSchema]) -> list[Tool]:
-        """These functions as tools that act on this object."""
+        """Wrap functions as tools of the simulators."""
         return [self._tool(one) for one in schemas]
 
     def snapshot(self) -> Any:
-        """The state, which later calls do not touch."""
+        """Independent copy of the state."""
         return copy.deepcopy((self._made, self.results))
 
     def restore(self, state: Any) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         self._made, self.results = copy.deepcopy(state)
 
     def _tool(self, schema: ToolSchema) -> Tool:
         def call(arguments: dict[str, Any]) -> str:
-            """Carry out one call."""
+            """Execute a call."""
             return self.call(schema.name, arguments)
 
         made = Tool(
@@ -130,7 +131,7 @@ class Simulators:
 
 
 class _Anything(BaseModel):
-    """Arguments as a policy wrote them: the simulators say themselves what does not fit."""
+    """Unvalidated arguments of a policy: the simulators report invalid ones."""
 
     arguments: dict[str, Any]
 
@@ -140,7 +141,7 @@ class _Anything(BaseModel):
 
 
 def simulator_schemas(task: Task) -> list[ToolSchema]:
-    """What a task's policy can be told of: the functions of its simulators, in order, or those that the task names."""
+    """Schemas of a task's functions: all functions of the simulators, in order, or the named functions."""
     chosen = task.metadata.get("functions")
     schemas = [one for name in task.metadata["classes"] for one in _schemas(name)]
     return [one for one in schemas if chosen is None or one.name in chosen]
@@ -148,7 +149,7 @@ def simulator_schemas(task: Task) -> list[ToolSchema]:
 
 @functools.lru_cache(maxsize=16)
 def _schemas(simulator: str) -> tuple[ToolSchema, ...]:
-    return tuple(schema_of(one) for one in documents_of(simulator))
+    return tuple(tool_schema(one) for one in read_descriptions(simulator))
 
 
 def _as_text(answer: Any) -> str:
@@ -174,10 +175,10 @@ def _check_numbers(arguments: Mapping[str, Any]) -> None:
 
 
 def _alike(one: Any, gold: Any, names: Sequence[str] | None = None) -> bool:
-    """Whether these attributes are equal, all public ones where none are named."""
+    """Whether attributes are equal; without names, all public attributes."""
     mine, wanted = vars(one), {name: value for name, value in vars(gold).items() if not name.startswith("_")}
     wanted = wanted if names is None else {name: wanted[name] for name in names}
     try:
         return all(name in mine and mine[name] == value for name, value in wanted.items())
-    except RecursionError:  # a folder that was copied into itself
+    except RecursionError:  # a folder copied into itself
         return False

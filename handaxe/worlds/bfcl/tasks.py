@@ -1,4 +1,4 @@
-"""The questions of `bfcl-eval` as tasks."""
+"""Questions of `bfcl-eval` as tasks."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.bfcl.matching import first_accepted, matches
 from handaxe.worlds.bfcl.notation import NOTATIONS
-from handaxe.worlds.bfcl.package import MULTI_TURN, answers_of, documents_of, parse_call, questions_of
+from handaxe.worlds.bfcl.package import MULTI_TURN, parse_call, read_answers, read_descriptions, read_questions
 from handaxe.worlds.world import Split
 
-__all__ = ["all_tasks", "split_of"]
+__all__ = ["all_tasks", "question_split"]
 
 CALL_IS_RIGHT = "live_relevance"
-"""The category in which any call is right; in those that end in irrelevance none is."""
+"""Category with every call correct; in the categories that end in irrelevance no call is correct."""
 
 
 @functools.lru_cache(maxsize=32)
 def all_tasks(category: str) -> tuple[Task, ...]:
-    """Every task of a category that some calls can solve, in the package's order.
+    """Create every solvable task of a category, in the package's order.
 
-    Left out are six of 2,501 single-turn questions, whose answers name a parameter that the schema lacks, or accept no
-    value for one that it requires, or want numbers in a Java list whose elements are read as text.
+    Six of 2,501 single-turn questions are excluded: their answers name a parameter missing in the schema, accept no
+    value for a required parameter, or expect numbers in a Java list whose elements are read as text.
 
     Multi-turn tasks have metadata category, number, classes (the simulators), functions (None: all of them), config
-    (their first state), later (the user's turns after the first, each a list of texts), held_back (by turn the
-    functions that the user tells of then) and gold (the answer's calls by turn). The others have category, functions
-    (their descriptions) and gold. The task's answer is the package's own.
+    (their first state), later (the user's later turns, each a list of texts), held_back (turn -> functions that the
+    user announces then) and gold (the answer's calls by turn). The others have category, functions (their descriptions)
+    and gold. The task's answer is the package's own.
     """
     if category in MULTI_TURN:
-        made = [_conversation(category, *pair) for pair in zip(questions_of(category), answers_of(category))]
+        made = [_conversation(category, *pair) for pair in zip(read_questions(category), read_answers(category))]
         return tuple(made)
-    answers = {one["id"]: one["ground_truth"] for one in answers_of(category)}
-    single = [_single(category, one, answers.get(one["id"], [])) for one in questions_of(category)]
+    answers = {one["id"]: one["ground_truth"] for one in read_answers(category)}
+    single = [_single(category, one, answers.get(one["id"], [])) for one in read_questions(category)]
     return tuple(task for task in single if task is not None)
 
 
-def split_of(task: Task) -> Split:
-    """The split that a question is in, whatever the seed: about one in four is in test.
+def question_split(task: Task) -> Split:
+    """Return the split of a question, independent of the seed: about one in four is in test.
 
-    The four variants of a multi-turn question are in the same, and so is a question that stands in several categories.
+    The four variants of a multi-turn question have the same split, and so has a question in several categories.
     """
     number = task.metadata.get("number")
     key = [each.content for each in task.messages] if number is None else _first_texts()[number]
@@ -52,15 +52,15 @@ def split_of(task: Task) -> Split:
 
 @functools.lru_cache(maxsize=1)
 def _first_texts() -> list[Any]:
-    """What the user says first, by the number of a multi-turn question."""
-    return [one["question"][0] for one in questions_of(MULTI_TURN[0])]
+    """Number of a multi-turn question -> first text of the user."""
+    return [one["question"][0] for one in read_questions(MULTI_TURN[0])]
 
 
 def _conversation(category: str, question: Mapping[str, Any], answer: Mapping[str, Any]) -> Task:
     parameters = {
         one["name"]: list(one["parameters"]["properties"])
         for name in question["involved_classes"]
-        for one in documents_of(name)
+        for one in read_descriptions(name)
     }
     first, *later = [[said["content"] for said in turn] for turn in question["question"]]
     gold = [[parse_call(call, parameters) for call in turn] for turn in answer["ground_truth"]]

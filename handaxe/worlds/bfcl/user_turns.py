@@ -1,4 +1,4 @@
-"""The environment of the multi-turn tasks: a user who says the next thing when the policy makes no further call."""
+"""Environment of the multi-turn tasks: a user who continues after each turn of the policy without a call."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from handaxe.worlds.bfcl.simulators import Simulators, simulator_schemas
 __all__ = ["UserTurns"]
 
 MOST_STEPS = 20
-"""Turns of the policy within one of the user's; BFCL gives up after so many."""
+"""Limit of the policy's turns within a turn of the user, as in BFCL."""
 ADDED = "I have updated some more functions you can choose from. What about now?"
 
 
 class UserTurns:
-    """Implements `slots.Env`, and `astep` besides.
+    """Implements `Env` and `astep`.
 
-    When the policy ends a turn of the user's, what it did is compared with what the answer's calls do on simulators of
-    their own; the user goes on whatever comes of that. With T turns of the user and S_t, G_t the simulators after turn
+    At the end of each turn of the user, the state is compared with the state that the answer's calls produce in
+    separate simulators; the user continues in any case. With T turns of the user and S_t, G_t the simulators after turn
     t, of the policy and of the answer:
 
         right_t = the answer has no call in turn t, or
-                  the policy called something in turn t, and S_t = G_t in every public attribute, and the texts that
-                  the answer's calls of turn t returned are, as a multiset, among all that the policy was returned
+                  the policy made a call in turn t, and S_t = G_t in every public attribute, and the texts that the
+                  answer's calls of turn t returned are a sub-multiset of all texts returned to the policy
         valid = the policy ended turn T, and every right_t
-        progress = share of turns with right_t among those in which the answer has a call
+        progress = share of turns with right_t among turns with a call in the answer
 
-    Functions that are held back at first are told of by the user, as JSON in a message: the tools of an attempt are
-    fixed when it begins. A policy that guesses one before may call it, as in BFCL, where one answer does.
+    The user announces functions that are held back at first, as JSON in a message: the tools of a rollout are fixed at
+    its start. A policy may call such a function early, as in BFCL, where one answer does.
 
     Args:
-        task: of the category's metadata; see `worlds.bfcl.world`.
-        tools: further ones, as of `tool_chat`.
+        task: with the category's metadata; see `worlds.bfcl.world`.
+        tools: further tools, as for `tool_chat`.
     """
 
     def __init__(self, task: Task, tools: Sequence[Any] = ()):
@@ -58,12 +58,12 @@ class UserTurns:
         self._steps, self._called = 0, False
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        """The user's first turn, and the functions that are not held back."""
+        """Return the user's first turn and the available functions."""
         messages, tools = self._chat.start()
         return messages, tuple(tool for tool in tools if tool.name not in self._schemas)
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        """Carry the calls out; a turn without one ends the user's."""
+        """Execute the calls; a turn without a call ends the user's turn."""
         if not turn.calls and not turn.errors:
             return self._next()
         return self._after(turn, self._chat.step(turn, seed=seed))
@@ -75,18 +75,19 @@ class UserTurns:
         return self._after(turn, await self._chat.astep(turn, seed=seed, threads=threads))
 
     def report(self) -> Mapping[str, Any]:
-        """What tool_chat reports, and "turns" (right or not, of those that were ended), "progress", "valid" and
-        "equal": by attribute of the simulators whether it ended as all calls of the answer leave it."""
+        """Report of tool_chat, with "turns" (correctness of each finished turn), "progress", "valid" and "equal":
+        attribute of the simulators -> equality with the final state of the answer.
+        """
         judged = {"turns": list(self._right), "progress": self._progress(), "valid": self._valid()}
         return {**self._chat.report(), **judged, "equal": self._equal()}
 
     def snapshot(self) -> Any:
-        """The state of everything, the comparison's included."""
+        """State of everything, including the comparison."""
         counts = (tuple(self._right), self._steps, self._called)
         return self._chat.snapshot(), self._gold.snapshot(), counts
 
     def restore(self, state: Any) -> None:
-        """Go back to a snapshot."""
+        """Restore a snapshot."""
         chat, gold, (right, self._steps, self._called) = state
         self._chat.restore(chat)
         self._gold.restore(gold)
@@ -104,7 +105,7 @@ class UserTurns:
         return reply._replace(facts=self._facts())
 
     def _next(self) -> EnvReply:
-        """Judge the turn of the user's that is over, and say the next thing."""
+        """Judge the finished turn of the user, and continue."""
         self._right.append(self._judged(self._task.metadata["gold"][len(self._right)]))
         self._steps, self._called = 0, False
         done = len(self._right) == len(self._task.metadata["gold"])
@@ -152,7 +153,7 @@ def _quietly(simulators: Simulators, call: Mapping[str, Any]) -> None:
     try:
         simulators.call(call["name"], call["arguments"])
     except Failed:
-        return  # it is among the results; some answers hold calls that fail
+        return  # the error is among the results; some answers hold failing calls
 
 
 def _described(schema: ToolSchema) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The Berkeley function-calling leaderboard: conversations about simulated systems, and single decisions."""
+"""Berkeley function-calling leaderboard: conversations about simulated systems, and single decisions."""
 
 from __future__ import annotations
 
@@ -11,57 +11,57 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, Task, ToolCall, Trajectory
-from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.tool_choice import tool_choice
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import Tool
-from handaxe.tools.state import entries_of, tools_of
+from handaxe.tools.tool_owners import collect_tools, flatten_sources
 from handaxe.worlds.bfcl import short as bfcl_short
 from handaxe.worlds.bfcl.matching import matches
 from handaxe.worlds.bfcl.notation import NOTATIONS
-from handaxe.worlds.bfcl.package import MULTI_TURN, SINGLE_TURN, schema_of
+from handaxe.worlds.bfcl.package import MULTI_TURN, SINGLE_TURN, tool_schema
 from handaxe.worlds.bfcl.simulators import Simulators
-from handaxe.worlds.bfcl.tasks import CALL_IS_RIGHT, all_tasks, split_of
+from handaxe.worlds.bfcl.tasks import CALL_IS_RIGHT, all_tasks, question_split
 from handaxe.worlds.bfcl.user_turns import UserTurns
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["bfcl", "calls_by_turn", "equal_state", "whole_state"]
+__all__ = ["bfcl", "equal_state", "full_state", "turn_calls"]
 
 SHORT = "short"
-START = Start(DemonstrationNoise(needed=0.8, clumsy=0.2), skill=150, steps=50)
+START = Start(DemonstrationNoise(call_rate=0.8, corrupt_rate=0.2), skill=150, steps=50)
 
 
 def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
-    """Tasks of BFCL, with its simulators and its rules; a package of its own brings both.
+    """Tasks, simulators and rules of BFCL, from the package bfcl-eval.
 
-    In a multi-turn task the user says the next thing when the policy makes no further call. It is right if after every
-    turn of the user's the simulators are in the state that the answer leads to and have said what they would have said
-    to the answer's calls; see `bfcl_user_turns`. A single-turn task is right if its calls are among those accepted;
-    see `bfcl_matching`. In the categories that end in irrelevance any call is wrong, in live_relevance any is right. In
-    simple_java and simple_javascript every argument is a text in that language, as the package asks of models that call
-    by JSON: it is read as its converters read it, all of which is applied (see `bfcl_notation`), but a whole call is
-    never written in the language, so its parsers of such calls are not needed.
+    In a multi-turn task the user continues after a turn of the policy without a call. A rollout is correct if after
+    every turn of the user the simulators are in the answer's state and have returned the replies to the answer's calls;
+    see `user_turns`. A single-turn task is correct if its calls are accepted; see `matching`. In categories that end in
+    irrelevance every call is incorrect, in live_relevance every call is correct. In simple_java and simple_javascript
+    every argument is a text in that language, the package's format for models that call by JSON, read as by the
+    package's converters (see `notation`). Whole calls in the language do not occur, so its parsers of calls are not
+    used.
 
-    Memory and web search are not there. Web search asks a paid service of the live web. Memory asks for what the policy
-    itself wrote down in earlier conversations, in a store that outlives them, and an environment here is made for one
-    attempt; its stores need sentence-transformers and faiss or rank-bm25 besides.
+    Memory and web search are missing. Web search uses a paid service of the live web. Memory refers to the policy's own
+    notes from earlier conversations in a persistent store, and an environment here lives for one rollout; its stores
+    also need sentence-transformers and faiss or rank-bm25.
 
     Args:
-        category: one or several of multi_turn_base, multi_turn_miss_func, multi_turn_miss_param,
+        category: some of multi_turn_base, multi_turn_miss_func, multi_turn_miss_param,
             multi_turn_long_context, simple_python, simple_java, simple_javascript, multiple, parallel,
             parallel_multiple, irrelevance, live_simple, live_multiple, live_parallel, live_parallel_multiple,
-            live_irrelevance, live_relevance; or short alone: a few words about files, which a policy with 512 tokens
-            of context can read.
+            live_irrelevance, live_relevance; or short alone: a few words about files, for a policy with 512 tokens
+            of context.
 
     Returns:
-        A world broken down by "category", about a quarter of whose questions are in test. Facts and report say the
-        share of the user's turns that were right ("progress"). Its start is for `short`: conversations of the other
-        categories do not fit the tiny policy.
+        A world broken down by "category"; about a quarter of its questions is in test. Facts and report hold the share
+        of correct turns of the user ("progress"). Its start is for `short`: conversations of the other categories do
+        not fit the tiny policy.
 
     Raises:
-        InputError: no such category, or short beside another; bfcl-eval is missing, when tasks are made.
+        InputError: an unknown category, or short with another category; bfcl-eval is missing, when tasks are made.
     """
     known = (SHORT, *MULTI_TURN, *SINGLE_TURN)
     if unknown := [name for name in category if name not in known]:
@@ -81,7 +81,7 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
         tasks=tasks,
         env=_env,
         correct=outcome(_is_right),
-        by=("category",),
+        breakdown=("category",),
         reference=_reference,
         expert=_expert,
         start=START,
@@ -92,14 +92,14 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
 def _chosen(categories: Sequence[str], split: Split, count: int, seed: int) -> list[Task]:
     if count < 1 or split not in ("train", "test"):
         raise TaskError(f"give a count of 1 or more and the split train or test, not {count} and {split!r}")
-    found = [task for name in dict.fromkeys(categories) for task in all_tasks(name) if split_of(task) == split]
+    found = [task for name in dict.fromkeys(categories) for task in all_tasks(name) if question_split(task) == split]
     random.Random(derive_seed("bfcl order", seed, split)).shuffle(found)
     return found[:count]
 
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
-    entries = entries_of(tools, whose="rollouts")
-    besides = tool_chat(entries)  # says at once what is wrong with the tools, and how many there may be
+    entries = flatten_sources(tools, whose="rollouts")
+    besides = tool_chat(entries)  # raises early for bad tools, and bounds the number of open environments
 
     def factory(task: Task) -> Env:
         if "later" in task.metadata:
@@ -107,10 +107,10 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
         made = [entry if isinstance(entry, Tool) else entry() for entry in entries]
         notation = NOTATIONS.get(task.metadata["category"])
         language = "" if notation is None else notation.called
-        schemas = [schema_of(one, language) for one in task.metadata["functions"]]
-        return tool_choice([*schemas, *(tool.schema for tool in tools_of(made))])(task)
+        schemas = [tool_schema(one, language) for one in task.metadata["functions"]]
+        return tool_choice([*schemas, *(tool.schema for tool in collect_tools(made))])(task)
 
-    return bounded_as(factory, besides)
+    return inherit_bound(factory, besides)
 
 
 def _is_right(one: Trajectory) -> bool:
@@ -130,24 +130,26 @@ def _turns(task: Task) -> list[list[dict[str, Any]]]:
     return gold if "later" in task.metadata else [gold]
 
 
-def calls_by_turn(task: Task) -> list[list[ToolCall]]:
-    """The answer's calls by the user's turn."""
+def turn_calls(task: Task) -> list[list[ToolCall]]:
+    """List the answer's calls for each turn of the user."""
     return [[ToolCall(one["name"], one["arguments"]) for one in turn] for turn in _turns(task)]
 
 
-def equal_state(attempt: Trajectory) -> dict[str, bool]:
-    """By attribute of the simulators, whether a multi-turn attempt left it as the answer's calls do.
+def equal_state(trajectory: Trajectory) -> dict[str, bool]:
+    """Compare the final state of a multi-turn rollout with the answer's: attribute of the simulators -> equality.
 
     Raises:
-        TaskError: the attempt was made in another world, or at a task of a single turn.
+        TaskError: the rollout is from another world, or from a single-turn task.
     """
-    if "equal" not in attempt.env:
-        raise TaskError(f"no state was compared in task {attempt.task.id!r}: play multi-turn tasks of the world bfcl")
-    return dict(attempt.env["equal"])
+    if "equal" not in trajectory.env:
+        raise TaskError(
+            f"no state was compared in task {trajectory.task.id!r}: play multi-turn tasks of the world bfcl"
+        )
+    return dict(trajectory.env["equal"])
 
 
-def whole_state(task: Task) -> dict[str, bool]:
-    """What `equal_state` says of an attempt that left everything as the answer's calls do."""
+def full_state(task: Task) -> dict[str, bool]:
+    """Result of `equal_state` for a rollout with the answer's final state."""
     if "classes" not in task.metadata:
         raise TaskError(f"task {task.id!r} has no simulators: play multi-turn tasks of the world bfcl")
     made = Simulators.of(task)
@@ -155,11 +157,11 @@ def whole_state(task: Task) -> dict[str, bool]:
 
 
 def _reference(task: Task) -> tuple[ToolCall, ...]:
-    return tuple(call for turn in calls_by_turn(task) for call in turn)
+    return tuple(call for turn in turn_calls(task) for call in turn)
 
 
 def _expert(task: Task, facts: Facts) -> Message:
-    """All calls of the user's turn at once, and then silence."""
+    """All calls of the user's turn at once, and then an empty turn."""
     turns, number = _turns(task), facts.get("user_turn", 0)
     if facts.get("called", False) or number >= len(turns):
         return Message("assistant", "")

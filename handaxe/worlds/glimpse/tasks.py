@@ -1,10 +1,11 @@
-"""Makes questions about what is hidden, and says where to look for it.
+"""Questions about hidden numbers, with the regions of the numbers.
 
 row     "a0 k18 c41 64: k?"                 number in the stretch from 18 to 41 of 64 symbols
 grid    "k0 0 5 3 b5 0 8 3: b?"             number in the box 5 0 8 3 of a grid of 8 by 8
 table   "a1=37 c2=12: d3?" or "...: d3+b1?" number in cell d3, or the sum of two cells, of a table of 4 by 4
 
-Questions that need no tool ask for what the text says: "k at?" for 18, "b at?" for 5 0 8 3, "c2?" for 12.
+Questions without a need for the tool ask for information in the text: "k at?" for 18, "b at?" for 5 0 8 3, "c2?" for
+12.
 """
 
 from __future__ import annotations
@@ -25,24 +26,23 @@ __all__ = ["Kind", "tasks"]
 Kind = Literal["row", "grid", "table"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 STRETCHES = 3
-NARROWEST = 12
-"""Symbols of a stretch at least: a number, a symbol on either side of it, and some more."""
-TOLD = 2
-"""Boxes of a grid, of the four there are, that the question says."""
-SHOWN = 2
-"""Cells of a table that the question says."""
+MIN_STRETCH = 12
+"""Minimum symbols of a stretch: a number, a symbol on either side, and some more."""
+NAMED = 2
+"""Named boxes of a grid, among four."""
+SHOWN_CELLS = 2
+"""Cells of a table in the question."""
 
 
 class _Drawn(NamedTuple):
-    """What was drawn: the text before the question, what is hidden, what is asked for, its answer and its region.
+    """Text before the question, hidden content, question, answer and its region.
 
-    number   the region of the number alone, which any view that is to answer the question must hold
-    cells    cells to be read, () for other kinds
+    number: region of the number alone, contained in every sufficient view. cells: cells to read, () for other kinds.
     """
 
-    said: str
+    text: str
     hidden: str
-    check_count: str
+    question: str
     answer: str
     gold: Region
     number: Region
@@ -50,18 +50,18 @@ class _Drawn(NamedTuple):
 
 
 def tasks(*, kind: Kind, count: int, seed: int, split: Split, needed: float) -> list[Task]:
-    """Make questions of one kind.
+    """Create questions of a kind.
 
     Args:
         kind: row, grid or table.
-        count: how many, >= 1.
-        seed: of what is drawn.
-        split: a question, with what is hidden, is in one of them for ever; a quarter of all is to test.
-        needed: share that cannot be answered without looking, 0 to 1.
+        count: number of tasks, >= 1.
+        seed: seed of the tasks.
+        split: a question with its hidden content belongs to one split; a quarter is in test.
+        needed: share of questions that need the tool, 0 to 1.
 
     Returns:
-        Tasks whose metadata are "needs_tool" ("yes" or "no"), "gold" (the region asked for), "number" (that of the
-        number alone), "cells" (those to be read, of a table) and "hidden" (what the policy is not told).
+        Tasks with metadata "needs_tool" ("yes" or "no"), "gold" (the region of the answer), "number" (the region of the
+        number alone), "cells" (cells to read, of a table) and "hidden" (content hidden from the policy).
 
     Raises:
         TaskError: count below 1. InputError: another split; needed out of range.
@@ -76,7 +76,7 @@ def _task(kind: Kind, seed: int, split: Split, needed: float, number: int) -> Ta
     rng = random.Random(derive_seed("glimpse", kind, seed, split, number))
     looks = rng.random() < needed
     for drawn in _draws(kind, rng, looks):
-        if (derive_seed("glimpse split", drawn.said, drawn.asked, drawn.hidden) % 4 == 0) == (split == "test"):
+        if (derive_seed("glimpse split", drawn.text, drawn.question, drawn.hidden) % 4 == 0) == (split == "test"):
             break
     metadata = {
         "needs_tool": "yes" if looks else "no",
@@ -85,7 +85,7 @@ def _task(kind: Kind, seed: int, split: Split, needed: float, number: int) -> Ta
         "cells": list(drawn.cells),
         "hidden": drawn.hidden,
     }
-    words = (Message("user", f"{drawn.said}: {drawn.asked}?"),)
+    words = (Message("user", f"{drawn.text}: {drawn.question}?"),)
     return Task(f"glimpse-{kind}-{split}-{seed}-{number}", words, drawn.answer, metadata=metadata)
 
 
@@ -95,27 +95,27 @@ def _draws(kind: Kind, rng: random.Random, looks: bool) -> Iterator[_Drawn]:
         yield draw(rng, looks)
 
 
-def _numbers(rng: random.Random, said: str, count: int) -> list[str]:
-    """Different numbers of two digits that the text does not hold."""
-    return rng.sample([str(value) for value in range(10, 100) if str(value) not in said], count)
+def _numbers(rng: random.Random, text: str, count: int) -> list[str]:
+    """Distinct two-digit numbers absent from the text."""
+    return rng.sample([str(value) for value in range(10, 100) if str(value) not in text], count)
 
 
 def _row(rng: random.Random, looks: bool) -> _Drawn:
-    spare = LENGTH - STRETCHES * NARROWEST
+    spare = LENGTH - STRETCHES * MIN_STRETCH
     cuts = sorted(rng.randrange(spare + 1) for _ in range(STRETCHES - 1))
-    starts = [0] + [cut + NARROWEST * (k + 1) for k, cut in enumerate(cuts)]
+    starts = [0] + [cut + MIN_STRETCH * (k + 1) for k, cut in enumerate(cuts)]
     ends = [*starts[1:], LENGTH]
     names = rng.sample(LETTERS, STRETCHES)
-    said = " ".join([f"{name}{start}" for name, start in zip(names, starts, strict=True)] + [str(LENGTH)])
-    symbols, numbers = ["."] * LENGTH, _numbers(rng, said, STRETCHES)
+    text = " ".join([f"{name}{start}" for name, start in zip(names, starts, strict=True)] + [str(LENGTH)])
+    symbols, numbers = ["."] * LENGTH, _numbers(rng, text, STRETCHES)
     places = []
     for start, end, number in zip(starts, ends, numbers, strict=True):
-        place = rng.randrange(start + 1, end - 2)  # a symbol is left on either side, so that numbers never touch
+        place = rng.randrange(start + 1, end - 2)  # one symbol on either side: numbers never touch
         symbols[place : place + 2] = number
         places.append(place)
     k = rng.randrange(STRETCHES)
-    check_count, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", str(starts[k]))
-    return _Drawn(said, "".join(symbols), check_count, answer, (starts[k], ends[k]), (places[k], places[k] + 2))
+    question, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", str(starts[k]))
+    return _Drawn(text, "".join(symbols), question, answer, (starts[k], ends[k]), (places[k], places[k] + 2))
 
 
 def _grid(rng: random.Random, looks: bool) -> _Drawn:
@@ -125,36 +125,34 @@ def _grid(rng: random.Random, looks: bool) -> _Drawn:
         cut = rng.randrange(2, SIDE - 1)
         boxes += [(left, 0, right, cut), (left, cut, right, SIDE)]
     rng.shuffle(boxes)
-    names = rng.sample(LETTERS, TOLD)
-    said = " ".join(f"{name}{_words(box)}" for name, box in zip(names, boxes))
-    lines, numbers = [["."] * SIDE for _ in range(SIDE)], _numbers(rng, said, len(boxes))
+    names = rng.sample(LETTERS, NAMED)
+    text = " ".join(f"{name}{_words(box)}" for name, box in zip(names, boxes))
+    lines, numbers = [["."] * SIDE for _ in range(SIDE)], _numbers(rng, text, len(boxes))
     places = []
     for (left, top, right, bottom), number in zip(boxes, numbers, strict=True):
-        x, y = rng.randrange(left, right - 2), rng.randrange(top, bottom)  # a symbol is left on the right
+        x, y = rng.randrange(left, right - 2), rng.randrange(top, bottom)  # one symbol on the right
         lines[y][x : x + 2] = number
         places.append((x, y))
-    k = rng.randrange(TOLD)
+    k = rng.randrange(NAMED)
     x, y = places[k]
-    check_count, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", _words(boxes[k]))
-    return _Drawn(said, "/".join(map("".join, lines)), check_count, answer, boxes[k], (x, y, x + 2, y + 1))
+    question, answer = (names[k], numbers[k]) if looks else (f"{names[k]} at", _words(boxes[k]))
+    return _Drawn(text, "/".join(map("".join, lines)), question, answer, boxes[k], (x, y, x + 2, y + 1))
 
 
 def _table(rng: random.Random, looks: bool) -> _Drawn:
     cells = [column + line for line in LINES for column in COLUMNS]
     numbers = dict(zip(cells, rng.sample([str(value) for value in range(10, 100)], len(cells)), strict=True))
-    shown = rng.sample(cells, SHOWN)
-    said = " ".join(f"{cell}={numbers[cell]}" for cell in shown)
-    others = [cell for cell in cells if cell not in shown]
-    check_count = rng.sample(others, rng.choice((1, 2))) if looks else [rng.choice(shown)]
-    answer = str(sum(int(numbers[cell]) for cell in check_count))
-    if (
-        looks and answer in numbers.values() and len(check_count) > 1
-    ):  # a sum that a cell happens to hold, shown or not
+    shown = rng.sample(cells, SHOWN_CELLS)
+    text = " ".join(f"{cell}={numbers[cell]}" for cell in shown)
+    hidden_cells = [cell for cell in cells if cell not in shown]
+    question = rng.sample(hidden_cells, rng.choice((1, 2))) if looks else [rng.choice(shown)]
+    answer = str(sum(int(numbers[cell]) for cell in question))
+    if looks and answer in numbers.values() and len(question) > 1:  # no sum that equals a cell
         return _table(rng, looks)
-    column, line = COLUMNS.index(check_count[-1][0]), LINES.index(check_count[-1][1])
+    column, line = COLUMNS.index(question[-1][0]), LINES.index(question[-1][1])
     region = (column, line, column + 1, line + 1)
     hidden = "/".join(" ".join(numbers[column + line] for column in COLUMNS) for line in LINES)
-    return _Drawn(said, hidden, "+".join(check_count), answer, region, region, tuple(check_count))
+    return _Drawn(text, hidden, "+".join(question), answer, region, region, tuple(question))
 
 
 def _words(region: Region) -> str:

@@ -1,4 +1,4 @@
-"""What tools of the world of glimpses show: a stretch of a row, a box of a grid, a cell of a table."""
+"""Views of hidden content: a stretch of a row, a box of a grid, a cell of a table."""
 
 from __future__ import annotations
 
@@ -26,35 +26,34 @@ LENGTH = 64
 SIDE = 8
 """Rows and columns of a grid."""
 COLUMNS, LINES = "abcd", "1234"
-"""Of a table."""
+"""Columns and lines of a table."""
 
 Region = tuple[int, ...]
-"""D lowest coordinates, then D highest, which are not part of it: a stretch (first, end), or a box (left, top, right,
-bottom)."""
+"""D lowest coordinates, then D exclusive upper bounds: a stretch (first, end), or a box (left, top, right, bottom)."""
 
 
 class Seen(NamedTuple):
-    """A view that was carried out: in which turn, and of which region."""
+    """Turn and region of a successful view."""
 
     turn: int
     region: Region
 
 
 class _Stateless:
-    """What looking leaves as it was."""
+    """View without state."""
 
     def __init__(self, hidden: str):
         self._hidden = hidden
 
     def snapshot(self) -> None:
-        """Nothing to keep."""
+        """Return None, the empty state."""
 
     def restore(self, state: None) -> None:
-        """Nothing to take back."""
+        """Do nothing."""
 
 
 class _Row(_Stateless):
-    """A row of symbols."""
+    """Row of symbols."""
 
     @tool(timeout=None)
     def view(self, span: str) -> str:
@@ -70,7 +69,7 @@ class _Row(_Stateless):
 
 
 class _Grid(_Stateless):
-    """Rows of symbols, one below the other."""
+    """Several rows of symbols."""
 
     @tool(timeout=None)
     def zoom(self, box: str) -> str:
@@ -103,13 +102,13 @@ class _Table(_Stateless):
 
 
 VIEWS = {"view": _Row, "zoom": _Grid, "read_cell": _Table}
-"""By the name of its tool, what shows."""
+"""Tool name -> view."""
 
 
 def seen_regions(trajectory: Trajectory) -> list[Seen]:
-    """What an attempt looked at, in order: of each view that was carried out, its region.
+    """List the successful views of a trajectory, in order.
 
-    What the policy wrote without a call, and calls that were refused or malformed, show nothing and count nowhere.
+    Text without a call, refused calls and malformed calls show nothing and are not counted.
     """
     found = []
     for number, turn in enumerate(trajectory.turns):
@@ -121,13 +120,13 @@ def seen_regions(trajectory: Trajectory) -> list[Seen]:
 
 
 def last_region(trajectory: Trajectory) -> Region | None:
-    """What an attempt looked at last; None where it never looked."""
+    """Return the region of the last view, or None without a view."""
     seen = seen_regions(trajectory)
     return seen[-1].region if seen else None
 
 
 def gold_region(task: Task) -> Region:
-    """Where what is asked for is to be seen; of a question about two cells, the second one."""
+    """Return the region of the answer; for a question about two cells, the region of the second cell."""
     return tuple(task.metadata["gold"])
 
 
@@ -138,7 +137,7 @@ def _region_of(name: str, argument: object) -> Region | None:
 
 
 def _region(text: str, sides: tuple[int, ...]) -> Region | None:
-    """The region that a text names; None where it is none, is empty, or goes beyond the sides."""
+    """Parse a region. Return None for other text, an empty region, or a region beyond the sides."""
     words = text.split()
     if len(words) != 2 * len(sides) or not all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
         return None
@@ -148,7 +147,7 @@ def _region(text: str, sides: tuple[int, ...]) -> Region | None:
 
 
 def _cell(text: str) -> Region | None:
-    """The region of one cell; None where there is no such cell."""
+    """Parse the name of a cell. Return None for an unknown cell."""
     name = text.strip()
     if len(name) != 2 or name[0] not in COLUMNS or name[1] not in LINES:
         return None

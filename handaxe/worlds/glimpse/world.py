@@ -1,4 +1,4 @@
-"""What is asked for is hidden until a tool shows it: the world in which one sees where a policy looks, and whether."""
+"""Hidden numbers and a tool that shows them, for measuring where and whether a policy looks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory, Reward
 from handaxe.core.records import Group, Message, Task, ToolCall, Trajectory
-from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.answer_score import answer_score
@@ -31,52 +31,56 @@ from handaxe.worlds.glimpse.views import (
     last_region,
     seen_regions,
 )
-from handaxe.worlds.parts.answering import answer, handed_in
+from handaxe.worlds.parts.answering import answer, is_number_answer, submitted_answer
 from handaxe.worlds.parts.experts import arithmetic_call
-from handaxe.worlds.sums import states_number
 from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Split, Start, World
 
-__all__ = ["elsewhere", "glimpse", "region_iou"]
+__all__ = ["glimpse", "other_view", "region_iou"]
 
 LOOKING = Start(
-    DemonstrationNoise(needed=0.8, needless=0.3, clumsy=0.1), skill=220, steps=20, batch_size=16, learning_rate=2e-3
+    DemonstrationNoise(call_rate=0.8, spurious_rate=0.3, corrupt_rate=0.1),
+    skill=220,
+    steps=20,
+    batch_size=16,
+    learning_rate=2e-3,
 )
 STARTS: dict[Kind, Start] = {
     "row": LOOKING,
     "grid": LOOKING,
-    "table": Start(DemonstrationNoise(needed=0.8, clumsy=0.1), skill=120, steps=40),
+    "table": Start(DemonstrationNoise(call_rate=0.8, corrupt_rate=0.1), skill=120, steps=40),
 }
 TOOLS: dict[Kind, str] = {"row": "view", "grid": "zoom", "table": "read_cell"}
 POOR = 0.5
-"""A view that shares less than this with the region asked for is a bad one."""
+"""A first view with less overlap with the answer's region is poor."""
 TRIES = 100
-"""Draws of a wrong view; one that covers everything has none beside it."""
+"""Draws of an incorrect view; a view of everything has no alternative."""
 region_iou: Reward = box_overlap(found=last_region, gold=gold_region)
-"""Intersection over union of the region that an attempt looked at last, and of the one asked for."""
+"""Intersection over union of the last viewed region and the answer's region."""
 LOOKED = used_tools(tools=tuple(VIEWS))
 
 
 def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, terminated: bool = False) -> World:
-    """Numbers in a row of symbols, a grid or a table, of which the question says where they are and not what they are.
+    """Numbers hidden in a row of symbols, a grid or a table; the question gives their place.
 
-    Each kind has one tool that shows a region, which may be of any size. A share of the questions asks for what the
-    question itself says, so that looking is needless.
+    Each kind has one tool that shows a region of any size. A share of the questions asks for information in the
+    question, so that looking is needless.
 
     Args:
         kind: row (64 symbols, `view`), grid (8 by 8, `zoom`) or table (4 by 4, `read_cell`, and the calculator for
             sums of two cells).
         needed: share of questions that need the tool, 0 to 1.
-        loose: of a row or grid, by how many symbols the expert's views are wider at most than the region asked for, at
-            each side. They are drawn by what the question says alone, never by where the number is.
-        terminated: the answer is given by a call of the tool `answer`, which ends the attempt, and not in words.
+        loose: for a row or grid, maximum symbols by which each side of the expert's view exceeds the answer's region.
+            The widths depend on the question alone, never on the place of the number.
+        terminated: the answer is a call of the tool `answer`, which ends the rollout, instead of text.
 
     Returns:
-        A world broken down by "needs_tool", with the gauges iou (of the last view with the region asked for, where a
-        tool is needed), width (symbols of the last view, of attempts that look), looked (the share of attempts
-        with a view that was carried out), and second_look (of attempts whose first view is bad, those that look again).
+        A world broken down by "needs_tool". Gauges: iou (overlap of the last view with the answer's region, on
+        questions that need the tool), width (symbols of the last view, of rollouts with a view), looked (share of
+        rollouts with a successful view), and second_look (share of rollouts with a second view, among those with a poor
+        first view).
 
     Raises:
-        InputError: an argument out of range, when tasks are made or at once.
+        InputError: an argument out of range, at once or when tasks are made.
 
     Example:
         "a0 k18 c41 64: k?": view {"span": "18 41"} shows "......37..............." and the answer is "37";
@@ -95,12 +99,12 @@ def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, termina
         env=_env(TOOLS[kind], ending),
         correct=answer_score(
             scorer=lambda task, text: float(text.strip() == task.answer),
-            extract=handed_in if terminated else final_text,
+            extract=submitted_answer if terminated else final_text,
         ),
         tools=(calculator,) if kind == "table" else (),
-        by=("needs_tool",),
-        hidden=("hidden",),
-        answered=states_number,
+        breakdown=("needs_tool",),
+        hidden_keys=("hidden",),
+        is_answer=is_number_answer,
         expert=_expert(TOOLS[kind], loose, terminated),
         start=STARTS[kind],
         gauges=GAUGES,
@@ -108,10 +112,10 @@ def glimpse(*, kind: Kind = "row", needed: float = 0.75, loose: int = 0, termina
 
 
 def _env(shows: str, ending: tuple[Any, ...]) -> Callable[[Sequence[Any]], EnvFactory]:
-    """The environments of a kind: the tool that shows, what it shows hidden in the task, and the tools offered."""
+    """Environments of a kind: the tool that shows the task's hidden content, and the offered tools."""
 
     def env(tools: Sequence[Any]) -> EnvFactory:
-        # Says at once what is wrong with them, and how many there may be.
+        # Raises early for bad tools, and bounds the number of open environments.
         probe = tool_chat([lambda: VIEWS[shows](""), *tools, *ending])
         names = [one.schema.name for one in ending]
 
@@ -121,7 +125,7 @@ def _env(shows: str, ending: tuple[Any, ...]) -> Callable[[Sequence[Any]], EnvFa
 
             return tool_chat([view, *tools, *ending], final=names)(task)
 
-        return bounded_as(make, probe)
+        return inherit_bound(make, probe)
 
     return env
 
@@ -139,7 +143,7 @@ def _expert(shows: str, loose: int, terminated: bool) -> Expert:
 
 
 def _calls(shows: str, loose: int, task: Task, facts: Facts) -> list[ToolCall]:
-    """The views that a question needs, and the sum of what they show."""
+    """The necessary views of a question, and the sum of the shown numbers."""
     if (task.metadata["needs_tool"] == "no" and facts.get("sure", True)) or shows not in facts["tools"]:
         return []
     if cells := task.metadata["cells"]:
@@ -149,12 +153,12 @@ def _calls(shows: str, loose: int, task: Task, facts: Facts) -> list[ToolCall]:
         lines = [line.split() for line in task.metadata["hidden"].split("/")]
         numbers = [lines[LINES.index(cell[1])][COLUMNS.index(cell[0])] for cell in cells]
         return [*calls, *arithmetic_call("+".join(numbers), facts["tools"])]
-    region = _off(task, loose)
+    region = _loose_region(task, loose)
     return [ToolCall(shows, {"span" if shows == "view" else "box": " ".join(map(str, region))})]
 
 
-def _off(task: Task, loose: int) -> Region:
-    """The region asked for, with each side further out by up to `loose`."""
+def _loose_region(task: Task, loose: int) -> Region:
+    """The answer's region, with each side extended by up to `loose`."""
     rng = random.Random(derive_seed("glimpse off", task.id))
     gold = gold_region(task)
     half = len(gold) // 2
@@ -163,18 +167,18 @@ def _off(task: Task, loose: int) -> Region:
     return (*low, *high)
 
 
-def elsewhere(task: Task, call: ToolCall, rng: random.Random) -> ToolCall | None:
-    """A view of another region of about the same size that does not show the number; for `with_mistakes`.
+def other_view(task: Task, call: ToolCall, rng: random.Random) -> ToolCall | None:
+    """Create a view of another region of about the same size that does not show the number; for `with_mistakes`.
 
-    None where the call is no view, or nothing but the number is left to see.
+    Returns None if the call is no view, or if every region shows the number.
     """
     if call.name not in VIEWS:
         return None
-    ((name, said),) = call.arguments.items()
+    ((name, text),) = call.arguments.items()
     if call.name == "read_cell":
         cells = [column + line for line in LINES for column in COLUMNS]
         return ToolCall(call.name, {name: rng.choice([cell for cell in cells if cell not in task.metadata["cells"]])})
-    region = [int(word) for word in str(said).split()]
+    region = [int(word) for word in str(text).split()]
     number, half = task.metadata["number"], len(region) // 2
     side, sizes = LENGTH if half == 1 else SIDE, [region[k + half] - region[k] for k in range(half)]
     for _ in range(TRIES):
@@ -185,20 +189,20 @@ def elsewhere(task: Task, call: ToolCall, rng: random.Random) -> ToolCall | None
     return None
 
 
-def _overlap(attempt: Trajectory) -> float:
-    return float(region_iou(Group(attempt.task, (attempt,))).outcome[0])
+def _overlap(trajectory: Trajectory) -> float:
+    return float(region_iou(Group(trajectory.task, (trajectory,))).outcome[0])
 
 
-def _looked(attempt: Trajectory) -> float:
-    return float(LOOKED(Group(attempt.task, (attempt,))).outcome[0])
+def _looked(trajectory: Trajectory) -> float:
+    return float(LOOKED(Group(trajectory.task, (trajectory,))).outcome[0])
 
 
-def _needs(attempt: Trajectory) -> float:
-    return float(attempt.task.metadata["needs_tool"] == "yes")
+def _needs(trajectory: Trajectory) -> float:
+    return float(trajectory.task.metadata["needs_tool"] == "yes")
 
 
-def _width(attempt: Trajectory) -> float:
-    region = last_region(attempt)
+def _width(trajectory: Trajectory) -> float:
+    region = last_region(trajectory)
     if region is None:
         return 0.0
     size, half = 1, len(region) // 2
@@ -207,13 +211,13 @@ def _width(attempt: Trajectory) -> float:
     return float(size)
 
 
-def _badly_begun(attempt: Trajectory) -> bool:
-    """Whether the first view that was carried out shares little with the region asked for."""
-    seen = seen_regions(attempt)
+def _poor_first_view(trajectory: Trajectory) -> bool:
+    """Whether the first view has little overlap with the answer's region."""
+    seen = seen_regions(trajectory)
     if not seen:
         return False
     first = box_overlap(found=lambda _: seen[0].region, gold=gold_region)
-    return float(first(Group(attempt.task, (attempt,))).outcome[0]) < POOR
+    return float(first(Group(trajectory.task, (trajectory,))).outcome[0]) < POOR
 
 
 GAUGES = {
@@ -221,8 +225,8 @@ GAUGES = {
     "width": RatioMetric(lambda one, outcome: _width(one), lambda one, outcome: _looked(one)),
     "looked": RatioMetric(lambda one, outcome: _looked(one)),
     "second_look": RatioMetric(
-        lambda one, outcome: float(_badly_begun(one) and len(seen_regions(one)) > 1),
-        lambda one, outcome: float(_badly_begun(one)),
+        lambda one, outcome: float(_poor_first_view(one) and len(seen_regions(one)) > 1),
+        lambda one, outcome: float(_poor_first_view(one)),
     ),
 }
-"""Figures of every kind of glimpse."""
+"""Metrics of every kind."""

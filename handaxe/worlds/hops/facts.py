@@ -1,4 +1,4 @@
-"""A generated knowledge base of people who know each other, with distractors, and questions of one to four hops."""
+"""Generated knowledge base of people and relations, with distractors, and questions of 1 to 4 hops."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from handaxe.core.errors import InputError, TaskError
+from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Split
 
-__all__ = ["KnowledgeBase", "RELATIONS", "asked_task", "build_facts", "fact_documents", "tasks"]
+__all__ = ["KnowledgeBase", "RELATIONS", "build_facts", "chain_task", "fact_documents", "tasks"]
 
 RELATIONS = ("ally", "boss", "heir", "idol")
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 class KnowledgeBase(NamedTuple):
-    """facts: (name, relation) -> name. halves: those of whom training and test ask; no fact leads from one into the
-    other. namesakes: of whom nobody asks, each a name of a half but for its last letter, with facts of their own."""
+    """Facts and people of a generated knowledge base.
+
+    facts: (name, relation) -> name. halves: people in training questions and in test questions; no fact connects them.
+    namesakes: people in no question, named like a person of a half except for the last letter, with other facts.
+    """
 
     facts: Mapping[tuple[str, str], str]
     halves: tuple[tuple[str, ...], tuple[str, ...]]
@@ -31,14 +35,14 @@ class KnowledgeBase(NamedTuple):
 def build_facts(
     *, seed: int, size: int, distractors: int, relations: tuple[str, ...] = RELATIONS, digits: bool = False
 ) -> KnowledgeBase:
-    """Invent people and whom they call ally, boss, heir and idol.
+    """Invent people with an ally, a boss, an heir and an idol.
 
     Args:
-        seed: the same arguments give the same facts.
-        size: people of whom questions ask, 16 to 900; a quarter of them is the test half.
-        distractors: namesakes of each, 0 to 4: a query with one wrong letter finds somebody else's answer.
-        relations: what they are to each other.
-        digits: their names are numbers of four digits, such as 4071, which the tiny policy can copy from the start.
+        seed: equal arguments give equal facts.
+        size: people in questions, 16 to 900; a quarter is the test half.
+        distractors: namesakes per person, 0 to 4: a query with one wrong letter finds the facts of another person.
+        relations: names of the relations.
+        digits: names are numbers of four digits, such as 4071, which the tiny policy can copy without training.
 
     Raises:
         InputError: an argument out of range.
@@ -60,8 +64,8 @@ def build_facts(
     facts: dict[tuple[str, str], str] = {}
     for half in halves:
         for name in half:
-            others = [name[:-1] + last for last in lasts if last != name[-1]]
-            twins = rng.sample(others, distractors)
+            candidates = [name[:-1] + last for last in lasts if last != name[-1]]
+            twins = rng.sample(candidates, distractors)
             namesakes += twins
             for one in (name, *twins):
                 facts |= {(one, relation): rng.choice([x for x in half if x != name]) for relation in relations}
@@ -69,14 +73,14 @@ def build_facts(
 
 
 def fact_documents(known: KnowledgeBase, *, brief: bool) -> list[dict[str, str]]:
-    """One document a fact, sorted by id, for `build_index`.
+    """Create a document per fact, sorted by id, for `build_index`.
 
-    The id says whose fact of which kind it is, and the text says it again: a query in these words finds the fact itself
-    before the one that has the same words with the name as its answer.
+    The id names person and relation, and the text repeats both: a query in these words ranks the fact above a fact with
+    the person as its answer.
 
     Args:
         known: the facts.
-        brief: in key words; else as a sentence.
+        brief: key words instead of a sentence.
 
     Example:
         {"id": "kemi boss", "text": "kemi boss luta"}, or "The boss of kemi is luta."
@@ -98,21 +102,21 @@ def tasks(
     hops: Sequence[int],
     brief: bool,
 ) -> list[Task]:
-    """Make questions that follow relations from a named person to the answer, and go in no circle.
+    """Create questions: acyclic chains of relations from a person to the answer.
 
     Args:
         known: the facts.
-        key: of the knowledge base, for the tasks' ids.
-        count: >= 1.
-        seed: the same seed gives the same tasks, and the first k of them do not depend on count.
-        split: train or test; they ask of different people.
-        hops: how many facts a question needs, each 1 to 4; drawn evenly.
-        brief: "4071 boss ally?", read from left to right; else "Who is the ally of the boss of kemi?".
+        key: identifies the knowledge base in task ids.
+        count: number of tasks, >= 1.
+        seed: equal seeds give equal tasks; the first k tasks are independent of count.
+        split: train or test; their people are disjoint.
+        hops: number of facts of a question, each 1 to 4; drawn evenly.
+        brief: "4071 boss ally?", read from left to right, instead of "Who is the ally of the boss of kemi?".
 
     Returns:
-        Tasks with the answer as text and metadata: hops; path (the relations, first step first); gold_documents (ids,
-        in the order they are needed); gold_answers (of each step; the last is the answer); gold_calls (one a hop, whose
-        query names the answer before it).
+        Tasks with the answer as text and metadata: hops; path (the relations, first step first); gold_documents (ids in
+        order of use); gold_answers (of each step; the last is the answer); gold_calls (one per hop; each query names
+        the previous answer).
 
     Raises:
         TaskError: count below 1. InputError: hops or split out of range.
@@ -120,10 +124,9 @@ def tasks(
     Example:
         "kemi boss ally?" has the calls search("kemi boss") and search("luta ally")
     """
-    if count < 1:
-        raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-    if split not in ("train", "test") or not hops or not set(hops) <= {1, 2, 3, 4}:
-        raise InputError(f"split must be train or test and hops 1 to 4: {split}, {list(hops)}")
+    check_count(split, count)
+    if not hops or not set(hops) <= {1, 2, 3, 4}:
+        raise InputError(f"hops must be 1 to 4: {list(hops)}")
     people = known.halves[0 if split == "train" else 1]
     return [_task(known, people, ("hops", *key, seed, split, number), hops, brief) for number in range(count)]
 
@@ -139,25 +142,25 @@ def _task(
         visited = [rng.choice(people)]
         for relation in path:
             visited.append(known.facts[visited[-1], relation])
-    return asked_task("-".join(map(str, key)), visited, path, brief=brief)
+    return chain_task("-".join(map(str, key)), visited, path, brief=brief)
 
 
-def asked_task(id: str, visited: Sequence[str], path: Sequence[str], *, brief: bool) -> Task:
-    """The question that follows relations from somebody on.
+def chain_task(id: str, visited: Sequence[str], path: Sequence[str], *, brief: bool) -> Task:
+    """Create the question for a chain of relations.
 
     Args:
-        id: of the task.
-        visited: whom it leads to, the one that it names first and the answer last.
+        id: id of the task.
+        visited: the people on the chain, from the named person to the answer.
         path: the relations, one fewer.
         brief: in key words.
     """
     if brief:
         question = f"{' '.join([visited[0], *path])}?"
     else:
-        asked = visited[0]
+        phrase = visited[0]
         for relation in path:
-            asked = f"the {relation} of {asked}"
-        question = f"Who is {asked}?"
+            phrase = f"the {relation} of {phrase}"
+        question = f"Who is {phrase}?"
     keys = [f"{name} {relation}" for name, relation in zip(visited, path)]
     metadata: dict[str, Any] = {
         "hops": len(path),

@@ -1,4 +1,4 @@
-"""Questions of one to four hops through a generated knowledge base, whose search tool finds distractors as well."""
+"""Multi-hop questions over a generated knowledge base, with distractors in search results."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds.hops import facts as hops_facts
-from handaxe.worlds.hops.exploring import exploring_hops
+from handaxe.worlds.hops.exploration import hops_exploration
+from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.call_metrics import REPEATED_CALLS, wasted_calls
 from handaxe.worlds.parts.checklists import call_check, call_criteria
 from handaxe.worlds.parts.experts import calls_then_answer
-from handaxe.worlds.parts.search_tools import answers_in_words, gold_searches, search_tool
-from handaxe.worlds.sums import kept_calls
+from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.search_tools import reference_searches, search_tool
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["hops"]
 
-START = Start(DemonstrationNoise(needed=0.8, clumsy=0.1), skill=400, steps=80)
-NOTING = Start(skill=320, steps=0, batch_size=8)
+START = Start(DemonstrationNoise(call_rate=0.8, corrupt_rate=0.1), skill=400, steps=80)
+NOTES_START = Start(skill=320, steps=0, batch_size=8)
 
 
 def hops(
@@ -37,24 +38,24 @@ def hops(
     size: int = 200,
     world_seed: int = 0,
 ) -> World:
-    """Questions whose answer stands at the end of a chain of facts, each to be searched for by the answer before it.
+    """Questions with an answer at the end of a chain of facts; each search needs the previous answer.
 
-    Every task keeps the gold documents, answers and calls of its chain in its metadata, so that a reward can see how
-    far an attempt came. The index is made once and kept in the cache folder (HANDAXE_CACHE, or ~/.cache/handaxe).
-    Training and test ask of different people, and no fact leads from the ones to the others.
+    Each task keeps the reference documents, answers and calls of its chain in its metadata, for rewards of partial
+    progress. The index is cached (HANDAXE_CACHE, or ~/.cache/handaxe). Training and test questions are about disjoint
+    people, and no fact connects the two groups.
 
     Args:
-        lengths: how many facts a question needs, each 1 to 4; drawn evenly.
-        distractors: people for each, 0 to 4, with facts of their own and names that differ by the last letter or digit.
-        results: passages that a search shows; all but the first are about somebody or something else.
-        repeats: share of the questions in which the expert makes one of its searches twice; the second finds what the
-            first did, and is what a policy that begins from its conversations has to unlearn.
-        notes: beside each search the expert says the question that is left, of which its answer is what is left in the
-            end. A tiny policy copies that from one turn to the next, where without it it loses count of its searches.
-        brief: people are numbers of four digits, and questions and passages key words, for the tiny policy; else they
-            have names, and there are sentences.
-        size: people of whom questions ask, 16 to 900; four facts each.
-        world_seed: of the knowledge base.
+        lengths: number of facts of a question, each 1 to 4; drawn evenly.
+        distractors: namesakes per person, 0 to 4, with other facts and names that differ in the last letter or digit.
+        results: passages in a search result; all but the first are about another person or relation.
+        repeats: share of the questions in which the expert repeats one of its searches. The second search returns
+            nothing new; training is to remove it.
+        notes: the expert states the remaining question beside each search; the last remainder is the answer. A tiny
+            policy copies the remainder from turn to turn, and loses count of its searches without it.
+        brief: names are numbers of four digits, and questions and passages are key words, for the tiny policy;
+            otherwise names are words, and there are sentences.
+        size: people in questions, 16 to 900; four facts each.
+        world_seed: seed of the knowledge base.
 
     Returns:
         A world broken down by "hops", scored by exact match, with the gauges wasted_calls and repeated_calls.
@@ -75,20 +76,20 @@ def hops(
         return hops_facts.tasks(known, key=key, count=count, seed=seed, split=split, hops=lengths, brief=brief)
 
     def searches(task: Task, facts: Facts) -> Sequence[ToolCall]:
-        wanted = list(gold_searches(task, facts))
+        wanted = list(reference_searches(task, facts))
         rng = random.Random(derive_seed("repeats", task.id))
         if wanted and rng.random() < repeats:
             twice = rng.randrange(len(wanted))
             wanted.insert(twice, wanted[twice])
         return wanted
 
-    search_on = calls_then_answer(searches)
+    searching = calls_then_answer(searches)
 
-    def noting(task: Task, facts: Facts) -> Message:
-        said = search_on(task, facts)
-        done = [kept_calls(task).index(call) + 1 for call in said.calls]
-        left = [str(call.arguments["query"]) for call in said.calls] + task.metadata["path"][sum(done) :]
-        return replace(said, content=" ".join(left)) if done else said
+    def with_notes(task: Task, facts: Facts) -> Message:
+        message = searching(task, facts)
+        done = [reference_calls(task).index(call) + 1 for call in message.calls]
+        rest = [str(call.arguments["query"]) for call in message.calls] + task.metadata["path"][sum(done) :]
+        return replace(message, content=" ".join(rest)) if done else message
 
     return World(
         name="hops",
@@ -96,13 +97,13 @@ def hops(
         env=tool_chat,
         correct=exact_match(),
         tools=(search_tool(hops_facts.fact_documents(known, brief=brief), world="hops", results=results, snippet=60),),
-        by=("hops",),
-        answered=answers_in_words,
-        reference=kept_calls,
-        expert=noting if notes else search_on,
-        start=(NOTING if notes else START) if brief else None,
-        criteria=call_criteria(kept_calls),
-        check=call_check(kept_calls, answered=answers_in_words),
-        exploring=exploring_hops(known, lengths=lengths, brief=brief),
-        gauges={"wasted_calls": wasted_calls(kept_calls), "repeated_calls": REPEATED_CALLS},
+        breakdown=("hops",),
+        is_answer=is_text_answer,
+        reference=reference_calls,
+        expert=with_notes if notes else searching,
+        start=(NOTES_START if notes else START) if brief else None,
+        criteria=call_criteria(reference_calls),
+        check=call_check(reference_calls, is_answer=is_text_answer),
+        exploration=hops_exploration(known, lengths=lengths, brief=brief),
+        gauges={"wasted_calls": wasted_calls(reference_calls), "repeated_calls": REPEATED_CALLS},
     )

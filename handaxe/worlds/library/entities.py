@@ -1,4 +1,4 @@
-"""A small invented world: people, towns, rivers and the like, with the facts that hold between them."""
+"""Small invented world of people, towns, rivers and more, related by facts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from handaxe.ops.seeds import derive_seed
 __all__ = ["Entity", "LibraryWorld", "RELATIONS", "Relation", "build_world"]
 
 SHARES = {"person": 0.4, "town": 0.2, "book": 0.2, "river": 0.08, "region": 0.06, "mountain": 0.06}
-"""Of every kind how many, as a share of all."""
+"""Share of each kind among all entities."""
 ONSETS = ("b", "br", "d", "dr", "f", "g", "k", "kr", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "z")
 VOWELS = ("a", "e", "i", "o", "u")
 CODAS = ("", "", "l", "m", "n", "r", "s", "k")
@@ -26,10 +26,10 @@ SUBJECTS = ("bees", "birds", "bridges", "clocks", "dreams", "fish", "gardens", "
 
 
 class Relation(NamedTuple):
-    """What one kind of thing says of another: a function, so that every question has one answer.
+    """Relation from a kind of entity to a single value, for unique answers.
 
-    goal: the kind of the answer; "" when the answer is a word or number and no entity.
-    label: what questions ("the birth year of tolven") and documents ("birth year: 1512.") call it.
+    goal: the kind of the answer; "" for a plain word or number.
+    label: name in questions ("the birth year of tolven") and documents ("birth year: 1512.").
     """
 
     kind: str
@@ -59,13 +59,13 @@ RELATIONS: Mapping[str, Relation] = {
         Relation("mountain", "", "height"),
     )
 }
-"""By label, in the order in which a document says them."""
+"""By label, in document order."""
 
 
 class Entity(NamedTuple):
-    """One thing of the world. `alias` is a second name, which only its own document explains; "" for most.
+    """Entity of the world. alias: second name, explained in the entity's own document only; mostly "".
 
-    facts: by relation the answer, an entity's name or a plain word or number.
+    facts: relation -> answer, the name of an entity or a plain word or number.
     """
 
     name: str
@@ -75,8 +75,7 @@ class Entity(NamedTuple):
 
 
 class LibraryWorld(NamedTuple):
-    """All entities by name. `halves` are the names of the training half and of the test half: no fact of one names
-    an entity of the other."""
+    """Entities by name. halves: names of the training half and of the test half; no fact connects them."""
 
     entities: Mapping[str, Entity]
     halves: tuple[tuple[str, ...], tuple[str, ...]]
@@ -86,15 +85,15 @@ class LibraryWorld(NamedTuple):
 def build_world(*, seed: int, size: int) -> LibraryWorld:
     """Invent a world.
 
-    Names and aliases are single lower-case words of two or three syllables, all different, none of them a
-    word that labels and answers use. One entity in four has an alias. A quarter of every kind is the test half.
+    Names and aliases are distinct single lower-case words of two or three syllables, different from words of labels and
+    answers. One entity in four has an alias. A quarter of every kind is the test half.
 
     Args:
-        seed: the same seed and size give the same world.
-        size: about how many entities, 60 to 20,000.
+        seed: equal seeds and sizes give equal worlds.
+        size: approximate number of entities, 60 to 20,000.
 
     Raises:
-        InputError: a size out of range.
+        InputError: size out of range.
     """
     if not 60 <= size <= 20_000:
         raise InputError(f"a world of {size} entities is too small or large; give 60 to 20000")
@@ -107,7 +106,7 @@ def build_world(*, seed: int, size: int) -> LibraryWorld:
     members: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
     for kind, count in counts.items():
         for number in range(count):
-            # The test half has at least two of each kind, so that no person must be their own teacher.
+            # At least two test entities of each kind: nobody is their own teacher.
             half = 1 if number < max(2, count // 4) else 0
             name = names.pop()
             kinds[name] = kind

@@ -1,4 +1,4 @@
-"""The library's questions with names said by facts and numbers by ranges, and where to look for what they say."""
+"""Library questions with descriptions instead of names and ranges instead of numbers, with their searches."""
 
 from __future__ import annotations
 
@@ -13,26 +13,32 @@ from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.library import tasks as library_tasks
 from handaxe.worlds.library.entities import build_world
-from handaxe.worlds.library.obscured_questions import Level, ObscuredQuestions, Question, by_heart, obscured_questions
+from handaxe.worlds.library.obscured_questions import (
+    Level,
+    ObscuredQuestions,
+    Question,
+    answerable_from_memory,
+    obscured_questions,
+)
 from handaxe.worlds.world import Split
 
-__all__ = ["WIDTHS", "library_questions", "obscured_tasks", "question_of"]
+__all__ = ["WIDTHS", "library_questions", "obscured_tasks", "task_question"]
 
 WIDTHS = {"birth year": 25, "founding year": 25, "printing year": 25, "length": 50, "height": 500}
-"""Of the range that takes a number's place: years, and lengths and heights as the library has them."""
-MOST = 64
-"""Questions looked at for each that is wanted."""
+"""Width of the range that replaces a number: years, and lengths and heights in library units."""
+MAX_TRIES = 64
+"""Limit of generated questions per requested question."""
 
 
 @functools.lru_cache(maxsize=8)
 def library_questions(*, world: int, size: int, known: float = 0.0, heart: int = 0) -> ObscuredQuestions:
-    """What obscures the questions of a library.
+    """Create the obfuscation of a library's questions.
 
     Args:
         world: seed of the library.
-        size: of the library.
-        known: share of its facts that somebody has by heart; what they can answer is not kept.
-        heart: seed of which.
+        size: size of the library.
+        known: share of facts known by heart; questions that are answerable with them are dropped.
+        heart: seed of the known facts.
     """
     made = build_world(seed=world, size=size)
     kinds = {name: entity.kind for name, entity in made.entities.items()}
@@ -40,11 +46,13 @@ def library_questions(*, world: int, size: int, known: float = 0.0, heart: int =
     plain = obscured_questions(kinds=kinds, facts=facts, widths=WIDTHS)
     if not known:
         return plain
-    return obscured_questions(kinds=kinds, facts=facts, widths=WIDTHS, direct=by_heart(plain, share=known, seed=heart))
+    return obscured_questions(
+        kinds=kinds, facts=facts, widths=WIDTHS, direct=answerable_from_memory(plain, share=known, seed=heart)
+    )
 
 
-def question_of(task: Task, questions: ObscuredQuestions) -> Question:
-    """A library's task as what can be obscured; it begins at the entity itself, whichever name the task calls it."""
+def task_question(task: Task, questions: ObscuredQuestions) -> Question:
+    """Convert a library task to a question about the entity itself, not about an alias."""
     start = task.metadata["gold_documents"][0]
     return Question(tuple(task.metadata["path"]), (Level(start, questions.kinds[start]),), str(task.answer))
 
@@ -61,23 +69,23 @@ def obscured_tasks(
     blurs: int,
     known: float,
 ) -> list[Task]:
-    """Make the library's questions, and obscure each by one of so many injections.
+    """Create library questions, each obscured by a number of injections.
 
-    Facts lead from no half of the library to the other, so what a held-out question says is not told by any question
-    or answer of training, and the other way round. Questions that cannot be obscured so far are left out.
+    No fact connects the halves of the library: neither split's questions and answers reveal descriptions of the other
+    split. Questions without enough possible injections are dropped.
 
     Args:
-        count, seed, split, hops, world, size: as of `library_tasks.tasks`.
-        injections: how many, 0 or more, drawn evenly.
-        blurs: numbers said as ranges, in questions with injections.
-        known: share of the facts that somebody has by heart; questions that they can answer are left out.
+        count, seed, split, hops, world, size: as in `library_tasks.tasks`.
+        injections: numbers of injections, each 0 or more; drawn evenly.
+        blurs: numbers replaced by ranges, in questions with injections.
+        known: share of facts known by heart; questions that are answerable with them are dropped.
 
     Returns:
-        Tasks as the library's, whose metadata says besides how many "injections" there are. "gold_documents",
-        "gold_answers" and "gold_calls" begin with what the question describes, the innermost first.
+        Library tasks whose metadata also has the number of "injections". "gold_documents", "gold_answers" and
+        "gold_calls" begin with the described entities, the innermost first.
 
     Raises:
-        TaskError: count below 1. InputError: another argument out of range, or too few questions can be made.
+        TaskError: count below 1. InputError: another argument out of range, or too few possible questions.
 
     Example:
         "Find the length of the river whose source is the mountain whose height is between 4500 and 4999 ..."
@@ -85,24 +93,24 @@ def obscured_tasks(
     questions = library_questions(world=world, size=size, known=known)
     if not injections or min(injections) < 0 or blurs < 0:
         raise InputError(f"injections are 0 or more each, and blurs 0 or more: {list(injections)} and {blurs}")
-    looked, made = 0, list[Task]()
+    limit, made = 0, list[Task]()
     while len(made) < count:
-        seen, looked = looked, 2 * max(looked, count)
-        if looked > MOST * count:
+        start, limit = limit, 2 * max(limit, count)
+        if limit > MAX_TRIES * count:
             raise InputError(
-                f"of {seen} questions only {len(made)} can be obscured by {list(injections)} injections and {blurs} "
-                f"blurs so that somebody who knows {known:g} of the facts does not answer them: ask for less"
+                f"of {start} questions only {len(made)} can be obscured by {list(injections)} injections and {blurs} "
+                f"blurs without being answerable from {known:g} of the facts: ask for less"
             )
-        asked = library_tasks.tasks(count=looked, seed=seed, split=split, hops=hops, world=world, size=size)
-        found = (_obscured(task, questions, injections, blurs) for task in asked[seen:])
-        made += [task for task in found if task is not None]
+        candidates = library_tasks.tasks(count=limit, seed=seed, split=split, hops=hops, world=world, size=size)
+        obscured = (_obscured(task, questions, injections, blurs) for task in candidates[start:])
+        made += [task for task in obscured if task is not None]
     return made[:count]
 
 
 def _obscured(task: Task, questions: ObscuredQuestions, injections: Sequence[int], blurs: int) -> Task | None:
     seed = derive_seed("library obscured", task.id)
     depth = random.Random(seed).choice(list(injections))
-    plain = question_of(task, questions)
+    plain = task_question(task, questions)
     made = questions(plain, injections=depth, blurs=blurs if depth else 0, seed=seed)
     if made is None:
         return None
@@ -126,8 +134,9 @@ def _obscured(task: Task, questions: ObscuredQuestions, injections: Sequence[int
 
 
 def _searches(question: Question) -> list[dict[str, Any]]:
-    """What finds the entity of each level that is described, the innermost first: what is said of it exactly, with more
-    passages to look through where a range is said as well."""
+    """The search for each described entity, the innermost first: its exact facts, with more passages for a description
+    with a range.
+    """
     out = []
     for k, level in reversed(list(enumerate(question.levels))):
         facts = [f"{one.label} {one.value}" for one in level.clauses if not one.high]

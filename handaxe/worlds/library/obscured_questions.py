@@ -1,4 +1,4 @@
-"""Questions made harder to answer without search: names give way to facts, and numbers to ranges."""
+"""Obfuscation of questions: descriptions replace names, and ranges replace numbers."""
 
 from __future__ import annotations
 
@@ -11,31 +11,42 @@ from typing import NamedTuple
 from handaxe.core.errors import InputError
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["Clause", "Facts", "Known", "Level", "ObscuredQuestions", "Question", "by_heart", "obscured_questions"]
+__all__ = [
+    "Clause",
+    "Facts",
+    "Known",
+    "Level",
+    "ObscuredQuestions",
+    "Question",
+    "answerable_from_memory",
+    "obscured_questions",
+]
 
 Facts = Mapping[str, Mapping[str, str]]
-"""Of each entity, by label, its fact: another entity's name, or a plain word or number."""
+"""entity -> label -> fact: another entity's name, or a plain word or number."""
 PLAIN = 2
-"""Plain facts that a description takes at most, besides one that names another entity."""
+"""Limit of plain facts in a description, beside a fact that names another entity."""
 
 
 class Clause(NamedTuple):
-    """A plain fact in a description: the value itself, or, where `high` is set, a range of numbers that holds it."""
+    """Plain fact in a description: a value, or with `high` a range of numbers."""
 
     label: str
     value: str
     high: str = ""
 
     def meets(self, value: str | None) -> bool:
-        """Whether a fact is as the clause says; one that is not known is not."""
+        """Check whether a fact agrees with the clause; an unknown fact does not."""
         if value is None or not self.high:
             return value == self.value
         return int(self.value) <= int(value) <= int(self.high)
 
 
 class Level(NamedTuple):
-    """An entity as a question says it: by name where there are no clauses and no link; else by its kind and its facts.
-    link: the label of the fact that names the entity of the level below."""
+    """Entity in a question: by name without clauses and link, otherwise by its kind and facts.
+
+    link: label of the fact that names the entity of the next level.
+    """
 
     name: str
     kind: str
@@ -45,7 +56,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: relations from an entity on, the first one first, and that entity in levels, itself first."""
+    """Relations from an entity, in order, and the levels of the entity's description, outermost first."""
 
     path: tuple[str, ...]
     levels: tuple[Level, ...]
@@ -53,14 +64,18 @@ class Question:
 
     @property
     def words(self) -> str:
-        """As "the river of the person whose job is baker and whose teacher is kemi". What links to the level below
-        stands last, so that nothing is said of two entities."""
-        said = ""
+        """The question in words.
+
+        Such as "the river of the person whose job is baker and whose teacher is kemi".
+
+                The link to the next level comes last, so that no clause is ambiguous.
+        """
+        text = ""
         for level in reversed(self.levels):
             facts = [f"{c.label} is {f'between {c.value} and {c.high}' if c.high else c.value}" for c in level.clauses]
-            facts += [f"{level.link} is {said}"] if level.link else []
-            said = f"the {level.kind} whose {' and whose '.join(facts)}" if facts else level.name
-        return f"{''.join(f'the {label} of ' for label in reversed(self.path))}{said}"
+            facts += [f"{level.link} is {text}"] if level.link else []
+            text = f"the {level.kind} whose {' and whose '.join(facts)}" if facts else level.name
+        return f"{''.join(f'the {label} of ' for label in reversed(self.path))}{text}"
 
 
 Direct = Callable[[Question], bool]
@@ -75,33 +90,33 @@ def obscured_questions(
     direct: Direct | None = None,
     tries: int = 8,
 ) -> ObscuredQuestions:
-    """Make questions that ask the same and say less.
+    """Create questions with equal answers and less information.
 
-        inject     the one entity that is named gives way to facts about it: at most one that names another entity, and
-                   at most two plain ones, as few as single it out
-        blur       a number gives way to the range of `widths` that holds it, where a description says something else
-                   besides to search for
-        both are drawn; kept is what the facts leave one entity for, at every level, so that the answer is still the
-        only one, and what does not give the answer, or an entity between question and answer, away
-        at last    a question that `direct` answers is drawn anew
+        inject     replace the named entity by facts about it: at most one fact with the name of another entity, and at
+            most
+                   two plain facts, as few as identify it
+        blur       replace a number by its range of `widths`, in a description with another searchable fact
+        both are random; a candidate is accepted if the facts identify one entity at every level, so that the answer
+        stays unique, and if it reveals neither the answer nor an entity between question and answer
+        finally    a question that `direct` answers is drawn again
 
-    An injected fact never is one that the question asks for. A question whose answer stays out of reach of injections
-    (a mountain has no fact that names another entity, so no second injection) is given up.
+    An injected fact is never the fact that the question asks for. A question that has no further injection is given up
+    (a mountain has no fact that names another entity, so there is no second injection).
 
     Args:
-        kinds: of each entity.
-        facts: of all that can be searched, held-out entities included: what is unique is unique among them. A label
-            belongs to one kind alone.
-        widths: label -> width of the range that takes a number's place, such as 25 years; others are never blurred.
-        direct: answers without search; None: nobody does.
+        kinds: entity -> kind.
+        facts: facts of all searchable entities, held-out entities included; uniqueness refers to all of them. Each
+            label belongs to one kind.
+        widths: label -> width of the range that replaces a number, such as 25 years; other labels are never blurred.
+        direct: whether a question is answerable without search; None: never.
         tries: draws of a question before it is given up.
 
     Returns:
-        ObscuredQuestions: called as (question, injections=, blurs=, seed=) -> a question, or None where it is given up.
+        ObscuredQuestions: callable as (question, injections=, blurs=, seed=) -> a question, or None if it is given up.
 
     Raises:
         InputError: tries below 1, a width below 2; when called, fewer than 0 injections or blurs, or blurs without
-            injections: a question has no number of its own.
+            injections, since a question has no number of its own.
 
     Example:
         "the river of kemi"  --inject->  "the river of the town whose mayor is tolven"
@@ -120,7 +135,7 @@ def obscured_questions(
 
 
 class ObscuredQuestions:
-    """What `obscured_questions` returns; its steps can be taken one by one."""
+    """Result of `obscured_questions`, with separate methods for the steps."""
 
     def __init__(
         self, kinds: Mapping[str, str], facts: Facts, widths: Mapping[str, int], direct: Direct | None, tries: int
@@ -132,7 +147,7 @@ class ObscuredQuestions:
         self._tries = tries
 
     def __call__(self, question: Question, *, injections: int, blurs: int = 0, seed: int = 0) -> Question | None:
-        """The question with so many injections and then blurs, or None where it is given up."""
+        """Apply injections, then blurs. Return None if the question is given up."""
         if min(injections, blurs) < 0 or (blurs and not injections):
             raise InputError(
                 f"injections are {injections} and blurs {blurs}: give 0 or more, and blurs with injections"
@@ -148,24 +163,24 @@ class ObscuredQuestions:
         return None
 
     def inject(self, question: Question, rng: random.Random, *, numbers: bool = False) -> Question | None:
-        """Say the entity that is named by facts instead; with `numbers`, one of them a number where there is one."""
+        """Replace the named entity by facts; with `numbers`, prefer facts with a number."""
         *above, last = question.levels
         if last.clauses or last.link:
             return None
-        # A question of one entity's fact asks for it, and no fact may name what stands between question and answer.
+        # No fact may be the requested fact or reveal an entity between question and answer.
         hidden = {*self.visited(question), question.answer, *(level.name for level in question.levels)}
-        asked = question.path[:1] if not above else ()
-        own = {label: value for label, value in self.facts[last.name].items() if label not in asked}
-        own = {label: value for label, value in own.items() if value not in hidden}
-        for link, plain in self._choices(own, rng, numbers):
-            below = (Level(own[link], self.kinds[own[link]]),) if link else ()
-            level = last._replace(clauses=tuple(Clause(label, own[label]) for label in plain), link=link)
+        requested = question.path[:1] if not above else ()
+        facts = {label: value for label, value in self.facts[last.name].items() if label not in requested}
+        facts = {label: value for label, value in facts.items() if value not in hidden}
+        for link, plain in self._choices(facts, rng, numbers):
+            below = (Level(facts[link], self.kinds[facts[link]]),) if link else ()
+            level = last._replace(clauses=tuple(Clause(label, facts[label]) for label in plain), link=link)
             if self._singles_out(level, below):
                 return replace(question, levels=(*above, level, *below))
         return None
 
     def blur(self, question: Question, rng: random.Random) -> Question | None:
-        """Say a range in the place of a number."""
+        """Replace a number by a range."""
         places = [
             (k, c)
             for k, level in enumerate(question.levels)
@@ -184,46 +199,46 @@ class ObscuredQuestions:
         return None
 
     def visited(self, question: Question) -> list[str]:
-        """The entities from the one that the question is about to the one whose fact is the answer."""
+        """List the entities from the question's entity to the entity with the answer as a fact."""
         found = [question.levels[0].name]
         for label in question.path[:-1]:
             found.append(self.facts[found[-1]][label])
         return found
 
     def is_unique(self, question: Question) -> bool:
-        """Whether every level fits its entity alone, and the answer is what that leads to."""
+        """Check whether every level fits its entity alone and leads to the answer alone."""
         fitting = self._all.fitting(question)
         if any(found != {level.name} for found, level in zip(fitting, question.levels, strict=True)):
             return False
         return self._all.answers(question) == {question.answer}
 
     def _singles_out(self, level: Level, below: tuple[Level, ...]) -> bool:
-        """Whether a level fits its entity alone, where those below do: then the whole is as unique as it was."""
+        """Whether a level fits its entity alone, given the next level: uniqueness of the whole is then preserved."""
         return self._all.fits(level, {one.name for one in below[:1]}) == {level.name}
 
     def _choices(
-        self, own: Mapping[str, str], rng: random.Random, numbers: bool
+        self, facts: Mapping[str, str], rng: random.Random, numbers: bool
     ) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Which facts may single an entity out: the fewest first, those that name another entity before others."""
-        links = [label for label, value in own.items() if value in self.facts]
-        plain = [label for label in own if label not in links]
+        """Candidate facts for a description: the fewest first, links to other entities before plain facts."""
+        links = [label for label, value in facts.items() if value in self.facts]
+        plain = [label for label in facts if label not in links]
         rng.shuffle(links)
         rng.shuffle(plain)
         sets = [(link, some) for link in [*links, ""] for n in range(PLAIN + 1) for some in combinations(plain, n)]
         sets = [one for one in sets if one != ("", ())]
         sets.sort(key=lambda one: (bool(one[0]) + len(one[1]), not one[0]))
-        if numbers:  # what is to be blurred comes first, beside something to search for
+        if numbers:  # numbers to blur first, beside a searchable fact
             sets.sort(key=lambda one: not (self._widths.keys() & set(one[1]) and (one[0] or len(one[1]) > 1)))
         yield from sets
 
     @staticmethod
     def _searchable(level: Level, without: int) -> bool:
-        """Whether a description says something exact besides one of its clauses."""
+        """Whether a description has an exact fact without a given clause."""
         return bool(level.link) or any(not one.high for c, one in enumerate(level.clauses) if c != without)
 
 
 class Known:
-    """Facts that somebody knows, and what a question comes to by them."""
+    """Known facts and the resulting answers."""
 
     def __init__(self, kinds: Mapping[str, str], facts: Facts):
         self._facts = facts
@@ -235,14 +250,14 @@ class Known:
                 self._having.setdefault(fact, set()).add(name)
 
     def fitting(self, question: Question) -> list[set[str]]:
-        """The entities that fit each level."""
+        """The matching entities of each level."""
         out: list[set[str]] = [set()]
         for level in reversed(question.levels):
             out.append(self.fits(level, out[-1]))
         return out[:0:-1]
 
     def fits(self, level: Level, below: set[str]) -> set[str]:
-        """The entities that fit a level, where `below` fit the one that it links to."""
+        """The matching entities of a level, given the matching entities `below` of the next level."""
         if not level.clauses and not level.link:
             return {level.name}
         if level.link:
@@ -253,38 +268,38 @@ class Known:
         return {name for name in found if all(one.meets(self._facts[name].get(one.label)) for one in level.clauses)}
 
     def answers(self, question: Question) -> set[str]:
-        """All that these facts give for an answer."""
+        """All answers allowed by the facts."""
         reached = self.fitting(question)[0]
         for label in question.path:
             reached = {self._facts[name][label] for name in reached if label in self._facts.get(name, {})}
         return reached
 
 
-def by_heart(questions: ObscuredQuestions, *, share: float, seed: int = 0) -> Direct:
-    """Somebody who knows a share of the facts by heart, each by a draw of its own, and follows questions rightly.
+def answerable_from_memory(questions: ObscuredQuestions, *, share: float, seed: int = 0) -> Direct:
+    """Check questions against a random share of the facts, known independently, with perfect reasoning and no guesses.
 
-    They answer where what they know leaves one answer. It stands for a model's own knowledge, and guesses nothing.
+    A question is answerable if the known facts leave one answer. The rule stands for a model's own knowledge.
 
     Args:
-        questions: whose facts.
-        share: of them that are known, 0 to 1.
-        seed: of which.
+        questions: source of the facts.
+        share: share of known facts, 0 to 1.
+        seed: seed of the known facts.
 
     Returns:
-        Whether a question is answered rightly.
+        Whether a question is answered correctly.
 
     Raises:
-        InputError: a share out of range.
+        InputError: share out of range.
 
     Example:
         share 0.5: "the river of kemi" is answered for one kemi in two; "the river of the town whose mayor is tolven"
-        takes two facts, and is answered for about one in four
+        needs two facts, and is answered for about one in four
     """
     if not 0 <= share <= 1:
-        raise InputError(f"by_heart takes a share from 0 to 1, not {share}")
+        raise InputError(f"answerable_from_memory takes a share from 0 to 1, not {share}")
     known = {
-        name: {label: value for label, value in own.items() if _knows(share, seed, name, label)}
-        for name, own in questions.facts.items()
+        name: {label: value for label, value in facts.items() if _knows(share, seed, name, label)}
+        for name, facts in questions.facts.items()
     }
     memory = Known(questions.kinds, known)
     return lambda question: memory.answers(question) == {question.answer}

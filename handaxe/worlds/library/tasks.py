@@ -1,42 +1,43 @@
-"""An invented library to search in, and questions of one to four hops whose answers stand nowhere else."""
+"""Documents and multi-hop questions of the library."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
-from handaxe.core.errors import InputError, TaskError
+from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.library.entities import RELATIONS, Entity, LibraryWorld, build_world
+from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.world import Split
 
-__all__ = ["PHRASINGS", "Split", "documents", "tasks"]
+__all__ = ["PHRASINGS", "documents", "tasks"]
 
-Split = Literal["train", "test"]
 PHRASINGS = ("What is {0}?", "Find {0}.", "{0}?")
 CHRONICLES = 4
-"""Entities for each page of the chronicle, whose entries name people and places and answer nothing."""
+"""Entities per page of the chronicle, whose entries name people and places and answer nothing."""
 DEEDS = ("visited", "left", "praised", "painted", "dreamt of", "wrote a letter about")
 
 
 def documents(*, seed: int = 0, size: int = 400) -> list[dict[str, str]]:
-    """Write the books of an invented world: one document an entity, and a chronicle that only distracts.
+    """Create the documents of an invented world: an article per entity, and a chronicle as a distractor.
 
-    A document has the entity's name as id and title, says what kind of thing it is, its alias where it has one, and
-    its facts in a fixed order, each "label: answer."; it has at most 200 characters, which is what `search` shows of a
-    result. Other documents name the entity too, sometimes by its alias, so that a name found is not yet the answer.
-    The chronicle's pages ("year 1512") tell of visits that no question asks about.
+    A document has the entity's name as id and title. Its text states the kind, the alias if there is one, and the facts
+    in a fixed order, each "label: answer.". It has at most 200 characters, the length of a search result. Other
+    documents mention the entity, sometimes by its alias: a matching name is not yet the answer. The chronicle's pages
+    ("year 1512") describe visits that no question asks about.
 
     Args:
-        seed: of the world; the same seed and size give the same text. It is not the seed of the tasks.
-        size: about how many entities, 60 to 20,000.
+        seed: seed of the world; equal seeds and sizes give equal text. It is independent of the seed of tasks.
+        size: approximate number of entities, 60 to 20,000.
 
     Returns:
         Objects with id, title and text, all lower-case ASCII, sorted by id, for `build_index`.
 
     Raises:
-        InputError: a size out of range.
+        InputError: size out of range.
 
     Example:
         {"id": "luta", "title": "luta", "text": "luta is a river, also called dorum. source: sone. length: 814. often
@@ -59,41 +60,40 @@ def tasks(
     tools: tuple[str, ...] | None = None,
     phrasings: Sequence[str] = PHRASINGS,
 ) -> list[Task]:
-    """Make questions about the world that `documents(seed=world, size=size)` describes.
+    """Create questions about the world of `documents(seed=world, size=size)`.
 
     A question chains relations from a named entity to the answer: "What is the river of the birthplace of tolven?".
-    The answer is one lower-case word or a number. One in three questions whose start has an alias uses the alias.
+    The answer is one lower-case word or a number. One in three questions about an entity with an alias uses the alias.
 
     Train and test share no fact: the world is two halves whose entities never name each other, and a chain stays in
-    its half, whatever seed and count. Both halves are in the same documents, so that a test measures searching, not
-    what was learnt by heart.
+    its half, independent of seed and count. The documents contain both halves: a test measures search and not memory.
 
     Args:
-        count: how many, >= 1. Short chains are few (of one hop about 3 an entity) and come again in long lists.
-        seed: the same seed gives the same tasks, and the first k of them do not depend on count.
+        count: number of tasks, >= 1. Short chains are few (about 3 per entity with one hop) and repeat in long lists.
+        seed: equal seeds give equal tasks; the first k tasks are independent of count.
         split: train or test.
-        hops: how many facts a question needs, each 1 to 4; drawn evenly.
+        hops: number of facts of a question, each 1 to 4; drawn evenly.
         world: seed of the world.
-        size: of the world.
-        tools: names of the tools offered; None: all that the environment has.
-        phrasings: formats of the question, `{0}` is what is asked for.
+        size: size of the world.
+        tools: names of the offered tools; None: all tools of the environment.
+        phrasings: formats of the question, `{0}` is the requested entity or value.
 
     Returns:
-        Tasks with the answer as text and metadata: hops; start (the name the question uses); path (the relations,
-        first step first); gold_documents (ids, in the order they are needed); gold_answers (of each step;
-        the last is the answer); gold_calls ([{"name": "search", "arguments": {"query": ...}}], one a hop).
+        Tasks with the answer as text and metadata: hops; start (the name in the question); path (the relations, first
+            step
+        first); gold_documents (ids in order of use); gold_answers (of each step; the last is the answer); gold_calls
+        ([{"name": "search", "arguments": {"query": ...}}], one per hop).
 
     Raises:
         TaskError: count below 1. InputError: another argument out of range.
 
     Example:
         "What is the river of the birthplace of tolven?" has the path ["birthplace", "river"], the documents
-        ["tolven", "kemi"] and, where kemi lies on the luta, the answer "luta".
+        ["tolven", "kemi"] and, if kemi lies on the luta, the answer "luta".
     """
-    if count < 1:
-        raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-    if split not in ("train", "test") or not phrasings or not hops or not set(hops) <= {1, 2, 3, 4}:
-        raise InputError(f"split must be train or test, hops 1 to 4, and a phrasing is needed: {split}, {list(hops)}")
+    check_count(split, count)
+    if not phrasings or not hops or not set(hops) <= {1, 2, 3, 4}:
+        raise InputError(f"give hops 1 to 4 and one phrasing or more: {list(hops)}, {list(phrasings)}")
     made = build_world(seed=world, size=size)
     parts = ("library", world, size, seed, split)
     names = made.halves[0 if split == "train" else 1]
@@ -115,10 +115,10 @@ def _task(
         path, visited = _chain(world, rng.choice(names), length, rng)
     entity = world.entities[visited[0]]
     start = entity.alias if entity.alias and rng.random() < 1 / 3 else entity.name
-    asked, calls = start, []
+    phrase, calls = start, []
     for relation, name in zip(path, [start, *visited[1:]]):
         calls.append({"name": "search", "arguments": {"query": f"{relation} of {name}"}})
-        asked = f"the {relation} of {asked}"
+        phrase = f"the {relation} of {phrase}"
     answers = [world.entities[name].facts[relation] for name, relation in zip(visited, path)]
     metadata: dict[str, Any] = {
         "hops": length,
@@ -128,12 +128,12 @@ def _task(
         "gold_answers": answers,
         "gold_calls": calls,
     }
-    question = rng.choice(phrasings).format(asked)
+    question = rng.choice(phrasings).format(phrase)
     return Task("-".join(map(str, key)), (Message("user", question),), answers[-1], tools, metadata)
 
 
 def _chain(world: LibraryWorld, start: str, length: int, rng: random.Random) -> tuple[list[str], list[str]]:
-    """Relations and the documents they stand in; ([], []) where it runs into a dead end or in a circle."""
+    """Relations and their documents; ([], []) for a dead end or a cycle."""
     path: list[str] = []
     visited = [start]
     for step in range(1, length + 1):
@@ -153,12 +153,12 @@ def _chain(world: LibraryWorld, start: str, length: int, rng: random.Random) -> 
 
 
 def _describe(entity: Entity, world: LibraryWorld, rng: random.Random) -> dict[str, str]:
-    called = f", also called {entity.alias}" if entity.alias else ""
-    sentences = [f"{entity.name} is a {entity.kind}{called}."]
+    alias = f", also called {entity.alias}" if entity.alias else ""
+    sentences = [f"{entity.name} is a {entity.kind}{alias}."]
     sentences += [f"{label}: {value}." for label, value in entity.facts.items()]
-    # An entity drawn at random is named, by its alias where it has one: a word found is not yet an answer found.
-    other = world.entities[rng.choice(list(world.entities))]
-    sentences.append(f"often confused with {other.alias or other.name}.")
+    # A random entity is mentioned, by its alias if it has one: a matching word is not yet the answer.
+    mentioned = world.entities[rng.choice(list(world.entities))]
+    sentences.append(f"often confused with {mentioned.alias or mentioned.name}.")
     return {"id": entity.name, "title": entity.name, "text": " ".join(sentences)}
 
 

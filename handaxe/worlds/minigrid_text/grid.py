@@ -1,4 +1,4 @@
-"""One grid of the package minigrid, told in words and played by one tool."""
+"""Grid of the package minigrid in text form, played by a tool."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from handaxe.core.errors import Failed, InputError, Retry
 from handaxe.tools.decorator import tool
-from handaxe.worlds.minigrid_text.shortest_path import GridState, Ways, grid_state, shortest, ways_of
+from handaxe.worlds.minigrid_text.shortest_path import GridLayout, GridState, grid_state, layout_of, shortest
 
-__all__ = ["Begun", "GridGame", "KINDS", "Kind", "KindOf", "WORDS", "begin_grid", "kept_of"]
+__all__ = ["GridGame", "GridKind", "GridStart", "KINDS", "Kind", "WORDS", "start_grid", "state_to_json"]
 
 Kind = Literal["doorkey", "fourrooms", "keycorridor"]
 WORDS = ("left", "right", "forward", "pickup", "drop", "toggle")
-"""The actions of minigrid by number, without the one that does nothing."""
+"""Actions of minigrid by number, without the no-op."""
 ENDLESS = 1 << 30
-"""Steps after which minigrid itself would stop."""
+"""Step limit of minigrid itself."""
 
 
-class KindOf(NamedTuple):
-    """A kind of grid: how one is made of a size, which sizes there are, and what is told of its end."""
+class GridKind(NamedTuple):
+    """Kind of grid: constructor by size, possible sizes, and the name of the goal."""
 
     make: Callable[[Any, int], Any]
     sizes: tuple[int, ...]
@@ -28,42 +28,41 @@ class KindOf(NamedTuple):
     long: str
 
 
-KINDS: Mapping[Kind, KindOf] = {
-    "doorkey": KindOf(
+KINDS: Mapping[Kind, GridKind] = {
+    "doorkey": GridKind(
         lambda envs, size: envs.DoorKeyEnv(size=size, max_steps=ENDLESS),
         (5, 6, 7, 8),
         "goal",
         "Take the key, open the door with it and go to the goal.",
     ),
-    "fourrooms": KindOf(
+    "fourrooms": GridKind(
         lambda envs, size: envs.FourRoomsEnv(max_steps=ENDLESS),
         (19,),
         "goal",
         "Find your way through four rooms to the goal.",
     ),
-    "keycorridor": KindOf(
+    "keycorridor": GridKind(
         lambda envs, size: envs.KeyCorridorEnv(num_rows=size, room_size=3, max_steps=ENDLESS),
         (1, 2, 3),
         "ball",
         "Find the key, open the locked door with it and pick up the ball behind that.",
     ),
 }
-"""Sizes: cells of a side with its walls; for keycorridor rows of rooms, of one cell each."""
+"""Sizes: cells of a side including walls; for keycorridor rows of rooms with one cell each."""
 
 
-class Begun(NamedTuple):
-    """How a grid begins: what never changes in it, its first state, what is seen from there, a shortest way, and a
-    drawing of it."""
+class GridStart(NamedTuple):
+    """Start of a grid: constant layout, first state, first view, a shortest path, and a drawing."""
 
-    ways: Ways
+    ways: GridLayout
     state: GridState
     seen: str
     way: tuple[str, ...]
     drawing: str
 
 
-def begin_grid(kind: Kind, size: int, seed: int, *, brief: bool) -> Begun:
-    """How the grid of a seed begins.
+def start_grid(kind: Kind, size: int, seed: int, *, brief: bool) -> GridStart:
+    """Create the start of a seed's grid.
 
     Raises:
         InputError: minigrid is not installed.
@@ -71,11 +70,11 @@ def begin_grid(kind: Kind, size: int, seed: int, *, brief: bool) -> Begun:
     game = GridGame(kind, size, seed, brief=brief)
     way = shortest(game.ways, game.state)
     assert way is not None, "minigrid makes grids that can be solved"
-    return Begun(game.ways, game.state, game.seen, way, game.drawing)
+    return GridStart(game.ways, game.state, game.seen, way, game.drawing)
 
 
-def kept_of(state: GridState) -> dict[str, Any]:
-    """A state as JSON."""
+def state_to_json(state: GridState) -> dict[str, Any]:
+    """Convert a state to JSON."""
     return {
         "at": list(state.at),
         "facing": state.facing,
@@ -86,12 +85,12 @@ def kept_of(state: GridState) -> dict[str, Any]:
 
 
 class GridGame:
-    """One grid at work, with the tool that plays it. Its snapshot is a deep copy.
+    """Running grid with a tool `act`. Snapshots are deep copies.
 
     Args:
         kind, size: see KINDS.
-        seed: of the grid.
-        brief: say what is seen in key words.
+        seed: seed of the grid.
+        brief: describe the view in key words.
 
     Raises:
         InputError: minigrid is not installed.
@@ -102,11 +101,11 @@ class GridGame:
         self._brief = brief
         self._steps = self._done = 0
         self._env.reset(seed=seed)
-        self.ways, self.state = ways_of(self._env)
+        self.ways, self.state = layout_of(self._env)
         self._things = [cell for cell in self._by_place() if cell.type not in ("wall", "goal", "door")]
 
     def _by_place(self) -> list[Any]:
-        """What stands in the grid, in the order in which `ways_of` goes through it."""
+        """Objects of the grid, in the order of `layout_of`."""
         env = self._env
         cells = [env.grid.get(x, y) for x in range(env.width) for y in range(env.height)]
         return [cell for cell in cells if cell is not None]
@@ -114,37 +113,38 @@ class GridGame:
     @tool(timeout=None, max_chars=500)
     def act(self, word: Annotated[str, "left, right, forward, pickup, drop or toggle"]) -> str:
         """Turn left or right, go forward, pick up, drop, or open what is in front; it says what is seen then."""
-        if self.over:
+        if self.is_over:
             raise Retry("it is over")
         said = word.strip().lower()
         if said not in WORDS:
             raise Failed("no such word")
         self._steps += 1
         self._env.step(WORDS.index(said))
-        before, self.state = self.state, self.after()
+        before, self.state = self.state, self.current_state()
         if before == self.state:
             raise Failed("nothing happens")
         self._done += 1
-        return "done" if self.over else self.seen
+        return "done" if self.is_over else self.seen
 
-    def after(self) -> GridState:
-        """The state that minigrid is in now."""
+    def current_state(self) -> GridState:
+        """Current state of minigrid."""
         return grid_state(self._env, self.ways, self._things)
 
     @property
-    def over(self) -> bool:
-        """Whether it is solved."""
+    def is_over(self) -> bool:
+        """Whether the grid is solved."""
         return self.state.ended(self.ways)
 
     @property
     def drawing(self) -> str:
-        """The grid as minigrid draws it in characters."""
+        """The grid in minigrid's characters."""
         return str(self._env.pprint_grid())
 
     @property
     def seen(self) -> str:
-        """What the agent sees: how far it can go ahead, to its left and to its right, and things in its view by how
-        many cells they are in front of it and aside."""
+        """The agent's view: free cells ahead, to the left and to the right, and visible objects with their distance in
+        front of the agent and to the side.
+        """
         view, visible = self._env.gen_obs_grid()
         wide, own = view.width // 2, view.height - 1
 
@@ -167,18 +167,18 @@ class GridGame:
         things.sort(key=lambda one: one[:3])
         said = [(front, aside, cell) for _, front, aside, cell in things]
         held = self._env.carrying
-        return _in_brief(room, said, held) if self._brief else _in_words(room, said, held)
+        return _brief_view(room, said, held) if self._brief else _worded_view(room, said, held)
 
     def report(self) -> Mapping[str, Any]:
-        """Whether it is solved, words said that are actions, those of them that did something, and the last state."""
-        return {"won": self.over, "steps": self._steps, "done": self._done, **kept_of(self.state)}
+        """Success, number of actions, number of effective actions, and the last state."""
+        return {"won": self.is_over, "steps": self._steps, "done": self._done, **state_to_json(self.state)}
 
     def snapshot(self) -> Any:
-        """A deep copy of all that changes."""
+        """Deep copy of all mutable state."""
         return copy.deepcopy((self._env, self._things, self.state, self._steps, self._done))
 
     def restore(self, state: Any) -> None:
-        """Go on from a snapshot, which may be gone back to again."""
+        """Restore a snapshot and keep the snapshot usable."""
         self._env, self._things, self.state, self._steps, self._done = copy.deepcopy(state)
 
 
@@ -187,32 +187,32 @@ def _enterable(cell: Any) -> bool:
 
 
 def _name(cell: Any) -> str:
-    """A door by its state, everything else by its type."""
+    """The state of a door, or the type of another object."""
     if cell.type != "door":
         return str(cell.type)
     return "open" if cell.is_open else "locked" if cell.is_locked else "closed"
 
 
-def _in_brief(room: list[int], things: list[tuple[int, int, Any]], held: Any) -> str:
-    """Such as "a1l2 +key locked f2r1"; what is 0 is left out, since a small policy reads 512 bytes in all."""
+def _brief_view(room: list[int], things: list[tuple[int, int, Any]], carried: Any) -> str:
+    """Text such as "a1l2 +key locked f2r1" without zeros, since a small policy reads 512 bytes in all."""
     parts = ["".join(f"{side}{count}" for side, count in zip("alr", room) if count)]
-    parts += [f"+{held.type}"] if held is not None else []
-    for front, aside, cell in things:
-        parts.append(f"{_name(cell)} {f'f{front}' if front else ''}{_aside(aside, '{side}{cells}', 'lr')}")
+    parts += [f"+{carried.type}"] if carried is not None else []
+    for front, shift, cell in things:
+        parts.append(f"{_name(cell)} {f'f{front}' if front else ''}{_side(shift, '{side}{cells}', 'lr')}")
     return " ".join(part for part in parts if part) or "walls"
 
 
-def _aside(aside: int, said: str, sides: Sequence[str]) -> str:
-    return said.format(side=sides[int(aside > 0)], cells=abs(aside)) if aside else ""
+def _side(shift: int, template: str, sides: Sequence[str]) -> str:
+    return template.format(side=sides[int(shift > 0)], cells=abs(shift)) if shift else ""
 
 
-def _in_words(room: list[int], things: list[tuple[int, int, Any]], held: Any) -> str:
+def _worded_view(room: list[int], things: list[tuple[int, int, Any]], carried: Any) -> str:
     parts = ["You can go {} ahead, {} to the left and {} to the right.".format(*room)]
-    for front, aside, cell in things:
+    for front, shift, cell in things:
         what = f"{cell.color} {cell.type}" if cell.type != "door" else f"{_name(cell)} {cell.color} door"
-        places = [f"{front} ahead" if front else "", _aside(aside, "{cells} to the {side}", ("left", "right"))]
+        places = [f"{front} ahead" if front else "", _side(shift, "{cells} to the {side}", ("left", "right"))]
         parts.append(f"You see this {what}: {', '.join(place for place in places if place)}.")
-    return " ".join([*parts, *([f"You hold a {held.color} {held.type}."] if held is not None else [])])
+    return " ".join([*parts, *([f"You hold a {carried.color} {carried.type}."] if carried is not None else [])])
 
 
 def _envs() -> Any:

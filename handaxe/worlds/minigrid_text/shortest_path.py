@@ -1,4 +1,4 @@
-"""The shortest way through a grid of minigrid, by breadth-first search over what can be where."""
+"""Shortest path through a grid of minigrid, by breadth-first search over states."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-__all__ = ["AHEAD", "GridState", "LOCKED", "OPEN", "Place", "Ways", "grid_state", "shortest", "ways_of"]
+__all__ = ["AHEAD", "GridState", "LOCKED", "GridLayout", "OPEN", "Place", "grid_state", "layout_of", "shortest"]
 
 Place = tuple[int, int]
 AHEAD: tuple[Place, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
-"""By direction: to the right, down, to the left, up."""
+"""By direction: right, down, left, up."""
 OPEN = 0
 CLOSED = 1
 LOCKED = 2
 REMEMBERED = 20_000
-"""Ways that are kept, since siblings come through the same states."""
+"""Size of the path cache; sibling rollouts share states."""
 
 
-class Ways(NamedTuple):
-    """What never changes in one grid.
+class GridLayout(NamedTuple):
+    """Constant layout of a grid.
 
-    walls  cells that nothing enters;  goals  cells that end it;  doors  (cell, colour) of each
-    things  (type, colour) of what can be carried;  wanted  which of them ends it when it is carried, -1 for none
+    walls  cells that nothing enters;  goals  cells that end the task;  doors  (cell, colour) of each
+    things  (type, colour) of objects that can be carried;  wanted  index of the object that ends the task, -1 for none
     """
 
     walls: frozenset[Place]
@@ -34,8 +34,9 @@ class Ways(NamedTuple):
 
 
 class GridState(NamedTuple):
-    """Where the agent is and looks, which thing it holds (-1: none), where the others lie (None: held), and whether
-    each door is open (0), closed (1) or locked (2)."""
+    """Mutable state: position and direction of the agent, the carried object (-1: none), positions of the objects
+    (None: carried), and the state of each door: open (0), closed (1) or locked (2).
+    """
 
     at: Place
     facing: int
@@ -43,18 +44,18 @@ class GridState(NamedTuple):
     lie: tuple[Place | None, ...]
     doors: tuple[int, ...]
 
-    def ended(self, ways: Ways) -> bool:
+    def ended(self, ways: GridLayout) -> bool:
         """Whether the task is done."""
         return self.at in ways.goals or (self.holds >= 0 and self.holds == ways.wanted)
 
     @property
     def front(self) -> Place:
-        """The cell that it looks at."""
+        """The cell in front of the agent."""
         return self.at[0] + AHEAD[self.facing][0], self.at[1] + AHEAD[self.facing][1]
 
 
-def ways_of(env: Any) -> tuple[Ways, GridState]:
-    """What never changes in an environment of minigrid, and the state that it is in."""
+def layout_of(env: Any) -> tuple[GridLayout, GridState]:
+    """Read the layout and the state of a minigrid environment."""
     walls: list[Place] = []
     goals: list[Place] = []
     doors: list[tuple[Place, Any]] = []
@@ -73,7 +74,7 @@ def ways_of(env: Any) -> tuple[Ways, GridState]:
             elif cell is not None:
                 things.append(((x, y), cell))
     wanted = next((n for n, (_, one) in enumerate(things) if one is target), -1)
-    ways = Ways(
+    ways = GridLayout(
         frozenset(walls),
         frozenset(goals),
         tuple((place, door.color) for place, door in doors),
@@ -83,8 +84,8 @@ def ways_of(env: Any) -> tuple[Ways, GridState]:
     return ways, grid_state(env, ways, [one for _, one in things])
 
 
-def grid_state(env: Any, ways: Ways, things: list[Any]) -> GridState:
-    """The state that an environment is in; `things` are its objects, in the order of `ways.things`."""
+def grid_state(env: Any, ways: GridLayout, things: list[Any]) -> GridState:
+    """Read the state of an environment; `things` are its objects, in the order of `ways.things`."""
     found = {id(cell): (n % env.width, n // env.width) for n, cell in enumerate(env.grid.grid) if cell is not None}
     holds = next((n for n, one in enumerate(things) if one is env.carrying), -1)
     doors = tuple(_door(env.grid.get(*place)) for place, _ in ways.doors)
@@ -97,11 +98,11 @@ def _door(door: Any) -> int:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def shortest(ways: Ways, state: GridState) -> tuple[str, ...] | None:
-    """The words of one shortest way from a state to the end; () where it is reached, None where none leads there.
+def shortest(ways: GridLayout, state: GridState) -> tuple[str, ...] | None:
+    """Find the words of a shortest path from a state to the end; () at the end, None without a path.
 
     Example:
-        a corridor of three cells, the goal two cells ahead  ->  ("forward", "forward")
+        a corridor of three cells, the goal two cells ahead -> ("forward", "forward")
     """
     came: dict[GridState, tuple[GridState, str] | None] = {state: None}
     waiting = deque([state])
@@ -124,9 +125,8 @@ def _back(came: dict[GridState, tuple[GridState, str] | None], state: GridState)
     return tuple(reversed(words))
 
 
-def _acts(ways: Ways, state: GridState) -> Iterator[tuple[str, GridState]]:
-    """What can be done here and may belong to a shortest way: no door is closed, and a key is dropped only where
-    another thing is to be picked up."""
+def _acts(ways: GridLayout, state: GridState) -> Iterator[tuple[str, GridState]]:
+    """Actions on possible shortest paths: doors are never closed, and a key is dropped only for another object."""
     front = state.front
     yield "left", state._replace(facing=(state.facing - 1) % 4)
     yield "right", state._replace(facing=(state.facing + 1) % 4)
@@ -137,17 +137,17 @@ def _acts(ways: Ways, state: GridState) -> Iterator[tuple[str, GridState]]:
     if thing < 0 and (door < 0 or state.doors[door] == OPEN):
         yield "forward", state._replace(at=front)
     if thing >= 0 and state.holds < 0:
-        yield "pickup", state._replace(holds=thing, lie=_put(state.lie, thing, None))
+        yield "pickup", state._replace(holds=thing, lie=_replaced(state.lie, thing, None))
     if door >= 0 and state.doors[door] != OPEN and (state.doors[door] == CLOSED or _fits(ways, state, door)):
-        yield "toggle", state._replace(doors=_put(state.doors, door, OPEN))
+        yield "toggle", state._replace(doors=_replaced(state.doors, door, OPEN))
     empty = door < 0 and thing < 0 and front not in ways.goals
     if empty and state.holds >= 0 and ways.wanted >= 0:
-        yield "drop", state._replace(holds=-1, lie=_put(state.lie, state.holds, front))
+        yield "drop", state._replace(holds=-1, lie=_replaced(state.lie, state.holds, front))
 
 
-def _fits(ways: Ways, state: GridState, door: int) -> bool:
+def _fits(ways: GridLayout, state: GridState, door: int) -> bool:
     return state.holds >= 0 and ways.things[state.holds] == ("key", ways.doors[door][1])
 
 
-def _put(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+def _replaced(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
     return (*values[:place], value, *values[place + 1 :])

@@ -1,4 +1,4 @@
-"""Small grids of the package minigrid, told in words: a key, a door, a goal, and acts that may come to nothing."""
+"""Small grids of the package minigrid in text form: a key, a door, a goal, and actions without effect."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from handaxe.core.protocols import EnvFactory
 from handaxe.core.records import Criterion, Message, Task, ToolCall, Trajectory
 from handaxe.core.requests import EnvReply
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.envs.wrapped import AsyncWrapped
+from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
-from handaxe.worlds.minigrid_text.grid import KINDS, WORDS, Begun, GridGame, Kind, begin_grid, kept_of
+from handaxe.worlds.minigrid_text.grid import KINDS, WORDS, GridGame, GridStart, Kind, start_grid, state_to_json
 from handaxe.worlds.minigrid_text.shortest_path import LOCKED, OPEN, GridState, shortest
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
@@ -27,9 +27,9 @@ __all__ = ["minigrid_text"]
 Marks = Literal["goals", "path"]
 START = Start(skill=120, steps=0, batch_size=16, learning_rate=2e-3)
 TURNS = 12
-"""Of a conversation that the start is made of."""
+"""Turn limit of a demonstration."""
 TEST_SHARE = 4
-"""One grid in so many is a test grid."""
+"""Number of grids per test grid."""
 
 
 def minigrid_text(
@@ -42,33 +42,31 @@ def minigrid_text(
     grids: int = 400,
     brief: bool = True,
 ) -> World:
-    """Grids of minigrid, seen through the eyes of an agent in them: reach the goal, or pick up the ball.
+    """Grids of minigrid from the agent's point of view: reach the goal, or pick up the ball.
 
-    Right is a grid that is solved, in whatever number of acts. A grid is played by the tool `act` with one of six words
-    of minigrid; an act that changes nothing, such as going into a wall, says "nothing happens", and its reply has
-    failed. What is told is what minigrid shows its agent: six cells ahead of it, three to each side, nothing behind it
-    or behind walls and doors.
+    A rollout is correct if the grid is solved, in any number of actions. The tool `act` takes one of six words of
+    minigrid; an action without effect, such as walking into a wall, returns "nothing happens" as a failure. The text
+    describes minigrid's view: six cells ahead of the agent, three to each side, nothing behind the agent, walls or
+    doors.
 
     Args:
         kind: doorkey (a key, a door it opens, and the goal behind it), fourrooms, or keycorridor (as doorkey, but the
             key lies in another room, and has to be put down before the ball can be picked up).
-        size: of doorkey the side, 5 to 8, walls counted; of keycorridor the rows of rooms, 1 to 3; None: the smallest.
-        longest: acts that a shortest way may take; grids with longer ones are left out.
-        astray: share of its acts that the expert draws instead of taking the next of a shortest way, from 0 to below 1:
-            what a policy that begins from its conversations has to unlearn.
-        marks: what the world's criteria are: "goals", key, door and end; or "path", to be one act nearer to the end
-            than ever before, so that a judge by rule (`earned_steps`) gives verdicts by the shortest path.
-        grids: how many are drawn, 50 or more; about a quarter of them is to test. Where more tasks are asked for, they
-            come again.
-        brief: say what is seen in key words, which the tiny policy can learn to read.
+        size: of doorkey the side, 5 to 8, walls included; of keycorridor the rows of rooms, 1 to 3; None: the smallest.
+        longest: maximum length of a shortest path; grids with longer paths are excluded.
+        astray: share of random actions of the expert, 0 to below 1; training is to remove them.
+        marks: criteria of the world: "goals", key, door and end; or "path", an action nearer to the end than ever
+            before, so that a rule-based judge (`earned_steps`) gives verdicts by the shortest path.
+        grids: number of grids, 50 or more; about a quarter is in test. Longer task lists repeat grids.
+        brief: describe the view in key words, which the tiny policy can learn to read.
 
     Returns:
-        A world broken down by "length", the acts of a shortest way, with the gauges steps (acts tried), executed (share
-        of the calls that did something) and left (acts missing at the end). Turn facts and the report hold the state.
-        Give attempts some turns more than `longest`; 12 fit into the tiny policy's context.
+        A world broken down by "length", the actions of a shortest path, with the gauges steps (actions), executed
+        (share of effective calls) and left (missing actions at the end). Turn facts and the report hold the state. Give
+        rollouts some turns more than `longest`; 12 fit into the tiny policy's context.
 
     Raises:
-        InputError: an argument out of range, no grid with so short a way, or a missing package (extra [grid]).
+        InputError: an argument out of range, no grid with a path this short, or a missing package (extra [grid]).
 
     Example:
         "goal. a1 key f2 locked r1" and act("forward") -> "key f1", act("pickup") -> "a1 +key"
@@ -83,22 +81,22 @@ def minigrid_text(
             "longest is 1 or more, astray from 0 to below 1, marks goals or path and grids 50 or more: they are "
             f"{longest}, {astray}, {marks!r} and {grids}"
         )
-    begin = _remembered(kind, side, brief)
+    begin = _cached_starts(kind, side, brief)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         check_count(split, count)
         return [_task(begin, (kind, side, brief), split, seed, n, longest, grids) for n in range(count)]
 
     def env(tools: Sequence[Any]) -> EnvFactory:
-        tool_chat(tools)  # says at once what is wrong with them
-        return lambda task: _Played(task, tools, GridGame(kind, side, task.metadata["grid"], brief=brief))
+        tool_chat(tools)  # raises early for bad tools
+        return lambda task: _GridEnv(task, tools, GridGame(kind, side, task.metadata["grid"], brief=brief))
 
-    def left(task: Task, facts: Facts) -> int | None:
-        """Acts of a shortest way from a state; None where none leads on."""
+    def distance(task: Task, facts: Facts) -> int | None:
+        """Actions of a shortest path from a state; None without a path."""
         way = shortest(begin(task.metadata["grid"]).ways, _state(facts))
         return None if way is None else len(way)
 
-    def first(task: Task) -> Begun:
+    def first(task: Task) -> GridStart:
         return begin(task.metadata["grid"])
 
     return World(
@@ -106,45 +104,45 @@ def minigrid_text(
         tasks=tasks,
         env=env,
         correct=outcome(lambda one: float(_final(one, "won"))),
-        by=("length",),
-        hidden=("drawing",),
+        breakdown=("length",),
+        hidden_keys=("drawing",),
         expert=_expert(begin, astray),
         start=START if brief else None,
         start_turns=TURNS,
         criteria=_steps if marks == "path" else _goals(first),
-        check=_check(first, left),
+        check=_check(first, distance),
         gauges={
             "steps": RatioMetric(lambda one, right: float(_final(one, "steps"))),
             "executed": RatioMetric(
                 lambda one, right: float(_final(one, "done")), lambda one, right: float(len(one.calls))
             ),
-            "left": RatioMetric(lambda one, right: float(left(one.task, one.env["state"]["GridGame"]) or 0)),
+            "left": RatioMetric(lambda one, right: float(distance(one.task, one.env["state"]["GridGame"]) or 0)),
         },
     )
 
 
-def _remembered(kind: Kind, size: int, brief: bool) -> Callable[[int], Begun]:
-    """How the grid of a seed begins, made once."""
-    known: dict[int, Begun] = {}
+def _cached_starts(kind: Kind, size: int, brief: bool) -> Callable[[int], GridStart]:
+    """Cached starts of grids by seed."""
+    known: dict[int, GridStart] = {}
 
-    def begin(seed: int) -> Begun:
+    def begin(seed: int) -> GridStart:
         if seed not in known:
-            known[seed] = begin_grid(kind, size, seed, brief=brief)
+            known[seed] = start_grid(kind, size, seed, brief=brief)
         return known[seed]
 
     return begin
 
 
 def _task(
-    begin: Callable[[int], Begun],
-    of: tuple[Kind, int, bool],
+    begin: Callable[[int], GridStart],
+    variant: tuple[Kind, int, bool],
     split: Split,
     seed: int,
     number: int,
     longest: int,
     grids: int,
 ) -> Task:
-    kind, size, brief = of
+    kind, size, brief = variant
     rng = random.Random(derive_seed("minigrid", kind, size, longest, split, seed, number))
     for grid in rng.sample(range(grids), grids):
         made = begin(grid)
@@ -160,7 +158,7 @@ def _task(
     return Task(f"minigrid-{kind}-{size}-{split}-{seed}-{number}", (Message("user", words),), None, None, metadata)
 
 
-def _expert(begin: Callable[[int], Begun], astray: float) -> Expert:
+def _expert(begin: Callable[[int], GridStart], astray: float) -> Expert:
     def expert(task: Task, facts: Facts) -> Message:
         made = begin(task.metadata["grid"])
         way = shortest(made.ways, _state(facts) if "at" in facts else made.state)
@@ -174,12 +172,12 @@ def _expert(begin: Callable[[int], Begun], astray: float) -> Expert:
 
 
 def _state(facts: Facts) -> GridState:
-    """The state that `kept_of` told."""
+    """Inverse of `state_to_json`."""
     lie = tuple(None if one is None else (one[0], one[1]) for one in facts["lie"])
     return GridState((facts["at"][0], facts["at"][1]), facts["facing"], facts["holds"], lie, tuple(facts["doors"]))
 
 
-def _goals(first: Callable[[Task], Begun]) -> Callable[[Task], list[Criterion]]:
+def _goals(first: Callable[[Task], GridStart]) -> Callable[[Task], list[Criterion]]:
     def criteria(task: Task) -> list[Criterion]:
         names = {"key": "It holds the key.", "door": "The locked door is open."} if first(task).ways.doors else {}
         return [Criterion(name, text) for name, text in {**names, "end": "It is where it was to get."}.items()]
@@ -191,8 +189,10 @@ def _steps(task: Task) -> list[Criterion]:
     return [Criterion(f"{n} left", f"It is {n} acts from the end.") for n in reversed(range(task.metadata["length"]))]
 
 
-def _check(first: Callable[[Task], Begun], left: Callable[[Task, Facts], int | None]) -> Callable[..., np.ndarray]:
-    """By rule, from the states after each turn; what was met stays met."""
+def _check(
+    first: Callable[[Task], GridStart], distance: Callable[[Task, Facts], int | None]
+) -> Callable[..., np.ndarray]:
+    """Check criteria by rule from the states after each turn; met criteria stay met."""
 
     def met(trajectory: Trajectory, name: str, facts: Facts) -> bool:
         made, state = first(trajectory.task), _state(facts)
@@ -202,7 +202,7 @@ def _check(first: Callable[[Task], Begun], left: Callable[[Task, Facts], int | N
             return state.holds >= 0 and made.ways.things[state.holds][0] == "key"
         if name == "door":
             return state.doors[made.state.doors.index(LOCKED)] == OPEN
-        missing = left(trajectory.task, facts)
+        missing = distance(trajectory.task, facts)
         return missing is not None and missing <= int(name.split()[0])
 
     def check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
@@ -219,12 +219,12 @@ def _final(one: Trajectory, name: str) -> Any:
     return one.env["state"]["GridGame"][name]
 
 
-class _Played(AsyncWrapped):
-    """A conversation with tools that is over when its grid is solved."""
+class _GridEnv(AsyncEnvWrapper):
+    """Conversation with tools until the grid is solved."""
 
     def __init__(self, task: Task, tools: Sequence[Any], game: GridGame):
         super().__init__(tool_chat([lambda: game, *tools])(task))
         self._game = game
 
-    def said(self, reply: EnvReply) -> EnvReply:
-        return reply._replace(done=reply.done or self._game.over, facts=kept_of(self._game.state))
+    def transform_reply(self, reply: EnvReply) -> EnvReply:
+        return reply._replace(done=reply.done or self._game.is_over, facts=state_to_json(self._game.state))

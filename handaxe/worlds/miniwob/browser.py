@@ -1,9 +1,9 @@
-"""Plays pages of the package miniwob in a headless Chromium that is kept open.
+"""Pages of the package miniwob in a persistent headless Chromium.
 
-Why not the package's own gymnasium environments: each holds a browser and a chromedriver of its own, which outlive a
-program that is killed; starts its browser without a sandbox for every user; gives up an attempt ten seconds after its
-beginning, however slow the policy is; and takes six requests for a click where one does. Pages, generators, list of
-elements, way of clicking and reward are the package's.
+The package's own gymnasium environments are not used for four reasons. Each holds a browser and a chromedriver, which
+outlive a killed program. Each starts its browser without a sandbox for every user. A rollout ends ten seconds after its
+start, however slow the policy is. A click takes six requests instead of one. Pages, generators, list of elements,
+click method and reward are the package's.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["Chromium", "pages_folder"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 STARTING = 120.0
-"""Most seconds that the start of a browser is waited for."""
+"""Time limit of a browser's start, in seconds."""
 CLOSING = 20.0
-"""Most seconds that the end of a tab or browser is waited for."""
+"""Time limit for closing a tab or browser, in seconds."""
 DAY = 24 * 60 * 60 * 1000
 PLAY = """([seed, refs, longest]) => {
     core.EPISODE_MAX_TIME = longest;
@@ -49,12 +49,13 @@ PLAY = """([seed, refs, longest]) => {
     const over = WOB_DONE_GLOBAL;
     return {query: core.getUtterance(), before, tree, over, raw: over ? WOB_RAW_REWARD_GLOBAL : 0};
 }"""
-"""Begin the page anew by its seed and click. Nothing moves by the clock, so that the same clicks lead to the same
-state: the page has a day instead of its seconds, and what it would unfold slowly is there at once."""
+"""Restart the page by its seed and click. The clock does not matter, so that equal clicks lead to equal states: the
+page has a day instead of its seconds, and delayed content is there at once.
+"""
 
 
 def pages_folder() -> Path:
-    """Where miniwob keeps its pages.
+    """Find the folder of miniwob's pages.
 
     Raises:
         InputError: miniwob or Playwright is not installed (extra miniwob).
@@ -68,16 +69,16 @@ def pages_folder() -> Path:
 
 
 class Chromium:
-    """One browser with a tab for each page that is played. It starts when it is first needed; what uses it takes turns
-    at a tab, so as many attempts as one likes may be under way. It ends with `close`, with this object, with the
-    program, and with a program that is killed, since Playwright's driver then closes it.
+    """Browser with a tab per page, started on first use. Callers take turns at a tab, so the number of rollouts is
+    unlimited. The browser ends with `close`, with this object, with the program, and with a killed program, since
+    Playwright's driver then closes the browser.
 
     Args:
-        folder: where the pages are, NAME.html each.
-        deadline: seconds that a page has to open, or to answer; waiting for a tab does not count.
+        folder: folder of the pages, NAME.html each.
+        deadline: seconds for a page to open or answer, without the wait for a tab.
 
     Raises:
-        InputError: a deadline that is not above 0, or no Chromium.
+        InputError: a deadline not above 0, or no Chromium.
     """
 
     def __init__(self, *, folder: Path, deadline: float):
@@ -92,27 +93,27 @@ class Chromium:
         self._ending: weakref.finalize | None = None
 
     def play(self, page: str, seed: int, refs: Sequence[int]) -> dict[str, Any]:
-        """Begin a page and click elements by the page's own numbers.
+        """Start a page and click elements by the page's own numbers.
 
         Returns:
-            "query", "tree" (see `miniwob_elements`; the last one before the end) and "before" (that before the last
+            "query", "tree" (see `miniwob_elements`; the last tree before the end), "before" (the tree before the last
             click), "over", and "raw", the page's reward from -1 to 1, 0 before the end.
 
         Raises:
-            InfrastructureError: the browser does not start, or the page fails or gives no answer in time.
+            InfrastructureError: the browser does not start, or the page fails or does not answer in time.
         """
         work = self._begin(page, seed, refs)
         try:
             return work.result()
         finally:
-            work.cancel()  # of no effect but where waiting was interrupted
+            work.cancel()  # matters only after an interrupted wait
 
     async def aplay(self, page: str, seed: int, refs: Sequence[int]) -> dict[str, Any]:
-        """As `play`, from any event loop. May be cancelled."""
+        """As `play`, from any event loop. Cancellable."""
         return await asyncio.wrap_future(self._begin(page, seed, refs))
 
     def close(self) -> None:
-        """End the browser; the next page that is played starts another one."""
+        """Close the browser; the next page starts another browser."""
         with self._lock:
             if self._ending is not None:
                 self._ending()
@@ -128,7 +129,7 @@ class Chromium:
 
 
 class _Tabs:
-    """The browser itself, all of it on an event loop in a thread of its own, as Playwright wants it."""
+    """The browser on an event loop in a separate thread, as Playwright requires."""
 
     def __init__(self, program: str, folder: Path, deadline: float):
         self._program, self._folder = program, folder
@@ -146,7 +147,7 @@ class _Tabs:
     async def play(self, page: str, seed: int, refs: list[int]) -> dict[str, Any]:
         async with self._turns[page]:
             try:
-                # A start that is given up half way would leave processes behind.
+                # An aborted start would leave processes behind.
                 await asyncio.shield(self.loop.create_task(self._run()))
                 async with asyncio.timeout(self._deadline):
                     tab = await self._tab(page)
@@ -164,7 +165,7 @@ class _Tabs:
     def end(self) -> None:
         """Close the browser and end the thread."""
         closing = asyncio.run_coroutine_threadsafe(self._close(), self.loop)
-        # On its own thread, where a collection of garbage may have led, it cannot be waited for.
+        # Garbage collection may run on the loop's own thread, which cannot wait for itself.
         if threading.current_thread() is not self._thread:
             with contextlib.suppress(Exception):
                 closing.result(3 * CLOSING)
@@ -175,14 +176,14 @@ class _Tabs:
 
     async def _tab(self, page: str) -> Any:
         if page not in self._open:
-            # Nothing is fetched: the pages are files.
+            # No network access: the pages are files.
             tab = await self._browser.new_page(offline=True)
             self._open[page] = tab
             await tab.goto((self._folder / f"{page}.html").as_uri(), timeout=0)
         return self._open[page]
 
     async def _run(self) -> None:
-        """Have a browser."""
+        """Start the browser if necessary."""
         from playwright.async_api import async_playwright
 
         async with self._starting:
@@ -201,13 +202,13 @@ class _Tabs:
             )
 
     async def _drop(self, page: str) -> None:
-        """Give a tab up; the whole browser, where that does not let go of it."""
+        """Close a tab, or the whole browser if the tab does not close."""
         tab = self._open.pop(page, None)
         if tab is not None and not await _ended(tab.close()):
             await self._stop()
 
     async def _stop(self) -> None:
-        """Give up the browser and its driver. A driver that ends takes its browser along."""
+        """Abandon the browser and its driver; the end of the driver closes the browser."""
         browser, driver = self._browser, self._driver
         self._browser = self._driver = None
         self._open.clear()
@@ -228,7 +229,7 @@ class _Tabs:
 
 
 async def _ended(closing: Any) -> bool:
-    """Whether what is closed is closed in time, or was gone."""
+    """Whether something was closed in time or already gone."""
     try:
         async with asyncio.timeout(CLOSING):
             await closing

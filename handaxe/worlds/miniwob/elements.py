@@ -1,4 +1,4 @@
-"""What a policy sees of a page of miniwob, and what is to be clicked there: pure functions of the page's own tree."""
+"""Visible elements of a miniwob page and the correct click: pure functions of the page's tree."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Element", "PAGES", "elements_of", "next_click", "told"]
+__all__ = ["Element", "PAGES", "format_elements", "list_elements", "next_click"]
 
 CONTROLS = ("button", "a", "h3", "option", "textarea")
-"""Tags that are listed as one element, whatever they are made of."""
+"""Tags listed as one element, with any content."""
 LONGEST = 24
-"""Characters of an element's text that are told."""
+"""Character limit of an element's text."""
 
 
 class Element(NamedTuple):
-    """A visible element that can be clicked.
+    """Visible, clickable element.
 
-    ref: the page's own number of it. tag: as miniwob says it, such as button or input_radio. text: its own, in one
-    line. on: whether it is checked, None where it cannot be. box: its left, upper, right and lower side in pixels.
+    ref: the page's own number. tag: miniwob's tag, such as button or input_radio. text: in one line. on: whether the
+    element is checked, None if it cannot be. box: left, upper, right and lower side in pixels.
     """
 
     ref: int
@@ -28,11 +28,11 @@ class Element(NamedTuple):
     box: tuple[int, int, int, int]
 
 
-def elements_of(tree: Mapping[str, Any]) -> list[Element]:
-    """The elements of a page in its order: controls, and what else has a text of its own.
+def list_elements(tree: Mapping[str, Any]) -> list[Element]:
+    """List the elements of a page in order: controls, and other nodes with text.
 
     Args:
-        tree: what miniwob's `core.getDOMInfo` says: tag, ref, text, value, left, top, width, height, children.
+        tree: result of miniwob's `core.getDOMInfo`: tag, ref, text, value, left, top, width, height, children.
 
     Example:
         a body of <button>Ok</button> and <label><input type="radio">tea</label> -> button "Ok", input_radio "tea"
@@ -43,14 +43,14 @@ def elements_of(tree: Mapping[str, Any]) -> list[Element]:
         return [_element(switch, _text(tree))]
     if tag in CONTROLS or tag.startswith("input_"):
         return [_element(tree, _text(tree))]
-    # Running text is not an element of its own: miniwob gives it tag t and no number that could be clicked.
+    # Running text is no element: miniwob gives it tag t and no number to click.
     if tag != "t" and all(str(one["tag"]) == "t" for one in children):
         return [_element(tree, _text(tree))] if _text(tree) else []
-    return [found for one in children for found in elements_of(one)]
+    return [found for one in children for found in list_elements(one)]
 
 
-def told(elements: Sequence[Element]) -> str:
-    """The numbered list that a policy reads, one element a line.
+def format_elements(elements: Sequence[Element]) -> str:
+    """Format the numbered list of elements for the policy, an element per line.
 
     Example:
         button "Ok", and input_radio "tea" that is on -> "button Ok [1]\\ninput_radio tea on [2]"
@@ -63,13 +63,13 @@ def told(elements: Sequence[Element]) -> str:
 
 
 def next_click(page: str, query: str, elements: Sequence[Element], clicked: Sequence[str]) -> int | None:
-    """The number in the list of what is to be clicked next; None where nothing fits.
+    """Find the list number of the next correct click. Return None if nothing fits.
 
     Args:
         page: one of PAGES.
         query: the page's instruction.
-        elements: what is seen now.
-        clicked: texts of what was clicked before.
+        elements: visible elements.
+        clicked: texts of previous clicks.
 
     Example:
         click-button 'Click on the "Ok" button.' among input_text and button "Ok" -> 2
@@ -87,7 +87,7 @@ def _element(node: Mapping[str, Any], text: str) -> Element:
 
 
 def _text(node: Mapping[str, Any]) -> str:
-    """All that stands in it, in one line."""
+    """The whole text of a node, in one line."""
     return " ".join(" ".join(_texts(node)).split())
 
 
@@ -102,12 +102,12 @@ Way = Callable[[str, Sequence[Element], Sequence[str]], Fits]
 
 
 def _quoted(tag: str) -> Way:
-    """Click what the instruction quotes."""
+    """Rule: click the quoted element of the instruction."""
 
     def way(query: str, elements: Sequence[Element], clicked: Sequence[str]) -> Fits:
         del elements, clicked
         wanted = _quote(query)
-        # The cross of a dialog is drawn; its text says what it does.
+        # The cross of a dialog is a drawing; its text names its action.
         return lambda one: one.tag == tag and one.text == ("Close" if wanted == "x" else wanted)
 
     return way
@@ -131,12 +131,12 @@ def _link_in_tabs(query: str, elements: Sequence[Element], clicked: Sequence[str
 
 
 def _switches(query: str, elements: Sequence[Element], clicked: Sequence[str]) -> Fits:
-    """Turn on what is named and nothing else, then submit."""
+    """Rule: turn on exactly the named elements, then submit."""
     del clicked
     named = query.removeprefix("Select ").removesuffix(" and click Submit.").split(", ")
 
     def wrong(one: Element) -> bool:
-        # A radio button goes off by itself when another goes on.
+        # A radio button turns off when another turns on.
         return one.on is not None and one.on != (one.text in named) and not (one.tag == "input_radio" and one.on)
 
     return wrong if any(map(wrong, elements)) else _submits
@@ -162,4 +162,4 @@ PAGES: Mapping[str, Way] = {
     "click-collapsible": _section,
     "click-tab-2": _link_in_tabs,
 }
-"""What is to be clicked on each page that can be played: (instruction, elements, texts clicked) -> what fits."""
+"""Rule of the correct click by page: (instruction, elements, clicked texts) -> the elements that fit."""

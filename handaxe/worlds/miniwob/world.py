@@ -1,4 +1,4 @@
-"""Pages of the package miniwob, played in a real Chromium: read what is on a page and click what it asks for."""
+"""Pages of the package miniwob in a real Chromium: read a page and click the requested element."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, Task, ToolCall, Trajectory
 from handaxe.core.requests import EnvReply
-from handaxe.envs.bounded_as import bounded_as
+from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.envs.wrapped import AsyncWrapped
-from handaxe.ops.cache import cached
+from handaxe.envs.wrapper import AsyncEnvWrapper
+from handaxe.ops.cache_path import cache_path
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import tool
 from handaxe.worlds.miniwob.browser import Chromium, pages_folder
-from handaxe.worlds.miniwob.elements import PAGES, Element, elements_of, next_click, told
-from handaxe.worlds.sums import kept_calls
+from handaxe.worlds.miniwob.elements import PAGES, Element, format_elements, list_elements, next_click
+from handaxe.worlds.parts.reference import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["OpenPage", "PageState", "miniwob"]
 
-START = Start(DemonstrationNoise(clumsy=0.1), skill=150, steps=20, batch_size=16, learning_rate=2e-3)
+START = Start(DemonstrationNoise(corrupt_rate=0.1), skill=150, steps=20, batch_size=16, learning_rate=2e-3)
 ONE_CLICK = ("click-button", "click-link", "click-dialog-2", "click-tab")
 TEST_SHARE = 4
-"""One instance in so many is to test."""
+"""Number of instances per test instance."""
 
 
 def miniwob(*, pages: tuple[str, ...] = ONE_CLICK, instances: int = 400, deadline: float = 60.0) -> World:
-    """Pages of miniwob, a benchmark of small tasks on the web: click what the instruction asks for.
+    """Pages of miniwob, a benchmark of small web tasks: click as instructed.
 
-    A page makes an instance of itself from a seed, and says itself what is right: a raw reward of 1. The policy reads
-    the instruction and a list of what is visible, and clicks by number with the tool `click`. The browser begins a page
-    anew for every turn and repeats the clicks before it, so that no attempt holds a tab while its policy thinks: one
-    browser with one tab a page serves all. Instances are seen when they are first needed and what
-    was seen is kept in the cache folder (HANDAXE_CACHE, or ~/.cache/handaxe).
+    A page creates an instance from a seed and decides itself whether a click is correct: a raw reward of 1. The policy
+    reads the instruction and a list of visible elements, and clicks by number with the tool `click`. The browser
+    restarts a page for every turn and repeats the previous clicks, so that no rollout holds a tab while its policy
+    generates: one browser with one tab per page serves all. Instances are loaded on first use and cached
+    (HANDAXE_CACHE, or ~/.cache/handaxe).
 
     Args:
-        pages: one or several of click-button, click-link, click-dialog, click-dialog-2, click-tab, which take a click,
-            and click-option, click-checkboxes, click-collapsible and click-tab-2, which take several.
-        instances: how many different ones, over all pages, 8 or more; about a quarter of them is to test. Where more
-            tasks are asked for, they come again. Those whose instruction fits two elements are left out.
-        deadline: seconds that a page has to open or to answer; after that the attempt ends as infra_error.
+        pages: some of click-button, click-link, click-dialog, click-dialog-2, click-tab, which take one click, and
+            click-option, click-checkboxes, click-collapsible and click-tab-2, which take several.
+        instances: number of instances over all pages, 8 or more; about a quarter is in test. Longer task lists repeat
+            instances. Instances with an ambiguous instruction are excluded.
+        deadline: seconds for a page to open or answer; after the deadline the rollout ends as infra_error.
 
     Returns:
-        A world broken down by "page", with the gauges clicks and raw (the page's own reward, -1 to 1). Tasks keep as
-        "gold_calls" the first click that is right, and as "box" where it is, in pixels.
+        A world broken down by "page", with the gauges clicks and raw (the page's own reward, -1 to 1). Tasks keep the
+        first correct click as "gold_calls", and its place in pixels as "box".
 
     Raises:
         InputError: an argument out of range, or a missing package: miniwob and playwright (extra miniwob), Chromium.
@@ -71,20 +71,20 @@ def miniwob(*, pages: tuple[str, ...] = ONE_CLICK, instances: int = 400, deadlin
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         if count < 1:
             raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-        found = shelf.of(split, seed)
+        found = shelf.cycle(split, seed)
         return [_task(*next(found), f"miniwob-{split}-{seed}-{n}") for n in range(count)]
 
     def env(tools: Sequence[Any]) -> EnvFactory:
         others = [one for one in tools if one is not OpenPage.click]
-        # Says at once what is wrong with them, and how many there may be.
+        # Raises early for bad tools, and bounds the number of open environments.
         probe = tool_chat([lambda: OpenPage(shelf.browser, "", 0, PageState("", ())), *others])
 
         def make(task: Task) -> Env:
             asked = task.metadata
             opened = OpenPage(shelf.browser, asked["page"], asked["seed"], _shown(asked))
-            return _Played(task, others, opened)
+            return _PageEnv(task, others, opened)
 
-        return bounded_as(make, probe)
+        return inherit_bound(make, probe)
 
     return World(
         name="miniwob",
@@ -92,8 +92,8 @@ def miniwob(*, pages: tuple[str, ...] = ONE_CLICK, instances: int = 400, deadlin
         env=env,
         correct=outcome(lambda one: float(_final(one, "raw") == 1)),
         tools=(OpenPage.click,),
-        by=("page",),
-        reference=kept_calls,
+        breakdown=("page",),
+        reference=reference_calls,
         expert=_expert,
         start=START,
         gauges={
@@ -104,25 +104,25 @@ def miniwob(*, pages: tuple[str, ...] = ONE_CLICK, instances: int = 400, deadlin
 
 
 class PageState(NamedTuple):
-    """What a page shows: its instruction and elements; whether it is over, and then its reward."""
+    """Content of a page: instruction, elements, whether the page is over, and its reward at the end."""
 
     query: str
     elements: tuple[Element, ...]
     over: bool = False
     raw: float = 0.0
 
-    def told(self) -> str:
-        """What a policy reads of it."""
-        return f"{self.query}\n{told(self.elements)}"
+    def to_text(self) -> str:
+        """Format the page for the policy."""
+        return f"{self.query}\n{format_elements(self.elements)}"
 
 
 class OpenPage:
-    """A page at work, with the tool that clicks on it. A snapshot is the list of clicks.
+    """Running page with a tool `click`. A snapshot is the list of clicks.
 
     Args:
-        browser: which plays it.
-        page, seed: which instance of which page.
-        shown: what the task says of it.
+        browser: plays the page.
+        page, seed: page and seed of its instance.
+        shown: first content of the page.
     """
 
     def __init__(self, browser: Chromium, page: str, seed: int, shown: PageState):
@@ -142,57 +142,58 @@ class OpenPage:
             raise Retry(f"there is no element {ref}; there are 1 to {len(now.elements)}")
         target = now.elements[ref - 1]
         refs = [*self._refs, target.ref]
-        said = await self._browser.aplay(self._page, self._seed, refs)
-        then = _seen(said)
-        before = PageState(then.query, tuple(elements_of(said["before"])))
-        if before.told() != now.told():
+        played = await self._browser.aplay(self._page, self._seed, refs)
+        then = _seen(played)
+        unclicked = PageState(then.query, tuple(list_elements(played["before"])))
+        if unclicked.to_text() != now.to_text():
             raise InfrastructureError(
-                f"page {self._page!r} with seed {self._seed} showed {now.told()!r} and now shows {before.told()!r}: "
+                f"page {self._page!r} with seed {self._seed} showed {now.to_text()!r} and now shows "
+                f"{unclicked.to_text()!r}: "
                 "delete the folder miniwob of the cache (HANDAXE_CACHE, or ~/.cache/handaxe)"
             )
         self._refs, self._clicked = refs, [*self._clicked, target.text]
         self._history.append(then)
-        return f"over, with reward {then.raw:g}" if then.over else told(then.elements)
+        return f"over, with reward {then.raw:g}" if then.over else format_elements(then.elements)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the page has given its reward."""
         return self._history[-1].over
 
     def facts(self) -> dict[str, Any]:
-        """The state, as JSON: what is seen, and texts of what was clicked."""
-        return {**_kept(self._history[-1]), "clicked": list(self._clicked)}
+        """The state, as JSON: visible elements, and texts of the clicks."""
+        return {**_state_to_json(self._history[-1]), "clicked": list(self._clicked)}
 
     def report(self) -> Mapping[str, Any]:
-        """How it ended."""
+        """Final state."""
         now = self._history[-1]
         return {"over": now.over, "raw": now.raw, "clicks": len(self._refs)}
 
     def snapshot(self) -> Any:
-        """What was clicked and seen so far."""
+        """Clicks and contents so far."""
         return list(self._history), list(self._refs), list(self._clicked)
 
     def restore(self, state: Any) -> None:
-        """Go back to a snapshot. The next click repeats those before it."""
+        """Restore a snapshot. The next click repeats its clicks."""
         history, refs, clicked = state
         self._history = list(history)
         self._refs, self._clicked = list(refs), list(clicked)
 
 
 class _Instances:
-    """Instances of pages by number, each seen when it is first asked for, and kept in the cache folder."""
+    """Instances of pages by number, loaded on first use and cached."""
 
     def __init__(self, browser: Chromium, pages: tuple[str, ...], count: int):
         self.browser = browser
         self._pages, self._count = pages, count
-        self._folder = cached("miniwob", importlib.metadata.version("miniwob"))
+        self._folder = cache_path("miniwob", importlib.metadata.version("miniwob"))
         self._known: dict[int, PageState] = {}
 
-    def of(self, split: Split, seed: int) -> Iterator[tuple[str, int, PageState, int]]:
-        """Page, seed, what is seen and what is to be clicked first, of all instances of a split, again and again.
+    def cycle(self, split: Split, seed: int) -> Iterator[tuple[str, int, PageState, int]]:
+        """Cycle through a split's instances: page, seed, content, and first correct click.
 
         Raises:
-            InputError: there is no instance of this split.
+            InputError: the split has no instance.
         """
         order, mine = list(range(self._count)), 0
         random.Random(derive_seed("miniwob instances", seed)).shuffle(order)
@@ -221,8 +222,8 @@ class _Instances:
 
 
 def _split(page: str, seen: PageState) -> Split:
-    """Decided by what is seen, so that nothing that can be asked is in both."""
-    return "test" if derive_seed("miniwob", page, seen.told()) % TEST_SHARE == 0 else "train"
+    """Split by content, so that no question is in both splits."""
+    return "test" if derive_seed("miniwob", page, seen.to_text()) % TEST_SHARE == 0 else "train"
 
 
 def _twice(seen: PageState, first: int) -> bool:
@@ -235,19 +236,19 @@ def _task(page: str, seed: int, seen: PageState, first: int, name: str) -> Task:
     metadata = {
         "page": page,
         "seed": seed,
-        **_kept(seen),
+        **_state_to_json(seen),
         "gold_calls": gold,
         "box": list(seen.elements[first - 1].box),
     }
-    return Task(name, (Message("user", seen.told()),), None, None, metadata)
+    return Task(name, (Message("user", seen.to_text()),), None, None, metadata)
 
 
 def _seen(said: Mapping[str, Any]) -> PageState:
-    return PageState(said["query"], tuple(elements_of(said["tree"])), said["over"], said["raw"])
+    return PageState(said["query"], tuple(list_elements(said["tree"])), said["over"], said["raw"])
 
 
-def _kept(seen: PageState) -> dict[str, Any]:
-    """As JSON."""
+def _state_to_json(seen: PageState) -> dict[str, Any]:
+    """Convert to JSON."""
     return {"query": seen.query, "elements": [[*one[:4], list(one.box)] for one in seen.elements]}
 
 
@@ -269,12 +270,12 @@ def _final(one: Trajectory, name: str) -> Any:
     return one.env["state"]["OpenPage"][name]
 
 
-class _Played(AsyncWrapped):
-    """A conversation with tools that is over when its page is."""
+class _PageEnv(AsyncEnvWrapper):
+    """Conversation with tools until the page is over."""
 
     def __init__(self, task: Task, tools: Sequence[Any], page: OpenPage):
         super().__init__(tool_chat([lambda: page, *tools])(task))
         self._page = page
 
-    def said(self, reply: EnvReply) -> EnvReply:
-        return reply._replace(done=reply.done or self._page.over, facts=self._page.facts())
+    def transform_reply(self, reply: EnvReply) -> EnvReply:
+        return reply._replace(done=reply.done or self._page.is_over, facts=self._page.facts())

@@ -1,1 +1,1 @@
-"""Parts that several worlds share."""
+"""Shared parts of worlds."""

@@ -1,14 +1,14 @@
-"""A tool that takes the answer of an attempt and ends it, for worlds in which words are not the only way to answer."""
+"""Answers of rollouts: a tool for submission, and predicates for turns with an answer."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from handaxe.core.records import Trajectory
-from handaxe.rewards.parts.extract import argument, final_text
+from handaxe.core.records import Trajectory, Turn
+from handaxe.rewards.parts.extract import call_argument, final_text
 from handaxe.tools.decorator import tool
 
-__all__ = ["answer", "given_answer", "handed_in"]
+__all__ = ["answer", "is_number_answer", "is_text_answer", "stated_answer", "submitted_answer"]
 
 
 @tool(timeout=None)
@@ -17,10 +17,20 @@ def answer(text: Annotated[str, "the answer alone"]) -> str:
     return text
 
 
-handed_in = argument(answer.schema.name, "text")
-"""What the tool was given last, "" for nothing."""
+submitted_answer = call_argument(answer.schema.name, "text")
+"""The argument of the last call of `answer`; "" without a call."""
 
 
-def given_answer(trajectory: Trajectory) -> str:
-    """What the tool `answer` was given, or what the last turn says where it was given nothing; "" for neither."""
-    return handed_in(trajectory) or final_text(trajectory)
+def stated_answer(trajectory: Trajectory) -> str:
+    """Return the answer submitted through the tool `answer`, or else the text of the last turn; "" without both."""
+    return submitted_answer(trajectory) or final_text(trajectory)
+
+
+def is_number_answer(turn: Turn) -> bool:
+    """Check whether a turn's text contains a digit: an answer, in worlds with numeric answers."""
+    return any(character.isdigit() for character in turn.parsed.text)
+
+
+def is_text_answer(turn: Turn) -> bool:
+    """Check whether a turn has text and no call: an answer, in worlds with textual answers."""
+    return bool(turn.parsed.text.strip()) and not turn.parsed.calls

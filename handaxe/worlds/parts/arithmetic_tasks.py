@@ -1,4 +1,4 @@
-"""Arithmetic questions, some of which a small model can do in its head and some of which need a calculator."""
+"""Arithmetic questions, for mental arithmetic (easy) or a calculator (hard)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from operator import add, mul, sub
 from typing import Any, Literal
 
-from handaxe.core.errors import InputError, TaskError
+from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.world import Split
 
-__all__ = ["PHRASINGS", "Split", "split_of_problem", "tasks"]
+__all__ = ["PHRASINGS", "problem_split", "tasks"]
 
-Split = Literal["train", "test"]
 PHRASINGS = ("{0}=?", "What is {0}?", "Compute {0}.", "{0} =")
 OPERATORS: dict[str, Callable[[int, int], int]] = {"+": add, "-": sub, "*": mul}
 HARD = (("*", 2, 2), ("*", 3, 2), ("*", 3, 3), ("+", 3, 3), ("-", 3, 3))
-"""Operator and digits of either operand."""
+"""Operator, and digits of both operands."""
 
 
 def tasks(
@@ -30,19 +31,19 @@ def tasks(
     tools: tuple[str, ...] | None = None,
     phrasings: Sequence[str] = PHRASINGS,
 ) -> list[Task]:
-    """Make arithmetic tasks.
+    """Create arithmetic tasks.
 
     Easy: two one-digit numbers and + - or *. Hard: products of 2x2, 3x2 and 3x3 digits, sums and differences of 3
-    and 3. A problem, that is the operator and its operands (in either order where that does not matter), is in
-    train or in test for ever, whatever the seed, count and phrasing: about one in four is in test.
+    and 3. A problem is an operator and its operands (in either order for + and *). Each problem belongs to one split,
+    independent of seed, count and phrasing; about one in four is in test.
 
     Args:
-        count: how many, >= 1. Easy problems are few (about 190), so they come again.
-        seed: the same seed gives the same tasks, and the first k of them do not depend on count.
+        count: number of tasks, >= 1. Easy problems are few (about 190) and repeat.
+        seed: equal seeds give equal tasks; the first k tasks are independent of count.
         split: train or test.
-        easy: share of easy ones, 0 to 1; each task is drawn on its own.
-        gold: the tool that `metadata["gold_calls"]` calls.
-        tools: names of the tools offered; None: all that the environment has.
+        easy: share of easy tasks, 0 to 1; drawn for each task.
+        gold: the tool of the call in `metadata["gold_calls"]`.
+        tools: names of the offered tools; None: all tools of the environment.
         phrasings: formats of the question, `{0}` is the expression.
 
     Returns:
@@ -56,10 +57,9 @@ def tasks(
         {"expression": "12*34", "difficulty": "hard", "digits": 4, "gold_calls":
         [{"name": "calculator", "arguments": {"expression": "12*34"}}]} has the answer "408".
     """
-    if count < 1:
-        raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-    if split not in ("train", "test") or not 0 <= easy <= 1 or not phrasings:
-        raise InputError(f"split must be train or test, easy 0 to 1, and a phrasing is needed: {split}, {easy}")
+    check_count(split, count)
+    if not 0 <= easy <= 1 or not phrasings:
+        raise InputError(f"give easy 0 to 1 and one phrasing or more: {easy}, {list(phrasings)}")
     return [_task(i, seed, split, easy, gold, tools, phrasings) for i in range(count)]
 
 
@@ -97,11 +97,11 @@ def _problem(rng: random.Random, difficulty: str) -> tuple[int, str, int]:
     return left, operator, right
 
 
-def split_of_problem(expression: str) -> Split:
-    """The split that a problem belongs to for ever.
+def problem_split(expression: str) -> Split:
+    """Return the split of a problem.
 
     Args:
-        expression: two whole numbers, none below 0, and + - or * between them, such as "12*34".
+        expression: two whole numbers >= 0 and + - or * between them, such as "12*34".
     """
     operator = next(sign for sign in OPERATORS if sign in expression)
     left, right = expression.split(operator)

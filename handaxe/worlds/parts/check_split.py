@@ -1,4 +1,4 @@
-"""Checks what is asked of a world's tasks, the same everywhere."""
+"""Validation of the arguments of a world's `tasks`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["check_count"]
 
 
 def check_count(split: Split, count: int) -> None:
-    """Check a split and a number of tasks before any is drawn.
+    """Check a split and a number of tasks before any task is drawn.
 
     Raises:
-        TaskError: a count below 1. InputError: a split that is neither train nor test, for which nothing is right: a
-            world that draws until the split fits would draw for ever, or give training tasks.
+        TaskError: count below 1. InputError: a split other than train and test; rejection sampling by split would not
+            end for it, or would return training tasks.
 
     Example:
         check_count("validation", 8) raises InputError: split must be train or test, not 'validation'

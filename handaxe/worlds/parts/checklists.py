@@ -1,4 +1,4 @@
-"""Criteria of worlds that keep reference calls: each call made, one after the other, and then the answer."""
+"""Criteria from reference calls: each call in order, then the answer."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from handaxe.core.protocols import Check
 from handaxe.core.records import Criterion, Task, ToolCall, Trajectory, Turn
-from handaxe.ops.calls import told_call
+from handaxe.ops.tool_calls import format_call
 from handaxe.rewards.parts.reference import gold_answers, normalise
 
 __all__ = ["call_check", "call_criteria"]
@@ -17,22 +17,22 @@ ANSWER = "answer"
 def call_criteria(
     gold: Callable[[Task], Sequence[ToolCall]], *, in_order: bool = True
 ) -> Callable[[Task], list[Criterion]]:
-    """Make the criteria of a task of its reference calls and its answer, each worth one point.
+    """Create criteria, worth 1 point each: every reference call, then the answer.
 
     Args:
-        gold: the reference calls of a task.
-        in_order: each call counts only after the one before it, and the answer after the last.
+        gold: (task) -> reference calls.
+        in_order: a call counts only after the call before it, and the answer only after the last call.
 
     Example:
-        two calls  ->  "call 0"; "call 1", after "call 0"; "answer", after "call 1"
+        two calls -> "call 0"; "call 1", after "call 0"; "answer", after "call 1"
     """
 
     def criteria(task: Task) -> list[Criterion]:
         made: list[Criterion] = []
         calls = list(gold(task))
         for number, call in enumerate(calls):
-            after = (f"call {number - 1}",) if in_order and number else ()
-            made.append(Criterion(f"call {number}", f"It calls {told_call(call)}.", after=after))
+            previous = (f"call {number - 1}",) if in_order and number else ()
+            made.append(Criterion(f"call {number}", f"It calls {format_call(call)}.", after=previous))
         last = (made[-1].name,) if in_order and made else ()
         return [*made, Criterion(ANSWER, "It states the right answer.", after=last)]
 
@@ -42,23 +42,23 @@ def call_criteria(
 def call_check(
     gold: Callable[[Task], Sequence[ToolCall]],
     *,
-    answered: Callable[[Turn], bool],
-    right: Callable[[Task, str], bool] | None = None,
+    is_answer: Callable[[Turn], bool],
+    correct: Callable[[Task, str], bool] | None = None,
 ) -> Check:
     """Check the criteria of `call_criteria` by rule.
 
-    A call is met by the first call made that equals it and was carried out without error, each call made used once; the
-    answer by a turn that states it.
+    A call is met by the first equal and successful call of the rollout; each call counts once. The answer is met by a
+    turn that states it.
 
     Args:
-        gold: the reference calls of a task.
-        answered: whether a turn states an answer.
-        right: (task, text) whether it is right; None compares as `exact_match` does.
+        gold: (task) -> reference calls.
+        is_answer: whether a turn states an answer.
+        correct: (task, text) -> whether the text is correct; None compares as `exact_match` does.
 
     Example:
-        search("kemi boss") in turn 0, the answer in turn 2  ->  [[1, 1, 1], [0, 0, 1]]
+        search("kemi boss") in turn 0, the answer in turn 2 -> [[1, 1, 1], [0, 0, 1]]
     """
-    compare = _equals if right is None else right
+    compare = _equals if correct is None else correct
 
     def check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
         place = {one.name: c for c, one in enumerate(criteria)}
@@ -72,7 +72,7 @@ def call_check(
                     del missing[name]
                     if name in place:
                         met_CN[place[name], n:] = True
-            if ANSWER in place and answered(turn) and compare(trajectory.task, turn.parsed.text):
+            if ANSWER in place and is_answer(turn) and compare(trajectory.task, turn.parsed.text):
                 met_CN[place[ANSWER], n:] = True
         return met_CN
 
@@ -84,5 +84,5 @@ def _plain(call: ToolCall) -> tuple[str, dict]:
 
 
 def _equals(task: Task, text: str) -> bool:
-    said = normalise(text)
-    return bool(said) and said in {normalise(gold) for gold in gold_answers(task)}
+    answer = normalise(text)
+    return bool(answer) and answer in {normalise(gold) for gold in gold_answers(task)}

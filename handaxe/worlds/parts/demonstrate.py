@@ -1,4 +1,4 @@
-"""Plays an attempt in which a function speaks in the policy's place: and the tools really answer."""
+"""Rollouts with an expert in place of the policy; tools are executed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from handaxe.core.protocols import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.core.records import Message, ParsedTurn, Sampling, Task, ToolSchema, Trajectory
 from handaxe.core.requests import Attempt, Completion, EnvReply, Sample
-from handaxe.envs.wrapped import Wrapped
+from handaxe.envs.wrapper import EnvWrapper
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.worlds.world import Expert
@@ -27,43 +27,43 @@ def demonstrate(
     context: int = 1 << 20,
     rollout: Rollout | None = None,
 ) -> Trajectory:
-    """Play one attempt at a task, each turn of which is what a function says in the state that is reached.
+    """Play a rollout with an expert's turns.
 
-    It is played as a policy's attempt is: the same rollout, environment and chat format, so that ids and masks are
-    those of a rollout. Log-probs are 0 and the version 0, since no policy wrote it: fit for SFT, not for a ratio.
+    Rollout strategy, environment and chat format are those of a policy's rollout, so that token ids and masks are
+    equal. Log-probs are 0 and the version is 0: the trajectory is suited for SFT, not for importance ratios.
 
     Args:
-        env: made for this attempt, and closed.
-        task: what is attempted.
+        env: creates the rollout's environment, which is closed at the end.
+        task: task of the rollout.
         speaker: an expert, or any function (task, facts) -> Message.
         format: renders the conversation.
-        id: of the trajectory.
-        seed: of what tools draw.
-        max_turns: after which the attempt ends truncated.
-        context: most tokens of the sequence.
-        rollout: how it is played, in the place of `linear` with `max_turns`.
+        id: id of the trajectory.
+        seed: seed of the tools.
+        max_turns: turn limit; the rollout ends truncated there.
+        context: token limit of the sequence.
+        rollout: rollout strategy; None: `linear` with `max_turns`.
 
     Raises:
-        InputError: what the environment raises for a task it cannot take. Whatever the speaker raises is raised.
+        InputError: the environment rejects the task. Errors of the speaker are raised unchanged.
 
     Example:
         demonstrate(world.env(world.tools), task, world.expert, format=Compact()).final_text
     """
-    heard = list[_Heard]()
+    recorded = list[_RecordedEnv]()
 
-    def listen(task: Task) -> Env:
-        heard.append(_Heard(env(task)))
-        return heard[-1]
+    def recorded_env(task: Task) -> Env:
+        recorded.append(_RecordedEnv(env(task)))
+        return recorded[-1]
 
     def speak(name: str, request: Sample) -> Completion:
         del name
-        ids = format.encode_turn(speaker(task, heard[-1].facts(request.turn)), heard[-1].tools)
+        ids = format.encode_turn(speaker(task, recorded[-1].facts(request.turn)), recorded[-1].tools)
         zeros = [0.0] * len(ids)
         return Completion(ids, zeros, zeros, [0] * len(ids), "stop")
 
     attempt = Attempt(
         task=task,
-        env=listen,
+        env=recorded_env,
         format=format,
         sampling=Sampling(max_tokens=context),
         id=id,
@@ -74,8 +74,8 @@ def demonstrate(
     return run_plan((rollout or linear(max_turns=max_turns))(attempt), sample=speak)[0]
 
 
-class _Heard(Wrapped):
-    """An environment that remembers what it said last."""
+class _RecordedEnv(EnvWrapper):
+    """Environment wrapper with a record of tools and last reply."""
 
     def __init__(self, env: Env):
         super().__init__(env)
@@ -83,7 +83,7 @@ class _Heard(Wrapped):
         self._last = EnvReply()
 
     def facts(self, turn: int) -> dict[str, Any]:
-        """The state as an expert is told of it."""
+        """The expert's view of the state."""
         replies = self._last.replies
         return {
             "turn": turn,

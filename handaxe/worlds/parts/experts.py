@@ -1,4 +1,4 @@
-"""What experts of worlds have in common: calls in order, one a turn, and then the answer."""
+"""Building blocks of experts: calls in order, one per turn, then the answer."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,13 +13,13 @@ FUNCTION = re.compile(r"(gcd|lcm)\(")
 
 
 def calls_then_answer(calls: Callable[[Task, Facts], Sequence[ToolCall]]) -> Expert:
-    """Make an expert that makes the calls of a task, one a turn, and then says the task's answer.
+    """Create an expert with a task's calls as turns, followed by the task's answer.
 
     Args:
-        calls: all calls that this task needs, in order, given the tools offered.
+        calls: (task, facts) -> all calls of the task, in order.
 
     Example:
-        two calls: turn 0 makes the first, turn 1 the second, turn 2 says the answer
+        two calls: turn 0 makes the first, turn 1 the second, turn 2 states the answer
     """
 
     def expert(task: Task, facts: Facts) -> Message:
@@ -32,7 +32,7 @@ def calls_then_answer(calls: Callable[[Task, Facts], Sequence[ToolCall]]) -> Exp
 
 
 def arithmetic_call(expression: str, offered: Sequence[str]) -> tuple[ToolCall, ...]:
-    """The call that works an expression out, by the first tool offered that can; () where none can.
+    """Return the call that computes an expression with the first suitable offered tool; () if no tool is suitable.
 
     Args:
         expression: such as "12*34" or "gcd(12,18)".

@@ -1,4 +1,4 @@
-"""Worlds whose conversations begin with hints or with tips, for teaching a policy to read them."""
+"""Wrappers of worlds for conversations with hints or tips, for teaching a policy to read hints."""
 
 from dataclasses import replace
 
@@ -14,53 +14,53 @@ __all__ = ["with_hints", "with_tips"]
 
 
 def with_hints(world: World, *, fraction: float = 0.5) -> World:
-    """Hint every attempt that the world plays, those of its expert included.
+    """Wrap a world: add hints to every rollout, demonstrations included.
 
-    A small policy has never read a hint, and is only put out by one; demonstrations of this world are to teach it
-    (`training.stages.teach_expert`). Evaluate it in this world to see whether it has learnt enough of them.
+    Hints confuse a small policy without demonstrations of them; `training.stages.teach_expert` on this world teaches
+    hints. Evaluations in this world measure the result.
 
     Args:
         world: needs criteria.
-        fraction: of them that are said, drawn anew for each attempt; see `rollouts.hinted`.
+        fraction: share of the criteria in the hints, drawn per rollout; see `rollouts.hinted`.
 
     Returns:
-        The world, with another rollout.
+        The world with another rollout strategy.
 
     Raises:
-        InputError: the world has no criteria, or a fraction out of [0, 1].
+        InputError: the world has no criteria, or fraction is outside [0, 1].
 
     Example:
-        with_hints(hops()): "Hints: It calls search(query='5526 ally')." stands before "4071 boss ally?"
+        with_hints(hops()): "Hints: It calls search(query='5526 ally')." precedes "4071 boss ally?"
     """
     criteria = world.need("criteria")
-    hinted(rollout=world.plays(1), criteria=criteria, fraction=fraction)  # says at once what is wrong
+    hinted(rollout=world.make_rollout(1), criteria=criteria, fraction=fraction)  # raises early
 
-    def plays(max_turns: int) -> Rollout:
-        return hinted(rollout=world.plays(max_turns), criteria=criteria, fraction=fraction)
+    def make_rollout(max_turns: int) -> Rollout:
+        return hinted(rollout=world.make_rollout(max_turns), criteria=criteria, fraction=fraction)
 
-    return replace(world, rollout=plays)
+    return replace(world, rollout=make_rollout)
 
 
 def with_tips(world: World, *, share: float = 0.5, known: int = 256) -> World:
-    """Tell a share of the attempts which calls another task took, the one that asks most alike.
+    """Wrap a world: add the reference calls of the most similar other task to a share of the rollouts.
 
-    A policy that was taught by `with_hints` does what a hint says, and is misled by what another task took. The expert
-    of this world does what its own task takes.
+    A policy that follows the hints of `with_hints` is misled by calls of other tasks. The expert of this world makes
+    the calls of its own task.
 
     Args:
         world: needs reference calls.
-        share: of the tasks, by a draw of each, 0 to 1.
-        known: training tasks whose calls are told of, >= 1.
+        share: share of the tasks with a tip, 0 to 1, drawn per task.
+        known: number of training tasks whose calls are used as tips, >= 1.
 
     Returns:
-        The world, with another rollout.
+        The world with another rollout strategy.
 
     Raises:
-        InputError: the world has no reference, or a number out of range.
+        InputError: the world has no reference, or an argument is out of range.
 
     Example:
         with_tips(hops()): "Hints: In '4071 boss heir?': It calls search(query='4071 boss'), search(query='5526 heir')."
-        stands before "4071 boss ally?"
+        precedes "4071 boss ally?"
     """
     reference = world.need("reference")
     if not 0 <= share <= 1 or known < 1:
@@ -72,10 +72,10 @@ def with_tips(world: World, *, share: float = 0.5, known: int = 256) -> World:
     def tips(task: Task) -> list[Criterion]:
         if generator("with_tips", task.id).random() >= share:
             return []
-        own = told_calls(task, reference(task))
-        return [Criterion("tip", one.text) for one in pool.recall(task) if one.text != own][:1]
+        own_calls = told_calls(task, reference(task))
+        return [Criterion("tip", one.text) for one in pool.recall(task) if one.text != own_calls][:1]
 
-    def plays(max_turns: int) -> Rollout:
-        return hinted(rollout=world.plays(max_turns), criteria=tips)
+    def make_rollout(max_turns: int) -> Rollout:
+        return hinted(rollout=world.make_rollout(max_turns), criteria=tips)
 
-    return replace(world, rollout=plays)
+    return replace(world, rollout=make_rollout)

@@ -1,4 +1,4 @@
-"""People who are numbers, what is known of each of them, and questions that ask for one fact or reckon with one."""
+"""Invented people with numbers as names, facts about people, and a world of questions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,42 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from handaxe.core.errors import InputError, TaskError
+from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
-from handaxe.worlds.world import Split
+from handaxe.rewards.exact_match import exact_match
+from handaxe.worlds.parts.answering import is_text_answer
+from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.search_tools import search_tool
+from handaxe.worlds.world import Split, World
 
-__all__ = ["Asked", "FIELDS", "People", "build_people", "fact_cards", "search_call", "tasks"]
+__all__ = [
+    "FIELDS",
+    "People",
+    "PersonQuestion",
+    "build_people",
+    "fact_cards",
+    "people_tasks",
+    "people_world",
+    "search_call",
+]
 
 FIELDS = {"age": (20, 89), "desk": (11, 99), "rank": (1, 9)}
-"""What everybody has, and from where to where it goes."""
-Asked = tuple[str, Any, Mapping[str, Any]]
-"""Question, answer, metadata."""
+"""Fields of every person, with their ranges."""
+
+
+class PersonQuestion(NamedTuple):
+    """Text, answer and metadata of a task."""
+
+    text: str
+    answer: Any
+    metadata: Mapping[str, Any]
 
 
 class People(NamedTuple):
-    """facts: (person, field) -> number. halves: of whom training and test ask."""
+    """facts: (person, field) -> number. halves: people in training questions and people in test questions."""
 
     facts: Mapping[tuple[str, str], int]
     halves: tuple[tuple[str, ...], tuple[str, ...]]
@@ -29,14 +50,14 @@ class People(NamedTuple):
 
 @functools.lru_cache(maxsize=8)
 def build_people(*, seed: int, size: int) -> People:
-    """Invent people, whose names are numbers of three digits, and an age, a desk and a rank for each.
+    """Invent people named by three-digit numbers, each with an age, a desk and a rank.
 
     Args:
-        seed: the same arguments give the same people.
-        size: how many, 8 to 900; a quarter of them is the test half.
+        seed: equal arguments give equal people.
+        size: number of people, 8 to 900; a quarter is the test half.
 
     Raises:
-        InputError: a size out of range.
+        InputError: size out of range.
 
     Example:
         facts[("417", "desk")] == 52
@@ -50,51 +71,89 @@ def build_people(*, seed: int, size: int) -> People:
     return People(facts, (tuple(names[cut:]), tuple(names[:cut])))
 
 
-def fact_cards(known: People) -> list[dict[str, str]]:
-    """One document a fact, sorted by id, for `build_index`.
+def fact_cards(people: People) -> list[dict[str, str]]:
+    """Create one document per fact, sorted by id, for `build_index`.
 
     Example:
         {"id": "417 desk", "text": "52"}
     """
-    return [{"id": f"{name} {field}", "text": str(value)} for (name, field), value in sorted(known.facts.items())]
+    return [{"id": f"{name} {field}", "text": str(value)} for (name, field), value in sorted(people.facts.items())]
 
 
 def search_call(name: str, field: str) -> dict[str, Any]:
-    """The call that finds a fact, as metadata keeps it."""
+    """Create the search for a fact, in the format of task metadata."""
     return {"name": "search", "arguments": {"query": f"{name} {field}"}}
 
 
-def tasks(
-    known: People,
+def people_tasks(
+    people: People,
     *,
     key: Sequence[str | int],
     count: int,
     seed: int,
     split: Split,
-    ask: Callable[[str, random.Random], Asked],
+    ask: Callable[[str, random.Random], PersonQuestion],
 ) -> list[Task]:
-    """Make questions about people of one half.
+    """Create questions about people of one half.
 
     Args:
-        known: the people.
-        key: of the world, for ids.
-        count: >= 1. A question may come again in long lists.
-        seed: the same seed gives the same tasks, and the first k of them do not depend on count.
+        people: both halves.
+        key: identifies the world in task ids.
+        count: number of tasks, >= 1. Long lists repeat questions.
+        seed: equal seeds give equal tasks; the first k tasks are independent of count.
         split: train or test.
-        ask: (person, draws) -> question, answer, metadata.
+        ask: (person, random numbers) -> question.
 
     Raises:
         TaskError: count below 1. InputError: another split.
     """
-    if count < 1:
-        raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-    if split not in ("train", "test"):
-        raise InputError(f"split must be train or test, not {split!r}")
-    half = known.halves[0 if split == "train" else 1]
+    check_count(split, count)
+    half = people.halves[0 if split == "train" else 1]
     made = []
     for number in range(count):
         rng = random.Random(derive_seed(*key, seed, split, number))
-        question, answer, metadata = ask(rng.choice(half), rng)
+        question = ask(rng.choice(half), rng)
         name = "-".join(map(str, (*key, seed, split, number)))
-        made.append(Task(name, (Message("user", question),), answer, None, metadata))
+        made.append(Task(name, (Message("user", question.text),), question.answer, None, question.metadata))
     return made
+
+
+def people_world(
+    name: str,
+    *,
+    size: int,
+    world_seed: int,
+    ask: Callable[[str, random.Random], PersonQuestion],
+    cards: Sequence[dict[str, str]],
+    snippet: int = 20,
+) -> World:
+    """Create a world of questions about `build_people(seed=world_seed, size=size)`, scored by exact match.
+
+    Args:
+        name: of the world.
+        size: number of people, 8 to 900.
+        world_seed: seed of the facts.
+        ask: (person, random numbers) -> question; its metadata has "gold_calls".
+        cards: documents of the world's tool `search`, which returns one passage.
+        snippet: character limit of a passage.
+
+    Returns:
+        A world without an expert and a start.
+
+    Raises:
+        InputError: size out of range, or a missing package (extra [search]).
+    """
+    people = build_people(seed=world_seed, size=size)
+
+    def tasks(split: Split, count: int, seed: int) -> list[Task]:
+        return people_tasks(people, key=(name, world_seed, size), count=count, seed=seed, split=split, ask=ask)
+
+    return World(
+        name=name,
+        tasks=tasks,
+        env=tool_chat,
+        correct=exact_match(),
+        tools=(search_tool(cards, world=name, results=1, snippet=snippet),),
+        is_answer=is_text_answer,
+        reference=reference_calls,
+    )

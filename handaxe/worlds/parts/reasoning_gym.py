@@ -1,4 +1,4 @@
-"""Tasks of reasoning-gym: a hundred procedural generators, each with a scorer of its own."""
+"""Tasks of reasoning-gym: a hundred procedural generators, each with its own scorer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.parts.safe_answers import is_safe
 
-__all__ = ["right", "score", "tasks"]
+__all__ = ["is_full_score", "score", "tasks"]
 
 CHUNK = 64
-"""Items made from one data set; several generators make all items of a data set when it is created."""
+"""Items per data set; several generators create all items of a data set at once."""
 SPAN = 1_000_000
 """Seeds reserved for one split of one seed."""
 TRUTHY = frozenset({"game_of_life_halting"})
-"""Generators whose scorer compares bool(text), which is True for "False" too (reasoning-gym 0.1.25)."""
+"""Generators whose scorer compares bool(text), which is True for "False" (reasoning-gym 0.1.25)."""
 Split = Literal["train", "test"]
 
 
@@ -37,28 +37,28 @@ def tasks(
     tools: tuple[str, ...] | None = None,
     config: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Task]:
-    """Make tasks of one generator or of a mixture.
+    """Create tasks of one generator or of a mixture.
 
-    Train and test never meet: they use different seeds, and a question belongs to one of them for ever by a hash of
-    its text (one in four to test), whatever the seed and count. No question comes twice in what is returned.
+    Splits are disjoint: they use different seeds, and a hash of its text assigns each question to one split (one in
+    four to test), independent of seed and count. The returned questions are distinct.
 
     Args:
         generators: a name such as "gcd", or names with weights > 0; each task's generator is drawn by weight.
-        count: how many, >= 1.
-        seed: the same seed gives the same tasks, and the first k of them do not depend on count. Five generators
-            (isomorphic_strings, knight_swap, polynomial_multiplication, ransom_note, word_ladder) depend on
-            PYTHONHASHSEED besides: fix it where runs of theirs are to be compared.
+        count: number of tasks, >= 1.
+        seed: equal seeds give equal tasks; the first k tasks are independent of count. Five generators
+            (isomorphic_strings, knight_swap, polynomial_multiplication, ransom_note, word_ladder) also depend on
+            PYTHONHASHSEED: fix it to compare runs with them.
         split: train or test.
-        tools: names of the tools offered; None: all that the environment has.
+        tools: names of the offered tools; None: all tools of the environment.
         config: options by generator, such as {"gcd": {"max_numbers": 3}}; JSON values.
 
     Returns:
-        Tasks with the generator's answer (None where it gives none, as rubiks_cube) and metadata: generator, seed and
+        Tasks with the generator's answer (None if it gives none, such as rubiks_cube) and metadata: generator, seed and
         index of the item, config, and entry, the generator's own metadata as JSON, which `score` needs.
 
     Raises:
-        TaskError: no such generator (with near names), a config it refuses, count below 1, or fewer distinct
-            questions than count. InputError: reasoning-gym is not installed.
+        TaskError: an unknown generator (the message has similar names), a rejected config, count below 1, or fewer
+            distinct questions than count. InputError: reasoning-gym is not installed.
 
     Example:
         tasks("gcd", count=1, seed=0)[0].messages[0].content
@@ -74,22 +74,23 @@ def tasks(
 
 
 def score(task: Task, text: str) -> float:
-    """Score an answer with the scorer of the generator that made the task.
+    """Score an answer with the scorer of the task's generator.
 
-    Several scorers hand the answer to `eval` or to sympy's parser, which is `eval` too. What is not plainly a literal
-    or a formula never gets there and scores 0 (see `safe_answers`). A blank answer scores 0 where generators differ.
-    game_of_life_halting is scored by equality: its own scorer takes any text for a right answer.
+    Several scorers pass the answer to `eval`, or to sympy's parser, which calls `eval`. Text other than a plain literal
+    or formula is not passed on and scores 0 (see `safe_answers`). A blank answer scores 0, unlike in some generators.
+    game_of_life_halting is scored by equality, because its scorer accepts any text.
 
     Args:
-        task: one that `tasks` made.
+        task: created by `tasks`.
         text: the answer alone.
 
     Returns:
-        0 to 1; many generators give part of it for an answer that is near or clumsy. 0 when the scorer fails on the
-        text but not on the reference answer: then it is the text that cannot be read.
+        0 to 1; many generators give partial credit for a near or verbose answer. 0 if the scorer fails on the text but
+        not on the reference answer: the text is unreadable.
 
     Raises:
-        TaskError: the task is another's. VerifierError: the scorer fails on the reference answer too, or gives no
+        TaskError: the task has another origin. VerifierError: the scorer also fails on the reference answer, or returns
+            no
         number.
     """
     metadata = task.metadata
@@ -114,17 +115,17 @@ def score(task: Task, text: str) -> float:
     return value
 
 
-def right(task: Task, text: str) -> float:
-    """Whether the scorer gives an answer all that there is to get: 1, else 0.
+def is_full_score(task: Task, text: str) -> float:
+    """Return 1 for full marks from the generator's scorer, else 0.
 
-    What it gives for an answer that is near says little of how near it is: 0.75 for 7920 where 792 is right, and 0.92
-    for 60 where 59 is. Raises as `score`.
+    Partial credit is a poor measure of distance: 0.75 for 7920 instead of 792, and 0.92 for 60 instead of 59. Raises as
+    `score`.
     """
     return float(score(task, text) >= 1.0)
 
 
 def _works(scorer: Any, entry: Mapping[str, Any]) -> bool:
-    """Whether the scorer can score the reference answer, or an empty one where there is none."""
+    """Whether the scorer can score the reference answer, or an empty one without a reference answer."""
     try:
         scorer.score_answer(entry["answer"] or "", entry)
     except Exception:
@@ -169,8 +170,8 @@ def _create(name: str, config: Mapping[str, Any], *, size: int, seed: int) -> An
 def _distinct(
     name: str, config: dict[str, Any], seed: int, split: Split, count: int
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Items (seed, index, entry) whose question is of this split and has not come before."""
-    # Spans of test seeds lie between those of train seeds, so that no item of either can be an item of the other.
+    """Distinct items (seed, index, entry) of this split."""
+    # Spans of test seeds lie between spans of train seeds: the splits share no item.
     base = derive_seed("reasoning_gym", name, seed) % 1000 * 2 * SPAN + (SPAN if split == "test" else 0)
     seen: set[str] = set()
     tries = min(SPAN, 400 + 40 * count)
@@ -223,7 +224,7 @@ def _scorer(name: str, config: str) -> Any:
 
 
 def _encode(value: Any, name: str) -> Any:
-    """As JSON that `_decode` turns back into equal values of equal types."""
+    """JSON that `_decode` converts back to equal values of equal types."""
     if value is None or isinstance(value, bool | str | int | float):
         return value
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Rows of a user's file: JSON lines, CSV, or what Hugging Face's `datasets` saved on disk."""
+"""Rows of a user's file: JSON lines, CSV, or a data set saved by Hugging Face's `datasets`."""
 
 import csv
 import json
@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError, TaskError
-from handaxe.models.calls import read_json
+from handaxe.models.chat_formats.tool_call_parsing import read_json
 
 __all__ = ["FileRow", "read_rows"]
 
 COLUMNS = ("tools", "calls")
-"""Columns of a CSV file whose cells are JSON where they are not empty."""
+"""Columns of a CSV file with JSON in non-empty cells."""
 
 
 class FileRow(NamedTuple):
-    """An object of a file, and where it stands, such as "my.jsonl, line 3"."""
+    """An object of a file, and its place in the file, such as "my.jsonl, line 3"."""
 
     place: str
     cells: Mapping[str, Any]
@@ -26,12 +26,12 @@ def read_rows(file: str | Path) -> list[FileRow]:
     """Read every row of a file.
 
     Args:
-        file: ends in .jsonl, .ndjson or .json (an object on each line), .csv or .tsv (with a line of names first),
-            .arrow or .parquet, or is a folder that `datasets.save_to_disk` wrote (all of its splits are read). The
-            last three need the extra [data].
+        file: ends in .jsonl, .ndjson or .json (an object per line), .csv or .tsv (names in the first line), .arrow or
+            .parquet, or is a folder of `datasets.save_to_disk` (all splits are read). The last three need the extra
+            [data].
 
     Raises:
-        TaskError: there is no such file, another ending, a line that cannot be read, or no row at all.
+        TaskError: a missing file, another ending, an unreadable line, or no row.
         InputError: the extra is missing.
     """
     path = Path(file)
@@ -87,7 +87,7 @@ def _csv_row(place: str, cells: dict[Any, Any]) -> FileRow:
 
 
 def _saved(path: Path) -> Iterator[FileRow]:
-    """Every row of what `datasets` or pyarrow wrote, read by pyarrow; nothing is fetched from a hub."""
+    """Rows of a file or folder of `datasets` or pyarrow, read by pyarrow without network access."""
     try:
         import pyarrow.ipc
         import pyarrow.parquet
@@ -108,7 +108,7 @@ def _saved(path: Path) -> Iterator[FileRow]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file, or those that make up a folder of `datasets`, in the order in which its state.json lists them."""
+    """The file, or the files of a folder of `datasets`, in the order of its state.json."""
     if path.is_file():
         return [path]
     states = sorted(path.rglob("state.json"))
@@ -123,7 +123,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _opened(pyarrow: Any, raw: Any) -> Any:
-    """A reader of either form of an arrow file: a stream, as `datasets` writes it, or a file."""
+    """Reader of an arrow file in stream format (the format of `datasets`) or file format."""
     try:
         return pyarrow.ipc.open_stream(raw)
     except pyarrow.ArrowInvalid:
@@ -132,5 +132,5 @@ def _opened(pyarrow: Any, raw: Any) -> Any:
 
 
 def _present(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """The cells without those that a table fills with None because other rows have them."""
+    """The cells without None, which a table uses for columns of other rows."""
     return {key: cell for key, cell in cells.items() if cell is not None}

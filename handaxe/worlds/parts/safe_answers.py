@@ -1,7 +1,7 @@
-"""Says which answers may be shown to a scorer that evaluates them.
+"""Filter of answers for scorers with `eval`.
 
-The scorers of nine generators of reasoning-gym call `eval` on the answer, or sympy's `parse_expr`, which does. A
-policy must not be able to run code in the trainer, nor to stop it with a tower of powers.
+The scorers of nine generators of reasoning-gym call `eval` on the answer, or sympy's `parse_expr`, which calls `eval`.
+A policy must neither run code in the trainer nor block it with a tower of powers.
 """
 
 import ast
@@ -21,15 +21,15 @@ MAX_EXPONENT = 10_000
 
 
 def is_safe(generator: str, text: str, *, oracle: Any = None) -> bool:
-    """Whether the generator's scorer may see the text.
+    """Check whether an answer may be passed to the generator's scorer.
 
     Args:
-        generator: most compare texts and may see anything. Four evaluate what they hope is a list: only a Python
-            literal may pass, and what is not Python at all. Five evaluate a formula: only numbers of at most 30
-            characters, one-letter names, the common functions (not for the two number games) and + - * / ** ( ) may
-            pass; the product of all numbers in exponents is at most 10,000, and no exponent holds another.
-        text: what the policy answered.
-        oracle: the reference answer, which always may.
+        generator: most scorers compare texts and accept any text. Four evaluate lists: Python literals pass, and text
+            that is not Python. Five evaluate a formula: numbers of at most 30 characters, one-letter names, the common
+            functions (not for the two number games) and + - * / ** ( ) pass; the product of all numbers in exponents is
+            at most 10,000, and no exponent contains another.
+        text: the policy's answer.
+        oracle: the reference answer, which always passes.
 
     Example:
         is_safe("countdown", "3*(4+5)") is True, is_safe("countdown", "__import__('os')") False.
@@ -43,7 +43,7 @@ def is_safe(generator: str, text: str, *, oracle: Any = None) -> bool:
     except (RecursionError, MemoryError):
         return False
     except (SyntaxError, ValueError):
-        # Not Python, so eval cannot run it; but sympy's parser rewrites what it is given before it evaluates it.
+        # Not Python: eval cannot run it, but sympy's parser rewrites text before evaluation.
         return generator in LITERAL
     if generator in LITERAL:
         return _is_literal(text)
@@ -74,7 +74,7 @@ def _is_formula(node: ast.AST) -> bool:
 
 
 def _exponents(tree: ast.expr) -> float:
-    """The product of the numbers in all exponents; infinity when one holds a power or a function of its own."""
+    """The product of the numbers in all exponents; infinity for an exponent that contains a power or a function."""
     product = 1.0
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):

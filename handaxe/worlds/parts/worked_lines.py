@@ -1,4 +1,4 @@
-"""Lines of a sum that is worked out step by step: what each leaves, and whether sympy finds it right."""
+"""Lines of a worked sum: remaining terms, and correctness by sympy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.records import Trajectory, Turn
 
-__all__ = ["BACK", "LINE", "remaining", "sum_makes", "verdicts"]
+__all__ = ["BACK", "LINE", "remaining", "sum_equals", "verdicts"]
 
 BACK = "no"
 """Takes the last line back."""
@@ -19,20 +19,21 @@ SUM = re.compile(r"\d{1,6}(?:\+\d{1,6})*")
 PARITIES = ("even", "odd")
 
 
-def remaining(left: str, line: str) -> str | None:
-    """What is left of a sum after a line, be it right or wrong; None where the line does not begin with its numbers.
+def remaining(expression: str, line: str) -> str | None:
+    """Return the rest of a sum after a line, correct or not. Return None if the line does not begin with the sum's
+    numbers.
 
     Example:
         ("4+7+3", "4+7=12") -> "12+3"; ("12+3", "12+3=15") -> "15"; ("4+7+3", "7+3=10") -> None
     """
     found = LINE.fullmatch(line)
-    if found is None or not f"{left}+".startswith(f"{found[1]}+"):
+    if found is None or not f"{expression}+".startswith(f"{found[1]}+"):
         return None
-    return found[2] + left[len(found[1]) :]
+    return found[2] + expression[len(found[1]) :]
 
 
-def sum_makes(total: str, value: str) -> bool:
-    """Whether a sum makes this number, or has this parity, as sympy finds. Neither is ever evaluated as code.
+def sum_equals(total: str, value: str) -> bool:
+    """Check with sympy whether a sum has a value or a parity. Neither text is evaluated as code.
 
     Raises:
         InputError: sympy is missing.
@@ -50,15 +51,15 @@ def sum_makes(total: str, value: str) -> bool:
 
 
 def verdicts(trajectory: Trajectory) -> np.ndarray:
-    """Of every turn whether it is right by itself: 1, or -1.
+    """Judge each turn alone: 1 for correct, -1 for incorrect.
 
-        a line         its two sides are equal
-        "no"           the line that it takes back was wrong
-        an answer      it is true of what is left, as the question or the last line that stands has it
-        anything else  -1: refused, malformed, cut, or several calls of which one is wrong
+        a line         1 if its two sides are equal
+        "no"           1 if the line that it takes back was incorrect
+        an answer      1 if it is true of the remaining sum (of the question or the last standing line)
+        anything else  -1: refused, malformed, cut, or several calls with an incorrect one
 
-    It reads the question and what was written, and neither the task's answer nor its metadata. A right line after a
-    wrong one is right: what is judged is the step.
+    The inputs are the question and the written lines; the task's answer and metadata are not read. A correct line after
+    an incorrect one is correct: the step is judged.
 
     Returns:
         [N] float64.
@@ -67,29 +68,29 @@ def verdicts(trajectory: Trajectory) -> np.ndarray:
         "4+7+3=?": "4+7=12", "12+3=15", the answer 15 -> -1, 1, 1
     """
     found = SUM.match(trajectory.task.messages[-1].content)
-    stands = [(found[0] if found else "", True)]
-    return np.array([_verdict(turn, stands) for turn in trajectory.turns], np.float64)
+    lines = [(found[0] if found else "", True)]
+    return np.array([_verdict(turn, lines) for turn in trajectory.turns], np.float64)
 
 
-def _verdict(turn: Turn, stands: list[tuple[str, bool]]) -> float:
-    """Of one turn; `stands` is (what is left, whether the line that left it is right) for each line that stands."""
+def _verdict(turn: Turn, lines: list[tuple[str, bool]]) -> float:
+    """Judge a turn; `lines` is (remaining sum, correctness of the line) for each standing line."""
     if turn.parsed.errors or turn.finish != "stop":
         return -1.0
     if not turn.parsed.calls:
-        return 1.0 if sum_makes(stands[-1][0], turn.parsed.text.strip()) else -1.0
-    right = len(turn.replies) == len(turn.parsed.calls)
+        return 1.0 if sum_equals(lines[-1][0], turn.parsed.text.strip()) else -1.0
+    correct = len(turn.replies) == len(turn.parsed.calls)
     for call, reply in zip(turn.parsed.calls, turn.replies):
         text = str(call.arguments.get("text", "")).strip()
-        after = remaining(stands[-1][0], text)
+        rest = remaining(lines[-1][0], text)
         if reply.status != "ok":
-            right = False
-        elif text == BACK and len(stands) > 1:
-            right = not stands.pop()[1] and right
-        elif after is not None:
+            correct = False
+        elif text == BACK and len(lines) > 1:
+            correct = not lines.pop()[1] and correct
+        elif rest is not None:
             total, _, value = text.partition("=")
-            stands.append((after, sum_makes(total, value)))
-            right = stands[-1][1] and right
-    return 1.0 if right else -1.0
+            lines.append((rest, sum_equals(total, value)))
+            correct = lines[-1][1] and correct
+    return 1.0 if correct else -1.0
 
 
 def _sympy() -> Any:

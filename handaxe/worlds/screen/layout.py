@@ -1,4 +1,4 @@
-"""Screens that are told in words: named boxes, none over another, and what can be asked of them."""
+"""Screens in text form: named, disjoint boxes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.extract import NUMBER
 from handaxe.worlds.world import Split
 
-__all__ = ["Box", "LARGEST", "SIDES", "SMALLEST", "Screen", "difficulty", "draw_screen", "gold_box", "said_box"]
+__all__ = ["Box", "LARGEST", "SIDES", "SMALLEST", "Screen", "difficulty", "draw_screen", "gold_box", "predicted_box"]
 
 SIDES = (100.0, 100.0)
-"""Width and height of a screen. Corners lie from 10 to 99, so that each coordinate has two digits."""
+"""Width and height of a screen. Coordinates of corners are 10 to 99, so that each has two digits."""
 WIDTHS, HEIGHTS = (8, 40), (8, 24)
 SMALLEST, LARGEST = WIDTHS[0] * HEIGHTS[0], WIDTHS[1] * HEIGHTS[1]
-"""Areas of the smallest and the largest box there can be."""
+"""Areas of the smallest and the largest possible box."""
 MOST_BOXES = 6
-"""With more there is not always room."""
+"""More boxes do not always fit."""
 LONGEST = 80
-"""Characters of an answer in which a box is looked for."""
+"""Character limit of an answer that is parsed as a box."""
 Box = tuple[int, int, int, int]
 """Left, low, right and high side."""
 
 
 class Screen(NamedTuple):
-    """What is to be seen: a box for each name, in the order in which they are told."""
+    """Name -> box, in order of the text."""
 
     boxes: dict[str, Box]
 
-    def told(self) -> str:
-        """A line for each box: its name, left, low, right and high side.
+    def to_text(self) -> str:
+        """Format each box as a line: its name, left, low, right and high side.
 
         Example:
             {"tok": (12, 30, 40, 46)} -> "tok 12 30 40 46"
@@ -41,12 +41,12 @@ class Screen(NamedTuple):
 
 
 def draw_screen(rng: random.Random, split: Split, *, boxes: int) -> Screen:
-    """Draw a screen. The names on a screen to train on stand on no screen of a test, whatever the seed.
+    """Draw a screen. Names of training screens never occur on test screens, for any seed.
 
     Args:
-        rng: what draws.
-        split: train or test; one name in four belongs to tests.
-        boxes: how many, 1 to 6.
+        rng: source of random numbers.
+        split: train or test; one name in four belongs to test.
+        boxes: number of boxes, 1 to 6.
 
     Raises:
         InputError: `boxes` out of range.
@@ -60,7 +60,7 @@ def draw_screen(rng: random.Random, split: Split, *, boxes: int) -> Screen:
             names.append(name)
     placed: list[Box] = []
     while len(placed) < boxes:
-        # A row of random places can leave no room for the last one: then all are drawn anew.
+        # Random places can leave no room for the last box: all are drawn again.
         placed = []
         for _ in range(20 * boxes):
             one = _box(rng)
@@ -70,11 +70,11 @@ def draw_screen(rng: random.Random, split: Split, *, boxes: int) -> Screen:
 
 
 def difficulty(task: Task) -> float:
-    """How much a task weighs by the size of its target: more where it is smaller.
+    """Compute a task's weight from the size of its target; smaller targets weigh more.
 
         w = 0.5 + (1 / s - 1 / s_max) / (1 / s_min - 1 / s_max)          s: area of the target, as a share of the screen
 
-    s_min and s_max are those of the smallest and the largest box that this world draws; in the paper, of the data set.
+    s_min and s_max are the areas of this world's smallest and largest possible box; in the paper, of the data set.
 
     Example:
         a target of 8 by 8 weighs 1.5, one of 40 by 24 0.5, and one of 16 by 8 0.9643
@@ -88,18 +88,18 @@ def difficulty(task: Task) -> float:
 
 
 def gold_box(task: Task) -> Box:
-    """The box that a task is about."""
+    """Return the target box of a task."""
     left, low, right, high = task.metadata["box"]
     return left, low, right, high
 
 
-def said_box(attempt: Trajectory) -> tuple[float, ...] | None:
-    """The four numbers of an answer; None where it is something else than four numbers.
+def predicted_box(trajectory: Trajectory) -> tuple[float, ...] | None:
+    """Parse an answer as four numbers. Return None for any other answer.
 
     Example:
         "12 30 40 46" -> (12.0, 30.0, 40.0, 46.0);  "12 30 40" -> None
     """
-    text = attempt.final_text.strip()
+    text = trajectory.final_text.strip()
     found = NUMBER.findall(text) if len(text) <= LONGEST else []
     return tuple(float(one.replace(",", "")) for one in found) if len(found) == 4 else None
 
@@ -110,7 +110,7 @@ def _split(name: str) -> Split:
 
 def _box(rng: random.Random) -> Box:
     width, height = rng.randint(*WIDTHS), rng.randint(*HEIGHTS)
-    # A left and a low side that end in 0 to 7: the point two further in is written with the same first digit.
+    # Left and low sides end in 0 to 7: a point 2 further inside has the same first digit.
     left = rng.choice([one for one in range(10, 100 - width) if one % 10 < 8])
     low = rng.choice([one for one in range(10, 100 - height) if one % 10 < 8])
     return left, low, left + width, low + height

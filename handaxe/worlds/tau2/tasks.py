@@ -1,4 +1,4 @@
-"""The tasks of tau2: which there are, on which side of the split each stands, and in what words it is put."""
+"""Tasks of tau2: selection, split and wording."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from handaxe.worlds.tau2.state import gold_actions, raw_task, transfers
 from handaxe.worlds.tau2.user import first_person, manner
 from handaxe.worlds.world import Split
 
-__all__ = ["BRIEF_ATOMS", "Mode", "TaskChoice", "atoms_of", "tasks"]
+__all__ = ["BRIEF_ATOMS", "Mode", "TaskChoice", "count_atoms", "tasks"]
 
 Mode = Literal["user", "solo"]
 BRIEF_ATOMS = (1, 2)
-"""How many faults a brief task has unless told otherwise."""
+"""Default numbers of faults of brief tasks."""
 PERSONAS = {"None": "plain", "Easy": "easy", "Hard": "hard"}
 OPENINGS = {"service_issue": "no service", "mobile_data_issue": "slow data", "mms_issue": "no mms"}
 TEST_PART = 5
-"""One in so many of the combinations that the package puts on neither side is a test task."""
+"""Number of unassigned fault combinations per test task."""
 
 
 class TaskChoice(NamedTuple):
-    """Which tasks, and how they are put; the arguments of the world."""
+    """Selection and wording of tasks; the arguments of the world."""
 
     domain: Domain
     mode: Mode
@@ -40,11 +40,11 @@ class TaskChoice(NamedTuple):
 
 
 def tasks(choice: TaskChoice, split: Split, count: int, seed: int) -> list[Task]:
-    """The first `count` tasks of a split in the order of the seed, or all where there are fewer.
+    """List the first `count` tasks of a split in the order of the seed, or all tasks if there are fewer.
 
     Raises:
-        TaskError: a count below 1; no task is left.
-        InputError: a persona that does not exist.
+        TaskError: count below 1; no task is left.
+        InputError: an unknown persona.
     """
     if count < 1:
         raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
@@ -58,28 +58,28 @@ def tasks(choice: TaskChoice, split: Split, count: int, seed: int) -> list[Task]
     return sorted(made, key=lambda task: derive_seed("tau2 order", seed, task.id))[:count]
 
 
-def atoms_of(scenario: str) -> int:
-    """How many faults a telecom task is composed of; 1 for the other domains' tasks.
+def count_atoms(scenario: str) -> int:
+    """Count the faults of a telecom task; 1 for tasks of other domains.
 
     Example:
-        atoms_of("[mms_issue]bad_vpn|data_mode_off[PERSONA:None]") is 2
+        count_atoms("[mms_issue]bad_vpn|data_mode_off[PERSONA:None]") is 2
     """
     return scenario.count("|") + 1
 
 
 @functools.lru_cache(maxsize=64)
 def _scenarios(domain: Domain, brief: bool, atoms: tuple[int, ...], split: Split) -> tuple[str, ...]:
-    """The package's ids; of telecom those with so many faults, or the package's benchmark where none are asked for."""
+    """Ids of the package; for telecom with these numbers of faults, or the package's benchmark by default."""
     found = package(domain)
     if domain != "telecom":
         return tuple(one for one in found.raw if one in found.sides[split])
     atoms = atoms or (BRIEF_ATOMS if brief else ())
-    mine = [one for one in found.raw if atoms_of(one) in atoms] if atoms else list(found.sides[split])
+    mine = [one for one in found.raw if count_atoms(one) in atoms] if atoms else list(found.sides[split])
     return tuple(sorted(one for one in mine if _side(one) == split and (not brief or _is_brief(one))))
 
 
 def _side(scenario: str) -> Split:
-    """The package's, or by digest of the faults: a combination never changes sides, whoever has it."""
+    """The package's split, or a split by digest of the faults, for any persona."""
     sides = package("telecom").sides
     for split in ("train", "test"):
         if scenario in sides[split]:
@@ -89,7 +89,7 @@ def _side(scenario: str) -> Split:
 
 
 def _is_brief(scenario: str) -> bool:
-    """Whether the phone alone can mend it, in words that brief worlds have."""
+    """Whether the phone alone can fix it, with actions of brief worlds."""
     calls = gold_actions("telecom", scenario)
     return not transfers("telecom", scenario) and all(
         one.side == "user" and action_name(one.name, one.arguments) in ACTIONS for one in calls
@@ -112,7 +112,7 @@ def _task(choice: TaskChoice, scenario: str, persona: str) -> Task:
         "domain": choice.domain,
         "scenario": scenario,
         "kind": scenario[1:].partition("]")[0] if scenario.startswith("[") else choice.domain,
-        "atoms": atoms_of(scenario),
+        "atoms": count_atoms(scenario),
         "persona": persona,
     }
     messages = [Message("user", _question(choice, raw, metadata["kind"]))]

@@ -1,8 +1,8 @@
-"""The user of a conversation in tau2: what they see, what they can do, and what they say, by rule.
+"""User of a conversation in tau2: view, tools and a rule for the replies.
 
-A user sees the scenario, what the agent told them and what their own tools replied; never the agent's calls and what
-these replied. At a turn they either speak or call tools. Who decides that is a function of this view: the rule here, or
-an engine that is asked with the very same messages.
+A user sees the scenario, the agent's texts and the replies of the user's own tools; never the agent's calls and their
+replies. In a turn the user either speaks or calls tools. The reply is a function of this view: the rule of this file,
+or an engine that reads the same messages.
 
     view      system: guidelines and scenario | user: the agent's words | assistant: the user's | tool: the phone's
 """
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, ParsedTurn, ToolCall, ToolSchema
-from handaxe.worlds.tau2.phone import COMES, asked_for, is_solved, look_that_tells
+from handaxe.worlds.tau2.phone import TRANSFER_NOTICE, diagnostic_tool, is_solved, requested_actions
 
 __all__ = ["MANNERS", "Manner", "OUT_OF_SCOPE", "STOP", "TRANSFER", "User", "ended", "first_person", "manner", "rule"]
 
@@ -27,14 +27,14 @@ OUT_OF_SCOPE = "###OUT-OF-SCOPE###"
 WORRIES = ("What? Say it again.", "Will that be safe?", "Sorry, what?")
 OPENINGS = ("Okay. ", "I did. ", "Here: ")
 PATIENCE = 4
-"""Messages in a row that ask nothing the user could do or know, after which they give up."""
+"""Consecutive messages without a possible action or known fact before the user gives up."""
 
 
 class Manner(NamedTuple):
-    """How a user by rule behaves, as probabilities.
+    """Behaviour of a scripted user, as probabilities.
 
-    balks: does not do at first what is asked, so that it must be asked again.
-    chats: says more than what the phone replied.
+    balks: does not do a requested action at first, so that the request must be repeated.
+    chats: adds text to the phone's reply.
     """
 
     balks: float
@@ -47,17 +47,17 @@ MANNERS: Mapping[str, Manner] = {
     "easy": Manner(0.2, 0.6),
     "hard": Manner(0.5, 0.6),
 }
-"""By persona. The package's personas None, Easy and Hard are plain, easy and hard; static leaves nothing to chance."""
+"""By persona. The package's personas None, Easy and Hard are plain, easy and hard; static is deterministic."""
 
 
 class User:
-    """What the user has seen, said and done; `hear` and `act` change it, and a rule or an engine reads `view`.
+    """State of the user; `hear` and `act` change it, and a rule or an engine reads `view`.
 
     Args:
         prompt: the system message: guidelines and scenario.
-        opening: what was said by the user before the agent's first turn.
-        tools: what they can call.
-        carry: carries one call out and returns what the phone replies.
+        opening: text of the user before the agent's first turn.
+        tools: the user's tools.
+        carry: executes one call and returns the phone's reply.
     """
 
     def __init__(self, prompt: str, opening: str, tools: Sequence[ToolSchema], carry: Callable[[ToolCall], str]):
@@ -65,11 +65,11 @@ class User:
         self.view: list[Message] = [Message("system", prompt), Message("assistant", opening)]
 
     def hear(self, text: str) -> None:
-        """The agent said this."""
+        """Add a text of the agent."""
         self.view.append(Message("user", text))
 
     def act(self, turn: ParsedTurn) -> str | None:
-        """Take a turn of the user: the text they said; None where they called tools, and are to speak on."""
+        """Add a turn of the user. Return the text, or None for a turn with calls: then the user continues."""
         if not turn.calls:
             self.view.append(Message("assistant", turn.text))
             return turn.text
@@ -80,7 +80,7 @@ class User:
 
     @property
     def acts(self) -> int:
-        """How many turns of calls there were since the agent spoke."""
+        """Number of turns with calls since the agent's last text."""
         return sum(bool(one.calls) for one in self.view[self._heard() :])
 
     def _heard(self) -> int:
@@ -88,35 +88,35 @@ class User:
 
 
 def ended(text: str) -> str:
-    """The word in a user's text that ends the conversation, "" where there is none."""
+    """Find the ending word of a conversation in a user's text; "" without an ending word."""
     return next((word for word in (STOP, TRANSFER, OUT_OF_SCOPE) if word in text), "")
 
 
 def manner(persona: str) -> Manner:
-    """How a persona behaves. Raises InputError where there is no such one."""
+    """Return the behaviour of a persona. Raises InputError for an unknown persona."""
     if persona not in MANNERS:
         raise InputError(f"there is no user {persona[:40]!r} in tau2: choose of {', '.join(MANNERS)}")
     return MANNERS[persona]
 
 
 def rule(view: Sequence[Message], raw: Mapping[str, Any], manner: Manner, rng: random.Random) -> ParsedTurn:
-    """What a user by rule does next. Nothing is said that is not in the scenario or in what the phone replied.
+    """Compute the next turn of a scripted user, with information from the scenario and the phone's replies only.
 
-    With a phone (telecom): does the one device action that the agent named and says what the phone replied; after that
-    looks, unseen, whether what they called for is solved, and then ends the conversation. Asked who or where they are,
-    says what the scenario lets them know. Asked to do two things, asks for one.
-    Without (retail, airline): agrees where something is to be confirmed, and says one more piece of the scenario
-    whenever spoken to, until all is said; then ends the conversation.
+    With a phone (telecom): does the single device action that the agent named and reports the phone's reply; then
+    checks, unseen by the agent, whether the problem is solved, and if so ends the conversation. Asked for name or
+    place, reports the scenario's facts. Asked for two actions, asks for one.
+    Without (retail, airline): agrees to confirmations, and reports one more piece of the scenario in each turn, until
+    all are reported; then ends the conversation.
 
     Args:
-        view: what the user saw, see the module.
-        raw: the task as the package has it.
-        manner: how often they balk or chat.
-        rng: what is drawn from.
+        view: the user's messages, see the module.
+        raw: the task as in the package.
+        manner: probabilities of balking and chatting.
+        rng: source of random numbers.
     """
     heard = [one.content for one in view if one.role == "user"]
     text = heard[-1] if heard else ""
-    if COMES.search(text):
+    if TRANSFER_NOTICE.search(text):
         return ParsedTurn(TRANSFER)
     if str(raw["id"]).startswith("["):
         return _with_phone(view, text, heard, raw, manner, rng)
@@ -132,7 +132,7 @@ def _with_phone(
     rng: random.Random,
 ) -> ParsedTurn:
     replies = _replies(view)
-    look = look_that_tells(str(raw["id"]))
+    look = diagnostic_tool(str(raw["id"]))
     if replies:
         if look not in [one.name for one in replies]:
             return _call(look, {}, len(view))
@@ -140,7 +140,7 @@ def _with_phone(
         if is_solved(look, found):
             return ParsedTurn(f"It works now, thank you. {STOP}")
         return ParsedTurn(_opening(manner, rng) + replies[0].content)
-    asked = asked_for(text)
+    asked = requested_actions(text)
     if len(asked) > 1:
         return ParsedTurn("I can do only one thing at a time. Which one first?")
     if asked:
@@ -150,7 +150,7 @@ def _with_phone(
         return _call(asked[0].tool, asked[0].arguments, len(view))
     if re.search(r"\b(name|phone number|who|where|abroad|location|travel\w*)\b", text.lower()):
         return ParsedTurn(first_person(str(raw["user_scenario"]["instructions"]["known_info"])))
-    if len(heard) >= PATIENCE and not any(asked_for(one) for one in heard[-PATIENCE:]):
+    if len(heard) >= PATIENCE and not any(requested_actions(one) for one in heard[-PATIENCE:]):
         return ParsedTurn(OUT_OF_SCOPE)
     return _call(look, {}, len(view))
 
@@ -168,7 +168,7 @@ def _without_phone(view: Sequence[Message], text: str, raw: Mapping[str, Any]) -
 
 
 def _replies(view: Sequence[Message]) -> list[Message]:
-    """What the phone replied since somebody last spoke."""
+    """The phone's replies since the last text."""
     found: list[Message] = []
     for one in reversed(view):
         if one.role == "tool":
@@ -187,7 +187,7 @@ def _call(name: str, arguments: Mapping[str, Any], number: int) -> ParsedTurn:
 
 
 def first_person(text: str) -> str:
-    """What a scenario says of its reader, as the reader says it.
+    """Convert a scenario in the second person to the first person.
 
     Example:
         first_person("You are Ann, and your zip is 1.") is "I am Ann, and my zip is 1."

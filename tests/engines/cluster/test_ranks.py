@@ -1,4 +1,4 @@
-"""What becomes of calls to ranks, with places that answer as told; real processes are in test_cluster.py."""
+"""Calls to ranks with a scripted backend; test_engine.py has the tests with real processes."""
 
 import pytest
 
@@ -7,54 +7,54 @@ from handaxe.engines.cluster.pipe_ranks import RankDiedError
 from handaxe.engines.cluster.ranks import Ranks
 
 
-class Told:
-    """In the place of processes, whose faults cannot be had at will: rank -> what it answers, or raises, or None."""
+class ScriptedBackend:
+    """Backend with a scripted result, exception or None (no answer) for each rank."""
 
-    def __init__(self, answers, where):
-        self.answers, self.doing, self.ends = answers, where, 0
+    def __init__(self, results, stacks):
+        self.results, self.rank_stacks, self.ends = results, stacks, 0
 
-    def ask(self, rank, method, arguments):
+    def submit(self, rank, method, arguments):
         return rank
 
-    def ready(self, calls, timeout):
-        return [rank for rank in calls if self.answers[rank] is not None]
+    def wait(self, calls, timeout):
+        return [rank for rank in calls if self.results[rank] is not None]
 
-    def answer(self, rank):
-        if isinstance(self.answers[rank], Exception):
-            raise self.answers[rank]
-        return self.answers[rank]
+    def result(self, rank):
+        if isinstance(self.results[rank], Exception):
+            raise self.results[rank]
+        return self.results[rank]
 
-    def where(self, ranks, timeout):
-        return {rank: self.doing[rank] for rank in ranks if rank in self.doing}
+    def stacks(self, ranks, timeout):
+        return {rank: self.rank_stacks[rank] for rank in ranks if rank in self.rank_stacks}
 
     def end(self):
         self.ends += 1
 
 
-def ranks(answers, where=None):
+def make_ranks(results, stacks=None):
     made = Ranks.__new__(Ranks)
-    made.count, made.timeout, made._ended = len(answers), 0.01, ""
-    made._places = Told(answers, where or {})
-    made._end = made._places.end
+    made.count, made.timeout, made._ended = len(results), 0.01, ""
+    made._backend = ScriptedBackend(results, stacks or {})
+    made._end = made._backend.end
     return made
 
 
-def test_answers_come_in_order_of_rank():
-    asked = ranks({0: "a", 1: "b"})
-    assert asked.call(1, "step", "step") == ["a", "b"] and asked._places.ends == 0
+def test_call_returns_results_in_order_of_rank():
+    ranks = make_ranks({0: "a", 1: "b"})
+    assert ranks.call(1, "step", "step") == ["a", "b"] and ranks._backend.ends == 0
 
 
-def test_what_is_refused_leaves_the_ranks_where_all_have_answered():
+def test_refusal_answered_by_all_ranks_keeps_them_running():
     refused = CheckpointError("no such folder")
-    for other, each in ((refused, None), (refused, [()]), ("written", None)):
-        asked = ranks({0: refused, 1: other})
+    for other, arguments in ((refused, None), (refused, [()]), ("written", None)):
+        ranks = make_ranks({0: refused, 1: other})
         with pytest.raises(CheckpointError, match="no such folder"):
-            asked.call(1, "load", "open", each)
-        assert asked._places.ends == 0 and not asked.ended
+            ranks.call(1, "load", "open_checkpoint", arguments)
+        assert ranks._backend.ends == 0 and not ranks.ended
 
 
 @pytest.mark.parametrize(
-    "answers, where, words",
+    "results, stacks, words",
     [
         ({0: RuntimeError("Connection closed by peer"), 1: RankDiedError("code -9")}, {}, "rank 1 died in 'step'"),
         (
@@ -63,14 +63,14 @@ def test_what_is_refused_leaves_the_ranks_where_all_have_answered():
             "rank 1 failed .*MemoryError: full",
         ),
         ({0: None, 1: ValueError("mine")}, {}, "rank 1 failed in 'step': ValueError: mine"),
-        ({0: None, 1: None}, {0: "all_reduce (distributed_c10d.py:9)"}, "rank 1 has said nothing"),
-        ({0: None, 1: "fine"}, {0: "sleep (mine.py:3)"}, r"rank 0 has .* in 'step' \(rank 0 is in sleep \(mine.py:3"),
-        ({0: None, 1: None}, {}, "rank 0 and 1 has said nothing"),
+        ({0: None, 1: None}, {0: "all_reduce (distributed_c10d.py:9)"}, "rank 1 did not answer"),
+        ({0: None, 1: "fine"}, {0: "sleep (mine.py:3)"}, r"rank 0 did .* in 'step' \(rank 0 is in sleep \(mine.py:3"),
+        ({0: None, 1: None}, {}, "rank 0 and 1 did not answer"),
     ],
 )
-def test_the_rank_that_is_to_blame_is_named_and_all_end(answers, where, words):
-    asked = ranks(answers, where)
-    for _ in range(2):  # and whoever asks later is told the same
+def test_failure_names_the_causing_rank_and_ends_all(results, stacks, words):
+    ranks = make_ranks(results, stacks)
+    for _ in range(2):  # later calls raise the same error
         with pytest.raises(TrainingError, match=f"{words}.*handaxe resume"):
-            asked.call(1, "step", "step")
-    assert asked.ended and asked._places.ends >= 1
+            ranks.call(1, "step", "step")
+    assert ranks.ended and ranks._backend.ends >= 1

@@ -1,4 +1,4 @@
-"""Ranks that are actors of Ray, on this machine. What ranks do is tested with plain processes, which start sooner."""
+"""Ranks as Ray actors on this machine; most tests of ranks use plain processes, which start faster."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from handaxe.core.errors import InputError, TrainingError
-from handaxe.engines.cluster import ray_ranks as rank_ray
+from handaxe.engines.cluster import ray_ranks
 from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.engines.cluster.ranks import Ranks
 from handaxe.engines.cluster.ray_ranks import HERE, RayRanks, start_ray
@@ -32,7 +32,7 @@ def running(pid):
         return False
 
 
-def test_actors_train_as_one_process_does_and_end(monkeypatch):
+def test_actors_equal_one_process_and_end(monkeypatch):
     try:
         start_ray(HERE, cpus=8)
         batch = example_batch(tiny())
@@ -54,19 +54,19 @@ def test_actors_train_as_one_process_does_and_end(monkeypatch):
                 return found
 
             engine.ranks.timeout = 5.0
-            with pytest.raises(TrainingError, match="rank 1 has said nothing"):
+            with pytest.raises(TrainingError, match="rank 1 did not answer"):
                 engine.forward_backward(batch, loss)
             assert not any(map(running, pids))
-        monkeypatch.setattr(rank_ray, "ROOM", 1.0)
-        with pytest.raises(InputError, match="has no room for 1000 ranks"):
+        monkeypatch.setattr(ray_ranks, "PLACEMENT_TIMEOUT", 1.0)
+        with pytest.raises(InputError, match="has no free resources for 1000 ranks"):
             Ranks(1000, address=HERE, device="cpu")
     finally:
         ray.shutdown()
 
 
-def test_a_rank_that_dies_while_it_is_asked_hides_no_other(monkeypatch):
+def test_stacks_skips_dead_ranks(monkeypatch):
     def actor(name):
-        return SimpleNamespace(where=SimpleNamespace(options=lambda **_: SimpleNamespace(remote=lambda: name)))
+        return SimpleNamespace(stack=SimpleNamespace(options=lambda **_: SimpleNamespace(remote=lambda: name)))
 
     def get(call):
         if call == "dead":
@@ -77,9 +77,9 @@ def test_a_rank_that_dies_while_it_is_asked_hides_no_other(monkeypatch):
     monkeypatch.setattr(ray, "get", get)
     ranks = RayRanks.__new__(RayRanks)
     ranks._actors = [actor("dead"), actor("sleep")]
-    assert ranks.where([0, 1], 1.0) == {1: "in sleep"}
+    assert ranks.stacks([0, 1], 1.0) == {1: "in sleep"}
 
 
-def test_a_cluster_that_is_not_there_is_an_input_error():
+def test_missing_cluster_raises_input_error():
     with pytest.raises(InputError, match="no Ray cluster at 127.0.0.1:1"):
         start_ray("127.0.0.1:1")

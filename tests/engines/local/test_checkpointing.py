@@ -9,7 +9,7 @@ from handaxe.core.protocols import Copyable, KeptEngine, Restarts, Stateful
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.batch import Row, pad
 
 
@@ -36,20 +36,20 @@ def same(one, other):
 
 
 @pytest.mark.exact
-def test_an_engine_goes_on_from_the_state_of_another_to_the_bit():
+def test_loaded_state_dict_trains_bit_for_bit_like_its_source():
     one, other = step(make_engine(reference=True), 2), make_engine(seed=1, reference=True)
     state = one.state_dict()
     other.load_state_dict(state)
     assert same(one, other) and isinstance(one, Stateful) and isinstance(one, Restarts)
-    kept = copy.deepcopy(state)
+    copied = copy.deepcopy(state)
     step(one), step(other)
     assert same(one, other) and one.version == 3
-    assert all(kept["tensors"][k].equal(state["tensors"][k]) for k in kept["tensors"]), "a state taken is a state kept"
+    assert all(copied["tensors"][k].equal(state["tensors"][k]) for k in copied["tensors"]), "training changes no state"
     for now in (False, True):
         assert torch.equal(one.forward(batch(), reference=now)["logp"], other.forward(batch(), reference=now)["logp"])
 
 
-def test_a_state_that_does_not_fit_changes_nothing():
+def test_mismatched_state_dict_raises_and_changes_nothing():
     engine = step(make_engine())
     before = engine.state_dict()
     for wrong in (make_engine(width=32).state_dict(), make_engine(reference=True).state_dict()):
@@ -63,7 +63,7 @@ def test_a_state_that_does_not_fit_changes_nothing():
         engine.state_dict()
 
 
-def test_a_twin_begins_alike_and_shares_nothing():
+def test_twin_starts_equal_and_shares_no_tensors():
     one = step(make_engine(critic=True, weight_decay=0.1, packing="rows", betas=(0.8, 0.9)))
     two = one.twin(reference=True, clip_norm=3.0)
     assert isinstance(one, Copyable) and two.version == 0 and two.clip_norm == 3.0 and two._critic is None
@@ -78,5 +78,5 @@ def test_a_twin_begins_alike_and_shares_nothing():
     step(one)
     assert torch.equal(two.forward(batch())["logp"], moved)
     assert torch.equal(two.forward(batch(), reference=True)["logp"], first)
-    judging = one.twin(critic=True)
-    assert not judging.forward(batch(), names=("value",))["value"].any() and judging._critic is not one._critic
+    with_critic = one.twin(critic=True)
+    assert not with_critic.forward(batch(), names=("value",))["value"].any() and with_critic._critic is not one._critic

@@ -12,7 +12,7 @@ from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.testing.engine import check_engine
+from handaxe.testing.engine_contract import check_engine
 
 CONFIG = TinyConfig(vocab_size=24, width=16, layers=2, heads=2, max_length=20)
 ROWS = [[1, 2, 3, 4, 5], [6, 7], [3, 1, 4, 1, 5, 9, 2], [2, 2, 2]]
@@ -38,7 +38,7 @@ def take_steps(engine, batches, loss, learning_rate=1e-2):
 
 @pytest.mark.exact
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.float64, 1e-7)])
-def test_passes_the_contract_with_a_cache(tmp_path, dtype, tolerance):
+def test_tiny_model_passes_the_engine_contract(tmp_path, dtype, tolerance):
     checks = check_engine(
         lambda: LocalEngine(tiny(dtype), reference=True),
         lambda: tiny(dtype),
@@ -51,7 +51,7 @@ def test_passes_the_contract_with_a_cache(tmp_path, dtype, tolerance):
     assert len(checks) == 19
 
 
-def test_passes_the_contract_with_learned_positions_left_padding_and_dropout(tmp_path, learned):
+def test_learned_positions_with_dropout_pass_the_engine_contract(tmp_path, learned):
     def train_mode():
         model = learned()
         model.module.train()
@@ -71,50 +71,50 @@ def test_passes_the_contract_with_learned_positions_left_padding_and_dropout(tmp
 # --- alignment, masks, padding -----------------------------------------------------------------------------------
 
 
-def test_log_probs_of_a_known_table(bigram, batch_of):  # trap 15
-    out = LocalEngine(bigram()).forward(batch_of([[0, 2, 1, 1], [1, 0]]), names=("logp", "entropy", "collision"))
+def test_forward_matches_a_known_table(bigram, batch_from_rows):  # trap 15
+    out = LocalEngine(bigram()).forward(batch_from_rows([[0, 2, 1, 1], [1, 0]]), names=("logp", "entropy", "collision"))
     want = [[0, math.log(0.2), math.log(0.7), math.log(0.1)], [0, math.log(0.1), 0, 0]]
     assert torch.allclose(out["logp"], torch.tensor(want, dtype=torch.float64), atol=1e-12)
     assert out["collision"][0, 1].item() == pytest.approx(0.38)
     assert out["entropy"][1, 1].item() == pytest.approx(-0.2 * math.log(0.1) - 0.8 * math.log(0.8))
 
 
-def test_what_a_tool_said_is_attended_though_masked(batch_of, likelihood):  # trap 14
+def test_masked_tool_tokens_are_attended(batch_from_rows, likelihood):  # trap 14
     engine = LocalEngine(tiny(torch.float64))
     mask = [[False, True, False, False, True, True]]
-    one, other = batch_of([[1, 2, 3, 4, 5, 6]], mask=mask), batch_of([[1, 2, 9, 4, 5, 6]], mask=mask)
+    one, other = batch_from_rows([[1, 2, 3, 4, 5, 6]], mask=mask), batch_from_rows([[1, 2, 9, 4, 5, 6]], mask=mask)
     a, b = (engine.forward(x)["logp"][0] for x in (one, other))
     assert torch.equal(a[:4], b[:4]) and torch.all(a[4:] != b[4:])
 
 
-def test_the_final_eos_trains_though_it_is_the_pad_id(batch_of):  # trap 12
+def test_final_eos_trains_even_as_the_pad_id(batch_from_rows):  # trap 12
     engine, eos = LocalEngine(tiny(torch.float64)), 0
-    batch = batch_of([[5, 6, eos], [5, 6, 7, 8, eos]], pad=2, pad_id=eos)
+    batch = batch_from_rows([[5, 6, eos], [5, 6, 7, 8, eos]], pad=2, pad_id=eos)
     assert engine.pad_id == eos
-    kept = []
+    logps = []
 
     def loss(out, batch):
-        kept.append(out.logp_BT)
+        logps.append(out.logp_BT)
         out.logp_BT.retain_grad()
         value = torch.where(batch.mask_BT, -out.logp_BT, 0.0).sum() / batch.denominators.tokens
         return LossOut(value, {})
 
     engine.forward_backward(batch, loss)
-    assert kept[0].grad[0].tolist() == pytest.approx([0, -1 / 6, -1 / 6, 0, 0, 0, 0])
+    assert logps[0].grad[0].tolist() == pytest.approx([0, -1 / 6, -1 / 6, 0, 0, 0, 0])
     alone = LocalEngine(tiny(torch.float64))
     only_eos = [[False, False, True], [False] * 5]
-    alone.forward_backward(batch_of([[5, 6, eos], [5, 6, 7, 8, eos]], mask=only_eos, pad_id=eos), loss)
+    alone.forward_backward(batch_from_rows([[5, 6, eos], [5, 6, 7, 8, eos]], mask=only_eos, pad_id=eos), loss)
     assert gradient(alone)["embed.weight"].abs().max() > 1e-3
 
 
 @pytest.mark.exact
 @pytest.mark.parametrize("make", ["tiny", "learned"])
-def test_padding_changes_nothing(make, learned, batch_of, likelihood):  # trap 29
+def test_padding_changes_no_loss_and_no_gradient(make, learned, batch_from_rows, likelihood):  # trap 29
     results = []
     rows = [[t % 10 for t in row] for row in ROWS]
     for pad, pad_id in ((0, 0), (1, 3), (5, 10**6)):
         engine = LocalEngine(tiny(torch.float64) if make == "tiny" else learned())
-        batch = batch_of(rows, pad=pad, pad_id=pad_id)
+        batch = batch_from_rows(rows, pad=pad, pad_id=pad_id)
         logp = engine.forward(batch)["logp"][:, :7]
         assert torch.all(engine.forward(batch)["logp"][~batch.attend_BT] == 0)
         value = engine.forward_backward(batch, likelihood).value
@@ -123,7 +123,7 @@ def test_padding_changes_nothing(make, learned, batch_of, likelihood):  # trap 2
         assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(results[0], other))
 
 
-def test_nan_off_the_mask_reaches_nothing(batch_of, likelihood):
+def test_nan_off_the_mask_reaches_no_gradient(batch_from_rows, likelihood):
     mask = [
         [False, True, True, False, False],
         [False, False],
@@ -132,7 +132,7 @@ def test_nan_off_the_mask_reaches_nothing(batch_of, likelihood):
     ]
     found = []
     for filler in (0.0, math.nan):
-        batch = batch_of(ROWS, mask=mask, pad=1)
+        batch = batch_from_rows(ROWS, mask=mask, pad=1)
         batch.adv_BT[~batch.mask_BT] = filler
         engine = LocalEngine(tiny(torch.float64))
         value = engine.forward_backward(batch, lambda o, b: likelihood(o, _clean(b))).value
@@ -146,7 +146,7 @@ def _clean(batch):
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
-def test_the_first_ratio_is_one(batch_of, temperature):  # trap 16
+def test_first_importance_ratio_is_one(batch_from_rows, temperature):  # trap 16
     engine = LocalEngine(tiny())
     prompts = [[1, 2, 3], [4], [5, 6, 7, 8]]
     sampling = Sampling(temperature, max_tokens=10)
@@ -154,7 +154,7 @@ def test_the_first_ratio_is_one(batch_of, temperature):  # trap 16
     rows = [[*ids, *d.ids] for ids, d in zip(prompts, done)]
     mask = [[False] * len(ids) + [True] * len(d.ids) for ids, d in zip(prompts, done)]
     old = [[0.0] * len(ids) + d.logp for ids, d in zip(prompts, done)]
-    batch = batch_of(rows, mask=mask, adv=old, temperature=[temperature] * 3, dtype=torch.float32)
+    batch = batch_from_rows(rows, mask=mask, adv=old, temperature=[temperature] * 3, dtype=torch.float32)
     ratios = []
 
     def ratio(out, batch):
@@ -163,12 +163,12 @@ def test_the_first_ratio_is_one(batch_of, temperature):  # trap 16
 
     engine.forward_backward(batch, ratio)
     assert (ratios[0] - 1).abs().max() < 1e-5
-    other = engine.forward(batch_of(rows, temperature=[1.7 - temperature] * 3, dtype=torch.float32))["logp"]
-    assert (other[batch.mask_BT] - batch.adv_BT[batch.mask_BT]).abs().max() > 1e-2  # the test can fail
+    other = engine.forward(batch_from_rows(rows, temperature=[1.7 - temperature] * 3, dtype=torch.float32))["logp"]
+    assert (other[batch.mask_BT] - batch.adv_BT[batch.mask_BT]).abs().max() > 1e-2  # another temperature differs
 
 
-def test_micro_batches_of_forward_change_nothing(batch_of):
-    batch = batch_of(ROWS, pad=3, temperature=[1.0, 0.5, 0.0, 2.0])
+def test_forward_does_not_depend_on_micro_batch_rows(batch_from_rows):
+    batch = batch_from_rows(ROWS, pad=3, temperature=[1.0, 0.5, 0.0, 2.0])
     names = ("logp", "entropy", "collision", "value")
     found = []
     for rows in (1, 3, 64):
@@ -182,7 +182,7 @@ def test_micro_batches_of_forward_change_nothing(batch_of):
 
 @pytest.mark.parametrize("packing", ["tree", "rows"])
 @pytest.mark.parametrize("reference", [False, True])
-def test_logits_are_made_for_what_trains_and_for_more_only_when_asked(batch_of, packing, reference):
+def test_logits_are_computed_for_masked_tokens_only(batch_from_rows, packing, reference):
     read, names = [], ("logp", "entropy", "collision")
 
     class Counting(TinyModel):
@@ -193,13 +193,13 @@ def test_logits_are_made_for_what_trains_and_for_more_only_when_asked(batch_of, 
     module = TinyModel.new(replace(CONFIG, max_length=80), seed=1).module.double()
     engine = LocalEngine(Counting(module, pad_id=0), packing=packing, reference=reference)
     ids = [t * 7 % 24 for t in range(65)]
-    batch = batch_of([ids], mask=[[t in (20, 21, 40, 64) for t in range(65)]])
-    few = engine.forward(batch, names=names, reference=reference)
-    everything = engine.forward(replace(batch, mask_BT=batch.attend_BT), names=names, reference=reference)
+    batch = batch_from_rows([ids], mask=[[t in (20, 21, 40, 64) for t in range(65)]])
+    trained_tokens = engine.forward(batch, names=names, reference=reference)
+    all_tokens = engine.forward(replace(batch, mask_BT=batch.attend_BT), names=names, reference=reference)
     assert read == [4, 64]
     for name in names:
-        assert torch.allclose(few[name], everything[name] * batch.mask_BT, atol=1e-12), name
-        assert bool((everything[name][:, 1:] != 0).all())
+        assert torch.allclose(trained_tokens[name], all_tokens[name] * batch.mask_BT, atol=1e-12), name
+        assert bool((all_tokens[name][:, 1:] != 0).all())
 
 
 # --- critic and reference ----------------------------------------------------------------------------------------
@@ -210,9 +210,9 @@ def squared_error(out, batch):
     return LossOut(each_BT.sum() / batch.denominators.tokens, {})
 
 
-def test_value_is_of_the_state_before_the_token(bigram, batch_of):
+def test_value_belongs_to_the_state_before_the_token(bigram, batch_from_rows):
     engine = LocalEngine(bigram(), critic=True)
-    batch = batch_of([[0, 2, 1, 1], [1, 0]])
+    batch = batch_from_rows([[0, 2, 1, 1], [1, 0]])
     assert torch.all(engine.forward(batch, names=("value",))["value"] == 0)
     with torch.no_grad():
         engine._critic.weight.copy_(torch.tensor([[1.0, 0.0, 0.0]]))
@@ -220,9 +220,9 @@ def test_value_is_of_the_state_before_the_token(bigram, batch_of):
     assert value.flatten().tolist() == pytest.approx([0, 0, 6, 3, 0, 3, 0, 0])  # embed[i] starts with 3 i
 
 
-def test_a_critic_learns_and_moves_the_trunk_it_shares(batch_of):
+def test_critic_learns_and_trains_the_shared_trunk(batch_from_rows):
     engine = LocalEngine(tiny(), critic=True, clip_norm=math.inf)
-    batch = batch_of(ROWS, adv=[[float(i) for _ in row] for i, row in enumerate(ROWS)], dtype=torch.float32)
+    batch = batch_from_rows(ROWS, adv=[[float(i) for _ in row] for i, row in enumerate(ROWS)], dtype=torch.float32)
     first = engine.forward_backward(batch, squared_error).value
     assert gradient(engine)["embed.weight"].abs().max() == 0  # behind a head of zeros
     engine.optim_step(learning_rate=1e-2)
@@ -233,21 +233,21 @@ def test_a_critic_learns_and_moves_the_trunk_it_shares(batch_of):
     assert engine.forward_backward(batch, squared_error).value < 0.2 * first
 
 
-def test_no_critic_no_value(batch_of):
+def test_value_is_none_without_critic(batch_from_rows):
     seen = []
 
     def loss(out, batch):
         seen.append(out.value_BT)
         return LossOut(out.logp_BT.sum(), {})
 
-    LocalEngine(tiny()).forward_backward(batch_of(ROWS), loss)
+    LocalEngine(tiny()).forward_backward(batch_from_rows(ROWS), loss)
     assert seen == [None]
 
 
-def test_kl_to_the_reference_is_zero_at_step_0(batch_of, likelihood):  # trap 32
+def test_kl_to_the_reference_is_zero_at_step_0(batch_from_rows, likelihood):  # trap 32
     engine = LocalEngine(tiny(), reference=True)
     engine.model.module.train()
-    batch = batch_of(ROWS)
+    batch = batch_from_rows(ROWS)
     policy, reference = engine.forward(batch)["logp"], engine.forward(batch, reference=True)["logp"]
     assert torch.equal(policy, reference) and engine.model.module.training
     take_steps(engine, [batch], likelihood)
@@ -256,7 +256,7 @@ def test_kl_to_the_reference_is_zero_at_step_0(batch_of, likelihood):  # trap 32
 
 
 class Adapted(TinyModel):
-    """A tiny model of which only one added vector trains."""
+    """A tiny model with one trained vector as adapter."""
 
     def __init__(self, model):
         super().__init__(model.module, pad_id=0)
@@ -277,11 +277,11 @@ class Adapted(TinyModel):
         self.on = True
 
     def __deepcopy__(self, memo):
-        raise AssertionError("an adapter needs no copy")
+        raise AssertionError("an adapter model is never copied")
 
 
-def test_an_adapter_is_switched_off_for_the_reference(batch_of, likelihood, tmp_path):
-    engine, batch = LocalEngine(Adapted(tiny()), reference=True), batch_of(ROWS)
+def test_adapter_is_disabled_for_the_reference(batch_from_rows, likelihood, tmp_path):
+    engine, batch = LocalEngine(Adapted(tiny()), reference=True), batch_from_rows(ROWS)
     base = LocalEngine(tiny()).forward(batch)["logp"]
     take_steps(engine, [batch], likelihood)
     assert torch.equal(engine.forward(batch, reference=True)["logp"], base) and engine.model.on
@@ -292,11 +292,11 @@ def test_an_adapter_is_switched_off_for_the_reference(batch_of, likelihood, tmp_
     assert torch.equal(again.forward(batch)["logp"], engine.forward(batch)["logp"])
 
 
-# --- beginning anew ----------------------------------------------------------------------------------------------
+# --- restart -----------------------------------------------------------------------------------------------------
 
 
-def test_after_a_restart_it_trains_as_a_new_engine_of_the_same_weights(batch_of, likelihood):
-    used, batch = LocalEngine(tiny(), reference=True), batch_of(ROWS)
+def test_restarted_engine_trains_like_a_new_engine_of_equal_weights(batch_from_rows, likelihood):
+    used, batch = LocalEngine(tiny(), reference=True), batch_from_rows(ROWS)
     take_steps(used, [batch] * 3, likelihood)
     assert not torch.equal(used.forward(batch)["logp"], used.forward(batch, reference=True)["logp"])
     used.restart()
@@ -313,23 +313,23 @@ def test_after_a_restart_it_trains_as_a_new_engine_of_the_same_weights(batch_of,
         engine.restart()
 
 
-def test_the_reference_of_an_adapter_cannot_be_renewed(batch_of, likelihood):
+def test_restart_of_a_trained_adapter_engine_raises(batch_from_rows, likelihood):
     engine = LocalEngine(Adapted(tiny()), reference=True)
     engine.restart()
-    take_steps(engine, [batch_of(ROWS)], likelihood)
+    take_steps(engine, [batch_from_rows(ROWS)], likelihood)
     with pytest.raises(InputError, match="merge the adapter"):
         engine.restart()
 
 
-def test_weights_are_taken_over_whatever_else_an_engine_keeps(batch_of, likelihood, tmp_path):
-    from_this, batch = LocalEngine(tiny(), critic=True), batch_of(ROWS)
-    take_steps(from_this, [batch] * 2, likelihood)
-    from_this.save(tmp_path / "kept")
+def test_load_weights_works_with_any_critic_and_reference(batch_from_rows, likelihood, tmp_path):
+    source, batch = LocalEngine(tiny(), critic=True), batch_from_rows(ROWS)
+    take_steps(source, [batch] * 2, likelihood)
+    source.save(tmp_path / "kept")
     for options in ({}, {"reference": True}, {"critic": True, "reference": True}):
         engine = LocalEngine(tiny(), **options)
         take_steps(engine, [batch], likelihood)
         engine.load_weights(tmp_path / "kept")
-        assert engine.version == 2 and torch.equal(engine.forward(batch)["logp"], from_this.forward(batch)["logp"])
+        assert engine.version == 2 and torch.equal(engine.forward(batch)["logp"], source.forward(batch)["logp"])
         if "reference" in options:
             assert torch.equal(engine.forward(batch, reference=True)["logp"], engine.forward(batch)["logp"])
         if "critic" in options:
@@ -339,19 +339,19 @@ def test_weights_are_taken_over_whatever_else_an_engine_keeps(batch_of, likeliho
         engine.load_weights(tmp_path / "kept")
 
 
-def test_the_digest_of_a_start(batch_of, likelihood):
+def test_start_digest_depends_on_weights_and_optimiser_settings(batch_from_rows, likelihood):
     plain = LocalEngine(tiny()).start_digest()
     for options in ({}, {"critic": True}, {"reference": True}, {"max_rows": 3}):
         assert LocalEngine(tiny(), **options).start_digest() == plain
     for options in ({"clip_norm": 0.5}, {"weight_decay": 0.1}, {"betas": (0.9, 0.98)}):
         assert LocalEngine(tiny(), **options).start_digest() != plain
     engine = LocalEngine(tiny())
-    take_steps(engine, [batch_of(ROWS)], likelihood)
+    take_steps(engine, [batch_from_rows(ROWS)], likelihood)
     assert engine.start_digest() != plain
 
 
-def test_forward_says_what_it_lacks(batch_of):
-    engine, batch = LocalEngine(tiny()), batch_of(ROWS)
+def test_forward_names_unknown_measures_and_missing_parts(batch_from_rows):
+    engine, batch = LocalEngine(tiny()), batch_from_rows(ROWS)
     for names, reference, words in (
         (("logp", "logprob"), False, "not logprob"),
         (("value",), False, "critic=True"),
@@ -360,27 +360,27 @@ def test_forward_says_what_it_lacks(batch_of):
         with pytest.raises(InputError, match=words):
             engine.forward(batch, names=names, reference=reference)
     with pytest.raises(InputError, match="rows of 21 tokens, the model reads 20"):
-        engine.forward(batch_of([[1] * 21]))
+        engine.forward(batch_from_rows([[1] * 21]))
 
 
 # --- steps -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("split", [[[0, 1, 2, 3]], [[0], [1], [2], [3]], [[3, 1], [0, 2]], [[2], [0, 1, 3]]])
-def test_micro_batches_add_up(split, batch_of, likelihood):  # trap 18
-    batch = batch_of(ROWS, adv=[[0.3 * t - i for t in range(len(row))] for i, row in enumerate(ROWS)])
-    whole, parts = LocalEngine(tiny(torch.float64)), LocalEngine(tiny(torch.float64))
-    want = whole.forward_backward(batch, likelihood)
+def test_gradients_of_micro_batches_add_up(split, batch_from_rows, likelihood):  # trap 18
+    batch = batch_from_rows(ROWS, adv=[[0.3 * t - i for t in range(len(row))] for i, row in enumerate(ROWS)])
+    uninterrupted, parts = LocalEngine(tiny(torch.float64)), LocalEngine(tiny(torch.float64))
+    want = uninterrupted.forward_backward(batch, likelihood)
     got = [parts.forward_backward(batch.rows(torch.tensor(rows)), likelihood) for rows in split]
     assert sum(g.value for g in got).item() == pytest.approx(want.value.item(), abs=1e-12)
     assert sum(g.metrics["nll"] for g in got) == pytest.approx(want.metrics["nll"], abs=1e-12)
     assert not want.value.requires_grad
-    for name, g in gradient(whole).items():
+    for name, g in gradient(uninterrupted).items():
         assert torch.allclose(g, gradient(parts)[name], atol=1e-12)
 
 
-def test_entropy_is_computed_when_called_and_has_a_gradient(batch_of):
-    engine, batch = LocalEngine(tiny(torch.float64)), batch_of(ROWS)
+def test_entropy_is_lazy_and_has_a_gradient(batch_from_rows):
+    engine, batch = LocalEngine(tiny(torch.float64)), batch_from_rows(ROWS)
     want = engine.forward(batch, names=("entropy",))["entropy"]
 
     def loss(out, batch):
@@ -392,10 +392,10 @@ def test_entropy_is_computed_when_called_and_has_a_gradient(batch_of):
     assert engine.forward(batch, names=("entropy",))["entropy"].sum() > want.sum()
 
 
-def test_clipping_scales_and_reports_the_length_before(bigram, batch_of, likelihood):
+def test_clipping_scales_and_reports_the_norm_before(bigram, batch_from_rows, likelihood):
     norms, moved = [], []
     for clip in (math.inf, 1e-3):
-        engine, batch = LocalEngine(bigram(), clip_norm=clip), batch_of([[0, 1, 1], [2, 0]])
+        engine, batch = LocalEngine(bigram(), clip_norm=clip), batch_from_rows([[0, 1, 1], [2, 0]])
         engine.forward_backward(batch, likelihood)
         length = torch.cat([g.flatten() for g in gradient(engine).values() if g is not None]).norm().item()
         metrics = engine.optim_step(learning_rate=0.1)
@@ -405,20 +405,20 @@ def test_clipping_scales_and_reports_the_length_before(bigram, batch_of, likelih
     assert norms[0] == norms[1] and moved == [pytest.approx(0.1 * length), pytest.approx(0.1e-3, rel=1e-2)]
 
 
-def test_weight_decay_is_for_matrices_alone(learned, batch_of):
+def test_weight_decay_applies_to_matrices_only(learned, batch_from_rows):
     engine = LocalEngine(learned(), weight_decay=0.5)
     before = copy.deepcopy(weights(engine))
-    engine.forward_backward(batch_of([[1, 2]]), lambda o, b: LossOut(o.logp_BT.sum() * 0, {}))
+    engine.forward_backward(batch_from_rows([[1, 2]]), lambda o, b: LossOut(o.logp_BT.sum() * 0, {}))
     engine.optim_step(learning_rate=0.1)
     for name, p in weights(engine).items():
         assert torch.allclose(p, before[name] * (0.95 if p.ndim == 2 else 1.0)), name
 
 
-def test_frozen_parameters_stay(learned, batch_of, likelihood):
+def test_frozen_parameters_do_not_change(learned, batch_from_rows, likelihood):
     model = learned()
     model.module["head"].requires_grad_(False)
     engine = LocalEngine(model)
-    take_steps(engine, [batch_of([[1, 2, 3]])], likelihood)
+    take_steps(engine, [batch_from_rows([[1, 2, 3]])], likelihood)
     assert torch.equal(model.module["head"].weight, learned().module["head"].weight)
     assert not torch.equal(model.module["qkv"].weight, learned().module["qkv"].weight)
     model.module.requires_grad_(False)
@@ -426,16 +426,16 @@ def test_frozen_parameters_stay(learned, batch_of, likelihood):
         LocalEngine(model)
 
 
-def test_the_gradient_must_be_finite(batch_of, likelihood):
-    engine, batch = LocalEngine(tiny()), batch_of(ROWS, dtype=torch.float32)
+def test_nonfinite_gradient_raises_and_changes_nothing(batch_from_rows, likelihood):
+    engine, batch = LocalEngine(tiny()), batch_from_rows(ROWS, dtype=torch.float32)
     take_steps(engine, [batch], likelihood)
     before, moments = copy.deepcopy(weights(engine)), copy.deepcopy(engine._optimizer.state_dict())
 
-    def steep(out, batch):  # finite, with a slope that is not
+    def steep(out, batch):  # finite value, infinite gradient
         return LossOut((out.logp_BT[:, 1:].sum() * 0).sqrt() + likelihood(out, batch).value, {})
 
     engine.forward_backward(batch, steep)
-    with pytest.raises(TrainingError, match=r"gradient norm is nan in weights\.embed.*untouched"):
+    with pytest.raises(TrainingError, match=r"gradient norm is nan in weights\.embed.*unchanged"):
         engine.optim_step(learning_rate=0.1)
     assert engine.version == 1 and all(torch.equal(p, before[name]) for name, p in weights(engine).items())
     after = engine._optimizer.state_dict()["state"]
@@ -444,25 +444,25 @@ def test_the_gradient_must_be_finite(batch_of, likelihood):
     assert engine.version == 2
 
 
-def test_a_loss_that_is_not_finite_is_explained(batch_of, likelihood):
-    engine, batch = LocalEngine(tiny(), critic=True), batch_of(ROWS)
+def test_nonfinite_loss_names_metrics_and_rows(batch_from_rows, likelihood):
+    engine, batch = LocalEngine(tiny(), critic=True), batch_from_rows(ROWS)
     batch.adv_BT[2, 3] = math.inf
-    engine.forward_backward(batch_of(ROWS), likelihood)
-    with pytest.raises(TrainingError, match=r"metrics nll; adv in rows 2 \(rollouts 2\)\. The weights are untouched"):
+    engine.forward_backward(batch_from_rows(ROWS), likelihood)
+    with pytest.raises(TrainingError, match=r"metrics nll; adv in rows 2 \(rollouts 2\)\. The weights are unchanged"):
         engine.forward_backward(batch, likelihood)
     with pytest.raises(TrainingError, match="no gradient"):
         engine.optim_step(learning_rate=0.1)
 
 
-def test_nothing_to_train(batch_of, likelihood):
+def test_step_without_trained_tokens_or_gradient_raises(batch_from_rows, likelihood):
     engine = LocalEngine(tiny())
     empty = [[False] * len(row) for row in ROWS]
-    with pytest.raises(TrainingError, match="nothing to train"):
-        engine.forward_backward(batch_of(ROWS, mask=empty), likelihood)
+    with pytest.raises(TrainingError, match="no token of the optimiser step trains"):
+        engine.forward_backward(batch_from_rows(ROWS, mask=empty), likelihood)
     with pytest.raises(TrainingError, match="does not depend"):
-        engine.forward_backward(batch_of(ROWS), lambda o, b: LossOut(torch.zeros(()), {}))
-    # A micro-batch without a trained token, in a step that has some elsewhere, adds nothing.
-    part = batch_of([ROWS[0], [1, 2]], mask=[[False] + [True] * 4, [False] * 2]).rows(torch.tensor([1]))
+        engine.forward_backward(batch_from_rows(ROWS), lambda o, b: LossOut(torch.zeros(()), {}))
+    # A micro-batch without trained tokens adds nothing, if another one of the step has some.
+    part = batch_from_rows([ROWS[0], [1, 2]], mask=[[False] + [True] * 4, [False] * 2]).rows(torch.tensor([1]))
     assert engine.forward_backward(part, likelihood).value == 0
     assert engine.forward_backward(part, lambda o, b: LossOut(torch.zeros(()), {})).value == 0
     for rate in (-1.0, math.nan, math.inf):
@@ -470,13 +470,13 @@ def test_nothing_to_train(batch_of, likelihood):
             engine.optim_step(learning_rate=rate)
 
 
-def test_arguments_are_checked():
+def test_invalid_options_raise():
     for bad in ({"clip_norm": 0.0}, {"max_rows": 0}, {"micro_batch_rows": 0}):
         with pytest.raises(InputError):
             LocalEngine(tiny(), **bad)
 
 
-# --- keeping -----------------------------------------------------------------------------------------------------
+# --- checkpoints -------------------------------------------------------------------------------------------------
 
 
 def critical(out, batch):
@@ -484,14 +484,14 @@ def critical(out, batch):
 
 
 @pytest.mark.exact
-def test_interrupted_is_uninterrupted_to_the_bit(tmp_path, batch_of):
-    batches = [batch_of([row[: 2 + i] for row in ROWS], dtype=torch.float32) for i in range(4)]
+def test_resumed_training_is_bit_for_bit_equal(tmp_path, batch_from_rows):
+    batches = [batch_from_rows([row[: 2 + i] for row in ROWS], dtype=torch.float32) for i in range(4)]
 
     def make():
         return LocalEngine(tiny(), critic=True, reference=True, weight_decay=0.1)
 
-    whole, first, second = make(), make(), make()
-    take_steps(whole, batches, critical)
+    uninterrupted, first, second = make(), make(), make()
+    take_steps(uninterrupted, batches, critical)
     take_steps(first, batches[:2], critical)
     first.save(tmp_path / "x")
     drawn = torch.rand(3)
@@ -499,18 +499,20 @@ def test_interrupted_is_uninterrupted_to_the_bit(tmp_path, batch_of):
     second.load(tmp_path / "x")
     assert torch.equal(torch.rand(3), drawn) and second.version == 2
     take_steps(second, batches[2:], critical)
-    assert second.version == whole.version == 4
-    for name, tensor in whole._weights().items():
+    assert second.version == uninterrupted.version == 4
+    for name, tensor in uninterrupted._weights().items():
         assert torch.equal(second._weights()[name], tensor), name
     requests = [Sample([1, 2], Sampling(max_tokens=8), seed, frozenset()) for seed in range(4)]
-    ours, theirs = whole.sample(requests), second.sample(requests)
-    assert [(d.ids, d.logp, d.version) for d in ours] == [(d.ids, d.logp, d.version) for d in theirs]
+    uninterrupted_samples, resumed_samples = uninterrupted.sample(requests), second.sample(requests)
+    assert [(d.ids, d.logp, d.version) for d in uninterrupted_samples] == [
+        (d.ids, d.logp, d.version) for d in resumed_samples
+    ]
 
 
-def test_the_reference_and_the_buffers_travel(tmp_path, learned, batch_of):
+def test_checkpoint_restores_reference_and_buffers(tmp_path, learned, batch_from_rows):
     model = learned(seed=1)
     model.module.scale.fill_(2.0)
-    engine, batch = LocalEngine(model, reference=True), batch_of([[1, 2, 3]])
+    engine, batch = LocalEngine(model, reference=True), batch_from_rows([[1, 2, 3]])
     want = engine.forward(batch, reference=True)["logp"]
     engine.save(tmp_path / "x")
     other = LocalEngine(learned(seed=2), reference=True)
@@ -519,17 +521,17 @@ def test_the_reference_and_the_buffers_travel(tmp_path, learned, batch_of):
     assert torch.equal(other.forward(batch)["logp"], want)
 
 
-def test_the_model_in_the_checkpoint_loads_alone(tmp_path, batch_of, likelihood):
-    engine, batch = LocalEngine(tiny()), batch_of(ROWS)
+def test_model_folder_of_a_checkpoint_loads_without_engine(tmp_path, batch_from_rows, likelihood):
+    engine, batch = LocalEngine(tiny()), batch_from_rows(ROWS)
     take_steps(engine, [batch], likelihood)
     engine.save(tmp_path / "x")
     alone = LocalEngine(TinyModel.load(tmp_path / "x" / "model"))
     assert torch.equal(alone.forward(batch)["logp"], engine.forward(batch)["logp"])
 
 
-def test_a_checkpoint_of_another_engine_changes_nothing(tmp_path, batch_of, likelihood):
+def test_checkpoint_of_another_engine_raises_and_changes_nothing(tmp_path, batch_from_rows, likelihood):
     saved = LocalEngine(tiny(), critic=True)
-    take_steps(saved, [batch_of(ROWS)], likelihood)
+    take_steps(saved, [batch_from_rows(ROWS)], likelihood)
     saved.save(tmp_path / "x")
     wide = TinyModel(TinyModel.new(TinyConfig(vocab_size=24, width=32, layers=2, heads=2)).module, pad_id=0)
     for model, critic, words in ((tiny(), False, r"has critic\."), (wide, True, "this engine as float32")):
@@ -540,8 +542,8 @@ def test_a_checkpoint_of_another_engine_changes_nothing(tmp_path, batch_of, like
         assert engine.version == 0 and all(torch.equal(p, before[name]) for name, p in weights(engine).items())
 
 
-def test_a_gradient_on_the_way_is_not_lost_in_silence(tmp_path, batch_of, likelihood):
+def test_save_with_accumulated_gradient_raises(tmp_path, batch_from_rows, likelihood):
     engine = LocalEngine(tiny())
-    engine.forward_backward(batch_of(ROWS), likelihood)
+    engine.forward_backward(batch_from_rows(ROWS), likelihood)
     with pytest.raises(InputError, match="save after optim_step"):
         engine.save(tmp_path / "x")

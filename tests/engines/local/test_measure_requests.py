@@ -1,4 +1,4 @@
-"""Measures of ids that are there: those of `forward`, and of a loop over the model's logits."""
+"""Measures of given ids equal those of a loop over prefixes of the model's logits."""
 
 import pytest
 import torch
@@ -19,8 +19,8 @@ def engine():
     return LocalEngine(TinyModel(model, pad_id=0), reference=True)
 
 
-def by_hand(engine, ids, start, temperature):
-    """[(log-prob, entropy, collision)] of each of ids[start:], one prefix at a time."""
+def prefix_loop(engine, ids, start, temperature):
+    """[(log-prob, entropy, collision)] of each token of ids[start:], one prefix at a time."""
     out = []
     for t in range(start, len(ids)):
         with torch.no_grad():
@@ -33,17 +33,22 @@ def by_hand(engine, ids, start, temperature):
 
 
 @pytest.mark.parametrize("start, temperature", [(1, 1.0), (3, 0.7), (6, 2.0)])
-def test_answers_are_those_of_a_loop_over_prefixes(engine, start, temperature):
+def test_measures_equal_a_loop_over_prefixes(engine, start, temperature):
     names = ("logp", "entropy", "collision")
     (found,) = engine.measure([Measure(IDS, start, names, temperature)])
-    for name, column in zip(names, zip(*by_hand(engine, IDS, start, temperature))):
+    for name, column in zip(names, zip(*prefix_loop(engine, IDS, start, temperature))):
         assert found[name] == pytest.approx(column, abs=1e-7)  # a temperature is a float32
 
 
-def test_what_else_is_asked_changes_nothing(engine):
-    asked = [Measure(IDS, 2), Measure(IDS[:3], 1, ("entropy",)), Measure(IDS[::-1], 4), Measure(IDS, 2, reference=True)]
-    together = engine.measure(asked)
-    for one, found in zip(asked, together):
+def test_measures_do_not_depend_on_other_requests(engine):
+    measures = [
+        Measure(IDS, 2),
+        Measure(IDS[:3], 1, ("entropy",)),
+        Measure(IDS[::-1], 4),
+        Measure(IDS, 2, reference=True),
+    ]
+    together = engine.measure(measures)
+    for one, found in zip(measures, together):
         (alone,) = engine.measure([one])
         assert list(found) == list(one.names)
         for name in one.names:
@@ -51,29 +56,29 @@ def test_what_else_is_asked_changes_nothing(engine):
     assert engine.measure([]) == []
 
 
-def test_what_was_sampled_has_the_log_probs_that_it_was_drawn_with(engine):
-    (said,) = engine.sample([Sample(IDS, Sampling(temperature=0.8, max_tokens=6), 7, frozenset())])
-    (found,) = engine.measure([Measure([*IDS, *said.ids], len(IDS), temperature=0.8)])
-    assert found["logp"] == pytest.approx(said.logp, abs=1e-6)
+def test_measured_log_probs_equal_sampled_log_probs(engine):
+    (sampled,) = engine.sample([Sample(IDS, Sampling(temperature=0.8, max_tokens=6), 7, frozenset())])
+    (found,) = engine.measure([Measure([*IDS, *sampled.ids], len(IDS), temperature=0.8)])
+    assert found["logp"] == pytest.approx(sampled.logp, abs=1e-6)
 
 
 @pytest.mark.parametrize(
     "request_",
     [Measure(IDS, 0), Measure(IDS, 7), Measure(IDS * 4, 1), Measure(IDS, 1, temperature=0.0), Measure([], 1)],
 )
-def test_what_cannot_be_measured_is_told(engine, request_):
+def test_invalid_measure_raises_input_error(engine, request_):
     with pytest.raises(InputError, match="cannot measure"):
         engine.measure([request_])
 
 
-def test_a_value_or_an_unknown_name_is_refused(engine):
+def test_value_and_unknown_names_are_refused(engine):
     with pytest.raises(InputError, match="not value"):
         engine.measure([Measure(IDS, 1, ("value",))])
     with pytest.raises(InputError, match="not surprise"):
         engine.measure([Measure(IDS, 1, ("surprise",))])
 
 
-def test_equal_requests_have_one_key():
+def test_equal_requests_have_equal_keys():
     assert Measure(IDS, 1).key == Measure(tuple(IDS), 1).key
     others = [Measure(IDS, 2), Measure(IDS[1:], 1), Measure(IDS, 1, ("entropy",)), Measure(IDS, 1, temperature=0.5)]
     assert len({one.key for one in (*others, Measure(IDS, 1), Measure(IDS, 1, reference=True))}) == 6

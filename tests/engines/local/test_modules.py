@@ -1,14 +1,22 @@
 import torch
 from torch import nn
 
-from handaxe.engines.local.modules import buffers, evaluating, frozen, moment_shapes, moments, set_moments, value_head
+from handaxe.engines.local.modules import (
+    buffers,
+    eval_mode,
+    frozen_copy,
+    moment_shapes,
+    moments,
+    set_moments,
+    value_head,
+)
 
 
-def test_modes_come_back_each_as_it_was(learned):
+def test_eval_mode_restores_the_mode_of_each_submodule(learned):
     module = learned().module.train()
     module["drop"].eval()
     try:
-        with evaluating(module):
+        with eval_mode(module):
             assert not any(part.training for part in module.modules())
             raise KeyboardInterrupt
     except KeyboardInterrupt:
@@ -16,9 +24,9 @@ def test_modes_come_back_each_as_it_was(learned):
     assert module.training and module["head"].training and not module["drop"].training
 
 
-def test_a_frozen_copy_shares_nothing(learned):
+def test_frozen_copy_shares_no_parameters(learned):
     model = learned()
-    copy = frozen(model)
+    copy = frozen_copy(model)
     assert not any(p.requires_grad for p in copy.module.parameters()) and not copy.module.training
     with torch.no_grad():
         for p in model.module.parameters():
@@ -27,14 +35,14 @@ def test_a_frozen_copy_shares_nothing(learned):
     assert all(torch.equal(a, b) for a, b in pairs)
 
 
-def test_value_head_starts_at_zero_and_draws_nothing():
+def test_value_head_is_zero_and_leaves_the_random_state():
     before = torch.get_rng_state()
     head = value_head(3, torch.float64, torch.device("cpu"))
     assert torch.equal(torch.get_rng_state(), before)
     assert head(torch.ones(2, 3, dtype=torch.float64)).tolist() == [[0], [0]]
 
 
-def test_buffers_are_what_the_module_saves_besides_parameters(learned):
+def test_buffers_are_the_persistent_buffers(learned):
     module = learned().module
     module.register_buffer("scratch", torch.ones(1), persistent=False)
     assert list(buffers("w.", module)) == ["w.scale"]
@@ -43,25 +51,25 @@ def test_buffers_are_what_the_module_saves_besides_parameters(learned):
     assert buffers("w.", tied) == {}
 
 
-def test_moments_travel_by_name():
+def test_moments_round_trip_by_name():
     def steps(named, optimizer, count):
         for _ in range(count):
             sum((p**3).sum() for p in named.values()).backward()
             optimizer.step()
             optimizer.zero_grad()
 
-    def fresh():
+    def make():
         named = {"x": nn.Parameter(torch.tensor([1.0, 2.0])), "y": nn.Parameter(torch.tensor([[3.0]]))}
         return named, torch.optim.AdamW(named.values(), lr=0.1)
 
-    (one, first), (two, second) = fresh(), fresh()
+    (one, first), (two, second) = make(), make()
     assert moments(first, one) == {}
     steps(one, first, 3)
     found = {k: v.clone() for k, v in moments(first, one).items()}
     assert {k: (v.shape, v.dtype) for k, v in found.items()} == {
         k: (v.shape, v.dtype) for k, v in moment_shapes(one).items()
     }
-    steps(two, second, 1)  # something to replace
+    steps(two, second, 1)  # state to be replaced
     with torch.no_grad():
         for name, p in two.items():
             p.copy_(one[name])

@@ -6,17 +6,17 @@ from torch import nn
 
 from handaxe.core.errors import InputError
 from handaxe.engines.local.modules import adamw
-from handaxe.engines.local.optimizer_step import check_rate, gradient_norm, take_step
+from handaxe.engines.local.optimizer_step import check_learning_rate, gradient_norm, take_step
 
 
-def test_rates():
-    check_rate(0.0)
+def test_negative_and_nonfinite_learning_rates_raise():
+    check_learning_rate(0.0)
     for rate in (-1.0, math.nan, math.inf):
         with pytest.raises(InputError, match="learning rate"):
-            check_rate(rate)
+            check_learning_rate(rate)
 
 
-def test_a_long_gradient_is_scaled_and_forgotten_after_the_step():
+def test_large_gradient_is_clipped_and_zeroed_after_the_step():
     one, other, unused = (nn.Parameter(torch.zeros(2, dtype=torch.float64)) for _ in range(3))
     one.grad, other.grad = torch.tensor([3.0, 0.0]).double(), torch.tensor([0.0, 4.0]).double()
     trained = [one, other, unused]

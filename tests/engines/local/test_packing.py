@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 from handaxe.core.batch import LossOut
 from handaxe.core.errors import InputError
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.engines.local.packing import balance, lay_out, padded, read, sibling_order
+from handaxe.engines.local.packing import balance, hidden_states, padded_layout, sibling_order, tree_layout
 from handaxe.models.tiny import TinyConfig, TinyModel
 
 CONFIG = TinyConfig(vocab_size=24, width=16, layers=2, heads=2, max_length=20)
 SIBLINGS = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 7], [9], [1, 2, 3, 8], [1, 2, 3, 4, 5], [7, 7, 2], [7, 7, 3]]
 ROWS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=8), min_size=1, max_size=7)
-HEATS = [1.0, 0.7, 0.0, 1.0, 1.3, 0.7, 0.7]
+TEMPERATURES = [1.0, 0.7, 0.0, 1.0, 1.3, 0.7, 0.7]
 
 
 def tiny(dtype=torch.float64):
     return TinyModel(TinyModel.new(CONFIG, seed=1).module.to(dtype), pad_id=0)
 
 
-def everything(out, batch):
-    """Log-probs, entropies and values of each row with weights of its own."""
+def full_loss(out, batch):
+    """Loss over log-probs, entropies and values with different random weights for each row."""
     draw = torch.Generator().manual_seed(0)
     weight_BT = torch.rand(64, 64, generator=draw)[batch.rollout_B][:, : batch.ids_BT.shape[1]]
     each_BT = weight_BT * (out.logp_BT.exp() - 0.3 * out.logp_BT * batch.adv_BT + 0.2 * out.entropy())
@@ -30,7 +30,7 @@ def everything(out, batch):
     return LossOut(torch.where(batch.mask_BT, each_BT, 0.0).sum() / batch.denominators.tokens, {})
 
 
-def step(engine, pieces, loss=everything):
+def step(engine, pieces, loss=full_loss):
     value = sum(engine.forward_backward(piece, loss).value for piece in pieces)
     found = {name: p.grad.clone() for name, p in engine._trained.items() if p.grad is not None}
     engine._drop_gradient()
@@ -55,19 +55,19 @@ def engines(make=tiny, **options):
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-10), (torch.float32, 1e-6)])
-@pytest.mark.parametrize("options", [{}, {"critic": True}, {"pack_tokens": 1}, {"checkpointing": True}])
-def test_trees_are_rows_in_loss_and_gradient(batch_of, dtype, tolerance, options):
+@pytest.mark.parametrize("options", [{}, {"critic": True}, {"pack_tokens": 1}, {"gradient_checkpointing": True}])
+def test_trees_and_rows_have_equal_loss_and_gradient(batch_from_rows, dtype, tolerance, options):
     tree, rows = engines(lambda: tiny(dtype), **options)
-    batch = batch_of(SIBLINGS, temperature=HEATS, pad=2, dtype=dtype)
+    batch = batch_from_rows(SIBLINGS, temperature=TEMPERATURES, pad=2, dtype=dtype)
     assert_same(step(tree, [batch]), step(rows, [batch]), tolerance)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, data=st.data())
-def test_trees_are_rows_for_any_rows_and_any_split(batch_of, rows, data):
+def test_trees_and_rows_are_equal_for_random_rows_and_splits(batch_from_rows, rows, data):
     temperature = [data.draw(st.sampled_from([0.0, 0.5, 1.0])) for _ in rows]
     mask = [[t > 0 and data.draw(st.booleans()) for t in range(len(row))] for row in rows]
-    batch = batch_of(rows, mask=mask, temperature=temperature)
+    batch = batch_from_rows(rows, mask=mask, temperature=temperature)
     if not batch.mask_BT.any():
         return
     tree, plain = engines(critic=True, pack_tokens=data.draw(st.sampled_from([1, 6, 1024])))
@@ -77,22 +77,22 @@ def test_trees_are_rows_for_any_rows_and_any_split(batch_of, rows, data):
     assert_same(step(tree, pieces), step(plain, [batch]), 1e-10)
 
 
-def test_a_shared_sampled_token_trains_with_the_sum_of_its_branches(batch_of, likelihood):  # traps 30, 31
+def test_shared_token_trains_with_the_summed_advantage_of_its_branches(batch_from_rows, likelihood):  # traps 30, 31
     rows, adv = [[1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3]], [[0, 1.0, 1.0, 1.0], [0, -3.0, -3.0, -3.0], [0, 0.5, 0.5]]
     tree, _ = engines()
-    together = step(tree, [batch_of(rows, adv=adv)], likelihood)
-    merged = [[0, -1.5, -1.5, 1.0], [0, 0, 0, -3.0]]  # 1 - 3 + 0.5 on what is shared, once
-    batch = batch_of(rows[:2], adv=merged)
+    together = step(tree, [batch_from_rows(rows, adv=adv)], likelihood)
+    merged = [[0, -1.5, -1.5, 1.0], [0, 0, 0, -3.0]]  # 1 - 3 + 0.5 on the shared tokens
+    batch = batch_from_rows(rows[:2], adv=merged)
     alone = step(tree, [batch], lambda o, b: LossOut(likelihood(o, b).value * batch.denominators.tokens / 8, {}))
     assert_same(together, alone, 1e-12)
 
 
 @pytest.mark.exact
-def test_forward_measures_every_token_that_is_asked_for_either_way(batch_of):
+def test_forward_measures_equally_with_trees_and_rows(batch_from_rows):
     names = ("logp", "entropy", "collision", "value")
-    batch = batch_of(SIBLINGS, temperature=HEATS, pad=1)
-    for some in (1, 3, 64):
-        tree, rows = engines(critic=True, reference=True, micro_batch_rows=some)
+    batch = batch_from_rows(SIBLINGS, temperature=TEMPERATURES, pad=1)
+    for rows_at_a_time in (1, 3, 64):
+        tree, rows = engines(critic=True, reference=True, micro_batch_rows=rows_at_a_time)
         one, other = tree.forward(batch, names=names), rows.forward(batch, names=names)
         assert all(torch.allclose(one[name], other[name], atol=1e-12) for name in names)
         assert bool((other["logp"][:, 1:][batch.attend_BT[:, 1:]] < 0).all())
@@ -100,22 +100,22 @@ def test_forward_measures_every_token_that_is_asked_for_either_way(batch_of):
         assert torch.allclose(reference, other["logp"], atol=1e-12)
 
 
-def test_what_is_computed_is_counted(batch_of):
-    batch = batch_of(SIBLINGS, pad=2)
-    trees, rows = lay_out(batch, pack_tokens=1024, width=16), padded(batch)
+def test_layout_counts_computed_and_saved_tokens(batch_from_rows):
+    batch = batch_from_rows(SIBLINGS, pad=2)
+    trees, rows = tree_layout(batch, pack_tokens=1024, width=16), padded_layout(batch)
     distinct = len({tuple(row[: t + 1]) for row in SIBLINGS for t in range(len(row))})
     assert (trees.tokens, trees.computed, trees.wasted) == (28, distinct, 0)
     assert (rows.tokens, rows.computed) == (28, 7 * 9) and rows.wasted == pytest.approx(1 - 28 / 63)
     assert trees.saved == pytest.approx(1 - distinct / 28) and rows.saved < 0
 
 
-def test_trees_side_by_side_read_what_they_read_alone(batch_of):
-    model, batch = tiny(), batch_of(SIBLINGS)
-    want = read(model, batch, padded(batch))[padded(batch).node_BT[batch.attend_BT]]
+def test_packed_trees_have_equal_hidden_states_to_rows(batch_from_rows):
+    model, batch = tiny(), batch_from_rows(SIBLINGS)
+    want = hidden_states(model, batch, padded_layout(batch))[padded_layout(batch).node_BT[batch.attend_BT]]
     for pack_tokens, packs in ((1, 3), (8, 2), (1024, 1)):
-        layout = lay_out(batch, pack_tokens=pack_tokens, width=16)
+        layout = tree_layout(batch, pack_tokens=pack_tokens, width=16)
         assert len(layout.packs) == packs
-        hidden_ND = read(model, batch, layout)
+        hidden_ND = hidden_states(model, batch, layout)
         assert len(hidden_ND) == layout.computed == sum(map(len, layout.packs))
         assert torch.allclose(hidden_ND[layout.node_BT[batch.attend_BT]], want, atol=1e-12)
 
@@ -131,16 +131,16 @@ def test_packs_are_balanced_and_bounded():
     assert max(loads) <= 1024 and min(loads) > 0.9 * max(loads) and len(packs) == -(-int(sizes.sum()) // 1024)
 
 
-def test_rows_that_begin_alike_stand_together(batch_of):
-    order = sibling_order(batch_of([[3, 300], [1, 2], [3, 4], [1]]))
+def test_sibling_order_makes_shared_prefixes_adjacent(batch_from_rows):
+    order = sibling_order(batch_from_rows([[3, 300], [1, 2], [3, 4], [1]]))
     assert order.tolist() == [3, 1, 2, 0]
 
 
-def test_a_row_beyond_the_context_and_bad_choices_are_refused(batch_of):
+def test_row_beyond_the_context_and_invalid_options_raise(batch_from_rows):
     long = [list(range(20)) + [1]]
     for packing in ("tree", "rows"):
         with pytest.raises(InputError, match="rows of 21 tokens, the model reads 20"):
-            LocalEngine(tiny(), packing=packing).forward(batch_of(long))
+            LocalEngine(tiny(), packing=packing).forward(batch_from_rows(long))
     for bad in ({"packing": "forest"}, {"pack_tokens": 0}):
         with pytest.raises(InputError, match="packing is"):
             LocalEngine(tiny(), **bad)

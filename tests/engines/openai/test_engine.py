@@ -9,28 +9,28 @@ from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.protocols import Streams
 from handaxe.core.records import Message, Sampling, Task, ToolCall, ToolSchema, check
 from handaxe.core.requests import Attempt, Partial, Sample
-from handaxe.engines.openai.engine import OpenAICompatible, Price, _tokens
-from handaxe.engines.openai.http import Said
+from handaxe.engines.openai.chat_http import ChatReply
+from handaxe.engines.openai.engine import OpenAICompatible, Price, _usage
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.transcript import END, Transcript
+from handaxe.models.chat_formats.transcript import END, Transcript
 from handaxe.papers.effective_rank.effective_rank_of import effective_rank
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator
 
-said, FORMAT = chat.said, Transcript()
+FORMAT = Transcript()
 QUESTION = Message("user", "What is 12*34?")
 
 
 @pytest.fixture
 def chat_server():
-    """Starts real servers that answer as told."""
+    """A function that starts scripted servers."""
     with contextlib.ExitStack() as stack:
         yield lambda *answers: stack.enter_context(chat.ChatServer(*answers))
 
 
 @pytest.fixture
-def engine_of(chat_server):
+def start_engine(chat_server):
     engines = []
 
     def start(*answers, **options):
@@ -49,8 +49,8 @@ def request(text="?", **changes):
     return Sample(ids, Sampling(max_tokens=9), 5, FORMAT.stop_ids, FORMAT.header_ids)._replace(**changes)
 
 
-def test_what_is_sent_and_what_comes_of_it(engine_of):
-    engine, server = engine_of(said("408"), price=Price(prompt=1.0, completion=3.0))
+def test_sample_sends_the_request_and_reads_the_completion(start_engine):
+    engine, server = start_engine(chat.reply("408"), price=Price(prompt=1.0, completion=3.0))
     sampling = Sampling(temperature=0.7, top_p=0.9, top_k=5, max_tokens=9)
     (done,) = engine.sample([request(seed=2**40 + 3, sampling=sampling)])
     assert server.bodies == [
@@ -70,9 +70,9 @@ def test_what_is_sent_and_what_comes_of_it(engine_of):
     assert done.cost == pytest.approx((10 * 1.0 + 20 * 3.0) / 1e6) and done.seconds > 0
 
 
-def test_options_change_the_body(engine_of):
-    engine, server = engine_of(
-        said(""), seeded=False, limit_as="max_completion_tokens", extra={"top_p": 1, "user": "u"}
+def test_options_change_the_body(start_engine):
+    engine, server = start_engine(
+        chat.reply(""), send_seed=False, max_tokens_field="max_completion_tokens", extra={"top_p": 1, "user": "u"}
     )
     engine.sample([request()])
     assert set(server.bodies[0]) == {
@@ -80,58 +80,58 @@ def test_options_change_the_body(engine_of):
     }  # fmt: skip
 
 
-def test_requests_come_back_in_order_at_most_so_many_at_a_time(engine_of):
+def test_completions_are_in_order_and_concurrency_is_bounded(start_engine):
     def echo(body):
-        return said(body["messages"][0]["content"])
+        return chat.reply(body["messages"][0]["content"])
 
-    engine, server = engine_of(echo, concurrency=3)
+    engine, server = start_engine(echo, concurrency=3)
     done = engine.sample([request(str(k)) for k in range(20)])
     assert [FORMAT.parse(one.ids, []).text for one in done] == [str(k) for k in range(20)]
-    assert 1 <= server.most <= 3
+    assert 1 <= server.max_running <= 3
     assert engine.sample([]) == []
 
 
-def test_a_cut_answer_is_finished_by_length(engine_of):
-    engine, _ = engine_of(said("40", finish="length"), said("", [("add", '{"a"')], finish="length"))
+def test_truncated_answer_finishes_by_length(start_engine):
+    engine, _ = start_engine(chat.reply("40", finish="length"), chat.reply("", [("add", '{"a"')], finish="length"))
     first, second = engine.sample([request()])[0], engine.sample([request()])[0]
     assert first.finish == second.finish == "length" and END not in first.ids + second.ids
 
 
-def test_a_turn_with_calls_that_spent_all_its_tokens_was_cut_whatever_the_server_says(engine_of):
-    half, whole = [("add", '{"a": 1')], [("add", '{"a": 1}')]
-    for usage, calls, finish in [((1, 9), half, "length"), ((1, 8), whole, "stop"), ((9, 9), (), "stop")]:
-        engine, _ = engine_of(said("", calls, finish="tool_calls" if calls else "stop", usage=usage))
+def test_turn_with_calls_at_the_token_limit_counts_as_truncated(start_engine):
+    truncated, complete = [("add", '{"a": 1')], [("add", '{"a": 1}')]
+    for usage, calls, finish in [((1, 9), truncated, "length"), ((1, 8), complete, "stop"), ((9, 9), (), "stop")]:
+        engine, _ = start_engine(chat.reply("", calls, finish="tool_calls" if calls else "stop", usage=usage))
         (done,) = engine.sample([request()])
         assert done.finish == finish and (END in done.ids) == (finish == "stop")
 
 
-def test_a_conversation_that_is_too_long_is_finished_by_length(engine_of):
-    engine, _ = engine_of((400, {"error": {"message": "This model's maximum context length is 8192 tokens"}}))
+def test_conversation_above_the_context_finishes_by_length(start_engine):
+    engine, _ = start_engine((400, {"error": {"message": "This model's maximum context length is 8192 tokens"}}))
     (done,) = engine.sample([request()])
     assert done.finish == "length" and FORMAT.parse(done.ids, []).text == "" and done.cost == 0
 
 
-def test_what_the_server_refuses_is_wrong_input_in_its_words(engine_of):
-    engine, _ = engine_of((404, {"error": "no model m"}), key="sk-secret")
+def test_refused_request_raises_input_error_with_the_servers_message(start_engine):
+    engine, _ = start_engine((404, {"error": "no model m"}), key="sk-secret")
     with pytest.raises(InputError, match="HTTP 404.*no model m") as error:
         engine.sample([request()])
     assert "sk-secret" not in str(error.value) + repr(engine) + str(vars(engine))
 
 
-def test_a_key_is_in_no_error_of_an_answer_that_is_none(engine_of):
+def test_errors_of_invalid_answers_hide_the_key(start_engine):
     key = "sk-0123456789"
     for answer in ({"your key": key}, {"choices": [{"message": {"content": [key]}}]}):
-        engine, _ = engine_of((200, answer), key=key)
+        engine, _ = start_engine((200, answer), key=key)
         with pytest.raises(InfrastructureError, match=r"\*\*\*") as error:
             engine.sample([request()])
         assert key not in str(error.value)
 
 
-def test_a_request_without_an_answer_does_not_spoil_the_others(engine_of):
-    def trouble(body):
-        return (500, {}) if body["messages"][0]["content"] == "1" else said("fine")
+def test_failed_request_does_not_affect_other_requests(start_engine):
+    def fail_one(body):
+        return (500, {}) if body["messages"][0]["content"] == "1" else chat.reply("fine")
 
-    engine, _ = engine_of(trouble)
+    engine, _ = start_engine(fail_one)
     assert isinstance(engine, Streams)
     stream = engine.stream()
     tickets = [stream.submit(request(str(k))) for k in range(3)]
@@ -145,8 +145,10 @@ def test_a_request_without_an_answer_does_not_spoil_the_others(engine_of):
         engine.sample([request(str(k)) for k in range(3)])
 
 
-def test_a_stream_waits_for_the_first_and_forgets_the_interrupted(engine_of):
-    engine, server = engine_of(lambda body: "hang" if body["messages"][0]["content"] == "slow" else said("fast"))
+def test_stream_waits_for_the_first_and_drops_interrupted_requests(start_engine):
+    engine, server = start_engine(
+        lambda body: "hang" if body["messages"][0]["content"] == "slow" else chat.reply("fast")
+    )
     stream = engine.stream()
     assert stream.poll(0.0) == [] and len(stream) == 0
     slow, fast = stream.submit(request("slow")), stream.submit(request("fast"))
@@ -158,22 +160,22 @@ def test_a_stream_waits_for_the_first_and_forgets_the_interrupted(engine_of):
     assert len(stream) == 0
 
 
-def test_requests_that_cannot_be_sampled(engine_of):
-    engine, server = engine_of(said(""))
-    for wrong, message in [
+def test_invalid_requests_raise_before_any_is_sent(start_engine):
+    engine, server = start_engine(chat.reply(""))
+    for invalid, message in [
         (request(ids=[1, 2]), "TURN"),
         (request(ids=[]), "TURN"),
-        (request(begun=Partial([1], [0.0], [0.0], [0])), "cannot go on"),
+        (request(begun=Partial([1], [0.0], [0.0], [0])), "cannot continue a partial turn"),
         (request(sampling=Sampling(max_tokens=0)), "max_tokens"),
     ]:
         with pytest.raises(InputError, match=message):
-            engine.sample([request(), wrong])
-    assert server.bodies == [], "nothing is sent, and paid for, where one request is wrong"
+            engine.sample([request(), invalid])
+    assert server.bodies == [], "no request is sent, and paid for, if one of them is invalid"
     assert engine.sample([request(begun=Partial([], [], [], []))])[0].finish == "stop"
 
 
-def test_it_only_samples(engine_of, tmp_path):
-    engine, _ = engine_of(said(""))
+def test_training_and_measuring_raise(start_engine, tmp_path):
+    engine, _ = start_engine(chat.reply(""))
     for train in (lambda: engine.forward(None), lambda: engine.forward_backward(None, None)):
         with pytest.raises(InputError, match="only samples"):
             train()
@@ -185,29 +187,29 @@ def test_it_only_samples(engine_of, tmp_path):
     engine.load(tmp_path)
 
 
-def test_bad_arguments(monkeypatch):
+def test_invalid_options_raise(monkeypatch):
     good = {"model": "m", "format": FORMAT}
-    for wrong in ({"concurrency": 0}, {"attempts": 0}, {"timeout": 0}, {"backoff": -1}):
+    for invalid in ({"concurrency": 0}, {"attempts": 0}, {"timeout": 0}, {"backoff": -1}):
         with pytest.raises(InputError, match="must be"):
-            OpenAICompatible("http://127.0.0.1:1/v1", **good, **wrong)
+            OpenAICompatible("http://127.0.0.1:1/v1", **good, **invalid)
     for url in ("127.0.0.1:8000", "http://127.0.0.1:port/v1"):
-        with pytest.raises(InputError, match="no address"):
+        with pytest.raises(InputError, match="no server address"):
             OpenAICompatible(url, **good)
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     with pytest.raises(InputError, match="NO_SUCH_KEY is not set"):
         OpenAICompatible("http://127.0.0.1:1/v1", **good, key_env="NO_SUCH_KEY")
 
 
-def test_the_key_comes_from_the_environment(engine_of, monkeypatch):
+def test_key_env_reads_the_key_from_the_environment(start_engine, monkeypatch):
     monkeypatch.setenv("SOME_KEY", "sk-from-env")
-    engine, server = engine_of(said(""), key_env="SOME_KEY")
+    engine, server = start_engine(chat.reply(""), key_env="SOME_KEY")
     engine.sample([request()])
     assert server.headers[0]["authorization"] == "Bearer sk-from-env"
 
 
-def test_ask_gives_one_reply_without_a_rollout(engine_of):
+def test_ask_returns_one_reply_without_a_rollout(start_engine):
     look_up = ToolSchema("look_up", "Look up.", {"type": "object"})
-    engine, server = engine_of(said("Flint.", [("look_up", '{"word": "burin"}'), ("look_up", "oops")]))
+    engine, server = start_engine(chat.reply("Flint.", [("look_up", '{"word": "burin"}'), ("look_up", "oops")]))
     reply = engine.ask([Message("system", "Be brief."), QUESTION], tools=[look_up])
     assert reply.text == "Flint." and reply.calls == (ToolCall("look_up", {"word": "burin"}, "c0"),)
     assert "not JSON" in reply.errors[0]
@@ -223,14 +225,14 @@ def play(engine, samples=1, turns=4):
     return [trajectories[0] for trajectories in driver.run(attempts, linear(max_turns=turns), engine)]
 
 
-def test_a_whole_rollout_with_calls_and_a_malformed_one(engine_of):
+def test_rollout_with_a_valid_and_a_malformed_call(start_engine):
     def policy(body):
-        heard = [m["content"] for m in body["messages"] if m["role"] == "tool"]
-        if not heard:
-            return said(None, [("calculator", '{"expression": "12*34"}'), ("calculator", "{oops")], "tool_calls")
-        return said(f"It is {heard[0]}; {heard[1]}")
+        results = [m["content"] for m in body["messages"] if m["role"] == "tool"]
+        if not results:
+            return chat.reply(None, [("calculator", '{"expression": "12*34"}'), ("calculator", "{oops")], "tool_calls")
+        return chat.reply(f"It is {results[0]}; {results[1]}")
 
-    engine, server = engine_of(policy)
+    engine, server = start_engine(policy)
     for trajectory in play(engine, samples=3):
         check(trajectory)
         assert trajectory.ending.kind == "completed"
@@ -239,11 +241,11 @@ def test_a_whole_rollout_with_calls_and_a_malformed_one(engine_of):
     assert all(m["tool_call_id"] for body in server.bodies for m in body["messages"] if m["role"] == "tool")
 
 
-def test_a_request_that_failed_ends_its_own_attempt_as_infra_error(engine_of):
-    def bad(body):
-        return (503, {}) if body["seed"] % 2 else said("408")
+def test_failed_request_ends_its_rollout_as_infra_error(start_engine):
+    def fail_odd_seeds(body):
+        return (503, {}) if body["seed"] % 2 else chat.reply("408")
 
-    engine, server = engine_of(bad)
+    engine, server = start_engine(fail_odd_seeds)
     played = play(engine, samples=6)
     kinds = [trajectory.ending.kind for trajectory in played]
     assert set(kinds) == {"completed", "infra_error"}
@@ -261,16 +263,16 @@ JSON = st.recursive(
 
 @settings(deadline=None, max_examples=300)
 @given(JSON, JSON, JSON, JSON)
-def test_whatever_a_server_answers_is_read_or_is_the_servers_fault(calls, content, usage, other):
+def test_random_answers_parse_or_raise_infrastructure_error(calls, content, usage, other):
     format = Transcript()
     call = {"function": {"name": other, "arguments": calls}}
     for tool_calls in (calls, [call], [calls]):
         answers = [{"message": {"content": content, "tool_calls": tool_calls}, "finish_reason": other}]
         for answer in ({"choices": answers, "usage": usage}, {"choices": other}, {"choices": [other]}):
-            assert all(0 <= count < 10**12 for count in _tokens(answer))
+            assert all(0 <= count < 10**12 for count in _usage(answer))
             try:
-                said = Said.of(answer)
+                reply = ChatReply.parse(answer)
             except InfrastructureError:
                 continue
-            ids = format.reply(said.content, said.calls, ended=said.finish == "stop")
-            assert format.parse(ids, ()).text == said.content.encode(errors="replace").decode()
+            ids = format.reply(reply.content, reply.calls, ended=reply.finish == "stop")
+            assert format.parse(ids, ()).text == reply.content.encode(errors="replace").decode()

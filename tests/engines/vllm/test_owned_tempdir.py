@@ -1,4 +1,4 @@
-"""A folder is removed by its own process, or, where that was killed, by the next one."""
+"""A temporary folder is removed by its process, or by the next process if that was killed."""
 
 import os
 import signal
@@ -8,19 +8,19 @@ import tempfile
 
 import pytest
 
-from handaxe.engines.vllm.owned_tempdir import OwnedTempdir, clear_left
+from handaxe.engines.vllm.owned_tempdir import OwnedTempdir, remove_stale_dirs
 
 SCRIPT = """
 import sys, time
-from handaxe.engines.vllm.owned_tempdir import HeldFolder
-print(HeldFolder("held-").path, flush=True)
+from handaxe.engines.vllm.owned_tempdir import OwnedTempdir
+print(OwnedTempdir("held-").path, flush=True)
 time.sleep(600)
 """
 
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """A folder for temporary files that no one else uses, also of programs that a test starts."""
+    """A private folder for temporary files, also for subprocesses."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
     return tmp_path
@@ -30,7 +30,7 @@ def age(folder):
     os.utime(folder, (0, 0))
 
 
-def test_it_is_there_until_it_is_closed(tmp_path):
+def test_folder_exists_until_close(tmp_path):
     folder = OwnedTempdir("held-", tmp_path)
     (folder.path / "file").write_text("of the process")
     assert folder.path.parent == tmp_path and folder.path.name.startswith("held-")
@@ -39,14 +39,14 @@ def test_it_is_there_until_it_is_closed(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_killed_process_left_is_removed_and_what_runs_keeps_its_own(temporary):
+def test_folders_of_killed_processes_are_removed_and_others_stay(temporary):
     program = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
     try:
-        theirs = temporary / os.path.basename(program.stdout.readline().strip())
-        age(theirs)
+        other = temporary / os.path.basename(program.stdout.readline().strip())
+        age(other)
         first = OwnedTempdir("held-")
         age(first.path)
-        assert theirs.is_dir(), "its process runs"
+        assert other.is_dir(), "the folder of a running process stays"
     finally:
         program.send_signal(signal.SIGKILL)
         program.wait()
@@ -57,30 +57,30 @@ def test_what_a_killed_process_left_is_removed_and_what_runs_keeps_its_own(tempo
     second.close()
 
 
-def test_young_ones_those_of_others_and_what_is_no_folder_are_left_alone(tmp_path):
-    young, other, far = (tmp_path / name for name in ("held-young", "other", "far"))
-    for folder in (young, other, far):
+def test_recent_foreign_and_linked_folders_are_not_removed(tmp_path):
+    recent, other, linked = (tmp_path / name for name in ("held-young", "other", "far"))
+    for folder in (recent, other, linked):
         folder.mkdir()
     (tmp_path / "held-file").write_text("no folder")
-    (tmp_path / "held-link").symlink_to(far)
-    for each in (other, far, tmp_path / "held-file"):
+    (tmp_path / "held-link").symlink_to(linked)
+    for each in (other, linked, tmp_path / "held-file"):
         age(each)
-    clear_left(tmp_path, "held-")
+    remove_stale_dirs(tmp_path, "held-")
     assert {each.name for each in tmp_path.iterdir()} == {"held-young", "other", "far", "held-file", "held-link"}
-    age(young)
-    clear_left(tmp_path, "held-")
-    assert not young.exists()
+    age(recent)
+    remove_stale_dirs(tmp_path, "held-")
+    assert not recent.exists()
 
 
-def test_one_that_is_given_a_place_looks_at_no_other(temporary):
+def test_given_parent_is_not_cleaned(temporary):
     shared = temporary / "shared"
-    left = shared / "held-left"
-    left.mkdir(parents=True)
-    age(left)
+    stale = shared / "held-left"
+    stale.mkdir(parents=True)
+    age(stale)
     OwnedTempdir("held-", shared).close()
-    assert left.is_dir(), "a process of another machine may hold it"
+    assert stale.is_dir(), "a process on another machine may own it"
 
 
-def test_a_place_that_is_not_there(tmp_path):
+def test_missing_parent_raises_os_error(tmp_path):
     with pytest.raises(OSError, match="nowhere"):
         OwnedTempdir("held-", tmp_path / "nowhere")

@@ -1,17 +1,17 @@
-"""A real vLLM server samples what LocalEngine samples, token for token, and takes weights in the middle of a turn."""
+"""A real vLLM server samples the tokens of LocalEngine, and takes new weights within a turn."""
 
 import pytest
 import torch
+from helpers import vllm_case as case
 
 from handaxe.core.errors import InputError, TrainingError
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.engines.vllm.http import VllmHttp
-from handaxe.testing.engine import check_engine
+from handaxe.engines.vllm.vllm_http import VllmHttp
+from handaxe.testing.engine_contract import check_engine
 
 pytestmark = pytest.mark.vllm
-from helpers import vllm_case as case
 
 
 @pytest.fixture(scope="module")
@@ -21,28 +21,28 @@ def fleet():
 
 
 def logp(model, ids, start):
-    """Log-probs of ids[start:] by a plain forward."""
+    """Log-probs of ids[start:] by one forward pass."""
     with torch.no_grad():
         rows = torch.tensor([ids])
         logits_TV = model.head(model.hidden(rows, torch.ones_like(rows, dtype=torch.bool)))[0].double()
     return logits_TV.log_softmax(-1)[range(start - 1, len(ids) - 1), ids[start:]]
 
 
-def test_it_draws_what_local_engine_draws(fleet):
-    ways = [(1.0, 1.0, 0), (0.7, 0.8, 5), (0.0, 1.0, 0), (1.3, 0.5, 0), (1.0, 1.0, 3)]
+def test_completions_equal_those_of_local_engine(fleet):
+    rules = [(1.0, 1.0, 0), (0.7, 0.8, 5), (0.0, 1.0, 0), (1.3, 0.5, 0), (1.0, 1.0, 3)]
     requests = [
         Sample(
             [1 + n, 2, 3],
-            Sampling(*way, max_tokens=40),
+            Sampling(*rule, max_tokens=40),
             2**80 + n,
             frozenset({7, 17, 27}),
             header=frozenset({9, 19, 29, 39}),
         )
-        for n, way in enumerate(ways * 3)
+        for n, rule in enumerate(rules * 3)
     ]
     got = case.Served(fleet, case.make_model()).sample(requests)
     want = LocalEngine(case.make_model()).sample(requests)
-    assert {one.finish for one in want} >= {"stop", "header"}, "the example shows every way to end"
+    assert {one.finish for one in want} >= {"stop", "header"}, "the example has both finish reasons"
     for one, other in zip(got, want):
         assert (one.ids, one.finish, one.version) == (other.ids, other.finish, other.version)
         assert one.logp == pytest.approx(other.logp, abs=1e-5)
@@ -50,7 +50,7 @@ def test_it_draws_what_local_engine_draws(fleet):
     assert 0 <= fleet.servers.metrics["push_gap"] < 1e-4
 
 
-def test_the_whole_contract(fleet, tmp_path):
+def test_vllm_engine_passes_the_engine_contract(fleet, tmp_path):
     names = check_engine(
         lambda: case.Served(fleet, case.make_model(), reference=True),
         case.make_model,
@@ -63,8 +63,8 @@ def test_the_whole_contract(fleet, tmp_path):
     assert len(names) == 19
 
 
-def over_a_swap(fleet, requests, wait):
-    """Turns that are under way for `wait` seconds when other weights, version 1, come."""
+def sample_over_update(fleet, requests, wait):
+    """Completions of turns that run for `wait` seconds before weights of version 1 arrive."""
     engine = case.Served(fleet, case.make_model())
     stream = engine.stream()
     fleet.engine = engine
@@ -81,17 +81,17 @@ def over_a_swap(fleet, requests, wait):
     return done
 
 
-def swapped_in_mid_turn(fleet):
-    """The largest gap between what was recorded and a forward of the weights that the version names, over turns in the
-    middle of which weights were swapped in."""
+def mid_turn_gap(fleet):
+    """The largest gap between recorded log-probs and a forward pass under the recorded versions, over turns with a
+    change of weights."""
     old, new = case.make_model(), case.make_model(seed=5)
     requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=200), n, frozenset()) for n in range(8)]
-    for wait in (0.3, 1.0, 3.0, 9.0, 27.0, 81.0):  # as long as this machine takes to begin and not to end
-        done = over_a_swap(fleet, requests, wait)
+    for wait in (0.3, 1.0, 3.0, 9.0, 27.0, 81.0):  # until some turns have started and not ended
+        done = sample_over_update(fleet, requests, wait)
         both = [n for n in done if set(done[n].version) == {0, 1}]
         if both:
             break
-    assert both, f"no turn was under way when the weights came: {[set(done[n].version) for n in done]}"
+    assert both, f"no turn was running when the weights arrived: {[set(done[n].version) for n in done]}"
     gaps = []
     for n in both:
         ids, start = [*requests[n].ids, *done[n].ids], len(requests[n].ids)
@@ -102,11 +102,11 @@ def swapped_in_mid_turn(fleet):
     return max(gaps)
 
 
-def test_weights_swapped_in_mid_turn_hold_from_the_next_token_on(fleet):
-    assert swapped_in_mid_turn(fleet) < 1e-4
+def test_new_weights_within_a_turn_apply_from_the_next_token_on(fleet):
+    assert mid_turn_gap(fleet) < 1e-4
 
 
-def test_with_caches_that_are_kept_they_do_not(fleet, monkeypatch):
+def test_new_weights_with_stale_caches_give_wrong_log_probs(fleet, monkeypatch):
     post = VllmHttp.post
 
     def keeping(self, path, body=None, *, query=None, timeout=None):
@@ -114,22 +114,22 @@ def test_with_caches_that_are_kept_they_do_not(fleet, monkeypatch):
         return post(self, path, body, query=query, timeout=timeout)
 
     monkeypatch.setattr(VllmHttp, "post", keeping)
-    assert swapped_in_mid_turn(fleet) > 1e-3
+    assert mid_turn_gap(fleet) > 1e-3
 
 
-def test_an_interrupted_turn_goes_on_as_if_it_never_was(fleet):
+def test_interrupted_turn_resumes_with_equal_tokens(fleet):
     engine = case.Served(fleet, case.make_model())
     request = Sample([4, 2, 3], Sampling(max_tokens=150), 11, frozenset())
     want = engine.sample([request])[0]
-    stream, begun = engine.stream(), None
+    stream, partial = engine.stream(), None
     for _ in range(3):
-        ticket = stream.submit(request._replace(begun=begun))
+        ticket = stream.submit(request._replace(partial=partial))
         if done := stream.poll(0.1):
             break
-        begun = stream.interrupt(ticket)
-        assert begun.ids == want.ids[: len(begun.ids)]
+        partial = stream.interrupt(ticket)
+        assert partial.ids == want.ids[: len(partial.ids)]
     else:
-        stream.submit(request._replace(begun=begun))
+        stream.submit(request._replace(partial=partial))
         done = []
     while len(stream):
         done += stream.poll(1.0)
@@ -137,40 +137,39 @@ def test_an_interrupted_turn_goes_on_as_if_it_never_was(fleet):
     assert done[0][1].logp == pytest.approx(want.logp, abs=1e-5)
 
 
-def test_an_id_that_would_end_the_server_is_never_sent(fleet):
+def test_id_outside_the_vocabulary_is_never_sent(fleet):
     engine = case.Served(fleet, case.make_model())
     request = Sample([case.VOCABULARY], Sampling(max_tokens=4), 0, frozenset())
     with pytest.raises(InputError, match="an id outside"):
         engine.sample([request])
-    assert len(engine.sample([request._replace(ids=[1])])[0].ids) == 4, "the server is well"
+    assert len(engine.sample([request._replace(ids=[1])])[0].ids) == 4, "the server is healthy"
 
 
-def test_a_request_that_the_server_refuses_is_an_error_in_its_words(fleet, monkeypatch):
+def test_request_refused_by_the_server_raises_input_error(fleet, monkeypatch):
     engine = case.Served(fleet, case.make_model())
-    longer = fleet.servers.policy._replace(max_length=10 * case.LONGEST)
+    longer = fleet.servers.policy._replace(max_length=10 * case.MAX_LENGTH)
     monkeypatch.setattr(fleet.servers, "policy", longer)
-    request = Sample([1] * (2 * case.LONGEST), Sampling(max_tokens=4), 0, frozenset())
+    request = Sample([1] * (2 * case.MAX_LENGTH), Sampling(max_tokens=4), 0, frozenset())
     with pytest.raises(InputError, match=r"request 0.*HTTP 400"):
         engine.sample([request])
-    assert len(engine.sample([request._replace(ids=[1])])[0].ids) == 4, "the server is well"
+    assert len(engine.sample([request._replace(ids=[1])])[0].ids) == 4, "the server is healthy"
 
 
-def test_requests_of_others_are_drawn_by_vllm_itself(fleet):
-    """The plugin touches nothing that does not ask for it."""
+def test_requests_without_handaxe_arguments_are_sampled_by_vllm(fleet):
     greedy = Sample([1, 2, 3], Sampling(temperature=0.0, max_tokens=5), 0, frozenset())
-    ours = case.Served(fleet, case.make_model()).sample([greedy])[0].ids  # and the server has these weights now
+    sampled = case.Served(fleet, case.make_model()).sample([greedy])[0].ids  # pushes the weights to the server
     body = {"token_ids": [1, 2, 3], "sampling_params": {"max_tokens": 5, "temperature": 0.0, "ignore_eos": True}}
-    said = fleet.servers._servers[0].http.post("/inference/v1/generate", body)["choices"][0]["token_ids"]
-    assert said == ours == LocalEngine(case.make_model()).sample([greedy])[0].ids
+    plain = fleet.servers._servers[0].http.post("/inference/v1/generate", body)["choices"][0]["token_ids"]
+    assert plain == sampled == LocalEngine(case.make_model()).sample([greedy])[0].ids
 
 
-# The last of this file: the server is lost for it, and another one takes its time.
-def test_the_probe_finds_a_tensor_that_stayed_old(fleet, monkeypatch):
+# Last test of this file, because it loses the server and starting another one is slow.
+def test_probe_detects_a_stale_tensor(fleet, monkeypatch):
     prepare = fleet.servers._transport.prepare
     stale = "model.embed_tokens.weight"
     first = case.make_model().module.state_dict()[stale]
     engine = case.Served(fleet, case.make_model(seed=5))
     monkeypatch.setattr(fleet.servers._transport, "prepare", lambda tensors: prepare({**tensors, stale: first}))
-    with pytest.raises(TrainingError, match="other log-probs than the engine"):
+    with pytest.raises(TrainingError, match="differ from the engine's"):
         engine.sample([Sample([1], Sampling(max_tokens=4), 0, frozenset())])
     assert fleet.servers.metrics["push_gap"] > 1e-2

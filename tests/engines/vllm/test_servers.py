@@ -1,4 +1,4 @@
-"""Servers are given weights, watched, restarted and ended: against small real servers that fail on demand."""
+"""VllmServers with small real servers that fail on demand: weight pushes, health checks, restarts, shutdown."""
 
 import time
 
@@ -10,7 +10,7 @@ from handaxe.core.records import Sampling
 from handaxe.core.requests import Measure, Sample
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.vllm.servers import VllmServers
-from handaxe.engines.vllm.weights import FileTransport, ServedPolicy, served_weights
+from handaxe.engines.vllm.weight_transfer import FileTransport, ServedPolicy, served_weights
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing import engine_streams
 from handaxe.testing.engine_case import EngineCase
@@ -32,41 +32,41 @@ def make_model(seed=2):
 
 
 def requests(count, **fields):
-    asked = [Sample([1 + k % 3, 2, 3], Sampling(max_tokens=10), k, frozenset()) for k in range(count)]
-    return [request._replace(**fields) for request in asked]
+    samples = [Sample([1 + k % 3, 2, 3], Sampling(max_tokens=10), k, frozenset()) for k in range(count)]
+    return [sample._replace(**fields) for sample in samples]
 
 
 class Sampled(LocalEngine):
-    """Trains itself and samples by small servers."""
+    """A LocalEngine sampled by small servers."""
 
     def __init__(self, model, launch=None, count=1, **options):
         super().__init__(model)
         self.policy = ServedPolicy(
             version=lambda: self.version,
-            mark=lambda: (self.version, sum(p._version for p in model.module.parameters())),
+            stamp=lambda: (self.version, sum(p._version for p in model.module.parameters())),
             gather=lambda: served_weights(model.module),
             score=lambda ids: self.measure([Measure(ids, 1)])[0]["logp"],
             vocab_size=model.vocab_size,
             max_length=model.max_length,
         )
         self.started = []
-        # A server begins with weights of its own, so that nothing works unless it was given the engine's.
+        # A server starts with other weights, so that nothing works without a push.
         launch = launch or (lambda number, folder: SmallVllm(make_model(seed=77), pace=0.002))
 
-        def kept(number, folder):
+        def recorded(number, folder):
             self.started.append(launch(number, folder))
             return self.started[-1]
 
         options = {"start_servers": count, "write_config": lambda folder: None, "timeout": 5.0} | options
         if "servers" in options:
             options |= {"start_servers": 0}
-        self.servers = VllmServers(self.policy, launch=kept, **options)
+        self.servers = VllmServers(self.policy, launch=recorded, **options)
 
     def stream(self):
         return self.servers.stream()
 
-    def sample(self, asked):
-        return self.servers.sample(asked)
+    def sample(self, samples):
+        return self.servers.sample(samples)
 
     def close(self):
         self.servers.close()
@@ -86,8 +86,8 @@ def sampled():
 
 
 @pytest.mark.parametrize("check", engine_streams.__all__)
-def test_the_contract_of_streams(check, tmp_path):
-    """All of `check_engine` passes; what is about learning and measuring is LocalEngine's here."""
+def test_streams_pass_the_stream_checks(check, tmp_path):
+    """The stream checks of `check_engine`; LocalEngine's tests run the others."""
     made = []
 
     def make_engine():
@@ -103,7 +103,7 @@ def test_the_contract_of_streams(check, tmp_path):
             engine.close()
 
 
-def test_a_push_gathers_once_and_clears_every_cache(sampled):
+def test_push_gathers_once_and_clears_every_cache(sampled):
     engine = sampled(count=2)
     gathered = []
     gather = engine.policy.gather
@@ -113,26 +113,26 @@ def test_a_push_gathers_once_and_clears_every_cache(sampled):
     assert 0 <= metrics["push_gap"] < 1e-5 and metrics["push_seconds"] > 0
     order = ["/pause", "/start_weight_update", "/update_weights", "/finish_weight_update", "/resume", "/weight_info"]
     for server in engine.started:
-        assert [path for path in server.heard if path in order] == order
-        assert server.heard.index("/resume") < server.heard.index("/inference/v1/generate")
+        assert [path for path in server.paths if path in order] == order
+        assert server.paths.index("/resume") < server.paths.index("/inference/v1/generate")
     engine.servers.push()
-    assert len(gathered) == 1, "nothing has changed"
+    assert len(gathered) == 1, "weights are unchanged"
     with torch.no_grad():
         next(iter(engine.model.module.parameters())).mul_(1.01)
     engine.servers.push()
-    assert len(gathered) == 2, "weights that changed without a step are sent, too"
+    assert len(gathered) == 2, "weights changed without an optimiser step are pushed, too"
 
 
-def test_the_probe_finds_weights_that_were_not_replaced(sampled):
+def test_probe_detects_stale_weights(sampled):
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), stale="embed"))
     stream = engine.stream()
     stream.submit(requests(1)[0])
-    with pytest.raises(TrainingError, match="other log-probs than the engine.*most_gap"):
+    with pytest.raises(TrainingError, match="differ from the engine's.*max_gap"):
         stream.poll(5.0)
     assert engine.servers.metrics["push_gap"] > 1e-3
 
 
-def test_a_server_killed_with_requests_at_work_changes_no_token(sampled):
+def test_killed_server_with_running_requests_changes_no_token(sampled):
     want = LocalEngine(make_model()).sample(requests(12))
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), pace=0.3), count=2)
     stream = engine.stream()
@@ -152,25 +152,25 @@ def test_a_server_killed_with_requests_at_work_changes_no_token(sampled):
     assert {v for completion in done.values() for v in completion.version} == {0}
 
 
-def test_a_server_that_dies_in_an_update_is_begun_again_and_given_the_weights(sampled):
+def test_server_that_dies_in_an_update_is_restarted_with_the_weights(sampled):
     faults = iter([{"/finish_weight_update": "die"}, {}])
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), faults=next(faults)), timeout=4.0)
     done = engine.sample(requests(3))
     assert [c.ids for c in done] == [c.ids for c in LocalEngine(make_model()).sample(requests(3))]
     first, second = engine.started
     assert first.ended.is_set() and not second.ended.is_set()
-    before = second.heard[: second.heard.index("/inference/v1/generate")]
-    assert "/weight_info" in before, "it is asked for nothing before it has the weights"
+    before = second.paths[: second.paths.index("/inference/v1/generate")]
+    assert "/weight_info" in before, "a restarted server samples nothing before it has the weights"
 
 
-def test_a_server_that_refuses_an_update_is_not_left_in_the_middle_of_it(sampled):
+def test_server_that_refuses_an_update_is_restarted(sampled):
     faults = iter([{"/update_weights": 400}, {}])
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), faults=next(faults)))
     assert len(engine.sample(requests(1))) == 1
     assert engine.started[0].ended.is_set() and len(engine.started) == 2
 
 
-def test_when_none_can_come_every_request_ends_as_an_error(sampled):
+def test_requests_fail_if_all_servers_were_given_up(sampled):
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), faults={"/start_weight_update": 500}))
     stream = engine.stream()
     tickets = [stream.submit(request) for request in requests(2)]
@@ -184,8 +184,8 @@ def test_when_none_can_come_every_request_ends_as_an_error(sampled):
         engine.sample(requests(1))
 
 
-def test_a_silent_server_is_lost(sampled, monkeypatch):
-    monkeypatch.setattr("handaxe.engines.vllm.servers.PULSE", 0.05)
+def test_server_without_health_answer_is_restarted(sampled, monkeypatch):
+    monkeypatch.setattr("handaxe.engines.vllm.servers.HEALTH_INTERVAL", 0.05)
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), pace=0.02), timeout=3.0)
     stream = engine.stream()
     stream.submit(requests(1)[0])
@@ -199,7 +199,7 @@ def test_a_silent_server_is_lost(sampled, monkeypatch):
     assert len(engine.started) == 2
 
 
-def test_a_request_that_ends_every_server_is_given_up(sampled):
+def test_request_that_fails_on_every_server_is_given_up(sampled):
     class Poisoned(SmallVllm):
         async def _generate(self, body):
             if body["request_id"].startswith("probe"):
@@ -212,12 +212,12 @@ def test_a_request_that_ends_every_server_is_given_up(sampled):
     ended = {}
     while len(stream):
         ended.update(stream.poll(1.0))
-    assert isinstance(ended[0], InfrastructureError) and "3 servers were lost with it" in str(ended[0])
+    assert isinstance(ended[0], InfrastructureError) and "3 servers were lost while sampling it" in str(ended[0])
     assert len(engine.started) >= 3
 
 
 @pytest.mark.parametrize("finish", ["abort", "length"])
-def test_a_request_that_every_server_ends_without_a_token_is_given_up(sampled, finish):
+def test_request_without_tokens_on_every_server_is_given_up(sampled, finish):
     class Empty(SmallVllm):
         async def _generate(self, body):
             if body["request_id"].startswith("probe"):
@@ -225,11 +225,11 @@ def test_a_request_that_every_server_ends_without_a_token_is_given_up(sampled, f
             return small_vllm.JSONResponse(self._answer([], [], [], [], finish))
 
     engine = sampled(lambda number, folder: Empty(make_model(seed=77)))
-    with pytest.raises(InfrastructureError, match="3 servers were lost with it.*after 0 tokens"):
+    with pytest.raises(InfrastructureError, match="3 servers were lost while sampling it.*after 0 tokens"):
         engine.sample(requests(1))
 
 
-def test_one_server_that_cannot_start_ends_the_wait_for_the_others():
+def test_failed_start_of_one_server_ends_the_wait():
     made = []
 
     def launch(number, folder):
@@ -238,14 +238,14 @@ def test_one_server_that_cannot_start_ends_the_wait_for_the_others():
             made[-1].stop()
         return made[-1]
 
-    began = time.monotonic()
+    start_time = time.monotonic()
     with pytest.raises(InfrastructureError, match="server 1 cannot be used"):
         Sampled(make_model(), launch, count=2, start_timeout=300.0)
-    assert time.monotonic() - began < 60 and all(server.ended.is_set() for server in made)
+    assert time.monotonic() - start_time < 60 and all(server.ended.is_set() for server in made)
 
 
-def test_a_server_that_never_comes_up_says_why_and_leaves_nothing():
-    began = time.monotonic()
+def test_start_timeout_names_the_reason_and_stops_the_server():
+    start_time = time.monotonic()
     made = []
 
     def launch(number, folder):
@@ -254,18 +254,18 @@ def test_a_server_that_never_comes_up_says_why_and_leaves_nothing():
 
     with pytest.raises(InfrastructureError, match="not up within 0.5 s.*the last words"):
         Sampled(make_model(), launch, start_timeout=0.5)
-    assert time.monotonic() - began < 20 and made[0].ended.is_set()
+    assert time.monotonic() - start_time < 20 and made[0].ended.is_set()
 
-    def dies(number, folder):
+    def launch_dead(number, folder):
         made.append(SmallVllm(make_model(), faults={"/health": 503}))
         made[-1].stop()
         return made[-1]
 
     with pytest.raises(InfrastructureError, match="server 0 cannot be used.*the last words"):
-        Sampled(make_model(), dies, start_timeout=5.0)
+        Sampled(make_model(), launch_dead, start_timeout=5.0)
 
 
-def test_running_servers_are_used_and_left_running(sampled):
+def test_running_servers_are_used_and_stay_running(sampled):
     server = SmallVllm(make_model(seed=77))
     engine = sampled(servers=[server.url])
     assert engine.sample(requests(2))[1].ids == LocalEngine(make_model()).sample(requests(2))[1].ids
@@ -275,7 +275,7 @@ def test_running_servers_are_used_and_left_running(sampled):
     server.stop()
 
 
-def test_refusals(sampled, tmp_path):
+def test_invalid_arguments_raise_and_close_removes_the_weights(sampled, tmp_path):
     policy = sampled().policy
     with pytest.raises(InputError, match="either the addresses"):
         VllmServers(policy)
@@ -283,7 +283,7 @@ def test_refusals(sampled, tmp_path):
         VllmServers(policy, servers=["http://127.0.0.1:9"], start_servers=1)
     with pytest.raises(InputError, match="write_config"):
         VllmServers(policy, start_servers=1)
-    with pytest.raises(InfrastructureError, match="no address"):
+    with pytest.raises(InfrastructureError, match="no server address"):
         VllmServers(policy, servers=["localhost"])
     engine = sampled(transport=FileTransport(tmp_path))
     engine.sample(requests(1))

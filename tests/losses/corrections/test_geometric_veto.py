@@ -12,7 +12,7 @@ def example(rollout=(0, 1)):
     return small_batch([[1.0, 1.0], [1.0]], old=-1.0, behaviour=[[-1.3, -0.9], [-0.5]], rollout=rollout)
 
 
-def test_example():
+def test_geometric_veto_matches_the_docstring_example():
     assert geometric_veto(cap=1.2)(example()).weight_BT.tolist() == [[0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
     assert geometric_veto(cap=1.1)(example()).weight_BT.tolist() == [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     assert geometric_veto(cap=1.2, floor=0.6)(example()).weight_BT.tolist() == [[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]]
@@ -32,7 +32,7 @@ def test_equal_log_probs_are_always_kept():
     assert geometric_veto(cap=1.0)(batch).weight_BT.tolist() == [[0.0, 1.0, 1.0]]
 
 
-def test_no_gradient():
+def test_weights_have_no_gradient():
     batch = example()
     batch.old_logp_BT.requires_grad_()
     assert not geometric_veto()(batch).weight_BT.requires_grad

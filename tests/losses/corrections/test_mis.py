@@ -10,7 +10,7 @@ def example(rollout=None):
     return small_batch([[1.0, 1.0, 1.0]], old=[[-1.0, -0.5, -2.0]], behaviour=[[-1.5, -2.0, -1.0]], rollout=rollout)
 
 
-def test_example():
+def test_mis_matches_the_docstring_example():
     weight_BT, raw_BT = mis()(example())
     assert weight_BT.tolist() == [[0.0, pytest.approx(1.6487213), 0.0, 0.0]]
     assert raw_BT.tolist() == [[0.0, *[pytest.approx(x) for x in (1.6487213, 4.4816891, 0.3678794)]]]
@@ -22,7 +22,7 @@ def test_floor_zero_keeps_small_weights():
     ]
 
 
-def test_without_weighing_it_only_masks():
+def test_without_weigh_weights_are_zero_or_one():
     weight_BT, raw_BT = mis(weigh=False)(example())
     assert weight_BT.tolist() == [[0.0, 1.0, 0.0, 0.0]]
     assert raw_BT.tolist() == [[0.0, 1.0, 1.0, 1.0]]
@@ -48,7 +48,7 @@ def test_rome_s_window_drops_one_chunk_and_keeps_the_other():
     assert kept == pytest.approx([0.0, 0.0, 0.9048374, 0.0]), "by token, exp(0.2), exp(0.4) and exp(0.3) are out"
 
 
-def test_no_gradient():
+def test_weights_have_no_gradient():
     batch = example()
     batch.old_logp_BT.requires_grad_()
     assert not mis()(batch).weight_BT.requires_grad
@@ -60,6 +60,6 @@ def test_bounds_must_enclose_one(bounds):
         mis(**bounds)
 
 
-def test_another_unit_is_refused():
+def test_another_unit_is_an_error():
     with pytest.raises(InputError, match="token, turn or rollout, not 'step'"):
         mis(unit="step")

@@ -27,7 +27,7 @@ def example():
     return small_policy(batch, rows), batch
 
 
-def test_example():
+def test_clip_cov_matches_the_docstring_example():
     out, batch = example()
     found = differentiate(loss(), out, batch)
     assert found.value == pytest.approx((0 + 1 - 1) / 3)
@@ -38,7 +38,7 @@ def test_example():
 @pytest.mark.parametrize(
     ("bounds", "silent"), [((1.07, 5.0), []), ((1.0, 1.06), []), ((0.1, 1.06), [1]), ((-1.0, 0.0), [2])]
 )
-def test_bounds_choose_who_is_eligible(bounds, silent):
+def test_bounds_select_eligible_tokens(bounds, silent):
     out, batch = example()
     gradient = differentiate(loss(low=bounds[0], high=bounds[1]), out, batch).gradients["logp"][batch.mask_BT]
     assert (gradient == 0).nonzero()[:, 0].tolist() == silent
@@ -76,7 +76,7 @@ def test_every_eligible_token_is_equally_likely():
     assert abs(both[0] - count / 2) < 4 * math.sqrt(count / 4)
 
 
-def test_clip_range_leaves_out_what_is_clipped():
+def test_clip_range_leaves_out_clipped_tokens():
     """Token 0 has A > 0 and has grown beyond 1.2; the released form does not spend its draw on it."""
     batch = small_batch([[1.0, -1.0, 1.0]], old=[[-0.4, -2.0, -3.0]])
     out = small_policy(batch, [[-0.1, -2.0, -3.0]])
@@ -90,7 +90,7 @@ def test_clip_range_leaves_out_what_is_clipped():
     assert drawn == {True: {True}, False: {True, False}}
 
 
-def test_a_bad_token_that_has_shrunk_is_clipped_too():
+def test_a_token_below_the_lower_bound_is_left_out():
     """cov 2.18, 0.78, 0.31: tokens 1 and 2 are eligible, but token 1 has A < 0 and a ratio of 0.41."""
     batch = small_batch([[1.0, -1.0, -1.0]], old=[[-0.1, -2.0, -2.0]])
     out = small_policy(batch, [[-0.1, -2.9, -2.2]])
@@ -101,7 +101,7 @@ def test_a_bad_token_that_has_shrunk_is_clipped_too():
         assert released.gradients["logp"][0, 3].item() == 0
 
 
-def test_equal_rows_of_two_rollouts_draw_apart():
+def test_equal_rows_of_two_rollouts_draw_separately():
     batch = small_batch([[1.0, -1.0], [1.0, -1.0]], old=[[-0.1, -2.0], [-0.1, -2.0]])
     batch.ids_BT[1] = batch.ids_BT[0]
     out, kinds = small_policy(batch, [[-0.1, -2.0], [-0.1, -2.0]]), set()
@@ -119,7 +119,7 @@ def test_equal_advantages_change_nothing():
     assert found.metrics["adjusted_fraction"] == 0.0
 
 
-def test_the_global_generators_are_left_alone():
+def test_global_generators_are_unchanged():
     out, batch = big()
     torch.manual_seed(3)
     before = torch.get_rng_state()
@@ -127,7 +127,7 @@ def test_the_global_generators_are_left_alone():
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_only_at_the_tokens_of_a_feature():
+def test_only_restricts_to_tokens_of_a_feature():
     """Covariances 1.0667, 0.4, -0.8667 as in the example, of which the first two are eligible and the second marked."""
     out, batch = example()
     adjust = clip_cov(low=0.1, high=5.0, fraction=1.0, only="replayed")

@@ -17,7 +17,7 @@ def loss(**arguments):
     return policy(ratio=token(), surrogate=unclipped(), reduction=token_mean(), adjustments=adjust)
 
 
-def test_example():
+def test_kl_cov_matches_the_docstring_example():
     """cov 1.0667, 0.4, -0.8667: token 0 has moved by 0.2 and pays 0.2."""
     batch = small_batch([[1.0, -1.0, None, 1.0]], old=[[-0.3, -2.0, None, -3.0]])
     out = small_policy(batch, [[-0.1, -2.0, None, -3.0]])
@@ -30,7 +30,7 @@ def test_example():
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1, 0.5])
-def test_slow_loop(fraction):
+def test_kl_cov_equals_a_slow_loop(fraction):
     batch = random_batch(4)
     out = random_policy(batch, 4)
     adv, logp = batch.adv_BT[batch.mask_BT].tolist(), out.logp_BT[batch.mask_BT].tolist()
@@ -49,6 +49,6 @@ def test_slow_loop(fraction):
     torch.testing.assert_close(change, wanted, atol=1e-12, rtol=0)
 
 
-def test_on_the_first_step_nothing_is_added():
+def test_the_first_step_adds_nothing():
     batch = small_batch([[1.0, -1.0]], old=-0.5)
     assert differentiate(loss(), small_policy(batch, -0.5), batch).metrics["adjusted_fraction"] == 0.0

@@ -20,7 +20,7 @@ def example(rollout=None, rows=LOG_RATIOS):
     return small_policy(batch, [[None if x is None else x - 1.0 for x in row] for row in rows]), batch
 
 
-def test_example_is_the_geometric_mean():
+def test_the_docstring_example_is_the_geometric_mean():
     out, batch = example()
     ratio_BT = sequence()(out, batch)
     assert ratio_BT.exp()[batch.mask_BT].tolist() == pytest.approx([1.1051709] * 3)
@@ -29,7 +29,7 @@ def test_example_is_the_geometric_mean():
     assert out.logp_BT.grad[batch.mask_BT].tolist() == pytest.approx([1 / 3] * 3)
 
 
-def test_without_mean_it_is_the_probability_of_the_whole_answer():
+def test_without_mean_it_is_the_ratio_of_the_whole_rollout():
     out, batch = example()
     ratio_BT = sequence(mean=False)(out, batch)
     assert ratio_BT.exp()[batch.mask_BT].tolist() == pytest.approx([1.3498588] * 3)
@@ -53,13 +53,13 @@ def test_gspo_loss_of_the_example():
     assert stopped.metrics["clip_fraction"] == 1.0
 
 
-def test_a_rollout_of_two_rows_is_one_answer():
+def test_a_rollout_of_two_rows_has_one_ratio():
     out, batch = example(rollout=[0, 0], rows=[[0.1, 0.3], [-0.1]])
     assert sequence()(out, batch)[batch.mask_BT].tolist() == pytest.approx([0.1] * 3)
     assert sequence(per_row=True)(out, batch)[batch.mask_BT].tolist() == pytest.approx([0.2, 0.2, -0.1])
 
 
-def test_half_a_rollout_is_refused():
+def test_half_a_rollout_is_an_error():
     out, batch = example(rollout=[0, 0], rows=[[0.1, 0.3], [-0.1]])
     half = batch.rows(slice(0, 1))
     with pytest.raises(InputError, match="rollouts \\[0\\] have rows in another micro-batch"):
@@ -67,7 +67,7 @@ def test_half_a_rollout_is_refused():
     assert sequence(per_row=True)(small_policy(half, -0.8), half)[0, 1].item() == pytest.approx(0.2)
 
 
-def test_clamp():
+def test_clamp_bounds_the_log_ratio():
     batch = small_batch([[1.0]], old=[[-900.0]])
     assert sequence()(small_policy(batch, -1.0), batch)[0, 1].item() == 20.0
     assert math.isfinite(math.exp(20.0))

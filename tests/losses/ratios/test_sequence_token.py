@@ -16,7 +16,7 @@ def loss(ratio):
     return policy(ratio=ratio, surrogate=clip(), reduction=rollout_mean())
 
 
-def test_example_has_the_sequence_value_and_its_own_gradient():
+def test_value_is_of_the_sequence_and_gradient_of_the_token():
     batch = small_batch([[1.0, 1.0, 1.0]])
     out = small_policy(batch, [[-0.9, -0.7, -1.1]])
     ratio_BT = sequence_token()(out, batch)
@@ -25,7 +25,7 @@ def test_example_has_the_sequence_value_and_its_own_gradient():
     assert out.logp_BT.grad.tolist() == [[0.0, 0.0, 1.0, 0.0]]
 
 
-def test_tokens_may_have_their_own_advantages():
+def test_tokens_follow_their_own_advantages():
     """L = mean_t of -A_t s with s = exp(0.1); d L / d logp_t = -A_t s / 3. `sequence` would mix them."""
     batch = small_batch([[1.0, -1.0, 0.5]])
     found = differentiate(loss(sequence_token()), small_policy(batch, [[-0.9, -0.7, -1.1]]), batch)

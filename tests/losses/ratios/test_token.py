@@ -6,7 +6,7 @@ from handaxe.losses.ratios.token import token
 from handaxe.testing.batches import small_batch, small_policy
 
 
-def test_example():
+def test_token_matches_the_docstring_example():
     batch = small_batch([[1.0, None, 1.0]], old=[[-1.0, None, -0.3]])
     out = small_policy(batch, [[-0.5, None, -0.7]])
     ratio_BT = token()(out, batch)

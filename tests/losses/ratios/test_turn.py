@@ -18,7 +18,7 @@ def example(rows=LOG_RATIOS, turns=((0, 0, None, 1, 1),), rollout=None):
     return small_policy(batch, [[None if x is None else x - 1.0 for x in row] for row in rows]), batch
 
 
-def test_example():
+def test_turn_matches_the_docstring_example():
     out, batch = example()
     ratio_BT = turn()(out, batch)
     assert ratio_BT.exp()[batch.mask_BT].tolist() == pytest.approx([1.3498588] * 2 + [1.1051709] * 2)
@@ -29,19 +29,19 @@ def test_example():
     assert found.exp()[batch.mask_BT].tolist() == pytest.approx([1.8221188] * 2 + [1.2214028] * 2)
 
 
-def test_turns_of_the_same_number_in_other_rows_are_other_turns():
+def test_turns_of_different_rows_are_separate():
     out, batch = example([[0.2], [0.4], [0.6]], [[0], [0], [0]])
     assert turn()(out, batch)[batch.mask_BT].tolist() == pytest.approx([0.2, 0.4, 0.6])
 
 
-def test_turns_of_one_token_are_tokens():
+def test_single_token_turns_have_token_ratios():
     out, batch = example(turns=((0, 1, None, 2, 3),))
     assert turn()(out, batch).tolist() == token()(out, batch).tolist()
 
 
 @pytest.mark.parametrize("mean", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_against_a_slow_loop(seed, mean):
+def test_turn_equals_a_slow_loop(seed, mean):
     batch = random_batch(seed, under_mask=math.nan, left_out=0.2)
     out = random_policy(batch, seed, under_mask=math.nan)
     turns: dict[tuple[int, int], list[int]] = {}
@@ -63,6 +63,6 @@ def test_against_a_slow_loop(seed, mean):
     assert found.value == pytest.approx(total)
 
 
-def test_clamp():
+def test_clamp_bounds_the_log_ratio():
     batch = small_batch([[1.0]], old=[[-900.0]])
     assert turn()(small_policy(batch, -1.0), batch)[0, 1].item() == 20.0

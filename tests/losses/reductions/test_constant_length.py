@@ -8,7 +8,7 @@ EXAMPLE = {"length": 8}
 
 
 def example():
-    """Rows of 2 and 6 tokens; a tool's reply stands in the second, NaN is under the mask."""
+    """Rows of 2 and 6 tokens; the second row holds a tool's reply, with NaN under the mask."""
     batch = small_batch([[1.0, 1.0], [2.0, 2.0, None, 2.0, 2.0, 2.0, 2.0]])
     return batch.adv_BT.clone().requires_grad_(), batch
 
@@ -31,7 +31,7 @@ def test_two_micro_batches_add_up():
     assert sum(part.item() for part in parts) == pytest.approx(0.875, abs=1e-12)
 
 
-def test_the_form_of_verl_does_not_divide_by_rollouts():
+def test_without_per_rollout_the_sum_is_not_divided_by_rollouts():
     loss_BT, batch = example()
     found = constant_length(length=8, per_rollout=False)(loss_BT, batch)
     found.backward()
@@ -39,6 +39,6 @@ def test_the_form_of_verl_does_not_divide_by_rollouts():
     assert loss_BT.grad[batch.mask_BT].tolist() == pytest.approx([1 / 8] * 8)
 
 
-def test_a_length_that_is_no_length_is_refused():
+def test_a_length_of_zero_is_an_error():
     with pytest.raises(InputError, match="length"):
         constant_length(length=0)

@@ -5,7 +5,7 @@ from handaxe.testing.batches import small_batch
 
 
 def example():
-    """Rows of 2 and 6 tokens; a tool's reply stands in the second, NaN is under the mask."""
+    """Rows of 2 and 6 tokens; the second row holds a tool's reply, with NaN under the mask."""
     batch = small_batch([[1.0, 1.0], [2.0, 2.0, None, 2.0, 2.0, 2.0, 2.0]])
     return batch.adv_BT.clone().requires_grad_(), batch
 
@@ -31,6 +31,6 @@ def test_an_untrained_rollout_is_not_in_the_denominator():
     assert rollout_mean()(batch.adv_BT, batch).item() == pytest.approx(1.5)
 
 
-def test_a_rollout_of_three_rows_weighs_as_one():
+def test_a_rollout_of_three_rows_has_the_weight_of_one_row():
     batch = small_batch([[1.0], [1.0], [4.0, 4.0], [2.0]], rollout=[0, 0, 0, 1])
     assert rollout_mean()(batch.adv_BT, batch).item() == pytest.approx((10 / 4 + 2) / 2)

@@ -5,7 +5,7 @@ from handaxe.testing.batches import small_batch
 
 
 def example():
-    """Rows of 2 and 6 tokens; a tool's reply stands in the second, NaN is under the mask."""
+    """Rows of 2 and 6 tokens; the second row holds a tool's reply, with NaN under the mask."""
     batch = small_batch([[1.0, 1.0], [2.0, 2.0, None, 2.0, 2.0, 2.0, 2.0]])
     return batch.adv_BT.clone().requires_grad_(), batch
 
@@ -25,6 +25,6 @@ def test_two_micro_batches_add_up():
     assert sum(part.item() for part in parts) == pytest.approx(7.0, abs=1e-12)
 
 
-def test_a_rollout_of_two_rows_is_one_rollout():
+def test_a_rollout_of_two_rows_counts_once():
     batch = small_batch([[1.0], [4.0, 4.0], [3.0], [None]], rollout=[0, 0, 1, 2])
     assert rollout_sum()(batch.adv_BT, batch).item() == pytest.approx((9 + 3) / 2)

@@ -5,7 +5,7 @@ from handaxe.testing.batches import small_batch
 
 
 def example():
-    """Rows of 2 and 6 tokens; a tool's reply stands in the second, NaN is under the mask."""
+    """Rows of 2 and 6 tokens; the second row holds a tool's reply, with NaN under the mask."""
     batch = small_batch([[1.0, 1.0], [2.0, 2.0, None, 2.0, 2.0, 2.0, 2.0]])
     return batch.adv_BT.clone().requires_grad_(), batch
 

@@ -7,7 +7,7 @@ from handaxe.testing.batches import random_batch, small_batch
 
 
 def example():
-    """Rows of 2 and 6 tokens; a tool's reply stands in the second, NaN is under the mask."""
+    """Rows of 2 and 6 tokens; the second row holds a tool's reply, with NaN under the mask."""
     batch = small_batch([[1.0, 1.0], [2.0, 2.0, None, 2.0, 2.0, 2.0, 2.0]])
     return batch.adv_BT.clone().requires_grad_(), batch
 
@@ -27,7 +27,7 @@ def test_two_micro_batches_add_up():
     assert sum(part.item() for part in parts) == pytest.approx(1.5, abs=1e-12)
 
 
-def test_turns_weigh_the_same():
+def test_turns_have_equal_weight():
     batch = small_batch([[1.0, 1.0, None, 2.0, 2.0, 2.0, 2.0], [6.0]], turn=[[0, 0, 0, 1, 1, 1, 1], [0]])
     loss_BT = batch.adv_BT.clone().requires_grad_()
     found = turn_mean()(loss_BT, batch)
@@ -36,7 +36,7 @@ def test_turns_weigh_the_same():
     assert loss_BT.grad[batch.mask_BT].tolist() == pytest.approx([1 / 6] * 2 + [1 / 12] * 4 + [1 / 3])
 
 
-def test_rollouts_weigh_the_same_where_they_are_to():
+def test_per_rollout_gives_rollouts_equal_weight():
     """Turns [1, 1] and [2, 2, 2, 2] of one rollout, over two rows, and [6] of another."""
     batch = small_batch([[1.0, 1.0], [2.0, 2.0, 2.0, 2.0], [6.0]], turn=[[0, 0], [1, 1, 1, 1], [0]], rollout=[0, 0, 1])
     loss_BT = batch.adv_BT.clone().requires_grad_()
@@ -47,7 +47,7 @@ def test_rollouts_weigh_the_same_where_they_are_to():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_slow_loop_over_rollouts_and_turns(seed):
+def test_turn_mean_equals_a_slow_loop(seed):
     batch = random_batch(seed, left_out=0.3)
     turns = {}
     for row, t in batch.mask_BT.nonzero().tolist():
@@ -62,7 +62,7 @@ def test_a_slow_loop_over_rollouts_and_turns(seed):
     assert turn_mean(per_rollout=True)(batch.adv_BT, batch).item() == pytest.approx(slow)
 
 
-def test_a_long_turn_and_a_short_one_by_each_reduction():
+def test_a_long_and_a_short_turn_by_each_reduction():
     """Turns [1, 1, 1, 1] and [3] of one rollout: their tokens mean 7 / 5, and their turns 2."""
     batch = small_batch([[1.0, 1.0, 1.0, 1.0, 3.0]], turn=[[0, 0, 0, 0, 1]])
     assert token_mean()(batch.adv_BT, batch).item() == rollout_mean()(batch.adv_BT, batch).item() == pytest.approx(1.4)
@@ -70,7 +70,7 @@ def test_a_long_turn_and_a_short_one_by_each_reduction():
 
 
 def weights(reduction, *rollouts):
-    """What each turn weighs, of rollouts that say how many tokens each of their turns has: the sum of its gradient."""
+    """Weight of each turn, the sum of the gradient over the turn's tokens; rollouts are lists of token counts."""
     turn = [[k for k, length in enumerate(own) for _ in range(length)] for own in rollouts]
     batch = small_batch([[1.0] * len(own) for own in turn], turn=turn)
     loss_BT = batch.adv_BT.clone().requires_grad_()
@@ -89,7 +89,7 @@ def weights(reduction, *rollouts):
     ],
     ids=["turn, then rollout", "turn", "rollout", "token"],
 )
-def test_what_a_turn_and_a_rollout_weigh(reduction, by_length, by_turns):
+def test_weights_of_turns_and_rollouts_by_reduction(reduction, by_length, by_turns):
     """Whether a turn weighs more where it is longer, and a rollout where it has more turns of one length."""
     (short, long), _ = weights(reduction, (2, 6), (3,))
     assert (long == pytest.approx(short)) == (not by_length)

@@ -21,7 +21,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("adv", "rho", "eps_high", "loss", "gradient"), EXAMPLES)
-def test_examples(adv, rho, eps_high, loss, gradient):
+def test_clip_matches_the_docstring_example(adv, rho, eps_high, loss, gradient):
     log_ratio = torch.tensor([[math.log(rho)]], dtype=torch.float64, requires_grad=True)
     found = clip(eps_high=eps_high)(log_ratio, torch.tensor([[adv]]), torch.tensor([[-1.0]]))
     found.sum().backward()
@@ -29,13 +29,13 @@ def test_examples(adv, rho, eps_high, loss, gradient):
     assert log_ratio.grad.item() == pytest.approx(gradient)
 
 
-def test_on_policy_it_is_the_policy_gradient():
+def test_on_policy_the_gradient_is_the_policy_gradient():
     log_ratio = torch.zeros(1, 3, requires_grad=True)
     clip()(log_ratio, torch.tensor([[1.0, -2.0, 0.5]]), torch.zeros(1, 3)).sum().backward()
     assert log_ratio.grad.tolist() == [[-1.0, 2.0, -0.5]]
 
 
-def test_low_bound_is_its_own():
+def test_the_lower_bound_is_separate():
     log_ratio = torch.tensor([[math.log(0.5)]], dtype=torch.float64)
     adv = torch.tensor([[-1.0]])
     assert clip(eps_low=0.4)(log_ratio, adv, adv).item() == pytest.approx(0.6)

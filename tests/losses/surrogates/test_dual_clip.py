@@ -19,7 +19,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("adv", "rho", "loss", "gradient"), EXAMPLES)
-def test_examples(adv, rho, loss, gradient):
+def test_dual_clip_matches_the_docstring_example(adv, rho, loss, gradient):
     log_ratio = torch.tensor([[math.log(rho)]], dtype=torch.float64, requires_grad=True)
     found = dual_clip()(log_ratio, torch.tensor([[adv]]), torch.tensor([[-1.0]]))
     found.sum().backward()
@@ -27,11 +27,11 @@ def test_examples(adv, rho, loss, gradient):
     assert log_ratio.grad.item() == pytest.approx(gradient)
 
 
-def test_a_higher_cap_lets_more_through():
+def test_a_higher_cap_allows_a_larger_loss():
     log_ratio, adv = torch.tensor([[math.log(4.0)]]), torch.tensor([[-1.0]])
     assert dual_clip(cap=10.0)(log_ratio, adv, adv).item() == pytest.approx(4.0)
 
 
-def test_a_cap_below_one_is_refused():
+def test_a_cap_below_one_is_an_error():
     with pytest.raises(InputError, match="cap"):
         dual_clip(cap=1.0)

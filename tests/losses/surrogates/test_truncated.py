@@ -17,7 +17,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("adv", "rho", "eps_low", "loss", "gradient"), EXAMPLES)
-def test_examples(adv, rho, eps_low, loss, gradient):
+def test_truncated_matches_the_docstring_example(adv, rho, eps_low, loss, gradient):
     logp = torch.tensor([[-1.0]], dtype=torch.float64, requires_grad=True)
     log_ratio = logp + 1.0 + math.log(rho)
     found = truncated(eps_low=eps_low)(log_ratio, torch.tensor([[adv]]), logp)

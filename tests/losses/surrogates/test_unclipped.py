@@ -6,7 +6,7 @@ import torch
 from handaxe.losses.surrogates.unclipped import unclipped
 
 
-def test_example():
+def test_unclipped_matches_the_docstring_example():
     log_ratio = torch.tensor([[math.log(1.5), math.log(4.0)]], dtype=torch.float64, requires_grad=True)
     loss = unclipped()(log_ratio, torch.tensor([[1.0, -1.0]]), torch.zeros(1, 2))
     loss.sum().backward()

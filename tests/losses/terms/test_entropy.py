@@ -8,7 +8,7 @@ from handaxe.testing.losses import differentiate
 EXAMPLE = {"coefficient": 0.01}
 
 
-def test_example():
+def test_entropy_matches_the_docstring_example():
     batch = small_batch([[1.0, None, 1.0]])
     out = small_policy(batch, -1.0, entropy=[[0.5, 99.0, 0.7]])
     found = differentiate(entropy(coefficient=0.01), out, batch)

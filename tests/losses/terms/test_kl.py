@@ -5,7 +5,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.terms.kl import kl
-from handaxe.ops.kl import k1, k2, k3_straight_through
+from handaxe.ops.kl_estimators import k1, k2, k3_straight_through
 from handaxe.testing.batches import small_batch, small_policy
 from handaxe.testing.losses import differentiate
 
@@ -27,7 +27,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("arguments", "value", "gradient"), EXAMPLES)
-def test_examples(arguments, value, gradient):
+def test_kl_matches_the_docstring_example(arguments, value, gradient):
     out, batch = example()
     found = differentiate(kl(coefficient=0.04, **arguments), out, batch)
     assert found.metrics == {"kl": pytest.approx(value, abs=1e-7)}
@@ -35,7 +35,7 @@ def test_examples(arguments, value, gradient):
     assert found.gradients["logp"][batch.mask_BT].tolist() == pytest.approx([gradient], abs=1e-7)
 
 
-def test_bounds():
+def test_clamp_and_ceiling_bound_the_estimate():
     out, batch = example(d=-5.0)
     exact = math.exp(5) - 1 - 5
     assert differentiate(kl(coefficient=1.0), out, batch).metrics["kl"] == 10.0
@@ -44,7 +44,7 @@ def test_bounds():
     assert not differentiate(kl(coefficient=1.0), out, batch).gradients["logp"].any(), "a clipped token has no gradient"
 
 
-def test_reduction():
+def test_the_reduction_is_an_argument():
     batch = small_batch([[1.0, 1.0], [1.0]], extras={"ref_logp": [[-1.5, -1.5], [-2.0]]})
     out = small_policy(batch, -1.0)
     mean = differentiate(kl(coefficient=1.0, estimator=k1), out, batch)

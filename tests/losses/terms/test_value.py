@@ -24,7 +24,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("now", "old", "target", "eps", "loss", "gradient", "clipped"), EXAMPLES)
-def test_examples(now, old, target, eps, loss, gradient, clipped):
+def test_value_matches_the_docstring_example(now, old, target, eps, loss, gradient, clipped):
     out, batch = example(now, old, target)
     found = differentiate(value(eps=eps), out, batch)
     assert found.value == pytest.approx(loss)
@@ -37,7 +37,7 @@ def test_examples(now, old, target, eps, loss, gradient, clipped):
     assert differentiate(value(eps=eps, coefficient=0.5), out, batch).value == pytest.approx(0.5 * loss)
 
 
-def test_what_is_missing_is_named():
+def test_missing_values_and_returns_are_named():
     out, batch = example(1.0, 0.0, 0.2)
     with pytest.raises(InputError, match="critic"):
         value()(replace(out, value_BT=None), batch)

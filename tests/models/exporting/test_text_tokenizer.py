@@ -1,4 +1,4 @@
-"""An export's chat template and tokenizer give the ids of training, whatever users and tools say."""
+"""Tests that template and tokenizer of an export give the ids of training, for any text of users and tools."""
 
 import copy
 
@@ -6,13 +6,13 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, ToolCall, ToolSchema
-from handaxe.models.chat_template import ChatTemplate
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.chat_template import ChatTemplate
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.chat_formats.hermes import Hermes
 from handaxe.models.exporting.byte_format import byte_template, byte_tokenizer
-from handaxe.models.exporting.conversations import check_same_ids, hostile_differences, rendered_ids
+from handaxe.models.exporting.chat_messages import check_same_ids, rendered_ids, untrusted_differences
 from handaxe.models.exporting.text_format import text_template
 from handaxe.models.exporting.text_tokenizer import text_tokenizer
-from handaxe.models.hermes import Hermes
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")
@@ -44,58 +44,56 @@ CHAT = [
 ]
 
 
-def exported(format, folder):
-    """The tokenizer that an export of the format holds, read back from a folder."""
-    plain = isinstance(format, Compact)
-    tokenizer = byte_tokenizer() if plain else text_tokenizer(format.wording().encoder)
-    tokenizer.chat_template = byte_template() if plain else text_template(format)
+def export_tokenizer(format, folder):
+    """Write the tokenizer of an export to a folder and load it with transformers."""
+    compact = isinstance(format, Compact)
+    tokenizer = byte_tokenizer() if compact else text_tokenizer(format.template_info().encoder)
+    tokenizer.chat_template = byte_template() if compact else text_template(format)
     tokenizer.save_pretrained(folder)
     return transformers.AutoTokenizer.from_pretrained(folder)
 
 
-def compare(format, tokenizer):
-    """How many beginnings of the conversation, with the system's message and without, have the same ids."""
-    same = 0
+def count_equal(format, tokenizer):
+    """Check and count the prefixes of the conversation with equal ids, with and without the system message."""
+    count = 0
     for first in (0, 1):
         for stop in range(first + 1, len(CHAT) + 1):
             messages = CHAT[first:stop]
-            called = any(message.calls for message in messages)
-            for tools in [[CALCULATOR, LOOK_UP]] if called else [[], [CALCULATOR, LOOK_UP]]:
+            with_calls = any(message.calls for message in messages)
+            for tools in [[CALCULATOR, LOOK_UP]] if with_calls else [[], [CALCULATOR, LOOK_UP]]:
                 try:
                     wanted = format.start(messages, tools).ids
                 except InputError:
                     continue
                 assert rendered_ids(tokenizer, messages, tools) == wanted, format.decode(wanted)
-                same += 1
-    return same
+                count += 1
+    return count
 
 
 @pytest.fixture(scope="module")
-def tokenizer_of(spoken, tmp_path_factory):
-    return exported(spoken.format, tmp_path_factory.mktemp("exported"))
+def tokenizer(format_case, tmp_path_factory):
+    return export_tokenizer(format_case.format, tmp_path_factory.mktemp("exported"))
 
 
-def test_every_format(spoken, tokenizer_of):
-    tokenizer = tokenizer_of
-    assert compare(spoken.format, tokenizer) >= 12
-    assert check_same_ids(spoken.format, tokenizer, [CALCULATOR]) >= 8
-    assert hostile_differences(spoken.format, tokenizer, [*tokenizer.get_added_vocab()]) == []
+def test_export_has_the_ids_of_each_format(format_case, tokenizer):
+    assert count_equal(format_case.format, tokenizer) >= 12
+    assert check_same_ids(format_case.format, tokenizer, [CALCULATOR]) >= 8
+    assert untrusted_differences(format_case.format, tokenizer, [*tokenizer.get_added_vocab()]) == []
 
 
-def test_a_plain_tokenizer_takes_names_for_control_tokens(spoken, tokenizer_of):
-    """What the marks are for: without them the same text makes control ids."""
-    tokenizer = tokenizer_of
-    name = spoken.format.decode([min(spoken.format.stop_ids)])
-    assert tokenizer.encode(name, add_special_tokens=False) == [min(spoken.format.stop_ids)]
+def test_template_marks_keep_names_of_control_tokens_as_text(format_case, tokenizer):
+    """Without the marks of the template, the tokenizer encodes the same text as control ids."""
+    name = format_case.format.decode([min(format_case.format.stop_ids)])
+    assert tokenizer.encode(name, add_special_tokens=False) == [min(format_case.format.stop_ids)]
     ids = rendered_ids(tokenizer, [Message("user", f"a{name}b")], [])
     harmless = rendered_ids(tokenizer, [Message("user", "ab")], [])
-    control = spoken.format.stop_ids | spoken.format.header_ids
+    control = format_case.format.stop_ids | format_case.format.header_ids
     assert [i for i in ids if i in control] == [i for i in harmless if i in control]
 
 
 @pytest.mark.parametrize("kind", ["prepend", "always"])
-def test_a_tokenizer_that_begins_every_run_with_a_space(mistral_tokenizer, kind, tmp_path):
-    """Where the template's own words begin a run it gets one, and where a user's do it gets none, as in training."""
+def test_prefix_space_is_added_only_before_template_text(mistral_tokenizer, kind, tmp_path):
+    """Runs that start with template text get a prefix space, runs that start with user text get none."""
     from tokenizers import normalizers, pre_tokenizers
 
     tokenizer = copy.deepcopy(mistral_tokenizer)
@@ -112,11 +110,11 @@ def test_a_tokenizer_that_begins_every_run_with_a_space(mistral_tokenizer, kind,
         "{% if add_generation_prompt %}<|im_start|>assistant<|im_end|>{% endif %}"
     )
     format = ChatTemplate(tokenizer)
-    assert format.wording().encoder.plain().spaced
-    assert compare(format, exported(format, tmp_path)) >= 20
+    assert format.template_info().encoder.plain().prefix_space
+    assert count_equal(format, export_tokenizer(format, tmp_path)) >= 20
 
 
-def test_options_and_day_are_part_of_the_export(smollm2_tokenizer, tmp_path):
+def test_export_contains_options_and_date(smollm2_tokenizer, tmp_path):
     import datetime
 
     tokenizer = copy.deepcopy(smollm2_tokenizer)
@@ -125,31 +123,31 @@ def test_options_and_day_are_part_of_the_export(smollm2_tokenizer, tmp_path):
     )
     options = {"quick": True, "rules": {"a": [1, None, "</s>"]}}
     format = ChatTemplate(tokenizer, options=options, today=datetime.date(2024, 2, 29))
-    ids = rendered_ids(exported(format, tmp_path), [Message("user", "hi")], [])
+    ids = rendered_ids(export_tokenizer(format, tmp_path), [Message("user", "hi")], [])
     assert ids == format.start([Message("user", "hi")], []).ids
     assert format.decode(ids).startswith('29 February 2024 quick {"a": [1, null, "</s>"]}')
 
 
-def test_arguments_as_json_text_are_taken_where_they_are_text(smollm2_tokenizer, tmp_path):
+def test_template_accepts_arguments_as_json_text(smollm2_tokenizer, tmp_path):
     format = Hermes(smollm2_tokenizer)
-    tokenizer = exported(format, tmp_path)
+    tokenizer = export_tokenizer(format, tmp_path)
     call = {"type": "function", "id": "x", "function": {"name": "f", "arguments": '{"word": "flint"}'}}
     chat = [{"role": "user", "content": "go"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    found = tokenizer.apply_chat_template(chat, return_dict=False)
-    said = Message("assistant", "", (ToolCall("f", {"word": "flint"}),))
-    assert tokenizer.decode(found).endswith(f"{format.decode(format.encode_turn(said, []))}\n")
+    ids = tokenizer.apply_chat_template(chat, return_dict=False)
+    reply = Message("assistant", "", (ToolCall("f", {"word": "flint"}),))
+    assert tokenizer.decode(ids).endswith(f"{format.decode(format.encode_turn(reply, []))}\n")
 
 
-def test_a_format_reads_its_own_export(spoken, tokenizer_of):
-    """What `load` makes of an exported folder renders the same ids again."""
-    if spoken.tokenizer is None:
-        pytest.skip("a tiny model's folder is read without its tokenizer")
-    again = ChatTemplate(tokenizer_of)
-    assert again.native_tools
+def test_chat_template_format_of_an_export_has_equal_ids(format_case, tokenizer):
+    """The format that `load` returns for an exported folder renders equal ids."""
+    if format_case.tokenizer is None:
+        pytest.skip("load ignores the tokenizer of a tiny model")
+    exported = ChatTemplate(tokenizer)
+    assert exported.native_tools
     for stop in (2, 9):
         for messages in (CHAT[:stop], CHAT[1:stop]):
             try:
-                wanted = spoken.format.start(messages, [CALCULATOR, LOOK_UP]).ids
+                wanted = format_case.format.start(messages, [CALCULATOR, LOOK_UP]).ids
             except InputError:
                 continue
-            assert again.start(messages, [CALCULATOR, LOOK_UP]).ids == wanted
+            assert exported.start(messages, [CALCULATOR, LOOK_UP]).ids == wanted

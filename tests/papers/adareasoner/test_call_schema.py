@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from handaxe.core.records import ToolCall, ToolReply, ToolSchema
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.adareasoner.call_schema import call_schema
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.worlds.calls import calls
+
+LAB = [
+    LabCase("call_schema()", calls, lambda world: call_schema()),
+]
+
 
 NUMBER = {"type": "integer"}
 F = ToolSchema(
@@ -39,7 +46,7 @@ SIBLINGS = make_group(
 )
 
 
-def test_example():
+def test_call_schema_matches_its_example():
     fit, two = [CALL[4.0]], [ToolCall("f", {"p": 1, "q": 2})]  # the second scores 1 + 1 + 0 / 4 + 0 / 4
     scores = scored(attempt(fit, two, []), attempt(fit, [], two), attempt([], []))
     assert scores.outcome.tolist() == [3, 2, 0]
@@ -60,11 +67,11 @@ def test_example():
         ({}, 4.0),
     ],
 )
-def test_types_and_choices(arguments, score):
+def test_values_of_wrong_type_or_outside_an_enum_do_not_fit(arguments, score):
     assert scored(attempt([ToolCall("loose", arguments)])).outcome[0] == score
 
 
-def test_a_value_is_looked_at_through_and_through():
+def test_nested_values_must_fit_at_every_depth():
     parameters = {
         "type": "object",
         "properties": {
@@ -83,7 +90,7 @@ def test_a_value_is_looked_at_through_and_through():
         assert scored(one).outcome[0] == score, arguments
 
 
-def test_whole_numbers_and_tools_without_parameters():
+def test_whole_floats_are_integers_and_calls_without_parameters_score_4():
     assert scored(attempt([ToolCall("f", {"x": 1.0, "y": 2})])).outcome[0] == 4
     assert scored(attempt([ToolCall("f", {"x": 1.5, "y": True})])).outcome[0] == 3
     assert scored(attempt([ToolCall("bare", {})])).outcome[0] == 4
@@ -91,17 +98,17 @@ def test_whole_numbers_and_tools_without_parameters():
 
 
 @pytest.mark.parametrize(("status", "score"), [("ok", 4), ("retry", 3), ("failed", 3), ("timeout", 4)])
-def test_a_tool_that_refuses_accepts_no_value(status, score):
+def test_a_rejected_call_has_no_accepted_value(status, score):
     assert scored(attempt([CALL[4.0]], statuses={(0, 0): status})).outcome[0] == score
 
 
-def test_malformed_calls_and_several_in_a_turn():
+def test_malformed_calls_count_in_the_mean_of_a_turn():
     assert scored(attempt([], [], errors=[["not JSON"], []])).outcome[0] == 0
     assert scored(attempt([CALL[4.0], CALL[1.0]], [])).outcome[0] == 2.5
     assert scored(attempt([CALL[4.0]], [], errors=[["not JSON"], []])).outcome[0] == 2
 
 
-def test_a_slow_count_says_the_same():
+def test_call_schema_matches_a_slow_count():
     rng = np.random.default_rng(0)
     for _ in range(30):
         turns = [float(rng.choice([0.0, 1.0, 3.0, 4.0])) for _ in range(rng.integers(1, 6))]
@@ -112,6 +119,6 @@ def test_a_slow_count_says_the_same():
         assert scored(one).outcome[0] == pytest.approx(np.mean(kept) if kept else 0.0)
 
 
-def test_without_a_turn():
+def test_a_trajectory_without_turns_scores_0():
     scores = scored(replace(make_trajectory(layouts=["UUt"]), tools=(F,)), attempt([CALL[4.0]]))
     assert scores.outcome.tolist() == [0, 4] and len(scores.turn_channels["call_schema"][0]) == 0

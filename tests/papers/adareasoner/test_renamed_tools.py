@@ -6,14 +6,15 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, Message, ParsedTurn, Task, ToolCall
 from handaxe.core.requests import Act
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
-from handaxe.papers.adareasoner.renamed_tools import rename, renamed_call, renamed_tools
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.papers.adareasoner.renamed_tools import rename_tasks, renamed_call, renamed_tools
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.tools.calculator import calculator
 from handaxe.tools.compute import compute
 from handaxe.tools.decorator import tool
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.sums import kept_calls, sums
+from handaxe.worlds.parts.reference import reference_calls
 
 NAMES = {"calculator": "f417", "expression": "p83"}
 ORIGINAL = {"calculator", "expression", "compute", "left", "operator", "right"}
@@ -30,7 +31,7 @@ def turn(name, arguments, errors=()):
     return ParsedTurn("", (ToolCall(name, arguments, "c0"),), errors)
 
 
-def test_example():
+def test_renamed_tools_matches_its_example():
     env = renamed_tools(tool_chat([calculator]))(asks(names=NAMES))
     (schema,) = env.start()[1]
     assert schema.name == "f417" and list(schema.parameters["properties"]) == schema.parameters["required"] == ["p83"]
@@ -43,9 +44,9 @@ def words_of(*texts):
     return {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)}
 
 
-def test_an_expert_scores_full_marks_under_every_renaming_and_no_name_of_before_is_read():
-    world, seen = sums(easy=0.0), set()
-    tasks = rename(world.tasks("train", 40, 0), tools=SCHEMAS, seed=3)
+def test_the_expert_is_correct_with_drawn_names_only():
+    world, seen = arithmetic(easy=0.0), set()
+    tasks = rename_tasks(world.tasks("train", 40, 0), tools=SCHEMAS, seed=3)
     for task in tasks:
         one = demonstrate(ENV, task, lambda task, facts: told(task, facts), format=Compact())
         assert world.correct(Group(task, (one,))).outcome[0] == 1 and one.replies[0].status == "ok"
@@ -57,8 +58,8 @@ def test_an_expert_scores_full_marks_under_every_renaming_and_no_name_of_before_
 
 
 def told(task, facts):
-    """An expert that knows its calls from the translated reference alone."""
-    return Message("assistant", task.answer) if facts["turn"] else Message("assistant", "", kept_calls(task))
+    """Expert with the calls of the translated reference."""
+    return Message("assistant", task.answer) if facts["turn"] else Message("assistant", "", reference_calls(task))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def told(task, facts):
     ],
     ids=["tool of before", "parameter of before", "unknown parameter", "refused", "unknown tool", "malformed"],
 )
-def test_what_went_wrong_is_told_in_the_names_of_the_task(said):
+def test_errors_use_the_drawn_names(said):
     env = renamed_tools(tool_chat([calculator]))(asks(names=NAMES))
     env.start()
     reply = env.step(said, seed=0)
@@ -87,7 +88,7 @@ def test_what_went_wrong_is_told_in_the_names_of_the_task(said):
         assert "'f417'" in message.content
 
 
-def test_what_a_tool_says_stays_where_it_went_right():
+def test_successful_replies_stay_unchanged():
     @tool
     def lookup(expression: str) -> str:
         """Look a lookup up in an expression."""
@@ -101,7 +102,7 @@ def test_what_a_tool_says_stays_where_it_went_right():
 
 
 class Plain:
-    """An environment without `astep`."""
+    """Environment without `astep`."""
 
     def __init__(self, env):
         self.env = env
@@ -111,7 +112,7 @@ class Plain:
 
 
 @pytest.mark.parametrize("inside", ["astep", "step"])
-def test_awaiting_says_the_same(inside):
+def test_astep_equals_step(inside):
     env = ENV(asks(names=NAMES))
     if inside == "step":
         env.env = Plain(env.env)
@@ -125,15 +126,15 @@ def test_awaiting_says_the_same(inside):
     assert (reply.content, reply.name) == ("42", "f417")
 
 
-def test_a_task_without_names_is_played_as_ever():
+def test_a_task_without_names_is_unchanged():
     for task in (asks(), asks(names={})):
         env = ENV(task)
         assert [one.name for one in env.start()[1]] == ["calculator", "compute"]
         assert env.step(turn("calculator", {"expression": "6*7"}), seed=0).replies[0].content == "42"
 
 
-def test_tools_that_a_task_names_and_forks():
-    (task,) = rename([Task("t", (Message("user", "?"),), None, ("compute",))], tools=SCHEMAS)
+def test_named_tools_and_snapshots_are_translated():
+    (task,) = rename_tasks([Task("t", (Message("user", "?"),), None, ("compute",))], tools=SCHEMAS)
     env = ENV(task)
     assert [one.name for one in env.start()[1]] == [task.metadata["names"]["compute"]] == list(task.tools)
     env.restore(env.snapshot())
@@ -141,10 +142,10 @@ def test_tools_that_a_task_names_and_forks():
     env.close()
 
 
-def test_reference_calls_are_translated_along():
+def test_reference_calls_are_translated():
     calls = [{"name": "calculator", "arguments": {"expression": "1+1"}}]
     for answer in (calls, {"calls": calls, "state": {"x": 1}}):
-        made = rename([Task("t", (), answer, None, {"gold_calls": calls})], tools=SCHEMAS)[0]
+        made = rename_tasks([Task("t", (), answer, None, {"gold_calls": calls})], tools=SCHEMAS)[0]
         names = made.metadata["names"]
         wanted = [{"name": names["calculator"], "arguments": {names["expression"]: "1+1"}}]
         assert made.metadata["gold_calls"] == wanted
@@ -152,45 +153,47 @@ def test_reference_calls_are_translated_along():
     assert renamed_call(ToolCall("calculator", {"expression": "1+1"}), NAMES) == ToolCall("f417", {"p83": "1+1"})
 
 
-def test_names_are_drawn_for_each_task_and_never_shared_by_train_and_test():
-    tasks = sums().tasks("train", 300, 0)
+def test_names_are_drawn_per_task_and_splits_share_none():
+    tasks = arithmetic().tasks("train", 300, 0)
     drawn = {
-        split: {name for one in rename(tasks, tools=SCHEMAS, split=split) for name in one.metadata["names"].values()}
+        split: {
+            name for one in rename_tasks(tasks, tools=SCHEMAS, split=split) for name in one.metadata["names"].values()
+        }
         for split in ("train", "test")
     }
     assert not drawn["train"] & drawn["test"] and min(map(len, drawn.values())) > 500
-    again = rename(tasks[5:6], tools=SCHEMAS)[0]
-    assert again == rename(tasks, tools=SCHEMAS)[5] and again != rename(tasks, tools=SCHEMAS, seed=1)[5]
+    again = rename_tasks(tasks[5:6], tools=SCHEMAS)[0]
+    assert again == rename_tasks(tasks, tools=SCHEMAS)[5] and again != rename_tasks(tasks, tools=SCHEMAS, seed=1)[5]
     assert len(set(again.metadata["names"].values())) == len(ORIGINAL)
 
 
-def test_names_can_be_shorter():
-    made = rename(sums().tasks("train", 200, 0), tools=SCHEMAS, digits=1)
+def test_digits_sets_the_length_of_names():
+    made = rename_tasks(arithmetic().tasks("train", 200, 0), tools=SCHEMAS, digits=1)
     drawn = {name for one in made for name in one.metadata["names"].values()}
     assert all(len(name) == 2 and name[1] in "123456789" for name in drawn) and len(drawn) > 80
 
 
-def test_a_share_of_the_tasks():
-    made = rename(sums().tasks("train", 400, 0), tools=SCHEMAS, share=0.3)
+def test_share_is_the_rate_of_renamed_tasks():
+    made = rename_tasks(arithmetic().tasks("train", 400, 0), tools=SCHEMAS, share=0.3)
     assert 0.22 < sum(one.metadata["renamed"] == "yes" for one in made) / 400 < 0.38
     assert all(bool(one.metadata["names"]) == (one.metadata["renamed"] == "yes") for one in made)
-    assert {one.metadata["renamed"] for one in rename(made, tools=SCHEMAS, share=0.0)} == {"no"}
+    assert {one.metadata["renamed"] for one in rename_tasks(made, tools=SCHEMAS, share=0.0)} == {"no"}
 
 
-def test_a_description_is_drawn_among_those_that_are_given():
+def test_descriptions_are_drawn_among_the_given_ones():
     ways = ("Work an expression out.", "Arithmetic.")
-    made = rename(sums().tasks("train", 20, 0), tools=SCHEMAS, descriptions={"calculator": ways})
+    made = rename_tasks(arithmetic().tasks("train", 20, 0), tools=SCHEMAS, descriptions={"calculator": ways})
     said = {
         ENV(one).start()[1][0].description.replace(one.metadata["names"]["expression"], "expression") for one in made
     }
     assert said == set(ways)
 
 
-def test_what_cannot_be():
+def test_invalid_arguments_raise():
     with pytest.raises(InputError, match="share of 2"):
-        rename([], tools=SCHEMAS, share=2)
+        rename_tasks([], tools=SCHEMAS, share=2)
     with pytest.raises(InputError, match="a letter and 0 digits"):
-        rename([], tools=SCHEMAS, digits=0)
+        rename_tasks([], tools=SCHEMAS, digits=0)
     for names in ({"calculator": "f417", "expression": "f417"}, {"calculator": "no name"}, ["f417"], {"calculator": 1}):
         with pytest.raises(TaskError, match="names"):
             ENV(asks(names=names))

@@ -9,7 +9,7 @@ TREE = {"type": "object", "properties": {"down": {"$ref": "#/$defs/tree"}}, "add
 ROOT = {"$defs": {"point": POINT, "tree": TREE, "round": {"$ref": "#/$defs/round"}}}
 
 
-def test_example():
+def test_schema_fit_matches_its_example():
     maybe = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
     assert [fits_schema(value, maybe, root={}) for value in (1, None, "no")] == [True, True, False]
     numbers = {"type": "array", "items": {"type": "integer"}}
@@ -34,7 +34,7 @@ KEYWORDS = [
 
 
 @pytest.mark.parametrize("schema", KEYWORDS, ids=str)
-def test_it_says_what_a_validator_says(schema):
+def test_fits_schema_agrees_with_a_json_schema_validator(schema):
     validator = pytest.importorskip("jsonschema").Draft202012Validator({**ROOT, **schema})
     draw = random.Random(0)
 
@@ -50,7 +50,7 @@ def test_it_says_what_a_validator_says(schema):
         assert fits_schema(value, schema, root=ROOT) == validator.is_valid(value), value
 
 
-def test_what_leads_nowhere_or_on_without_end():
+def test_endless_references_do_not_fit_and_unknown_ones_do():
     assert fits_schema(1, {"$ref": "https://a.b/c"}, root=ROOT) and fits_schema(1, {"$ref": "#/$defs/other"}, root=ROOT)
     assert not fits_schema(1, {"$ref": "#/$defs/round"}, root=ROOT)
     deep = {}

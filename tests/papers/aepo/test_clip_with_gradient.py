@@ -25,7 +25,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("adv", "rho", "cap", "loss", "gradient"), EXAMPLES)
-def test_examples(adv, rho, cap, loss, gradient):
+def test_clip_with_gradient_matches_its_examples(adv, rho, cap, loss, gradient):
     log_ratio = torch.tensor([[math.log(rho)]], dtype=torch.float64, requires_grad=True)
     found = clip_with_gradient(cap=cap)(log_ratio, torch.tensor([[adv]]), torch.tensor([[-1.0]]))
     found.sum().backward()
@@ -34,7 +34,7 @@ def test_examples(adv, rho, cap, loss, gradient):
 
 
 @pytest.mark.parametrize("cap", [None, 2.0])
-def test_values_are_those_of_clip_and_gradients_too_but_above_the_upper_bound(cap):
+def test_values_equal_clip_and_gradients_differ_above_the_upper_bound_alone(cap):
     log_ratio = torch.linspace(-2, 2, 401, dtype=torch.float64).repeat(3, 1)
     adv = torch.tensor([[1.5], [-0.7], [0.0]], dtype=torch.float64).expand(3, 401)
     plain = clip(eps_high=0.28) if cap is None else dual_clip(eps_high=0.28, cap=cap)
@@ -52,6 +52,6 @@ def test_values_are_those_of_clip_and_gradients_too_but_above_the_upper_bound(ca
     assert not gradients[1][above].any() and above.any()
 
 
-def test_a_cap_below_one_is_refused():
+def test_a_cap_of_at_most_one_is_rejected():
     with pytest.raises(InputError, match="cap"):
         clip_with_gradient(cap=1.0)

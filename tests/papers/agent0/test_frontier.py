@@ -11,7 +11,7 @@ from handaxe.curricula.task_pool import task_pool
 from handaxe.papers.agent0.frontier import frontier, frontier_of
 from handaxe.papers.agent0.votes import NOTE, Proposal
 from handaxe.testing.crash import kill_until_done, run_until_killed
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.aux_policy import SecondPolicy
 from handaxe.training.record.checkpoint import Checkpoints
 from handaxe.training.sft.supervised import as_rated
@@ -29,7 +29,7 @@ def asked(name, share, answer="7"):
     )
 
 
-def test_example():
+def test_frontier_matches_its_example():
     played = [as_rated([asked("a", 0.2), asked("b", 0.3)]), as_rated([asked("c", 0.8, "9"), asked("d", 0.9)])]
     kept = frontier_of(played, low=0.3, high=0.8)
     assert [(one.id, one.answer, one.metadata["score"]) for one in kept] == [
@@ -38,10 +38,10 @@ def test_example():
     assert kept[0].metadata["expression"] == "b" and kept[0].messages[0].content == "b=?"
 
 
-def test_what_makes_no_task():
+def test_unreadable_repeated_and_rejected_questions_make_no_task():
     nothing = replace(make_trajectory(texts=["?"]), id="unread")
     played = [as_rated([asked("a", 0.5), asked("a", 0.6), asked("b", 0.5), asked("c", 0.0, ""), nothing])]
-    kept = frontier_of(played, low=0.0, high=0.8, allowed=lambda task: task.id != "asked-b")
+    kept = frontier_of(played, low=0.0, high=0.8, accept=lambda task: task.id != "asked-b")
     assert [(one.id, one.metadata["score"]) for one in kept] == [("asked-a", 0.5)]
     assert frontier_of([as_rated([asked("a", 0.1 + 0.2)])], low=0.3, high=0.3) != []
     assert frontier_of([], low=0.3, high=0.8) == []
@@ -51,11 +51,17 @@ def made(world, site, *, low=0.0, high=1.0, second=None):
     rollout = world.proposing(read=world.read_anything, solve=world.linear(max_turns=2), samples=2)
     arguments = {**world.PLAY, "tasks": in_order([world.OPENING]), "rollout": rollout}
     return frontier(
-        second=second or SecondPolicy(), asks="solver", low=low, high=high, steps=2, group_size=4, arguments=arguments
+        second=second or SecondPolicy(),
+        aux_name="solver",
+        low=low,
+        high=high,
+        steps=2,
+        group_size=4,
+        arguments=arguments,
     )(site)
 
 
-def test_the_pool_is_made_of_its_questions_also_on_resume(world, tmp_path):
+def test_the_pool_has_the_uncertain_questions_and_is_restored_on_resume(world, tmp_path):
     found = []
     for options in ({}, {"out": tmp_path}, {"out": tmp_path, "resume": True}):
         site, second = world.speaking_site(tasks=task_pool([world.task("t")]), **options), SecondPolicy()
@@ -69,13 +75,13 @@ def test_the_pool_is_made_of_its_questions_also_on_resume(world, tmp_path):
     assert found[0] == found[1] == found[2]
 
 
-def test_where_nothing_is_kept_the_pool_stays(world):
+def test_without_an_uncertain_question_the_pool_stays(world):
     site = world.speaking_site(tasks=task_pool([world.task("t")]))
     (row,) = made(world, site, low=2.0, high=2.0)
     assert row["tasks"] == 0 and [one.id for one in site.tasks.tasks] == ["t"]
 
 
-def test_what_does_not_fit(world):
+def test_frontier_rejects_invalid_arguments(world):
     with pytest.raises(InputError, match="low is 1.0 and high 0.5"):
         made(world, world.site(), low=1.0, high=0.5)
     with pytest.raises(InputError, match=r"frontier changes which tasks there are: .*task_pool"):
@@ -87,7 +93,7 @@ PHASES = [f"01-repeat/{k:02d}-{name}" for k, name in enumerate(["reinforce_secon
 
 @pytest.mark.exact
 @pytest.mark.slow
-def test_killed_in_any_phase_both_policies_end_as_uninterrupted(tmp_path):
+def test_a_run_killed_in_any_phase_ends_with_the_weights_of_an_uninterrupted_one(tmp_path):
     """Curriculum, data and solver's steps of two rounds, each killed at its first reward: the same weights."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()

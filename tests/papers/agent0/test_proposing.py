@@ -21,7 +21,7 @@ from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.agent0.proposing import proposing
@@ -30,7 +30,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.train import train
@@ -75,7 +75,7 @@ def play(rollout=None, *, says="23*41", by=None, **changes):
     return one
 
 
-def test_the_solver_plays_whole_attempts_with_its_tools():
+def test_the_solver_plays_whole_rollouts_with_tools():
     one = play()
     assert (one.ending, one.final_text, one.by, len(one.turns)) == (Ending("completed"), "23*41", "", 1)
     assert len(one.asked) == 4
@@ -94,32 +94,32 @@ def numbered(answers):
     return linear(max_turns=1), ScriptedEngine(Compact(), lambda text, turn: next(answers))
 
 
-def test_example():
+def test_proposing_matches_its_example():
     solve, by = numbered(iter(["943", "943", "", "94"]))
     one = play(proposing(read=read, solve=solve, samples=4, answer=lambda one: one.final_text), by=by)
     assert proposal_of(one) == Proposal("23*41", "943", 0.5, 0.0, 4, "9")
 
 
-def test_calls_are_those_of_the_solver():
+def test_calls_of_the_proposal_are_the_solvers():
     assert proposal_of(play()).calls == 1.0
 
 
 @pytest.mark.parametrize("says", ["twice 41", "", ToolCall("calculator", {"expression": "2*3"}), "1*" + "2" * 60])
-def test_what_is_no_question_is_put_to_nobody(says):
+def test_unreadable_text_is_not_passed_to_the_solver(says):
     one = play(says=says)
     assert one.asked == () and proposal_of(one) == Proposal()
 
 
-def test_a_solver_without_tools_that_work_is_nobodys_fault():
+def test_the_rollout_ends_as_infra_error_if_all_solver_rollouts_fail():
     def broken(task):
         raise InfrastructureError("no sandbox")
 
     one = play(proposing(read=read, solve=linear(), samples=3, env=broken))
-    assert one.ending.kind == "infra_error" and "every attempt of 'solver' failed" in one.ending.reason
+    assert one.ending.kind == "infra_error" and "every rollout of 'solver' failed" in one.ending.reason
     assert [said.ending.kind for said in one.asked] == ["infra_error"] * 3
 
 
-def test_who_failed_is_not_counted():
+def test_failed_solver_rollouts_are_not_counted():
     made = []
 
     def often(task):
@@ -132,7 +132,7 @@ def test_who_failed_is_not_counted():
     assert one.ending.kind == "completed" and len(one.asked) == 4 and proposal_of(one).attempts == 3
 
 
-def test_stopped_while_the_solver_is_at_work():
+def test_a_stopped_rollout_keeps_its_solver_rollouts():
     plan = proposing(read=read, solve=linear(max_turns=3), samples=2)(attempt())
 
     def sample(name, request):
@@ -144,10 +144,10 @@ def test_stopped_while_the_solver_is_at_work():
     assert one.ending == Ending("truncated", "stopped") and len(one.asked) == 2
 
 
-def test_what_does_not_fit():
+def test_proposing_rejects_invalid_arguments():
     with pytest.raises(InputError, match="samples is 0"):
         proposing(read=read, solve=linear(), samples=0)
-    with pytest.raises(InputError, match="this rollout asks 'solver': give others="):
+    with pytest.raises(InputError, match="needs the aux policy .solver.: give aux_policies="):
         play(others={})
 
 
@@ -197,7 +197,7 @@ class Counting:
 
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**20), size=st.integers(2, 4), samples=st.integers(1, 3))
-def test_nothing_of_the_solver_is_scored_or_trained_and_all_of_it_is_recorded(tmp_path_factory, seed, size, samples):
+def test_solver_rollouts_are_recorded_and_neither_scored_nor_trained(tmp_path_factory, seed, size, samples):
     """The proposer's loss sees the proposer's tokens and no other; the solver stays as it is; a replay has them all."""
     folder = tmp_path_factory.mktemp("run")
     proposer, other, loss, scored = LocalEngine(tiny(1)), LocalEngine(tiny(2)), Counting(), []
@@ -255,7 +255,7 @@ def test_nothing_of_the_solver_is_scored_or_trained_and_all_of_it_is_recorded(tm
                 assert one.differences == ()
 
 
-def test_a_replay_finds_what_the_solver_was_not_asked_then():
+def test_a_replay_detects_a_changed_question():
     one = play()
     short = replace(one, asked=one.asked[:3])
     changed = replace(one.asked[0], messages=(*one.asked[0].messages[:-1], Message("assistant", "12")))
@@ -273,12 +273,12 @@ def test_a_replay_finds_what_the_solver_was_not_asked_then():
     assert [d.what for d in found.differences] == ["messages"]
 
 
-def test_an_environment_of_which_only_so_many_may_be_open_needs_another_for_the_solver():
+def test_a_bounded_environment_needs_a_separate_one_for_the_solver():
     def bounded(task):
         return ENV(task)
 
     bounded.most = 2
     plan = proposing(read=read, solve=linear(), samples=2)
-    with pytest.raises(InputError, match="of which only 2 may be open: give proposing"):
+    with pytest.raises(InputError, match="at most 2 may be open: give proposing"):
         next(plan(attempt(env=bounded)))
     assert next(proposing(read=read, solve=linear(), samples=2, env=ENV)(attempt(env=bounded)))

@@ -9,9 +9,12 @@ from handaxe.core.errors import InputError
 from handaxe.papers.agent0.question_value import question_value
 from handaxe.papers.agent0.repetition import cluster_shares
 from handaxe.papers.agent0.votes import NOTE, Proposal
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 pytest.importorskip("sacrebleu")
+
+LAB = "rewards questions by a solver's answers; no question is correct or wrong"
+
 TASK = make_task()
 
 
@@ -41,13 +44,13 @@ def four(**first):
     return [wrote(FOUR[0], **first), *(wrote(text, answer="1", share=0.5) for text in FOUR[1:])]
 
 
-def test_example():
+def test_question_value_matches_its_example():
     scores = said(four(answer="7", share=0.6, calls=3.0), per_call=0.05)
     assert scores.channels["repeated"][0] == 0.25 and scores.channels["unsure"][0] == pytest.approx(0.8)
     assert scores.outcome[0] == pytest.approx(0.64)
 
 
-def test_released_example():
+def test_the_released_form_matches_its_example():
     called = "3+4 ```output ```output ```output"
     notes = {NOTE: Proposal(FOUR[0], "7", 0.6, 0.0, 10, "7")._asdict()}
     rest = four(answer="7", share=0.6)[1:]
@@ -57,21 +60,21 @@ def test_released_example():
     assert scores.outcome[0] == pytest.approx(0.3)
 
 
-def test_the_released_form_pays_only_an_answer_that_the_proposer_knew():
+def test_the_released_form_pays_only_for_the_proposers_own_answer():
     rest = {"released": True, "tools": 0.0, "repeated": 0.0}
     for own, share, paid in (("7", 0.6, 0.4), ("8", 0.6, 0.0), ("", 0.6, 0.0), ("7", 0.1, 0.0)):
         assert said(four(answer="7", share=share, own=own), **rest).outcome[0] == pytest.approx(paid)
     assert said([wrote(""), wrote("3+4")], released=True).outcome.tolist() == pytest.approx([-1.5, -0.5])
 
 
-def test_what_cannot_be_read_earns_nothing_and_nothing_is_below_0():
+def test_unreadable_questions_earn_0_and_no_question_less():
     scores = said([wrote(""), wrote("3+4", answer="7", share=1.0), wrote("")])
     assert scores.outcome.tolist() == [0.0, 0.0, 0.0]
     assert scores.channels["readable"].tolist() == [0, 1, 0]
     assert scores.channels["repeated"].tolist() == pytest.approx([2 / 3, 1 / 3, 2 / 3])
 
 
-def test_a_lone_question_is_all_of_its_batch():
+def test_a_lone_question_has_a_cluster_share_of_1():
     assert said([wrote("3+4", answer="7", share=0.5)]).outcome.tolist() == [0.0]
     assert said([wrote("3+4", answer="7", share=0.5)], repeated=0.0).outcome.tolist() == [1.0]
     assert said([]).outcome.tolist() == []
@@ -89,7 +92,7 @@ proposals = st.builds(
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(proposals, min_size=1, max_size=6), st.booleans())
-def test_slow_loop(found, released):
+def test_question_value_matches_a_slow_loop(found, released):
     group = [replace(make_trajectory(texts=[one.question], task=TASK), notes={NOTE: one._asdict()}) for one in found]
     outcome = said(group, released=released, unsure=0.5, repeated=0.7).outcome
     shares = cluster_shares([one.question for one in found])
@@ -106,6 +109,6 @@ def test_slow_loop(found, released):
     assert np.isfinite(outcome).all()
 
 
-def test_what_cannot_be_asked_for():
+def test_question_value_rejects_invalid_arguments():
     with pytest.raises(InputError, match="most_calls is -1"):
         question_value(most_calls=-1)

@@ -19,10 +19,10 @@ def asking(world, **changes):
     }
 
 
-def test_the_second_policy_trains_and_the_one_that_is_asked_does_not(world, tmp_path):
+def test_the_second_policy_trains_and_the_own_policy_does_not(world, tmp_path):
     second, site = SecondPolicy(), world.speaking_site(out=tmp_path)
     before = world.weights(site.engine)
-    metrics = reinforce_second(second=second, asks="solver", arguments=asking(world))(site)
+    metrics = reinforce_second(second=second, aux_name="solver", arguments=asking(world))(site)
     assert world.same(before, world.weights(site.engine)) and site.engine.version == 0
     assert second.engine.version == 2 and not world.same(before, world.weights(second.engine))
     assert all(row["asked/solver/tokens"] > 0 for row in metrics)
@@ -33,12 +33,12 @@ def test_the_second_policy_trains_and_the_one_that_is_asked_does_not(world, tmp_
         )
     final = world.weights(second.engine)
     again, fresh = SecondPolicy(), world.speaking_site(out=tmp_path, resume=True)
-    reinforce_second(second=again, asks="solver", arguments=asking(world))(fresh)
+    reinforce_second(second=again, aux_name="solver", arguments=asking(world))(fresh)
     assert world.same(final, world.weights(again.engine)) and world.same(before, world.weights(fresh.engine))
 
 
-def test_arguments_that_it_cannot_pass_on(world):
+def test_unknown_and_reserved_arguments_are_rejected(world):
     with pytest.raises(InputError, match="no argument setps"):
-        reinforce_second(second=SecondPolicy(), asks="solver", arguments={"setps": 1})
+        reinforce_second(second=SecondPolicy(), aux_name="solver", arguments={"setps": 1})
     with pytest.raises(InputError, match="takes engine from its site"):
-        reinforce_second(second=SecondPolicy(), asks="solver", arguments={"engine": 1})
+        reinforce_second(second=SecondPolicy(), aux_name="solver", arguments={"engine": 1})

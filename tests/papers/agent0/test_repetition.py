@@ -11,11 +11,11 @@ pytest.importorskip("sacrebleu")
 TEXTS = ["what is 3 plus 4", "what is 3 plus 5", "name a river"]
 
 
-def test_example():
+def test_repetition_matches_its_example():
     assert cluster_shares(TEXTS).tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3])
 
 
-def test_edges():
+def test_cluster_shares_of_equal_and_empty_texts():
     assert cluster_shares([]).tolist() == []
     assert cluster_shares(["a"]).tolist() == [1.0]
     assert cluster_shares(["a", "a"]).tolist() == [1.0, 1.0]
@@ -24,14 +24,14 @@ def test_edges():
     assert cluster_shares(TEXTS, threshold=0.0).tolist() == pytest.approx([1 / 3] * 3)
 
 
-def test_the_order_of_the_texts_does_not_matter():
+def test_cluster_shares_do_not_depend_on_the_order():
     texts = ["7+8", "7+9", "7+8", "", "8*9", "8*9-1"]
     plain = dict(zip(texts, cluster_shares(texts)))
     for order in permutations(texts):
         assert dict(zip(order, cluster_shares(order))) == plain
 
 
-def test_clusters_are_those_of_another_implementation():
+def test_clusters_equal_those_of_another_implementation():
     from sacrebleu.metrics import BLEU
 
     bleu = BLEU(smooth_method="floor", smooth_value=0.1, effective_order=True)
@@ -51,7 +51,7 @@ def test_clusters_are_those_of_another_implementation():
     assert cluster_shares(texts).tolist() == pytest.approx(wanted)
 
 
-def test_what_is_missing_is_named(monkeypatch):
+def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sacrebleu.metrics", None)
     with pytest.raises(InputError, match=r"handaxe\[bleu\]"):
         cluster_shares(TEXTS)

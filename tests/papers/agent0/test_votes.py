@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handaxe.papers.agent0.votes import NOTE, Proposal, Vote, majority, proposal_of
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 
-def test_example():
+def test_votes_matches_its_example():
     assert majority(["7", "9", "7", "", "8"]) == Vote("7", 0.4)
     assert majority(["", ""]) == majority([]) == Vote("", 0.0)
 
 
 @given(st.lists(st.sampled_from(["", "a", "b", "c"]), max_size=8))
-def test_slow_loop(answers):
+def test_votes_matches_a_slow_loop(answers):
     best, most = "", 0
     for one in "abc":
         count = sum(answer == one for answer in answers)
@@ -23,12 +23,12 @@ def test_slow_loop(answers):
     assert majority(answers) == Vote(best, most / len(answers) if answers and most else 0.0)
 
 
-def test_who_spoke_first_does_not_matter():
+def test_the_majority_does_not_depend_on_the_order():
     for order in permutations(["b", "a", "b", "a", ""]):
         assert majority(order) == Vote("a", 0.4)
 
 
-def test_what_became_of_a_question_is_read_from_the_notes():
+def test_a_proposal_is_read_from_the_notes():
     said = Proposal("1+1", "2", 0.5, 1.0, 4, "3")
     assert proposal_of(replace(make_trajectory(texts=["1+1"]), notes={NOTE: said._asdict()})) == said
     assert proposal_of(make_trajectory(texts=["1+1"])) == Proposal()

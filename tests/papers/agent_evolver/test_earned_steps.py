@@ -1,9 +1,11 @@
 import numpy as np
 
 from handaxe.core.records import Criterion
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.judges.noisy import noisy
 from handaxe.papers.agent_evolver.earned_steps import earned_steps
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
+from handaxe.worlds.hops.world import hops
 
 
 def says(trajectory, criteria):
@@ -18,20 +20,27 @@ def chain(task):
 
 
 CONTRACT = [{"criteria": lambda task: [Criterion("4", "")], "check": says}]
+LAB = [
+    LabCase(
+        "earned_steps(...)",
+        hops,
+        lambda world: earned_steps(criteria=world.need("criteria"), check=world.need("check")),
+    ),
+]
 
 
 def group(*texts):
     return make_group(trajectories=[make_trajectory(texts=own, id=str(i)) for i, own in enumerate(texts)])
 
 
-def test_example():
+def test_earned_steps_matches_its_example():
     judge = earned_steps(criteria=chain, check=says)
     tried = group(["one", "two", "one", "end"], ["two", "end"])
     assert [own.tolist() for own in judge.score_steps(tried)] == [[1, 1, -1, 1], [-1, 1]]
     assert judge.score(tried).tolist() == [2, 0]
 
 
-def test_noise_turns_the_same_labels_around_in_both_arms():
+def test_noise_inverts_the_same_labels_in_both_arms():
     """A wrong label is a function of what was read, so that arms of a comparison have the same ones."""
     told = make_group(layouts=[["U" * k + "tppTtpp"] for k in range(1, 120)])
     judge = earned_steps(criteria=lambda task: [Criterion("one", "")], check=says)

@@ -6,8 +6,8 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.curricula.task_pool import task_pool
 from handaxe.papers.agent_evolver.explore import explore
-from handaxe.worlds.sums import sums
-from handaxe.worlds.world import Exploring
+from handaxe.worlds.arithmetic import arithmetic
+from handaxe.worlds.world import Exploration
 
 
 def openings(count, seed):
@@ -27,11 +27,11 @@ def here(world, **options):
 
 
 def stage(proposing=propose, **options):
-    world = replace(sums(), exploring=Exploring(openings, proposing))
+    world = replace(arithmetic(), exploration=Exploration(openings, proposing))
     return explore(world=world, attempts=4, **options)
 
 
-def test_the_pool_is_made_of_what_was_found_also_on_resume(world, tmp_path):
+def test_the_pool_has_the_explored_tasks_and_is_restored_on_resume(world, tmp_path):
     found = []
     for options in ({}, {"out": tmp_path}, {"out": tmp_path, "resume": True}):
         site = here(world, **options)
@@ -43,16 +43,16 @@ def test_the_pool_is_made_of_what_was_found_also_on_resume(world, tmp_path):
     assert found[0] == found[1] == found[2] and {one.answer for one in found[0]} == {"7"}
 
 
-def test_where_nothing_is_found_the_pool_stays(world):
+def test_without_a_valid_task_the_pool_stays(world):
     site = here(world)
     (row,) = stage(proposing=lambda attempt: [])(site)
     assert row["tasks"] == 0 and [one.id for one in site.tasks.tasks] == ["t"]
 
 
-def test_what_does_not_fit(world):
-    with pytest.raises(InputError, match="has no 'exploring'"):
-        explore(world=sums())
+def test_explore_rejects_invalid_arguments(world):
+    with pytest.raises(InputError, match="has no 'exploration'"):
+        explore(world=arithmetic())
     with pytest.raises(InputError, match="attempts is 0"):
-        explore(world=replace(sums(), exploring=Exploring(openings, propose)), attempts=0)
+        explore(world=replace(arithmetic(), exploration=Exploration(openings, propose)), attempts=0)
     with pytest.raises(InputError, match=r"explore changes which tasks there are: .*task_pool"):
         stage()(world.site())

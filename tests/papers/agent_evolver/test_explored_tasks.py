@@ -6,7 +6,7 @@ from handaxe.core.errors import InputError, Retry
 from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.papers.agent_evolver.explored_tasks import explored_tasks
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.tools.decorator import tool
 
 SAID = {"4071 boss": "4071 boss 5526", "5526 ally": "5526 ally 1390", "4071 idol": "4071 idol 55261"}
@@ -49,7 +49,7 @@ def explored(*tasks, **options):
     return explored_tasks(attempts, propose=lambda attempt: by_id[attempt.id], env=ENV, **options)
 
 
-def test_example():
+def test_explored_tasks_matches_its_example():
     one = task("4071 boss?", "5526", "4071 boss")
     found = explored(one, one)
     assert found == ([one], 2, 1, 0)
@@ -58,7 +58,7 @@ def test_example():
     assert explored(both, one).tasks == [both, one]
 
 
-def test_what_is_not_kept():
+def test_repeated_failing_and_unstable_tasks_are_dropped():
     for bad in (
         task("4071 boss?", "1390", "4071 boss"),  # the reply says something else
         task("4071 idol?", "5526", "4071 idol"),  # a part of a word is no answer
@@ -81,6 +81,6 @@ def test_every_environment_is_closed():
     assert before >= 3 and Desk.closed == before + 3
 
 
-def test_bad_input():
+def test_explored_tasks_rejects_invalid_arguments():
     with pytest.raises(InputError, match="tries is 0"):
         explored(tries=0)

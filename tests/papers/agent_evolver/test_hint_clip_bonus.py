@@ -4,9 +4,10 @@ import numpy as np
 
 from handaxe.credit.group_norm import group_norm
 from handaxe.papers.agent_evolver.hint_clip_bonus import hint_clip_bonus
-from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
 
 CONTRACT = [{"credit": group_norm()}, {"credit": group_norm(), "note": "tip"}]
+BIAS = "advantages equal the wrapped credit"
 NOTES = ({"hint": ["tip 0"]}, {"hint": []}, {}, {"hint": ["tip 0", "tip 1"]})
 
 
@@ -20,7 +21,7 @@ def said(rewards):
     return hint_clip_bonus(credit=group_norm())(group, make_scores(rewards)), group
 
 
-def test_example():
+def test_hint_clip_bonus_matches_its_example():
     found, group = said([1.0, 0.0, 0.0, 1.0])
     plain = group_norm()(group, make_scores([1.0, 0.0, 0.0, 1.0]))
     for i, room in enumerate((1.0, 0.0, 0.0, 1.0)):
@@ -30,10 +31,10 @@ def test_example():
                 assert found.tokens[i][s][t] == plain.tokens[i][s][t]
 
 
-def test_a_sibling_that_was_not_scored_has_no_room():
+def test_an_unscored_sibling_has_room_0():
     found, _ = said([np.nan, 0.0, 1.0])
     assert not any(array.any() for own in found.channels["room"] for array in own)
 
 
-def test_its_state_is_that_of_the_credit():
+def test_state_of_hint_clip_bonus_is_that_of_its_credit():
     assert hint_clip_bonus(credit=group_norm()).state_dict() == {}

@@ -9,7 +9,7 @@ from handaxe.papers.agentmath.grown_limits import grown_limits
 from handaxe.rollouts.budget import Budget, budgets
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.testing.records import make_group, make_rated, make_scores
+from handaxe.testing.make_records import make_group, make_rated, make_scores
 
 TURNS, SPENT, LONG = Ending("truncated", "turns"), Ending("truncated", "budget"), Ending("truncated", "length")
 DONE = Ending("completed")
@@ -28,7 +28,7 @@ def group(step, *endings, forks=0):
     )
 
 
-def test_example():
+def test_grown_limits_matches_its_example():
     turns = grown_limits(stages=(4, 6, 8), above=0.1, least=10)
     assert turns(0) == 4
     assert turns.learn([group(0, *[TURNS] * 2, *[DONE] * 6)], step=0) == {"stage": 0, "truncated": 0.25}
@@ -39,7 +39,7 @@ def test_example():
     assert turns.state_dict() == {"began": [2], "asked": 9, "cut": 0, "seen": 0}
 
 
-def test_against_a_slow_loop():
+def test_grown_limits_matches_a_slow_loop():
     rng = np.random.default_rng(0)
     for above in (0.0, 0.1, 0.3):
         stages = (1, 2, 3, 4)
@@ -58,7 +58,7 @@ def test_against_a_slow_loop():
         assert stage == len(turns.began) >= 1
 
 
-def test_what_is_counted():
+def test_rollouts_of_earlier_stages_forks_and_other_endings_do_not_count():
     """Neither forks, nor turns that were cut themselves, nor attempts at a limit that is no more."""
     turns = grown_limits(stages=(1, 2, 3), above=0.5, least=4)
     assert turns.learn([group(0, DONE, DONE, LONG, TURNS, TURNS, TURNS, forks=3)], step=0)["truncated"] == 0
@@ -73,14 +73,14 @@ def test_what_is_counted():
     assert everything.began == [1]
 
 
-def test_what_was_launched_ahead_keeps_its_limit():
+def test_rollouts_launched_ahead_keep_their_limit():
     turns = grown_limits(stages=(1, 2), above=0.0, least=1)
     assert [turns(step) for step in (0, 1, 2)] == [1, 1, 1]
     turns.learn([group(0, TURNS)], step=0)
     assert [turns(step) for step in (0, 1, 2, 3)] == [1, 1, 1, 2]
 
 
-def test_another_one_goes_on_from_its_state():
+def test_grown_limits_resumes_from_its_state():
     rng, steps = np.random.default_rng(1), []
     for step in range(20):
         ended = [TURNS if rng.random() < 0.3 else DONE for _ in range(6)]
@@ -98,12 +98,12 @@ def test_another_one_goes_on_from_its_state():
 @pytest.mark.parametrize(
     "wrong", [{"stages": ()}, {"above": -0.1}, {"above": 1.1}, {"least": 0}, {"reasons": ()}], ids=str
 )
-def test_what_is_out_of_range(wrong):
+def test_grown_limits_rejects_invalid_arguments(wrong):
     with pytest.raises(InputError, match="give one stage"):
         grown_limits(**{"stages": (1,), **wrong})
 
 
-def test_a_strategy_asks_for_the_limit_of_its_step(dice):
+def test_a_rollout_takes_the_limit_of_its_step(dice):
     turns = grown_limits(stages=(1, 3), above=0.0, least=1)
     bounds = grown_limits(stages=budgets(tokens=(2, 40)), above=0.0, least=1)
     for schedule in (turns, bounds):

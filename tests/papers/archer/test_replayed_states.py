@@ -8,7 +8,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Message, Sampling
 from handaxe.core.requests import Attempt
 from handaxe.papers.archer.replayed_states import replayed_states
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 
 def attempt(name, step=0):
@@ -28,7 +28,7 @@ def drawn(store, name, steps=400):
     return Counter((found[0].id, found[1]) for step in range(steps) if (found := store(attempt(name, step))))
 
 
-def test_example_and_all_turns_alike():
+def test_states_are_uniform_over_all_stored_turns():
     store = replayed_states()
     assert store(attempt("t")) is None
     assert store.learn([group("t", 1, 3), group("u", 2)], step=0) == {"stored": 3, "age": 0}
@@ -38,7 +38,7 @@ def test_example_and_all_turns_alike():
     assert set(drawn(store, "u")) == {("0/u/0", 0), ("0/u/0", 1)} and store(attempt("v")) is None
 
 
-def test_states_of_older_policies_stay_until_there_is_no_room():
+def test_states_of_older_policies_stay_until_the_memory_is_full():
     store = replayed_states(memory=4)
     said = [store.learn([group("t", 1, 1, step=step)], step=step) for step in range(4)]
     assert said == [{"stored": 2, "age": 0}, *({"stored": 4, "age": 0.5},) * 3]
@@ -52,7 +52,7 @@ def test_the_same_step_and_task_give_the_same_state_and_seeds_differ():
     assert drawn(store, "t", 20) == drawn(store, "t", 20) != drawn(other, "t", 20)
 
 
-def test_what_is_not_stored():
+def test_restarted_and_unscored_rollouts_are_not_stored():
     store = replayed_states()
     store.learn([group("t", 2, 2, began=True), group("u", 2, 2, outcomes=[np.nan, 1.0])], step=0)
     assert [one.group[0].id for one in store.stored] == ["0/u/1"]
@@ -61,21 +61,21 @@ def test_what_is_not_stored():
 @pytest.mark.parametrize(
     "change", [{"asked": (make_trajectory(),)}, {"by": "user"}, {"notes": {"anew": [{"read": [0], "then": 2}]}}]
 )
-def test_what_nobody_can_begin_in_is_not_stored(change):
+def test_rollouts_that_cannot_be_resumed_are_not_stored(change):
     store, one = replayed_states(), group("t", 2, 2)
     siblings = (replace(one.group[0], **change), one.group[1])
     store.learn([replace(one, group=replace(one.group, trajectories=siblings))], step=0)
     assert [one.group[0].id for one in store.stored] == ["0/t/1"]
 
 
-def test_a_task_that_is_opened_otherwise_has_no_state():
+def test_a_task_with_another_opening_has_no_state():
     store, task = replayed_states(), make_task(id="t")
     store.learn([group("t", 2)], step=0)
     other = replace(attempt("t"), task=replace(task, messages=(*task.messages, Message("user", "now"))))
     assert store(other) is None and store(attempt("t")) is not None
 
 
-def test_another_one_goes_on_from_its_state():
+def test_replayed_states_resumes_from_its_state():
     store, other = replayed_states(memory=3), replayed_states(memory=3)
     store.learn([group("t", 2, 3), group("u", 1)], step=0)
     other.load_state_dict(store.state_dict())
@@ -85,6 +85,6 @@ def test_another_one_goes_on_from_its_state():
     assert drawn(store, "t") == drawn(other, "t")
 
 
-def test_a_memory_of_nothing():
+def test_a_memory_below_1_is_rejected():
     with pytest.raises(InputError, match="memory"):
         replayed_states(memory=0)

@@ -8,10 +8,11 @@ import torch
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Group, Rated
 from handaxe.papers.archer.utterance_critic import Transition, bag_of_words, utterance_critic
+from handaxe.testing.make_records import make_rated, make_scores, make_task, make_trajectory
 from handaxe.testing.mdp import StopOrGo
-from handaxe.testing.records import make_rated, make_scores, make_task, make_trajectory
 
 CONTRACT = [{}, {"warm_up": 0, "hidden": 8}]
+LAB = "gives 0 before training in a run"
 TASK = make_task(question="start")
 STATES = ("start", "start go at1", "start go at1 go at2")
 
@@ -44,7 +45,7 @@ def say(critic, heads, **values):
             heads[name][-1].bias.fill_(value)
 
 
-def test_example():
+def test_utterance_critic_matches_its_example():
     critic = utterance_critic(embed=one_hot, warm_up=0)
     say(critic, critic._own, q1=0.6, q2=0.5, v1=0.3, v2=0.4)
     say(critic, critic._target, v1=0.5, v2=0.5)
@@ -55,14 +56,14 @@ def test_example():
     assert [own.tolist() for own in steps] == [pytest.approx([0.2, 0.2]), pytest.approx([0.2])]
 
 
-def test_the_embedding_counts_words_and_pairs():
+def test_bag_of_words_counts_words_and_pairs():
     embed = bag_of_words(size=4096)
     assert embed("big yes").sum() == 3 and embed("").sum() == 0
     assert not np.array_equal(embed("big yes old no"), embed("big no old yes"))
     np.testing.assert_array_equal(embed("Big yes"), embed("big  yes!"))
 
 
-def test_it_scores_nothing_until_it_is_warm():
+def test_scores_are_0_during_warm_up():
     critic, group = utterance_critic(embed=one_hot, warm_up=2, epochs=1), rated([attempt([0], id="a")], [1.0])
     for step in range(2):
         assert not np.any(critic.score_steps(group.group)[0]) and np.any(critic.advantage([("start", "stop")]))
@@ -70,7 +71,7 @@ def test_it_scores_nothing_until_it_is_warm():
     assert np.any(critic.score_steps(group.group)[0])
 
 
-def test_values_are_of_what_is_said_now_and_what_is_stored_stays():
+def test_v_learns_from_fresh_turns_and_q_from_stored_ones():
     """The buffer is of an old policy that goes on; the policy of now stops at the same state."""
     critic = utterance_critic(embed=one_hot, epochs=3)
     critic.learn([rated([attempt([1, 0], id="old")], [1.0])], step=0)
@@ -85,7 +86,7 @@ def test_values_are_of_what_is_said_now_and_what_is_stored_stays():
     assert not torch.allclose(before, after)
 
 
-def test_targets_follow_slowly():
+def test_target_networks_follow_by_polyak_averaging():
     critic = utterance_critic(embed=one_hot, epochs=1, polyak=0.25, learning_rate=0.01)
     before = deepcopy(critic.state_dict())
     critic.learn([rated([attempt([1, 0], id="a")], [1.0])], step=0)
@@ -96,7 +97,7 @@ def test_targets_follow_slowly():
         np.testing.assert_allclose(after["target"][name], wanted, rtol=1e-12)
 
 
-def test_q_becomes_that_of_the_policy_of_now_from_turns_of_an_old_one():
+def test_q_of_the_present_policy_is_learned_from_turns_of_an_older_one():
     """On the exact world, whose old policy tossed a coin; the one of now goes on by 3/4, 1/2 and 1/4."""
     goes, gamma = (0.75, 0.5, 0.25), 0.9
     world = StopOrGo(logits=tuple(np.log(p / (1 - p)) for p in goes), outcome=(0.2, 0.9, -0.5, 1.0))
@@ -118,7 +119,7 @@ def test_q_becomes_that_of_the_policy_of_now_from_turns_of_an_old_one():
     np.testing.assert_allclose(found, np.array(list(wanted.values()))[:, None].repeat(2, 1), atol=0.06)
 
 
-def test_the_oldest_turns_leave_and_what_has_no_outcome_is_not_stored():
+def test_the_oldest_turns_leave_and_unscored_rollouts_are_not_stored():
     critic = utterance_critic(embed=one_hot, epochs=1, memory=3)
     critic.learn([rated([attempt([1, 0], id="a"), attempt([0], id="b")], [1.0, np.nan])], step=0)
     assert len(critic.stored) == 2
@@ -126,7 +127,7 @@ def test_the_oldest_turns_leave_and_what_has_no_outcome_is_not_stored():
     assert [one.reward for one in critic.stored] == [0.0, 0.0, 0.5] and found["stored"] == 3
 
 
-def test_another_one_goes_on_from_its_state():
+def test_utterance_critic_resumes_from_its_state():
     one, other = (utterance_critic(embed=one_hot, epochs=2, warm_up=1, seed=seed) for seed in (0, 0))
     groups = [rated([attempt([1, 0], id="a"), attempt([0], id="b")], [1.0, 0.0])]
     one.learn(groups, step=0)
@@ -135,7 +136,7 @@ def test_another_one_goes_on_from_its_state():
     np.testing.assert_equal(one.state_dict(), other.state_dict())
 
 
-def test_what_it_cannot_do():
+def test_utterance_critic_rejects_invalid_arguments():
     for wrong in ({"gamma": 1.1}, {"polyak": 0}, {"warm_up": -1}, {"hidden": 0}, {"memory": 0}):
         with pytest.raises(InputError):
             utterance_critic(**wrong)

@@ -1,11 +1,24 @@
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from handaxe.core.errors import TaskError
 from handaxe.core.records import ToolCall
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.artist.call_match import call_match
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.worlds.bfcl.world import bfcl
+
+LAB = [
+    LabCase(
+        "call_match(...)",
+        partial(bfcl, category=("short",)),
+        lambda world: call_match(gold=world.need("reference")),
+        why=("Only reference calls count; further calls cost nothing. Add a price on calls, or use `graded_call`."),
+    ),
+]
+
 
 REFERENCE = {
     "state": {"balance": 5},
@@ -22,11 +35,11 @@ def outcome(reward, *made, wanted=WANTED):
     ).outcome.tolist()
 
 
-def test_example():
+def test_call_match_matches_its_example():
     assert outcome(call_match(), [ToolCall("g", {}), ToolCall("f", {"x": 1})]) == [0.25]
 
 
-def test_each_call_is_used_once_and_further_ones_cost_nothing():
+def test_each_call_matches_once_and_further_calls_cost_nothing():
     once = [ToolCall("f", {"x": 1})]
     assert outcome(call_match(most=1.0), once, once * 2, once * 9, WANTED[::-1]) == [0.25, 0.5, 0.5, 1]
 
@@ -41,7 +54,7 @@ def test_calls_of_all_turns_count():
     assert call_match()(make_group(trajectories=[two])).outcome.tolist() == [0.5]
 
 
-def test_by_the_users_turns_a_call_counts_in_its_own_alone():
+def test_a_call_matches_only_in_its_own_user_turn():
     parts = [[ToolCall("f", {"x": 1})], [ToolCall("g", {})]]
     task = make_task(answer=WANTED)
     made = make_trajectory(texts=["", "", ""], calls=[[parts[0][0], parts[1][0]], [], [parts[0][0]]], task=task)
@@ -55,11 +68,11 @@ def test_by_the_users_turns_a_call_counts_in_its_own_alone():
     assert scored(0, 0, 1) == [0.25], "the example: f of turn 0, and g was called a turn too early"
     assert scored(1, 1, 0) == [0.5]
     assert scored(None, None, None) == [0.0]
-    with pytest.raises(TaskError, match="no call to compare"):
+    with pytest.raises(TaskError, match="has no reference call"):
         call_match(by_turn=lambda task: [[], []])(make_group(trajectories=[made]))
 
 
-def test_no_reference():
+def test_a_task_without_reference_calls_is_rejected():
     with pytest.raises(TaskError):
         outcome(call_match(), [], wanted=[])
     with pytest.raises(TaskError):

@@ -6,7 +6,7 @@ from handaxe.curricula.in_order import in_order
 from handaxe.papers.b_star.balanced_sampling import balance_score, balanced_sampling
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
-from handaxe.testing.records import make_group, make_rated, make_scores
+from handaxe.testing.make_records import make_group, make_rated, make_scores
 from handaxe.training.record.run_record import RunRecord
 
 SIZE = 8
@@ -20,11 +20,11 @@ def chosen(right, of, **more):
 
 
 @pytest.mark.parametrize(("right", "of", "score"), [(4, 8, 0.25), (8, 10, 0.8), (16, 16, 1.0), (0, 5, 0.0)])
-def test_score(right, of, score):
+def test_balance_score_matches_its_examples(right, of, score):
     assert balance_score(chosen(right, of)) == pytest.approx(score)
 
 
-def test_score_edges():
+def test_balance_score_is_0_without_a_selected_rollout():
     assert balance_score(None) == balance_score(chosen(0, 0)) == 0.0
     assert balance_score(chosen(2, 2), target=4) == 0.5
     judged = chosen(0, 2, channels={"correct": [1.0, 0.0, 1.0, 1.0, 1.0]})
@@ -54,7 +54,7 @@ def made(world, **options):
     return balanced_sampling(**{**grid, "groups": 3, "group_size": SIZE, "arguments": arguments, **options})
 
 
-def test_the_best_pair_plays_and_selects(world, tmp_path):
+def test_the_pair_with_the_best_balance_plays_and_selects(world, tmp_path):
     found = made(world, thresholds=(0.1, 0.5))(place(world, out=tmp_path))
     assert len(found) == 3
     for one in found:
@@ -66,7 +66,7 @@ def test_the_best_pair_plays_and_selects(world, tmp_path):
             assert [len(one.group) for one in record.groups()] == [SIZE] * 2
 
 
-def test_against_a_slow_grid(world, tmp_path):
+def test_balanced_sampling_matches_a_slow_grid(world, tmp_path):
     """The scores again, from what was recorded of the probes, at a target that only diversity can meet."""
     thresholds = (0.1, 0.5)
     source = made(world, thresholds=thresholds, temperatures=(1.3, 0.5), target=6)
@@ -87,7 +87,7 @@ def test_against_a_slow_grid(world, tmp_path):
     assert scores[0.5, 0.5] == pytest.approx(1 / 6)  # one answer, said eight times
 
 
-def test_each_round_plays_other_tasks_and_none_that_it_probed(world, tmp_path):
+def test_each_round_plays_further_tasks_and_none_of_the_probed(world, tmp_path):
     """Also where the second of three rounds was the last before a kill."""
 
     def rounds(count, resume):
@@ -105,11 +105,11 @@ def test_each_round_plays_other_tasks_and_none_that_it_probed(world, tmp_path):
     assert three[:10] == two and len(set(three)) == len(three) == 15
 
 
-def test_wrong_words(world):
+def test_balanced_sampling_rejects_invalid_arguments(world):
     for wrong in ({"temperatures": ()}, {"temperatures": (0.0,)}, {"thresholds": ()}, {"target": 0}, {"probes": 0}):
         with pytest.raises(InputError, match="the grid"):
             made(world, **wrong)
-    with pytest.raises(InputError, match="chooses sampling itself"):
+    with pytest.raises(InputError, match="sets sampling itself"):
         balanced_sampling(arguments={"sampling": None})
     with pytest.raises(InputError, match="no argument heat"):
         balanced_sampling(arguments={"heat": 1})

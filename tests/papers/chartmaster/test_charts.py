@@ -7,9 +7,9 @@ pytest.importorskip("matplotlib")
 from handaxe.baselines.grpo_no_kl import grpo_no_kl
 from handaxe.core.records import Group, Message, ToolCall
 from handaxe.methods.method import RunSettings
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.chartmaster import chartmaster
-from handaxe.papers.chartmaster.charts import DRAWER, charts, drawn_code, same_attributes, same_picture
+from handaxe.papers.chartmaster.charts import DRAWER, attribute_overlap, charts, drawn_code, picture_similarity
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -30,41 +30,43 @@ def draws(*codes):
     return speaker
 
 
-def test_the_contract():
+def test_charts_keeps_the_world_contract():
     check_world(charts(), count=6)
     check_world(charts(brief=False), count=2)
 
 
-def test_the_expert_draws_once_and_that_ends_the_attempt():
+def test_a_chart_ends_the_rollout():
     world = charts()
     for task in world.tasks("train", 4, 1):
         one = demonstrate(world.env(()), task, world.expert, format=Compact(), context=512)
         assert len(one.turns) == 1 and one.ending.kind == "completed" and drawn_code(one) == task.answer
         group = Group(task, (one,))
-        assert same_attributes()(group).outcome.tolist() == [1] and same_picture()(group).outcome[0] == pytest.approx(1)
+        assert attribute_overlap()(group).outcome.tolist() == [1] and picture_similarity()(group).outcome[
+            0
+        ] == pytest.approx(1)
 
 
-def test_an_attempt_without_a_chart_is_worth_nothing():
+def test_a_rollout_without_a_chart_scores_0():
     world = charts()
     (task,) = world.tasks("train", 1, 0)
     one = demonstrate(world.env(()), task, lambda task, facts: Message("assistant", task.answer), format=Compact())
     group = Group(task, (one,))
     paid = chartmaster(grpo_no_kl(world, RunSettings())).reward
-    for reward in (world.correct, same_attributes(), same_picture(), paid):
+    for reward in (world.correct, attribute_overlap(), picture_similarity(), paid):
         assert reward(group).outcome.tolist() == [0]
     assert world.gauges["attributes"].top(one, 0.0) == 0 and drawn_code(one) is None
 
 
 @pytest.mark.slow
-def test_one_letter_of_the_wrong_name_in_a_second_try():
+def test_a_second_try_is_scored_by_its_attributes():
     world = charts()
     task = next(one for one in world.tasks("train", 40, 0) if one.metadata["kind"] == "bar")
     near = task.answer.replace("[*'a", "[*'z")
     one = demonstrate(world.env(()), task, draws("ax.bar(", near), format=Compact())
     assert [reply.status for reply in one.replies] == ["retry", "ok"] and drawn_code(one) == near
     group = Group(task, (one,))
-    wanted = same_attributes()(group).outcome[0]
-    look = same_picture()(group).outcome[0]
+    wanted = attribute_overlap()(group).outcome[0]
+    look = picture_similarity()(group).outcome[0]
     assert 0.5 < wanted < 1 and 0.5 < look < 1
     paid = chartmaster(grpo_no_kl(world, RunSettings())).reward
     assert paid(group).outcome.tolist() == pytest.approx([wanted + look])
@@ -72,7 +74,7 @@ def test_one_letter_of_the_wrong_name_in_a_second_try():
     assert world.gauges["attributes"].top(one, 0.0) == wanted
 
 
-def test_a_chart_that_was_drawn_and_is_not_drawn_again_is_not_scored(monkeypatch):
+def test_a_chart_that_fails_to_redraw_is_not_scored(monkeypatch):
     world = charts()
     (task,) = world.tasks("train", 1, 0)
     one = demonstrate(world.env(()), task, draws(f"{task.answer};0"), format=Compact())
@@ -83,9 +85,9 @@ def test_a_chart_that_was_drawn_and_is_not_drawn_again_is_not_scored(monkeypatch
 
 
 class Late:
-    """Draws what the world itself wrote alone."""
+    """Drawer for trusted code only."""
 
     def draw(self, code):
         return "TimeoutError: ran for more than 20 seconds"
 
-    draw_own = DRAWER.draw_own
+    draw_trusted = DRAWER.draw_trusted

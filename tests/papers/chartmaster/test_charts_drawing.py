@@ -15,8 +15,8 @@ def drawer(sandbox):
     return Drawer()
 
 
-def test_what_is_in_a_chart(drawer):
-    chart = drawer.draw_own(BARS)
+def test_chart_has_texts_numbers_colours_and_layout(drawer):
+    chart = drawer.draw_trusted(BARS)
     assert chart[:4] == (("a", "b", "tea"), (3.0, 5.0), ("#ff0000",), ("2 patches, 0 lines",))
     assert chart.attributes == {
         *(("text", word) for word in ("a", "b", "tea")),
@@ -29,16 +29,16 @@ def test_what_is_in_a_chart(drawer):
     assert chart.ink.min() == 0 and 0 < chart.ink.max() <= 1
 
 
-def test_a_session_of_its_own_draws_the_same_and_remembers(drawer):
+def test_a_separate_session_draws_equal_charts_and_caches_them(drawer):
     fresh = Drawer()
     one = fresh.draw(BARS)
-    kept = drawer.draw_own(BARS)
+    kept = drawer.draw_trusted(BARS)
     assert one[:4] == kept[:4] and (one.pixels == kept.pixels).all()
     assert fresh.draw(BARS) is one
 
 
-def test_other_charts_look_different(drawer):
-    charts = [drawer.draw_own(code) for code in (BARS, BARS.replace("3,5", "5,3"), "ax.plot([3,5],color='red')")]
+def test_different_charts_have_different_pixels(drawer):
+    charts = [drawer.draw_trusted(code) for code in (BARS, BARS.replace("3,5", "5,3"), "ax.plot([3,5],color='red')")]
     assert len({chart.pixels.tobytes() for chart in charts}) == 3
     assert charts[2].numbers == (3.0, 5.0) and charts[2].texts == ()
 
@@ -57,29 +57,29 @@ def test_other_charts_look_different(drawer):
         ("import json; json.dumps = lambda found: '[' * 10**5", "cannot be read"),
     ],
 )
-def test_what_is_hostile_draws_nothing_and_stays_in_its_session(drawer, code, why):
+def test_hostile_code_draws_nothing_and_stays_in_its_session(drawer, code, why):
     said = drawer.draw(code)
-    assert why in said or "limit on processor time" in said  # whichever comes first
-    assert isinstance(drawer.draw_own(BARS), Chart)
+    assert why in said or "limit on processor time" in said  # the first failure counts
+    assert isinstance(drawer.draw_trusted(BARS), Chart)
 
 
 @pytest.mark.slow
-def test_one_session_cannot_change_what_another_draws(drawer):
+def test_sessions_are_isolated(drawer):
     fresh = Drawer()
     spoilt = fresh.draw(f"from matplotlib.axes import Axes; Axes.bar = lambda *a, **k: None;{BARS}")
     assert spoilt.numbers == () and fresh.draw(f"{BARS};0").numbers == (3.0, 5.0)
 
 
 @pytest.mark.slow
-def test_pyplot_and_a_picture_of_another_size(drawer):
+def test_pyplot_figures_and_other_sizes_are_supported(drawer):
     made = drawer.draw(
         "import matplotlib.pyplot as plt\nplt.figure(figsize=(9, 9))\nplt.plot([1, 2], label='one')\nplt.legend()"
     )
     assert made.numbers == (1.0, 2.0) and made.texts == ("one",) and np.shape(made.pixels) == (HEIGHT, WIDTH, 3)
 
 
-def test_a_kept_session_that_takes_too_long_is_nobodys_chart_and_is_replaced(monkeypatch):
-    """What was not drawn is not remembered either: the next call draws it."""
+def test_a_timed_out_persistent_session_is_replaced(monkeypatch):
+    """The failed chart is not cached: the next call draws it."""
     pool, ended = [], []
 
     def session(limits, **more):
@@ -95,5 +95,5 @@ def test_a_kept_session_that_takes_too_long_is_nobodys_chart_and_is_replaced(mon
     monkeypatch.setattr(charts_drawing, "_drawn", lambda *given: next(replies, None) or drawn_of(*given))
     own = Drawer()
     with pytest.raises(InfrastructureError, match="TimeoutError"):
-        own.draw_own(BARS)
-    assert isinstance(own.draw_own(BARS), Chart) and len(pool) == 2 and ended == pool[:1]
+        own.draw_trusted(BARS)
+    assert isinstance(own.draw_trusted(BARS), Chart) and len(pool) == 2 and ended == pool[:1]

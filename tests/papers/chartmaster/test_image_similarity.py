@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import TaskError
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.papers.chartmaster.charts import charts, picture_similarity
 from handaxe.papers.chartmaster.image_similarity import image_similarity
 from handaxe.papers.chartmaster.random_pyramid import random_pyramid
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 PICTURES = np.random.default_rng(0).random((3, 16, 16, 3))
 KNOBS = {
@@ -12,6 +14,9 @@ KNOBS = {
     "gold": lambda task: PICTURES[0],
 }
 CONTRACT = [KNOBS]
+LAB = [
+    LabCase("image_similarity(...)", charts, lambda world: picture_similarity()),
+]
 
 
 def scored(drawn, gold, **knobs):
@@ -27,14 +32,14 @@ def itself(image):
     return [image]
 
 
-def test_example():
+def test_image_similarity_matches_its_example():
     gold = flat(1, 0)
     assert scored(flat(3, 0), gold, features=itself) == pytest.approx(1)
     assert scored(flat(1, 1), gold, features=itself) == pytest.approx(0.7071, abs=1e-4)
     assert scored(flat(0, 2), gold, features=itself) == 0
 
 
-def test_the_mean_over_stages_by_a_slow_loop():
+def test_image_similarity_matches_a_slow_loop():
     for drawn in PICTURES:
         cosines = []
         for a, b in zip(random_pyramid()(drawn), random_pyramid()(PICTURES[0])):
@@ -43,7 +48,7 @@ def test_the_mean_over_stages_by_a_slow_loop():
         assert scored(drawn, PICTURES[0]) == pytest.approx(sum(cosines) / len(cosines))
 
 
-def test_the_same_picture_is_worth_one_and_symmetric():
+def test_equal_images_earn_1_and_the_reward_is_symmetric():
     assert scored(PICTURES[1], PICTURES[1]) == pytest.approx(1)
     assert scored(PICTURES[1], PICTURES[2]) == pytest.approx(scored(PICTURES[2], PICTURES[1]))
 
@@ -52,19 +57,19 @@ def test_the_same_picture_is_worth_one_and_symmetric():
     ("drawn", "worth"),
     [(None, 0), (flat(1, 2, 3), 0), (flat(np.nan, 1), 0), (flat(0, 0), 0), (flat(-1, 0), 0)],
 )
-def test_no_picture_another_size_and_nothing_in_it(drawn, worth):
+def test_a_missing_image_or_one_of_another_size_earns_0(drawn, worth):
     assert scored(drawn, flat(1, 0), features=itself) == worth
 
 
-def test_nothing_is_like_nothing():
+def test_two_empty_images_are_equal():
     assert scored(flat(0, 0), flat(0, 0), features=itself) == 1
 
 
-def test_a_task_with_a_broken_picture():
+def test_a_reference_image_that_is_not_finite_is_rejected():
     with pytest.raises(TaskError, match="not finite"):
         scored(flat(1, 0), flat(np.inf, 0))
 
 
-def test_no_turn_is_no_picture():
+def test_a_trajectory_without_turns_earns_0():
     silent = make_trajectory(layouts=["UUt"], texts=[], task=make_task())
     assert image_similarity(**KNOBS)(make_group(trajectories=[silent])).outcome.tolist() == [0]

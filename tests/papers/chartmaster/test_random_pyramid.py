@@ -15,7 +15,7 @@ def test_stages_halve_the_image():
     assert [one.shape for one in random_pyramid(stages=1, channels=2)(image(shape=(9, 11, 1)))] == [(4, 5, 2)]
 
 
-def test_first_stage_by_a_slow_loop():
+def test_the_first_stage_matches_a_slow_loop():
     picture = image(shape=(8, 8, 2))
     (found,) = random_pyramid(stages=1, channels=3, seed=5)(picture)
     drawn = generator("random_pyramid", 5, 0, 2).standard_normal((18, 3)) / np.sqrt(18)
@@ -29,13 +29,13 @@ def test_first_stage_by_a_slow_loop():
         assert found[y, x] == pytest.approx(slow[2 * y : 2 * y + 2, 2 * x : 2 * x + 2].mean(axis=(0, 1)))
 
 
-def test_the_same_seed_draws_the_same_and_nothing_stays_nothing():
+def test_equal_seeds_draw_equal_filters_and_zeros_stay_zeros():
     one, same, other = (random_pyramid(seed=seed)(image()) for seed in (0, 0, 1))
     assert all((a == b).all() for a, b in zip(one, same)) and not (one[0] == other[0]).all()
     assert not any(stage.any() for stage in random_pyramid()(np.zeros((24, 32, 3))))
 
 
-def test_what_cannot_be():
+def test_random_pyramid_rejects_invalid_arguments():
     for knobs in ({"stages": 0}, {"stages": 4}, {"channels": 0}):
         with pytest.raises(InputError, match="stages are 1 to 3"):
             random_pyramid(**knobs)

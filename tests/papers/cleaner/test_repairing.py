@@ -12,14 +12,14 @@ from handaxe.core.errors import InputError, Retry
 from handaxe.core.records import Author, Ending, Message, Sampling, Spent, Task, ToolCall
 from handaxe.core.requests import Attempt, Stopped
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.cleaner.repairing import repairing, similarity
+from handaxe.papers.cleaner.repairing import code_similarity, repairing
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.testing.records import make_trajectory
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.make_records import make_trajectory
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools import tool
 
 
@@ -85,12 +85,16 @@ def authors(made, k):
     return made.sequences[turn.sequence].author[turn.start : turn.stop].tolist()
 
 
-def test_examples():
+def test_repairing_matches_its_examples():
     def turn(code):
         return make_trajectory(texts=[""], calls=[[ToolCall("run", {"code": code})]]).turns[0]
 
-    assert similarity(turn("print(1+)"), turn("print(1+1)")) == pytest.approx(18 / 19) == pytest.approx(0.947, abs=5e-4)
-    assert similarity(turn("foo()"), turn("print(3*4)")) == pytest.approx(4 / 15) == pytest.approx(0.267, abs=5e-4)
+    assert (
+        code_similarity(turn("print(1+)"), turn("print(1+1)"))
+        == pytest.approx(18 / 19)
+        == pytest.approx(0.947, abs=5e-4)
+    )
+    assert code_similarity(turn("foo()"), turn("print(3*4)")) == pytest.approx(4 / 15) == pytest.approx(0.267, abs=5e-4)
 
 
 def test_a_shallow_repair_keeps_the_thought_and_takes_the_call():
@@ -116,7 +120,7 @@ def test_a_shallow_repair_keeps_the_thought_and_takes_the_call():
     assert (tokens, calls, cost) == (made.spent.tokens - made.num_tokens, 2, 2.0)
 
 
-def test_a_deep_repair_takes_all_of_the_turn():
+def test_a_deep_repair_replaces_the_whole_turn():
     made, _ = played(repairing(), say("foo()", "hm "), say("print(3*4)", "oh "), "12")
     assert made.turns[0].parsed.text == "oh " and set(authors(made, 0)) == {Author.FORCED}
     assert not made.notes["repaired"][0]["shallow"] and authors(made, 1) == [Author.POLICY] * 3
@@ -124,13 +128,13 @@ def test_a_deep_repair_takes_all_of_the_turn():
     assert "foo" not in text and "hm" not in text and "syntax" not in text
 
 
-@pytest.mark.parametrize("similar, shallow", [(0.0, True), (0.26, True), (0.27, False), (1.1, False)])
-def test_where_shallow_ends(similar, shallow):
-    made, _ = played(repairing(similar=similar), say("foo()", "hm "), say("print(3*4)", "oh "), "12")
+@pytest.mark.parametrize("similarity, shallow", [(0.0, True), (0.26, True), (0.27, False), (1.1, False)])
+def test_a_similarity_of_at_least_gamma_is_shallow(similarity, shallow):
+    made, _ = played(repairing(similarity=similarity), say("foo()", "hm "), say("print(3*4)", "oh "), "12")
     assert made.notes["repaired"][0]["shallow"] == shallow
 
 
-def test_the_environment_is_as_if_nothing_had_failed():
+def test_the_environment_is_restored_as_without_a_failure():
     """The shell counts calls: the repaired one is its first, and what follows goes on from there."""
     lines = [say("print(0)"), say("x"), say("y"), say("print(3*4)"), say("print(5)"), "5"]
     made, _ = played(repairing(max_turns=6), *lines)
@@ -142,7 +146,7 @@ def test_the_environment_is_as_if_nothing_had_failed():
     np.testing.assert_array_equal(made.sequences[0].ids, clean.sequences[0].ids)
 
 
-def test_what_was_taken_back_is_countable():
+def test_removed_turns_are_counted_in_the_notes():
     made, script = played(repairing(), say("print(1+)", "hm "), say("print(1+1)"), "2")
     sampled = sum(
         len(Script(line)("", request).ids)
@@ -156,7 +160,7 @@ def test_what_was_taken_back_is_countable():
     assert clean.spent is None and clean.used == Spent(clean.num_tokens, 1, clean.seconds, 2.0)
 
 
-def test_what_no_retry_puts_right_stays():
+def test_a_failure_without_a_successful_retry_stays():
     lines = [say("a"), say("b"), say("c"), "never"]
     made, script = played(repairing(retries=2), *lines)
     plain, _ = played(linear(), *lines)
@@ -167,13 +171,15 @@ def test_what_no_retry_puts_right_stays():
     assert len(none.turns) == 3 and not none.notes
 
 
-def test_an_answer_without_a_call_puts_nothing_right():
+def test_an_answer_without_a_call_is_no_correction():
     made, _ = played(repairing(), say("a"), "give up")
     assert made.ending == Ending("completed") and len(made.turns) == 2 and made.replies[0].status == "retry"
 
 
 def test_a_malformed_call_is_replaced_whole():
-    made, _ = played(repairing(similar=0.0), "oops <CALL", say("print(1)"), "1")  # bytes: a text, which is no failure
+    made, _ = played(
+        repairing(similarity=0.0), "oops <CALL", say("print(1)"), "1"
+    )  # bytes: a text, which is no failure
     assert made.ending == Ending("completed") and len(made.turns) == 1
 
     def speak(name, request):
@@ -188,17 +194,17 @@ def test_a_malformed_call_is_replaced_whole():
         )
 
     asked, script = [], Script("", say("print(1)"), "1")
-    (made,) = run_plan(repairing(similar=0.0)(attempt()), sample=speak)
+    (made,) = run_plan(repairing(similarity=0.0)(attempt()), sample=speak)
     records.check(made)
     assert set(authors(made, 0)) == {Author.FORCED} and not made.notes["repaired"][0]["shallow"]
 
 
-def test_a_retry_that_was_the_last_turn_allowed_makes_room_again():
+def test_a_retry_in_the_last_turn_frees_turns():
     made, _ = played(repairing(max_turns=2), say("a"), say("print(1)"), "1")
     assert made.ending == Ending("completed") and made.final_text == "1" and len(made.turns) == 2
 
 
-def test_budgets_count_what_was_taken_back():
+def test_budgets_count_removed_turns():
     made, _ = played(repairing(budget=Budget(calls=2)), say("print(1+)"), say("print(1+1)"), "2")
     assert made.ending == Ending("completed") and "repaired" not in made.notes, "no call is left to carry it out again"
     assert len(made.turns) == 3 and made.spent is None
@@ -210,7 +216,7 @@ def test_budgets_count_what_was_taken_back():
     assert enough.ending.kind == "completed" and short.ending == Ending("truncated", "budget")
 
 
-def test_a_graft_longer_than_a_turn_may_be_is_replaced_whole():
+def test_a_graft_longer_than_a_turn_is_replaced_whole():
     thought = "x" * 30
     long = attempt(
         tokens=len(
@@ -221,7 +227,7 @@ def test_a_graft_longer_than_a_turn_may_be_is_replaced_whole():
     assert not made.notes["repaired"][0]["shallow"] and thought not in made.turns[0].parsed.text
 
 
-def test_what_cannot_be_restored():
+def test_an_environment_without_snapshots_is_rejected():
     with pytest.raises(InputError, match="retries is -1"):
         repairing(retries=-1)
 
@@ -235,7 +241,7 @@ def test_what_cannot_be_restored():
 
 
 @given(st.data())
-def test_whatever_happens_the_record_keeps_its_invariants(data):
+def test_records_keep_their_invariants_for_random_rollouts(data):
     words = st.sampled_from([say("a"), say("print(1+)", "hm "), say("print(1+1)"), say("print(7)", "yes "), "", "so"])
     lines = data.draw(st.lists(words, min_size=30, max_size=30))
     stop = data.draw(st.integers(1, 12))
@@ -249,7 +255,7 @@ def test_whatever_happens_the_record_keeps_its_invariants(data):
     calls, tokens = data.draw(st.sampled_from([None, 1, 4])), data.draw(st.sampled_from([None, 25, 70]))
     rollout = repairing(
         max_turns=data.draw(st.integers(1, 6)), retries=data.draw(st.integers(0, 3)),
-        similar=data.draw(st.sampled_from([0.0, 0.5, 1.1])), budget=Budget(tokens=tokens, calls=calls),
+        similarity=data.draw(st.sampled_from([0.0, 0.5, 1.1])), budget=Budget(tokens=tokens, calls=calls),
     )  # fmt: skip
     (made,) = run_plan(
         rollout(attempt(context=data.draw(st.integers(60, 300)), tokens=data.draw(st.sampled_from([12, 64])))),

@@ -5,8 +5,10 @@ import pytest
 
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Criterion, Message
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.cm2.checklist import checklist
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
+from handaxe.worlds.hops.world import hops
 
 
 def says(trajectory, criteria):
@@ -25,6 +27,11 @@ CONTRACT = [
     {"criteria": of(Criterion("4", ""), Criterion("two", "", 3.0)), "check": says},
     {"criteria": of(Criterion("4", "", part=0), Criterion("5", "", part=1)), "check": says},
 ]
+LAB = [
+    LabCase(
+        "checklist(...)", hops, lambda world: checklist(criteria=world.need("criteria"), check=world.need("check"))
+    ),
+]
 PAIR = of(Criterion("c1", "", 6.0), Criterion("c2", "", 4.0))
 
 
@@ -33,7 +40,7 @@ def score(criteria, *texts):
     return checklist(criteria=criteria, check=says)(group)
 
 
-def test_example():
+def test_checklist_matches_its_example():
     scores = score(PAIR, ["c1", "c2"], ["", "c1"])
     assert scores.outcome.tolist() == [0, 0]
     assert [own.tolist() for own in scores.turns] == [pytest.approx([0.6, 0.4]), pytest.approx([0, 0.6])]
@@ -43,14 +50,14 @@ def test_example():
     assert channels["weight/c1"] == [[0.6, 0], [0.6, 0.6]] and channels["weight/c2"] == [[0.4, 0.4], [0.4, 0.4]]
 
 
-def test_what_comes_after():
+def test_a_criterion_met_before_its_dependencies_is_never_earned():
     chain = of(Criterion("c1", ""), Criterion("c2", "", after=("c1",)))
     scores = score(chain, ["c1", "c2"], ["c2", "c1"], ["c1 c2", ""])
     assert [own.tolist() for own in scores.turns] == [[0.5, 0.5], [0, 0.5], [0.5, 0]]
     assert scores.turn_channels["weight/c2"][0].tolist() == [0, 0.5]
 
 
-def test_each_of_the_users_turns_counts_the_same():
+def test_user_turns_have_equal_weight():
     criteria = of(Criterion("a", "", 2.0), Criterion("b", "", 2.0), Criterion("c", "", 7.0, part=1))
     one = make_trajectory(texts=["a", "c"])
     first, turn, *rest = one.messages
@@ -60,7 +67,7 @@ def test_each_of_the_users_turns_counts_the_same():
     assert scores.turn_channels["checklist"][0].tolist() == [0.5, 1.0]
 
 
-def test_what_is_refused():
+def test_checklist_rejects_invalid_arguments():
     for criteria in (of(), of(Criterion("a", "", 0.0)), of(Criterion("a", ""), Criterion("b", "", -1.0))):
         with pytest.raises(TaskError, match="positive points"):
             score(criteria, ["a"])

@@ -5,11 +5,12 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Scores
-from handaxe.papers.cm2.checklist_credit import checklist
+from handaxe.papers.cm2.checklist_credit import checklist_credit
 from handaxe.testing.credit import check_credit
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
 
 CONTRACT = [{}]
+BIAS = "tasks of the process have no criteria"
 OVER_TURNS = True
 
 
@@ -38,16 +39,16 @@ def by_turn(credit, group, scores):
     return [[row[turn.start] for turn in one.turns] for one, (row,) in zip(group, said.tokens)]
 
 
-def test_example():
+def test_checklist_credit_matches_its_example():
     group = pair()
     for assign in ("trajectory", "turn"):
-        found = by_turn(checklist(assign=assign), group, EXAMPLE)
+        found = by_turn(checklist_credit(assign=assign), group, EXAMPLE)
         np.testing.assert_allclose(found, [[0.2, 0.2], [-0.2, -0.2]], atol=1e-12)
-    found = by_turn(checklist(assign="step"), group, EXAMPLE)
+    found = by_turn(checklist_credit(assign="step"), group, EXAMPLE)
     np.testing.assert_allclose(found, [[0.2, 0.5], [-0.2, -0.2]], atol=1e-12)
 
 
-def test_a_turn_of_the_user_is_compared_among_those_that_reached_it():
+def test_a_user_turn_is_centred_over_the_rollouts_that_reached_it():
     group = pair((2, 2, 1))
     members = []
     for one in group:
@@ -55,18 +56,18 @@ def test_a_turn_of_the_user_is_compared_among_those_that_reached_it():
         members.append(replace(one, messages=(first, turn, Message("user", "more?"), *rest)) if rest else one)
     group = replace(group, trajectories=tuple(members))
     earned = [[1.0, 1.0], [0.0, 0.5], [0.5]]
-    found = by_turn(checklist(assign="turn"), group, scores_of({}, {}, earned))
+    found = by_turn(checklist_credit(assign="turn"), group, scores_of({}, {}, earned))
     assert found == [[0.5, 0.25], [-0.5, -0.25], [0.0]]
 
 
-def test_a_turn_in_which_nothing_can_be_earned_gets_nothing():
+def test_a_turn_that_can_earn_nothing_gets_0():
     scores = scores_of({"c": [[1, 0], [0, 0]]}, {"c": [[1, 0], [1, 1]]}, [[1, 0], [0, 0]])
-    assert by_turn(checklist(assign="step"), pair(), scores) == [[0.5, 0], [-0.5, -0.5]]
+    assert by_turn(checklist_credit(assign="step"), pair(), scores) == [[0.5, 0], [-0.5, -0.5]]
 
 
 @pytest.mark.parametrize("assign", ["trajectory", "turn", "step"])
-def test_one_alone_equal_ones_and_the_unscored(assign):
-    credit = checklist(assign=assign)
+def test_lone_equal_and_unscored_siblings_get_0(assign):
+    credit = checklist_credit(assign=assign)
     group = make_group(trajectories=[pair()[0]])
     alone = scores_of({"c1": [[1, 0]]}, {"c1": [[1, 0]]}, [[1, 0]])
     assert by_turn(credit, group, alone) == [[0, 0]]
@@ -80,9 +81,9 @@ def test_one_alone_equal_ones_and_the_unscored(assign):
 
 
 @pytest.mark.parametrize("assign", ["turn", "step"])
-def test_contract_where_turns_are_read(assign):
+def test_checklist_credit_by_turn_and_step_keeps_the_contract(assign):
     """The scores of the contract have no criteria: two are made of their per-turn rewards here."""
-    credit = checklist(assign=assign)
+    credit = checklist_credit(assign=assign)
 
     def made(group, scores):
         turns = scores.turns or tuple(np.zeros(len(one.turns)) for one in group)
@@ -95,9 +96,9 @@ def test_contract_where_turns_are_read(assign):
     check_credit(made, over_turns=True)
 
 
-def test_what_is_refused():
+def test_checklist_credit_rejects_invalid_arguments():
     with pytest.raises(InputError, match="takes assign"):
-        checklist(assign="token")
+        checklist_credit(assign="token")
     for assign in ("turn", "step"):
         with pytest.raises(InputError, match="no per-turn channel 'checklist'"):
-            checklist(assign=assign)(make_group(trajectories=[make_trajectory()]), make_scores([1]))
+            checklist_credit(assign=assign)(make_group(trajectories=[make_trajectory()]), make_scores([1]))

@@ -1,10 +1,12 @@
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Ending, ToolReply
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.codedance.difficulty_bonus import difficulty_bonus
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.gate import gate
@@ -15,7 +17,8 @@ from handaxe.rewards.product import product
 from handaxe.rewards.tool_success import tool_success
 from handaxe.rewards.weighted import weighted
 from handaxe.rewards.well_formed import well_formed
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.worlds.arithmetic import arithmetic
 
 TASK = make_task(answer="4")
 WORTH = gate(on=exact_match(), then=outcome(lambda one: 1.5), otherwise=outcome(lambda one: 0.5))
@@ -23,6 +26,13 @@ CALLED = product({"worth": WORTH, "ran": tool_success()})
 CONTRACT = [
     {"base": exact_match(), "bonus": CALLED},
     {"base": weighted({"answer": (1.2, exact_match())}), "bonus": CALLED, "correct": exact_match(), "beta": 0.1},
+]
+LAB = [
+    LabCase(
+        "difficulty_bonus(bonus=tool_success())",
+        partial(arithmetic, easy=0.0, mistakes=True),
+        lambda world: difficulty_bonus(base=world.correct, bonus=tool_success()),
+    ),
 ]
 
 
@@ -35,20 +45,20 @@ def group(*attempts):
     return make_group(task=TASK, trajectories=attempts)
 
 
-def test_where_it_turns():
+def test_the_sign_of_d_changes_at_the_documented_accuracy():
     turn = 0.5 + np.arctanh(1 - 2 * 0.2) / 4
     assert turn == pytest.approx(0.673, abs=5e-4)
     assert (1 + np.tanh(4 * (0.5 - turn))) / 2 - 0.2 == pytest.approx(0)
 
 
 @pytest.mark.parametrize(("right", "of", "d"), [(0, 4, 0.782), (2, 4, 0.3), (3, 4, -0.081), (4, 4, -0.182)])
-def test_example_how_hard(right, of, d):
+def test_d_matches_its_example(right, of, d):
     members = [attempt("4")] * right + [attempt("5")] * (of - right)
     scores = difficulty_bonus(base=exact_match(), bonus=outcome(lambda one: 1.0))(group(*members))
     np.testing.assert_allclose(scores.outcome - scores.channels["base"], d, atol=5e-4)
 
 
-def test_example_what_a_right_attempt_earns():
+def test_rewards_match_their_example():
     reward = difficulty_bonus(base=exact_match(), bonus=CALLED)
     half = reward(group(attempt("4"), attempt("5"), attempt("4", calls=0), attempt("5", calls=0)))
     np.testing.assert_allclose(half.outcome, [1.45, 0.15, 1.0, 0.0], atol=1e-12)
@@ -56,7 +66,7 @@ def test_example_what_a_right_attempt_earns():
     np.testing.assert_allclose(all_right.outcome, [0.727, 1.0], atol=5e-4)
 
 
-def test_accuracy_may_be_told_apart_from_the_base():
+def test_accuracy_may_differ_from_the_base_reward():
     base = weighted({"answer": (1.2, exact_match()), "more": (1.0, outcome(lambda one: -0.4))})
     reward = difficulty_bonus(base=base, bonus=CALLED, correct=exact_match())
     scores = reward(group(attempt("4"), attempt("5")))
@@ -64,7 +74,7 @@ def test_accuracy_may_be_told_apart_from_the_base():
     assert set(scores.channels) >= {"base", "bonus", "correct"}
 
 
-def test_a_sibling_that_failed_by_infrastructure_changes_nothing():
+def test_a_sibling_with_an_infra_error_changes_nothing():
     members = [attempt("4"), attempt("5"), attempt("4")]
     broken = replace(attempt("5"), ending=Ending("infra_error", "gone"))
     reward = difficulty_bonus(base=exact_match(), bonus=CALLED)
@@ -74,7 +84,7 @@ def test_a_sibling_that_failed_by_infrastructure_changes_nothing():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_every_right_attempt_earns_more_than_every_wrong_one(seed):
+def test_every_correct_rollout_earns_more_than_every_incorrect_one(seed):
     """With the constants of the paper, whatever came of the calls."""
     rng = np.random.default_rng(seed)
     members = []
@@ -91,7 +101,7 @@ def test_every_right_attempt_earns_more_than_every_wrong_one(seed):
     assert right.all() or not right.any() or scores.outcome[right].min() > scores.outcome[~right].max()
 
 
-def test_refused():
+def test_difficulty_bonus_rejects_invalid_arguments():
     with pytest.raises(InputError, match="gamma=0"):
         difficulty_bonus(base=exact_match(), bonus=CALLED, gamma=0)
     with pytest.raises(InputError, match="per-turn"):

@@ -4,9 +4,10 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
 from handaxe.papers.codedance.turn_bonus import turn_bonus
-from handaxe.testing.records import make_group, make_rated, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
 CONTRACT = [{}, {"gamma": 1.0, "weight": 1.0, "std": "sample"}]
+BIAS = "turns of the process have no calls"
 
 
 def attempt(calls, errors=()):
@@ -33,14 +34,14 @@ def by_turn(one):
     return found
 
 
-def test_example():
+def test_turn_bonus_matches_its_example():
     batch = [rated([attempt([1, 1, 0])], [[-0.5, 0, 0]]), rated([attempt([1, 1, 0])], [[0, -0.5, 0]], advantage=3.0)]
     first, second = turn_bonus(channel="steps")(batch)
     np.testing.assert_allclose(by_turn(first), 0.2 * np.array([[-0.988, 1.207, 0]]), atol=2e-4)
     np.testing.assert_allclose(by_turn(second), 3 + 0.2 * np.array([[0.768, -0.988, 0]]), atol=2e-4)
 
 
-def test_against_a_slow_loop():
+def test_turn_bonus_matches_a_slow_loop():
     rng = np.random.default_rng(0)
     batch = [
         rated([attempt(rng.integers(0, 2, 4)) for _ in range(3)], -rng.random((3, 4)).round(1), outcome=[1, np.nan, 0])
@@ -64,12 +65,12 @@ def test_against_a_slow_loop():
         np.testing.assert_allclose(by_turn(one), slow, atol=1e-12)
 
 
-def test_a_call_that_cannot_be_read_is_a_call_and_an_answer_is_none():
+def test_malformed_calls_count_and_answers_do_not():
     (one,) = turn_bonus(channel="steps")([rated([attempt([0, 0], errors=[0]), attempt([1, 0])], [[-0.5, 9], [0, 9]])])
     np.testing.assert_allclose(by_turn(one), [[-0.2, 0], [0.2, 0]], atol=1e-6)
 
 
-def test_equal_calls_a_lone_one_and_none_change_nothing():
+def test_equal_lone_and_missing_calls_change_nothing():
     equal = rated([attempt([1, 0]), attempt([1, 0])], [[0.1, 0], [0.3 - 0.2, 0]], advantage=2.0)
     lone = rated([attempt([1, 0])], [[-0.5, 0]], advantage=2.0)
     silent = rated([attempt([0])], [[-0.5]], advantage=2.0)
@@ -78,14 +79,14 @@ def test_equal_calls_a_lone_one_and_none_change_nothing():
     assert turn_bonus()([]) == []
 
 
-def test_unscored_attempts_count_nowhere():
+def test_unscored_rollouts_are_excluded():
     kept = rated([attempt([1, 0]), attempt([1, 0])], [[-0.5, 0], [0, 0]])
     more = rated([attempt([1, 0]) for _ in range(3)], [[-0.5, 0], [0, 0], [7, 0]], outcome=[1, 1, np.nan])
     shape = turn_bonus(channel="steps")
     assert by_turn(shape([more])[0])[:2] == by_turn(shape([kept])[0]) and by_turn(shape([more])[0])[2] == [0, 0]
 
 
-def test_refused():
+def test_turn_bonus_rejects_invalid_arguments():
     with pytest.raises(InputError, match="gamma is 2"):
         turn_bonus(gamma=2)
     with pytest.raises(InputError, match="no per-turn channel 'other'"):

@@ -1,16 +1,25 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.deepsport.no_repeats import no_repeats
 from handaxe.papers.deepsport.tool_use_bonus import tool_use_bonus
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.ladder import Rung, ladder
 from handaxe.rewards.reply_status import reply_status
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
+from handaxe.worlds.glimpse.world import glimpse
 
 CONTRACT = [{"base": exact_match()}]
+LAB = [
+    LabCase(
+        "tool_use_bonus(...)", partial(glimpse, kind="row", loose=6), lambda world: tool_use_bonus(base=world.correct)
+    ),
+]
 
 
 def attempts(*used):
@@ -23,13 +32,13 @@ def scored(*values):
     return lambda group: Scores(np.array(values, dtype=float))
 
 
-def test_example():
+def test_tool_use_bonus_matches_its_example():
     found = tool_use_bonus(base=scored(1, 1, 0.6, 0.4))(attempts(True, False, True, True))
     assert found.outcome.tolist() == pytest.approx([1.5, 1, 0.9, 0.43])
     assert found.channels["base"].tolist() == [1, 1, 0.6, 0.4] and found.channels["used"].tolist() == [1, 0, 1, 1]
 
 
-def test_it_says_what_a_slow_loop_says():
+def test_tool_use_bonus_matches_a_slow_loop():
     rng = np.random.default_rng(0)
     values, used = rng.integers(0, 11, 40) / 10, rng.random(40) < 0.5
     wanted = []
@@ -40,12 +49,12 @@ def test_it_says_what_a_slow_loop_says():
     assert found.outcome.tolist() == pytest.approx(wanted)
 
 
-def test_an_edge_is_accurate_up_to_rounding():
+def test_the_accuracy_threshold_is_inclusive_up_to_rounding():
     found = tool_use_bonus(base=scored(0.5 - 1e-12, 0.1 * 3 + 0.2))(attempts(True, True))
     assert found.outcome.tolist() == pytest.approx([0.75, 0.75])
 
 
-def test_the_paper_s_reward_with_its_format():
+def test_the_reward_with_the_format_gate_matches_the_paper():
     """Accurate with tools 1.5, without 1, wrong with tools 0.03, and -0.05 for one that makes a call again."""
     again = make_trajectory(calls=[["f"], ["f"]], replies=[["1"], ["1"]])
     group = make_group(trajectories=[*attempts(True, False, True), again])
@@ -56,6 +65,6 @@ def test_the_paper_s_reward_with_its_format():
     assert ladder(rungs)(group).outcome.tolist() == pytest.approx([1.5, 1, 0.03, -0.05])
 
 
-def test_pay_by_turns_has_to_be_made_part_of_the_outcome_first():
+def test_a_base_with_per_turn_rewards_is_rejected():
     with pytest.raises(InputError, match="per-turn"):
         tool_use_bonus(base=reply_status())(attempts(True))

@@ -10,8 +10,8 @@ from handaxe.papers.deeptravel.cached import cached
 from handaxe.testing.tools import check_tool
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
+from handaxe.tools.definition import Billed
 from handaxe.tools.noisy import noisy
-from handaxe.tools.schema import Billed
 
 
 def timetable():
@@ -39,7 +39,7 @@ def says(made, **arguments):
     return reply.status, reply.content
 
 
-def test_example(tmp_path):
+def test_cached_matches_its_example(tmp_path):
     trains, asked = timetable()
     made = cached(trains, path=tmp_path / "replies", use="training")
     first = says(made, start="A", to="B")
@@ -53,12 +53,12 @@ def test_example(tmp_path):
     assert says(shut, start="A", to="B") == first
 
 
-def test_it_is_a_tool(tmp_path):
+def test_a_cached_tool_has_the_name_and_schema_of_the_tool(tmp_path):
     trains, _ = timetable()
     check_tool(cached(trains, path=tmp_path / "replies", use="training"), arguments={"start": "A", "to": "B"})
 
 
-def test_what_is_nearest_has_to_be_near_and_is_of_the_same_tool(tmp_path):
+def test_the_nearest_reply_is_near_enough_and_of_the_same_tool(tmp_path):
     trains, asked = timetable()
     live = cached(trains, path=tmp_path / "a", use="training")
     says(live, start="lower ferry", to="B")
@@ -79,7 +79,7 @@ def test_what_is_nearest_has_to_be_near_and_is_of_the_same_tool(tmp_path):
         ("broken", "infra_error", "RuntimeError: out of order", 2),  # a fault of the machinery is not kept
     ],
 )
-def test_what_a_tool_raises(to, status, text, times, tmp_path):
+def test_errors_for_the_policy_are_stored_and_faults_are_not(to, status, text, times, tmp_path):
     trains, asked = timetable()
     for _ in range(2):
         made = cached(trains, path=tmp_path / "replies", use="training")  # another run begins with what is in the file
@@ -87,32 +87,32 @@ def test_what_a_tool_raises(to, status, text, times, tmp_path):
     assert len(asked) == times
 
 
-def test_what_does_not_fit_is_not_asked(tmp_path):
+def test_invalid_arguments_are_rejected_before_the_lookup(tmp_path):
     trains, asked = timetable()
     made = cached(trains, path=tmp_path / "replies", use="training", miss="error")
     assert says(made, start="A")[0] == "invalid" and says(made, start="A", to="B", most="x")[0] == "invalid"
     assert not asked
 
 
-def test_a_bill_is_kept(tmp_path):
+def test_costs_and_seconds_are_stored(tmp_path):
     made = cached(timetable()[0], path=tmp_path / "replies", use="training")
     replies = [made.run(ToolCall("trains", {"start": "A", "to": "far"})) for _ in range(2)]
     assert [(one.content, one.cost, one.seconds) for one in replies] == [("7:05", 0.5, 2.0)] * 2
 
 
-def test_what_no_file_takes_is_kept_as_it_is(tmp_path):
+def test_replies_with_unusual_text_round_trip(tmp_path):
     made = cached(timetable()[0], path=tmp_path / "replies", use="training")
     assert [says(made, start="\udc00", to="odd") for _ in range(2)] == [("ok", "?x")] * 2
 
 
-def test_case_counts_where_it_is_said_to(tmp_path):
+def test_normalise_str_keeps_the_case(tmp_path):
     trains, asked = timetable()
     made = cached(trains, path=tmp_path / "replies", use="training", normalise=str)
     says(made, start="A", to="B"), says(made, start="a", to="B"), says(made, start="A", to="B")
     assert len(asked) == 2
 
 
-def test_training_and_evaluation_never_meet(tmp_path):
+def test_a_file_for_training_rejects_evaluation(tmp_path):
     trains, asked = timetable()
     training = cached(trains, path=tmp_path / "training", use="training")
     evaluation = cached(trains, path=tmp_path / "evaluation", use="evaluation", miss="error")
@@ -122,7 +122,7 @@ def test_training_and_evaluation_never_meet(tmp_path):
     assert len(asked) == 1
 
 
-def test_a_coroutine_is_kept_as_well(tmp_path):
+def test_replies_of_async_tools_are_stored(tmp_path):
     asked = []
 
     @tool
@@ -142,14 +142,14 @@ def test_a_coroutine_is_kept_as_well(tmp_path):
     assert asked == [(2, 3)]
 
 
-def test_many_at_once_get_the_same(tmp_path):
+def test_concurrent_calls_get_the_same_reply(tmp_path):
     made = cached(calculator, path=tmp_path / "replies", use="training")
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda n: says(made, expression=f"{n % 4}*2"), range(40)))
     assert found == [("ok", str(n % 4 * 2)) for n in range(40)]
 
 
-def test_what_cannot_be(tmp_path):
+def test_cached_rejects_invalid_arguments(tmp_path):
     trains, _ = timetable()
     (tmp_path / "text").write_text("not a store at all, and long enough to be looked at" * 20)
     with pytest.raises(InputError, match="is no store of replies"):
@@ -158,5 +158,5 @@ def test_what_cannot_be(tmp_path):
         cached(trains, path=tmp_path / "no" / "folder", use="training")
     with pytest.raises(InputError, match="least=2"):
         cached(trains, path=tmp_path / "a", use="training", least=2)
-    with pytest.raises(InputError, match="way of its own"):
+    with pytest.raises(InputError, match="executes calls itself"):
         cached(noisy(calculator, chance=0.5, queries=[{"expression": "1"}]), path=tmp_path / "a", use="training")

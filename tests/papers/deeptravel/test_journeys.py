@@ -4,9 +4,9 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, ParsedTurn, ToolCall
-from handaxe.models.compact import Compact
-from handaxe.papers.deeptravel.journeys import each_reply, journeys, used_by_plan
-from handaxe.papers.deeptravel.journeys_plans import Timetable, fits_in
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.papers.deeptravel.journeys import each_reply, journeys, plan_agreement
+from handaxe.papers.deeptravel.journeys_plans import Timetable, is_feasible
 from handaxe.rewards.gate import gate
 from handaxe.rewards.rubric_points import rubric_points
 from handaxe.testing.worlds import check_world
@@ -14,12 +14,12 @@ from handaxe.worlds.parts.demonstrate import demonstrate
 
 
 @pytest.mark.parametrize("options", [{}, {"brief": False, "choices": 3, "digits": 3, "ordered": False}])
-def test_the_contract(options):
+def test_journeys_keeps_the_world_contract(options):
     check_world(journeys(**options))
 
 
 def play(world, task, change=lambda plan: plan, calls=None):
-    """The expert, but for what it says in the end and which of its calls it makes."""
+    """The expert with another final answer and a selection of its calls."""
     gold = task.metadata["gold_calls"]
     made = [gold[k] for k in (range(len(gold)) if calls is None else calls)]
 
@@ -36,11 +36,11 @@ def is_right(world, one):
 
 
 def agrees(one, aggregate):
-    reward = rubric_points(items=each_reply, check=used_by_plan(), aggregate=aggregate)
+    reward = rubric_points(items=each_reply, check=plan_agreement(), aggregate=aggregate)
     return reward(Group(one.task, (one,))).outcome[0]
 
 
-def test_conversations_of_three_legs_fit_the_tiny_policy_and_are_right():
+def test_demonstrations_of_three_legs_fit_512_tokens():
     world = journeys(legs=(3,))
     for task in world.tasks("train", 20, 0):
         one = play(world, task)
@@ -48,7 +48,7 @@ def test_conversations_of_three_legs_fit_the_tiny_policy_and_are_right():
         assert agrees(one, "all") == 1 and world.gauges["unfounded"].top(one, 1.0) == 0
 
 
-def test_the_expert_says_how_far_its_plan_is_beside_each_call():
+def test_the_expert_states_its_partial_plan_beside_each_call():
     world = journeys(legs=(2,))
     (task,) = world.tasks("train", 1, 0)
     one, plan = play_plainly(world, task), task.answer.split()
@@ -62,16 +62,16 @@ def play_plainly(world, task):
     return demonstrate(world.env(()), task, world.expert, format=Compact(), context=512)
 
 
-def test_what_no_reply_said_is_not_right_though_it_fits():
+def test_a_feasible_plan_without_tool_results_is_incorrect():
     world = journeys(legs=(2,))
     (task,) = world.tasks("train", 1, 0)
     one = play(world, task, calls=range(3))
     gauge = world.gauges["unfounded"]
     assert not is_right(world, one) and (gauge.top(one, 0.0), gauge.bottom(one, 0.0)) == (1, 4)
-    assert agrees(one, "all") == 1  # the verifier of turns alone sees what was asked, not what is missing
+    assert agrees(one, "all") == 1  # the verifier sees the calls that were made, not missing ones
 
 
-def test_plans_that_are_refused():
+def test_infeasible_plans_are_incorrect():
     world = journeys(legs=(2,))
     (task,) = world.tasks("train", 1, 0)
     for change in (
@@ -87,14 +87,14 @@ def test_plans_that_are_refused():
 
 
 @pytest.mark.parametrize(("aggregate", "paid"), [("all", 0.0), ("mean", 2 / 3)])
-def test_two_verifiers_of_which_the_second_is_asked_about_right_plans_alone(aggregate, paid):
-    """The plan is right, and two of three replies agree with it; a wrong plan costs no question."""
+def test_the_second_verifier_judges_correct_plans_only(aggregate, paid):
+    """The plan is correct, and two of three replies agree with it; an incorrect plan costs no question."""
     world, asked = journeys(legs=(1,)), []
     (task,) = world.tasks("train", 1, 0)
 
     def check(trajectory, criteria):
         asked.append(trajectory)
-        return used_by_plan()(trajectory, criteria)
+        return plan_agreement()(trajectory, criteria)
 
     replies = rubric_points(items=each_reply, check=check, aggregate=aggregate, without=0.0)
     reward = gate(on=world.correct, then=replies, ask="passed")
@@ -104,8 +104,8 @@ def test_two_verifiers_of_which_the_second_is_asked_about_right_plans_alone(aggr
     assert asked == [twice]
 
 
-def test_times_and_budget_by_enumeration():
-    """Of all plans of a route those fit that a slow count says do, and the answer is one of them."""
+def test_feasible_plans_equal_an_enumeration():
+    """Feasible plans of a route equal those of a slow enumeration, and contain the answer."""
     table, world = Timetable(seed=0, choices=2, digits=1, ordered=True), journeys(legs=(2,))
     seen = set()
     for task in world.tasks("train", 20, 0):
@@ -114,13 +114,13 @@ def test_times_and_budget_by_enumeration():
         for plan in itertools.product(*steps):
             first, second = plan[0], plan[2]
             holds = first.arrives <= second.leaves and sum(one.price for one in plan) <= budget
-            assert fits_in(table, route, budget, [one.name for one in plan]) == holds
+            assert is_feasible(table, route, budget, [one.name for one in plan]) == holds
             seen.add((holds, first.arrives <= second.leaves))
-        assert fits_in(table, route, budget, task.answer.split())
+        assert is_feasible(table, route, budget, task.answer.split())
     assert seen == {(True, True), (False, True), (False, False)}
 
 
-def test_a_cache_keeps_training_and_tests_apart(tmp_path):
+def test_the_cache_separates_training_and_test(tmp_path):
     world, plain = journeys(legs=(1,), cache=str(tmp_path)), journeys(legs=(1,))
     for split in ("train", "test"):
         (task,) = world.tasks(split, 1, 0)
@@ -131,7 +131,7 @@ def test_a_cache_keeps_training_and_tests_apart(tmp_path):
         journeys(cache=str(tmp_path / "no" / "folder"))
 
 
-def test_tools_know_two_digits():
+def test_towns_outside_two_digits_are_rejected():
     world = journeys()
     (task,) = world.tasks("train", 1, 0)
     env = world.env(())(task)
@@ -143,7 +143,7 @@ def test_tools_know_two_digits():
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-def test_lists_begin_with_the_first_to_arrive_and_the_cheapest_where_they_are_ordered(ordered):
+def test_ordered_lists_begin_with_the_earliest_and_the_cheapest(ordered):
     table = Timetable(seed=0, choices=2, ordered=ordered)
     arrive = [[one.arrives for one in table.trains(a, a + 1)] for a in range(10, 40)]
     cost = [[one.price for one in table.hotels(town)] for town in range(10, 40)]
@@ -152,15 +152,15 @@ def test_lists_begin_with_the_first_to_arrive_and_the_cheapest_where_they_are_or
 
 
 @pytest.mark.parametrize("options", [{}, {"choices": 4, "digits": 2}])
-def test_all_that_a_journey_may_take_has_a_name_of_its_own(options):
+def test_names_of_a_journey_are_distinct(options):
     world = journeys(legs=(3,), **options)
     for task in world.tasks("test", 10, 0):
-        listed = [one.split()[0] for reply in play(world, task).replies for one in reply.content.split(", ")]
-        assert len(set(listed)) == len(listed) == 6 * options.get("choices", 2)
-        assert {len(name) - 1 for name in listed} == {options.get("digits", 1)}
+        plan_names = [one.split()[0] for reply in play(world, task).replies for one in reply.content.split(", ")]
+        assert len(set(plan_names)) == len(plan_names) == 6 * options.get("choices", 2)
+        assert {len(name) - 1 for name in plan_names} == {options.get("digits", 1)}
 
 
-def test_what_cannot_be():
+def test_invalid_arguments_raise():
     with pytest.raises(InputError, match="more than 6 trains: 1 for 3 legs of 3"):
         journeys(choices=3)
     with pytest.raises(InputError, match="1 to 3 digits"):

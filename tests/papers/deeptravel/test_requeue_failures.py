@@ -6,7 +6,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.curricula.in_order import in_order
 from handaxe.papers.deeptravel.requeue_failures import requeue_failures
-from handaxe.testing.records import make_task
+from handaxe.testing.make_records import make_task
 
 LETTERS = "abcdefghijklmnop"
 
@@ -23,14 +23,14 @@ def ids(found):
     return "".join(task.id for task in found)
 
 
-def test_example(seen):
+def test_requeue_failures_matches_its_example(seen):
     pool = made()
     pool.observe(seen(f=[0, 0], g=[0, 0.5], h=[0, 1]))
     found = ids(pool.next(0, 8))
     assert {found[3], found[7]} == {"f", "g"} and found[:3] + found[4:7] == "abcdef"
 
 
-def test_against_a_slow_loop(seen):
+def test_requeue_failures_matches_a_slow_loop(seen):
     """Every step: what waits, and how many of it there is room for; the others go on where they stood."""
     rng, pool = np.random.default_rng(1), made(share=0.5, every=2)
     waiting, place = set(), 0
@@ -49,7 +49,7 @@ def test_against_a_slow_loop(seen):
     assert waiting
 
 
-def test_more_of_the_same_step_begins_alike(seen):
+def test_a_larger_count_keeps_the_first_tasks_of_a_step(seen):
     pool = made(share=0.25)
     pool.observe(seen(f=[0], g=[0], h=[0]))
     first = ids(pool.next(0, 4))
@@ -58,7 +58,7 @@ def test_more_of_the_same_step_begins_alike(seen):
     assert ids(pool.next(1, 8)) == "ghijklmn"  # six were new, and no task waits any more
 
 
-def test_edges(seen):
+def test_shares_of_0_and_1_and_short_queues(seen):
     pool = made(share=1.0)
     assert ids(pool.next(0, 3)) == "abc"  # no task waits
     pool.observe(seen(a=[np.nan, np.nan], b=[0.0, np.nan], z=[0.0]))
@@ -72,7 +72,7 @@ def test_edges(seen):
             requeue_failures(**wrong)
 
 
-def test_another_one_goes_on_from_its_state(seen):
+def test_requeue_failures_resumes_from_its_state(seen):
     one, other = made(seed=4), made(seed=4)
     one.observe(seen(a=[0], b=[0], c=[0], d=[0]))
     one.next(0, 4)

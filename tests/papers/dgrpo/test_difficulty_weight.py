@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
+from handaxe.credit.leave_one_out import leave_one_out
+from handaxe.evaluation.gradient_bias import BiasCase
 from handaxe.papers.dgrpo.difficulty_weight import difficulty_weight
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task
 
 CONTRACT = [{}, {"of_task": "exponential", "strength": 0.5, "low": 0.0, "high": 9.0}]
+BIAS = [BiasCase("difficulty_weight() of leave_one_out()", leave_one_out, difficulty_weight, groups=2)]
 
 
 def group(outcome, advantage, kind="easy", id="a"):
@@ -20,7 +23,7 @@ def levels(rated):
     return [float(one.advantages.tokens[0][0][-1]) for one in rated]
 
 
-def test_example():
+def test_difficulty_weight_matches_its_example():
     batch = [group([1, 0, 0, 0], 1.5), group([1, 1, 1, 0], 0.5)]
     assert levels(difficulty_weight()(batch)) == pytest.approx([2.625, 0.625])
     families = [group([1, 0, 0, 0], 1.0, "hard"), group([1, 1, 1, 0], 1.0, "easy")]
@@ -28,7 +31,7 @@ def test_example():
 
 
 @pytest.mark.parametrize("of_task", ["linear", "exponential"])
-def test_against_a_slow_loop_over_three_steps(of_task):
+def test_difficulty_weight_matches_a_slow_loop_over_three_steps(of_task):
     rng = np.random.default_rng(0)
     shape = difficulty_weight(family="kind", of_task=of_task, decay=0.6, temperature=0.7, strength=0.8)
     means = {}
@@ -47,7 +50,7 @@ def test_against_a_slow_loop_over_three_steps(of_task):
             assert value == pytest.approx(min(2.0, max(0.5, weight)))
 
 
-def test_it_remembers_and_can_be_told():
+def test_difficulty_weight_resumes_from_its_state():
     one, other = difficulty_weight(family="kind"), difficulty_weight(family="kind")
     one([group([1.0, 1.0], 1.0, "easy"), group([0.0, 0.0], 1.0, "hard")])
     assert one.means == {"easy": 1.0, "hard": 0.0}
@@ -58,7 +61,7 @@ def test_it_remembers_and_can_be_told():
     assert levels(other(batch)) == levels(one(batch)) != levels(difficulty_weight(family="kind")(batch))
 
 
-def test_edges():
+def test_unscored_and_lone_siblings_and_invalid_arguments():
     shape = difficulty_weight()
     assert levels(shape([group([math.nan, math.nan], 0.0), group([0.5, math.nan], 1.0)])) == [0.0, 1.5]
     assert levels(shape([group([0.5], 1.0)])) == [1.5]  # a lone sibling

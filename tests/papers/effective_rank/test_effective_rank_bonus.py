@@ -6,10 +6,11 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.ops.ragged import gather
 from handaxe.papers.effective_rank.effective_rank_bonus import effective_rank_bonus, rank_dynamics
-from handaxe.testing.ragged import random_group
-from handaxe.testing.records import make_group, make_rated, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_trajectory
+from handaxe.testing.random_groups import random_group
 
 CONTRACT = [{"feature": "value", "stride": 1}, {"feature": "value", "stride": 2, "kappa": 0.5}]
+BIAS = "the process has no hidden states"
 RANKS = [1.0, 2.0, 3.0, 5.0, 6.0]
 
 
@@ -23,7 +24,7 @@ def levels(one):
     return [float(row[-1]) for (row,) in one.advantages.tokens]
 
 
-def test_dynamics():
+def test_rank_dynamics_match_their_example():
     found = rank_dynamics(np.array(RANKS), stride=1)
     assert found["velocity"] == pytest.approx((1 + 2.5 + 8 / 3) / 3) == pytest.approx(2.0556, abs=1e-4)
     assert found["acceleration"] == pytest.approx((1.5 + 1 / 6) / 2) == pytest.approx(0.8333, abs=1e-4)
@@ -35,7 +36,7 @@ def test_dynamics():
 
 
 @pytest.mark.parametrize(("phi", "wanted"), [(0.5, [1.2, -0.4, 0.0]), (-0.5, [0.8, -0.8, 0.0])])
-def test_example(phi, wanted):
+def test_effective_rank_bonus_matches_its_example(phi, wanted):
     """A rank alone, so far above or below the usual one that Phi is what is asked for."""
     shape = effective_rank_bonus(stride=9, gain=0.0)
     usual = {"acceleration": 0.0, "velocity": 0.0, "rank": 3.0}
@@ -53,7 +54,7 @@ def test_a_small_bonus_is_added_whole():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_against_a_slow_loop_over_two_steps(seed):
+def test_effective_rank_bonus_matches_a_slow_loop_over_two_steps(seed):
     rng = np.random.default_rng(seed)
     shape, usual = effective_rank_bonus(stride=2, kappa=1.5, gain=0.7, rate=0.4), [0.0, 0.0, 0.0]
     for _ in range(2):
@@ -81,7 +82,7 @@ def test_against_a_slow_loop_over_two_steps(seed):
     assert list(shape.usual.values()) == pytest.approx(usual)
 
 
-def test_edges():
+def test_untrained_and_short_rollouts_and_invalid_arguments():
     shape = effective_rank_bonus(stride=1)
     (one,) = shape([rated(RANKS, trained=[False])])
     assert levels(one) == [0.8] and set(shape.usual.values()) == {0.0}

@@ -9,7 +9,7 @@ from handaxe.papers.effective_rank.effective_rank_of import effective_rank, rank
 
 
 @pytest.mark.parametrize(("values", "rank"), [((1, 1), 2.0), ((3, 1), 1.7548), ((2, 1, 1), 2.8284), ((5,), 1.0)])
-def test_example(values, rank):
+def test_effective_rank_of_matches_its_example(values, rank):
     assert float(rank_of(torch.diag(torch.tensor(values, dtype=torch.float32)))) == pytest.approx(rank, abs=1e-4)
 
 
@@ -27,14 +27,14 @@ def slow(states, stride, most):
 
 
 @pytest.mark.parametrize(("stride", "most"), [(1, 512), (3, 512), (2, 4), (40, 512)])
-def test_beginnings_against_a_slow_loop(stride, most):
+def test_ranks_of_prefixes_match_a_slow_loop(stride, most):
     states = np.random.default_rng(stride).normal(size=(11, 5))
     found = effective_rank(stride=stride, most=most)(torch.from_numpy(states))
     assert found.tolist() == pytest.approx(slow(states, stride, most), rel=1e-6)
     assert (found >= 1 - 1e-9).all() and (found <= 5 + 1e-9).all()
 
 
-def test_edges():
+def test_zero_and_empty_states_and_invalid_arguments():
     assert effective_rank()(torch.zeros(0, 4)).shape == (0,)
     assert effective_rank(stride=1)(torch.zeros(3, 4)).tolist() == [1.0, 1.0, 1.0]
     assert effective_rank(stride=1)(torch.ones(3, 4)).tolist() == pytest.approx([1.0, 1.0, 1.0])

@@ -5,7 +5,7 @@ from handaxe.core.errors import InputError
 from handaxe.curricula.few_tasks import few_tasks
 from handaxe.curricula.in_order import in_order
 from handaxe.papers.fathom.prune_solved import prune_solved
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task
 
 
 def in_turn(tasks, seed):
@@ -20,7 +20,7 @@ def ids(found):
     return "".join(task.id for task in found)
 
 
-def test_example(seen):
+def test_prune_solved_matches_its_example(seen):
     pool = prune_solved(around=in_turn)(tasks("abc"), 0)
     assert ids(pool.next(0, 2)) == "ab"
     pool.observe(seen(a=[1, 1], b=[1, 0]))
@@ -29,7 +29,7 @@ def test_example(seen):
     assert ids(pool.next(2, 2)) == "cb"
 
 
-def test_against_a_slow_loop(seen):
+def test_prune_solved_matches_a_slow_loop(seen):
     """A plain list per epoch, and the solved struck out of the next; each step is one epoch of what is left."""
     rng, left = np.random.default_rng(0), "abcdefgh"
     pool = prune_solved(rate=0.75, above=0.2, around=in_turn)(tasks(left), 0)
@@ -41,7 +41,7 @@ def test_against_a_slow_loop(seen):
     assert 0 < len(left) < 8
 
 
-def test_a_step_asked_again_is_the_same_and_a_larger_one_goes_on(seen):
+def test_a_repeated_step_has_the_same_tasks_and_a_larger_one_more(seen):
     pool = prune_solved(around=in_turn)(tasks("abcd"), 0)
     assert ids(pool.next(0, 2)) == "ab"
     pool.observe(seen(a=[1], d=[1]))
@@ -50,7 +50,7 @@ def test_a_step_asked_again_is_the_same_and_a_larger_one_goes_on(seen):
     assert ids(pool.next(1, 3)) == "bcb"
 
 
-def test_what_is_solved_no_longer_comes_back_and_so_do_all_when_none_is_left(seen):
+def test_unsolved_tasks_return_and_all_do_when_none_is_left(seen):
     pool = prune_solved(around=in_turn)(tasks("ab"), 0)
     pool.observe(seen(a=[1]))
     pool.observe(seen(a=[0]))
@@ -60,14 +60,14 @@ def test_what_is_solved_no_longer_comes_back_and_so_do_all_when_none_is_left(see
     assert ids(pool.next(0, 3)) == "aba" and not pool.solved
 
 
-def test_who_was_never_scored_has_no_say(seen):
+def test_unscored_siblings_do_not_count(seen):
     pool = prune_solved()(tasks("ab"), 0)
     pool.observe(seen(a=[1, 1]))
     pool.observe(seen(a=[np.nan, np.nan]))
     assert pool.solved == {"a"}
 
 
-def test_another_one_goes_on_from_its_state(seen):
+def test_prune_solved_resumes_from_its_state(seen):
     made = prune_solved(around=few_tasks(count=5))
     one, other = made(tasks("abcdefg"), 3), made(tasks("abcdefg"), 3)
     for step in range(3):
@@ -78,7 +78,7 @@ def test_another_one_goes_on_from_its_state(seen):
     assert [ids(other.next(step, 3)) for step in (2, 3, 4)] == [ids(one.next(step, 3)) for step in (2, 3, 4)]
 
 
-def test_one_channel_and_a_wrong_rate():
+def test_a_channel_decides_and_an_invalid_rate_is_rejected():
     pool = prune_solved(channel="correct")(tasks("a"), 0)
     scores = make_scores([0.2, 0.2], channels={"correct": [1.0, 1.0]})
     pool.observe([make_rated(group=make_group(size=2, task=make_task(id="a")), scores=scores)])

@@ -26,11 +26,11 @@ def made(**changes):
     return env
 
 
-def test_the_contract():
+def test_modular_agent_keeps_the_environment_contract():
     check_env(modular_agent(tool_chat([calculator]), verify=lambda task, memory: False, generate=last), TASK)
 
 
-def test_the_verifier_ends_it_and_the_generator_answers():
+def test_the_verifier_ends_the_rollout_and_the_generator_answers():
     env = made()
     first = env.step(count("12*34", text="multiply\nfirst"), seed=0)
     assert not first.done and first.facts == {"memory": "multiply first calculator 12*34: 408", "enough": False}
@@ -46,14 +46,14 @@ def test_the_verifier_ends_it_and_the_generator_answers():
     ]
 
 
-def test_the_answer_is_the_generators_where_the_verifier_was_never_content():
+def test_the_generator_answers_without_a_positive_verdict():
     env = made()
     assert env.report()["answer"] == ""
     env.step(count("1+1"), seed=0)
     assert env.report()["answer"] == "2"
 
 
-def test_a_turn_without_a_call_ends_nothing_and_is_remembered():
+def test_a_turn_without_a_call_is_remembered_and_ends_nothing():
     env = made()
     reply = env.step(ParsedTurn("I am done"), seed=0)
     assert not reply.done and reply.facts["memory"] == "I am done: no tool was called"
@@ -62,14 +62,14 @@ def test_a_turn_without_a_call_ends_nothing_and_is_remembered():
     assert not wrong.done and wrong.facts["memory"].splitlines()[1] == ": the call is not closed"
 
 
-def test_the_executor_makes_the_command_and_the_record_keeps_the_plan():
+def test_the_executor_changes_the_command_and_the_record_keeps_the_plan():
     """The call that is carried out keeps the planner's id, so that the reply answers what was planned."""
     env = made(execute=lambda task, call: ToolCall("calculator", {"expression": call.arguments["expression"] + "*2"}))
     reply = env.step(count("3", id="c7"), seed=0)
     assert reply.replies[0].call_id == "c7" and reply.facts["memory"] == "calculator 3*2: 6"
 
 
-def test_several_calls_are_several_entries_and_one_verdict():
+def test_several_calls_make_several_entries_and_one_verdict():
     asked = []
     env = made(verify=lambda task, memory: asked.append(len(memory)))
     turn = ParsedTurn("", (*count("1+1").calls, *count("2+2", id="c1").calls))
@@ -77,12 +77,12 @@ def test_several_calls_are_several_entries_and_one_verdict():
     assert asked == [2] and [one["result"] for one in env.report()["memory"]] == ["2", "4"]
 
 
-def test_a_long_result_is_remembered_in_part():
+def test_long_results_are_truncated_in_the_memory():
     env = made(width=2)
     assert env.step(count("111*111"), seed=0).facts["memory"] == "calculator 111*111: 12"
 
 
-def test_the_memory_is_forked_with_the_environment():
+def test_snapshots_include_the_memory():
     trunk, branch = made(), made()
     trunk.step(count("1+1"), seed=0)
     state = trunk.snapshot()
@@ -93,7 +93,7 @@ def test_the_memory_is_forked_with_the_environment():
     assert [one["result"] for one in trunk.report()["memory"]] == ["2", "4"]
 
 
-def test_what_ends_an_attempt_by_itself_ends_it_here():
+def test_an_ending_of_the_wrapped_environment_ends_the_rollout():
     @tool
     def broken(text: str) -> str:
         """Fail."""
@@ -108,7 +108,7 @@ def test_what_ends_an_attempt_by_itself_ends_it_here():
 @pytest.mark.parametrize(
     "arguments, says", [({"expression": "1+1"}, "1+1"), ({"left": 1, "right": 2}, '{"left": 1, "right": 2}')]
 )
-def test_a_command_is_told_as_text(arguments, says):
+def test_a_command_is_stored_as_text(arguments, says):
     env = made()
     reply = env.step(ParsedTurn("", (ToolCall("calculator", arguments, "c0"),)), seed=0)
     assert reply.facts["memory"].startswith(f"calculator {says}: ")

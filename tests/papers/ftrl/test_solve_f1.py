@@ -2,8 +2,15 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import ToolReply
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.ftrl.solve_f1 import solve_f1
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.papers.ftrl.toolchains import toolchains
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+
+LAB = [
+    LabCase("solve_f1()", toolchains, lambda world: solve_f1()),
+]
+
 
 BOTH = {"add": ["7"], "mul": ["12"]}
 
@@ -31,11 +38,11 @@ SIBLINGS = make_group(trajectories=[message(*THREE), message(*FOUR), message(tex
 
 
 @pytest.mark.parametrize(("replies", "earned"), [(THREE, 1.0), (ONE, 1.0), (FOUR, 0.4)])
-def test_example_with_calls(replies, earned):
+def test_messages_with_calls_match_the_example(replies, earned):
     assert outcome(message(*replies)) == pytest.approx(earned, abs=1e-12)
 
 
-def test_example_without_calls():
+def test_messages_without_calls_match_the_example():
     assert outcome(message(text="it is 19", unsolved={"add": ["7"]})) == 0.5
     assert outcome(message()) == -0.5
 
@@ -54,19 +61,19 @@ def test_example_without_calls():
     ],
     ids=["stated", "solved", "nothing", "guessed", "fragment", "broken", "one broken", "twice"],
 )
-def test_every_case(one, earned):
+def test_every_case_of_a_message_without_calls(one, earned):
     assert outcome(one) == pytest.approx(earned, abs=1e-12)
 
 
 @pytest.mark.parametrize(
     ("measure", "three", "four"), [("precision", 2 / 3, 1 / 4), ("recall", 2, 1), ("product", 4 / 3, 1 / 4)]
 )
-def test_what_it_is_compared_with(measure, three, four):
+def test_precision_recall_and_product_match_their_formulas(measure, three, four):
     assert outcome(message(*THREE), measure=measure) == pytest.approx(three)
     assert outcome(message(*FOUR), measure=measure) == pytest.approx(four)
 
 
-def test_later_messages_are_scored_by_what_is_left_then():
+def test_later_messages_are_scored_by_the_remaining_results():
     task = make_task(answer="19", metadata={"unsolved": BOTH})
     one = make_trajectory(
         texts=["", "", "19"],
@@ -81,8 +88,8 @@ def test_later_messages_are_scored_by_what_is_left_then():
     assert outcome(one) == pytest.approx((1 + 2 / 3 + 1) / 3)
 
 
-def test_bad_input():
-    with pytest.raises(InputError, match="no measure 'recal'"):
+def test_solve_f1_rejects_invalid_arguments():
+    with pytest.raises(InputError, match="unknown measure 'recal'"):
         solve_f1(measure="recal")
     with pytest.raises(TaskError, match="unsolved"):
         outcome(make_trajectory(task=make_task(answer="1")))

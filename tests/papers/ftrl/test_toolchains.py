@@ -5,24 +5,25 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, ToolReply
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.ftrl.solve_f1 import solve_f1
 from handaxe.papers.ftrl.solved import unsolved_of
-from handaxe.papers.ftrl.toolchains import SCENARIOS, after, toolchains
+from handaxe.papers.ftrl.toolchains import SCENARIOS, remaining_metadata, toolchains
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"merged": 2}, {"merged": 3, "optional": True, "brief": False}, {"optional": True, "needless": 1.0}]
+    "options",
+    [{}, {"merged": 2}, {"merged": 3, "optional": True, "brief": False}, {"optional": True, "spurious_rate": 1.0}],
 )
-def test_the_contract(options):
+def test_toolchains_keeps_the_world_contract(options):
     check_world(toolchains(size=60, **options))
 
 
 @pytest.mark.parametrize("merged", [1, 2])
-def test_the_expert_solves_one_sub_question_a_call_and_the_reward_says_so(merged):
-    world = toolchains(needless=0.0, merged=merged)
+def test_each_expert_call_solves_a_sub_question(merged):
+    world = toolchains(spurious_rate=0.0, merged=merged)
     for task in world.tasks("test", 40, 0):
         one = demonstrate(world.env(()), task, world.expert, format=Compact(), context=512)
         width, depth = SCENARIOS[task.metadata["scenario"]]
@@ -34,8 +35,8 @@ def test_the_expert_solves_one_sub_question_a_call_and_the_reward_says_so(merged
         assert gauges == dict.fromkeys(("call_precision", "call_recall"), (width * depth, width * depth))
 
 
-def test_needless_calls_harm_no_answer_and_are_made_as_often_as_said():
-    world, made, turns = toolchains(needless=0.4), 0, 0
+def test_spurious_calls_occur_at_the_given_rate_and_keep_answers_correct():
+    world, made, turns = toolchains(spurious_rate=0.4), 0, 0
     for task in world.tasks("train", 100, 0):
         one = demonstrate(world.env(()), task, world.expert, format=Compact())
         assert world.correct(Group(task, (one,))).outcome[0] == 1
@@ -44,25 +45,27 @@ def test_needless_calls_harm_no_answer_and_are_made_as_often_as_said():
     assert 0.3 < made / turns < 0.5
 
 
-def test_distractors_stand_beside_what_is_needed():
+def test_distractors_are_offered_with_the_needed_tools():
     for task in toolchains(distractors=3).tasks("train", 40, 0):
         assert len(task.tools) == len(task.metadata["unsolved"]) + 3 and set(task.metadata["unsolved"]) < set(
             task.tools
         )
 
 
-def test_what_is_left_after_some_replies():
+def test_remaining_metadata_after_replies():
     (task,) = toolchains(scenarios=("chain",)).tasks("train", 1, 0)
     ((first,), (second,)) = task.metadata["rounds"]
-    left = after(task, [ToolReply("0", first["name"], first["result"]), ToolReply("1", second["name"], "nobody")])
+    left = remaining_metadata(
+        task, [ToolReply("0", first["name"], first["result"]), ToolReply("1", second["name"], "nobody")]
+    )
     assert left["solve_rate"] == 0.5 and left["rounds"] == [[second]]
     assert left["unsolved"] == {second["name"]: [second["result"]]}
     assert left["gold_calls"] == [{"name": second["name"], "arguments": second["arguments"]}]
-    assert after(task, [])["rounds"] == task.metadata["rounds"]
+    assert remaining_metadata(task, [])["rounds"] == task.metadata["rounds"]
 
 
-def test_a_task_whose_gold_is_wrong_is_not_handed_out(monkeypatch):
-    """Were the table changed after the question was made, carrying the gold calls out would tell."""
+def test_incorrect_gold_calls_raise(monkeypatch):
+    """A changed table after the creation of a question is detected by executing the gold calls."""
     world = toolchains(size=40)
     wrong = {"name": "boss", "arguments": {"name": "nobody"}}
     monkeypatch.setattr(sys.modules["handaxe.papers.ftrl.toolchains"], "tool_call", lambda *asked, merged: wrong)
@@ -70,7 +73,7 @@ def test_a_task_whose_gold_is_wrong_is_not_handed_out(monkeypatch):
         world.tasks("train", 40, 0)
 
 
-def test_questions_in_key_words_and_in_sentences():
+def test_questions_are_key_words_or_sentences():
     for brief, form in (
         (True, r"^\w+ \w+ \w+, \w+ \w+ \w+\?$"),
         (False, r"^Who is the \w+ of the \w+ of \w+, and who is"),
@@ -79,8 +82,14 @@ def test_questions_in_key_words_and_in_sentences():
         assert re.search(form, task.messages[0].content)
 
 
-def test_bad_input():
-    for options in ({"scenarios": ("star",)}, {"scenarios": ()}, {"distractors": 5}, {"merged": 4}, {"needless": 2.0}):
+def test_invalid_arguments_raise():
+    for options in (
+        {"scenarios": ("star",)},
+        {"scenarios": ()},
+        {"distractors": 5},
+        {"merged": 4},
+        {"spurious_rate": 2.0},
+    ):
         with pytest.raises(InputError):
             toolchains(**options)
     with pytest.raises(TaskError, match="empty"):

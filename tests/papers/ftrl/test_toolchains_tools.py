@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import Retry
 from handaxe.core.records import ToolCall
-from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generated, tool_call
+from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generate_tools, tool_call
 from handaxe.worlds.hops.facts import build_facts
 
 KNOWN = build_facts(seed=0, size=40, distractors=0, relations=RELATIONS)
@@ -11,8 +11,8 @@ NAME = KNOWN.halves[0][0]
 
 @pytest.mark.parametrize("merged", [1, 2, 3])
 @pytest.mark.parametrize("optional", [False, True])
-def test_every_fact_is_found_by_its_call(merged, optional):
-    tools = {tool.schema.name: tool for tool in generated(KNOWN, merged=merged, optional=optional)}
+def test_tool_call_finds_every_fact(merged, optional):
+    tools = {tool.schema.name: tool for tool in generate_tools(KNOWN, merged=merged, optional=optional)}
     assert len(tools) == 12 // merged
     for relation in RELATIONS:
         call = tool_call(relation, NAME, merged=merged)
@@ -23,16 +23,16 @@ def test_every_fact_is_found_by_its_call(merged, optional):
             assert tools[call["name"]].run(loud).content == fact.upper()
 
 
-def test_what_a_policy_is_told():
-    one = generated(KNOWN, merged=2, optional=True)[0].schema
+def test_schemas_describe_the_parameters():
+    one = generate_tools(KNOWN, merged=2, optional=True)[0].schema
     assert one.name == "ally_or_aunt" and one.description == "Look up the ally or aunt of a person."
     assert list(one.parameters["properties"]) == ["kind", "name", "case"]
     assert one.parameters["required"] == ["kind", "name"]
-    assert list(generated(KNOWN, merged=1, optional=False)[0].schema.parameters["properties"]) == ["name"]
+    assert list(generate_tools(KNOWN, merged=1, optional=False)[0].schema.parameters["properties"]) == ["name"]
 
 
-def test_who_is_not_known_is_asked_for_again():
-    boss = next(tool for tool in generated(KNOWN, merged=1, optional=False) if tool.schema.name == "boss")
+def test_unknown_names_are_status_retry():
+    boss = next(tool for tool in generate_tools(KNOWN, merged=1, optional=False) if tool.schema.name == "boss")
     with pytest.raises(Retry, match="no boss of 'nobody'"):
         boss("nobody")
     assert boss(f" {NAME.upper()} ") == KNOWN.facts[NAME, "boss"]

@@ -3,8 +3,10 @@ import itertools
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.geovista.label_depth import label_depth
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.papers.geovista.places import level_reward, places
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 GOLD = ("france", "rhone", "lyon")
 
@@ -20,19 +22,22 @@ def scored(*texts, gold=GOLD, **knobs):
 
 KNOBS = {"found": levels, "gold": lambda task: ("4", "5")}
 CONTRACT = [KNOBS, {**KNOBS, "released": True}]
+LAB = [
+    LabCase("label_depth(...)", places, lambda world: level_reward()),
+]
 
 
-def test_example():
+def test_label_depth_matches_its_example():
     said = ("france/rhone/lyon", "france/rhone/vienne", "france/isere/lyon", "spain/rhone/lyon")
     assert scored(*said) == [4, 2, 1, 0]
 
 
-def test_as_released_the_finest_level_decides():
+def test_in_the_released_form_the_finest_level_decides():
     said = ("spain/rhone/lyon", "spain/rhone/vienne", "france/isere/vienne", "spain/isere/vienne", "lyon", "")
     assert scored(*said, released=True) == [4, 2, 1, 0, 0, 0]
 
 
-def test_slow_count_over_all_that_can_be_said():
+def test_label_depth_matches_a_slow_count_over_all_labels():
     said = ["/".join(words) for n in range(4) for words in itertools.product(("france", "rhone", "lyon"), repeat=n)]
     for text, got in zip(said, scored(*said, beta=3.0)):
         depth = max((d for d in range(4) if text.split("/")[:d] == list(GOLD[:d])), default=0)
@@ -43,15 +48,15 @@ def test_slow_count_over_all_that_can_be_said():
     ("text", "worth"),
     [("", 0), (" France / RHONE/Lyon ", 4), ("france/rhone/lyon/old town", 4), ("france", 1), ("/france/rhone", 0)],
 )
-def test_what_is_said_otherwise(text, worth):
+def test_case_and_white_space_are_ignored(text, worth):
     assert scored(text) == [worth]
 
 
-def test_one_level_is_all_or_nothing():
+def test_a_single_level_is_binary():
     assert scored("france", "spain", gold=("france",)) == [1, 0]
 
 
-def test_what_cannot_be():
+def test_label_depth_rejects_invalid_arguments():
     with pytest.raises(InputError, match="beta is 1"):
         label_depth(found=levels, gold=lambda task: GOLD, beta=1.0)
     for gold in ((), ("france", " ")):
@@ -59,7 +64,7 @@ def test_what_cannot_be():
             scored("france", gold=gold)
 
 
-def test_no_turn_is_worth_nothing():
+def test_a_trajectory_without_turns_earns_0():
     silent = make_trajectory(layouts=["UUt"], texts=[], task=make_task())
     reward = label_depth(found=levels, gold=lambda task: GOLD)
     assert reward(make_group(trajectories=[silent])).outcome.tolist() == [0]

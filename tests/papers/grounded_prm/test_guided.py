@@ -37,7 +37,7 @@ def method(chosen):
     return guided(base, search=search, agree=False, truth=Odd(), trees=2, epochs=1, samples=2)
 
 
-def test_what_it_consists_of_and_that_it_takes_the_place_of_another(chosen):
+def test_guided_has_one_stage_and_two_learners_and_replaces_another_judge(chosen):
     first = method(chosen)
     second, figures = first.learners
     assert isinstance(second, SecondPolicy) and isinstance(figures, StepAgreement) and len(first.stages) == 1
@@ -45,7 +45,7 @@ def test_what_it_consists_of_and_that_it_takes_the_place_of_another(chosen):
     assert len(again.stages) == 1 and len(again.learners) == 2 and again.rollout is first.rollout
 
 
-def test_a_run_and_its_resumption(chosen, tmp_path, monkeypatch):
+def test_a_resumed_run_has_equal_metrics(chosen, tmp_path, monkeypatch):
     found = []
     for resume in (False, True):
         made = method(chosen)  # as another process would
@@ -59,6 +59,6 @@ def test_a_run_and_its_resumption(chosen, tmp_path, monkeypatch):
     assert sum(one.used.tokens for one in searched) <= sum(one.num_tokens for one in searched)
 
 
-def test_evaluations_return_one_attempt_that_counts_its_candidates(chosen):
+def test_evaluations_return_one_rollout_with_candidates_counted(chosen):
     made = method(chosen)
     assert not hasattr(made.evaluate_rollout, "branches") and made == replace(made)

@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.core.records import Advantages, Rated, Scores
 from handaxe.papers.grounded_prm.step_agreement import step_agreement
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
 
 
 class Says:
@@ -20,12 +20,12 @@ def figures(judge, truth):
     return step_agreement(judge=Says(*judge), truth=Says(*truth)).learn([rated], step=0)
 
 
-def test_example():
+def test_step_agreement_matches_its_example():
     found = figures([(0.2, -0.4), (-0.1, 0.3)], [(1, -1), (1, -1)])
     assert found == dict.fromkeys(("precision", "recall", "f1", "right", "wrong"), 0.5)
 
 
-def test_against_counting():
+def test_step_agreement_matches_a_slow_count():
     rng = np.random.default_rng(0)
     said, so = rng.normal(size=30), rng.choice([-1, 0, 1], 30)
     found = figures([said], [so])
@@ -36,6 +36,6 @@ def test_against_counting():
     assert found["f1"] == pytest.approx(2 / (called / both + wrong / both))
 
 
-def test_no_wrong_step_and_no_step():
+def test_f1_is_0_without_incorrect_steps_and_missing_without_steps():
     assert figures([(1.0,)], [(1,)]) == {"precision": 0, "recall": 0, "f1": 0, "right": 1, "wrong": 0}
     assert figures([()], [()]) == {} and step_agreement(judge=Says(), truth=Says()).learn([], step=0) == {}

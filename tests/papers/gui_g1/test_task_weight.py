@@ -5,9 +5,10 @@ from handaxe.core.errors import TaskError
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.transformed import transformed
 from handaxe.papers.gui_g1.task_weight import task_weight
-from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
 
 CONTRACT = [{"weight": lambda task: 1.5}, {"weight": lambda task: 0.0}]
+BIAS = "a factor per task on the wrapped credit"
 
 
 def told(task):
@@ -19,13 +20,13 @@ def group_of(weight, size=2):
     return make_group(task=task, trajectories=[make_trajectory(layouts=["Utpp", "Up"], task=task) for _ in range(size)])
 
 
-def test_example():
+def test_task_weight_scales_advantages():
     credit = transformed(group_norm(std=None), task_weight(weight=told))
     found = credit(group_of(1.5), make_scores([1.0, 0.0]))
     assert [one[0].tolist() for one in found.tokens] == [[0, 0, 0.75, 0.75], [0, 0, -0.75, -0.75]]
 
 
-def test_against_a_loop_and_what_it_leaves_alone():
+def test_task_weight_equals_a_loop_and_keeps_targets_channels_and_masks():
     group, scores = group_of(0.7, 4), make_scores([1.0, 0.0, 0.25, np.nan])
     plain = group_norm()(group, scores)
     found = task_weight(weight=told)(group, plain)
@@ -37,7 +38,7 @@ def test_against_a_loop_and_what_it_leaves_alone():
     assert not found.tokens[3][0].any() and plain.tokens[0][0][-1] != found.tokens[0][0][-1]
 
 
-def test_edges():
+def test_task_weight_refuses_negative_and_infinite_weights():
     shaper = task_weight(weight=told)
     for rewards in ([1.0], [0.3, 0.3]):
         group = group_of(2.0, len(rewards))

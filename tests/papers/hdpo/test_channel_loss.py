@@ -45,7 +45,7 @@ def batch_of(main, second, ratio):
     return small_policy(batch, -1.0), batch
 
 
-def test_example():
+def test_channel_loss_averages_over_rollouts_with_a_nonzero_advantage():
     out, batch = batch_of([0, 0], [1, 0], [1.5, 1])
     found = differentiate(channel_loss(**EXAMPLE | {"coefficient": 0.5}), out, batch)
     assert found.value == pytest.approx(-0.6)
@@ -56,7 +56,7 @@ ACCURACY, TOOL = [0.5, 0.5, 0.5, -1.5], [1.0911, -0.2182, -0.8729, 0.0]
 
 
 @pytest.mark.parametrize("reduction", [token_mean(), rollout_mean()])
-def test_on_policy_the_dual_loss_differs_from_a_sum_of_advantages_in_what_it_divides_by(reduction):
+def test_on_policy_two_losses_differ_from_a_sum_of_advantages_by_their_denominators(reduction):
     out, batch = batch_of(ACCURACY, TOOL, [1, 1, 1, 1])
     parts = PARTS | {"reduction": reduction}
     dual = differentiate(policy(**parts, terms=[channel_loss(channel="second", coefficient=0.15, **parts)]), out, batch)
@@ -67,7 +67,7 @@ def test_on_policy_the_dual_loss_differs_from_a_sum_of_advantages_in_what_it_div
     assert wanted[0] == pytest.approx(0.179555) and summed[0] == pytest.approx(0.165916, abs=1e-6)
 
 
-def test_off_policy_it_differs_in_what_is_clipped():
+def test_off_policy_two_losses_differ_from_a_sum_of_advantages_by_their_clips():
     """The second attempt was right but took a call too many: its accuracy pushes up and is clipped at 1.2, its
     efficiency pushes down and is not. Their sum pushes up, so that it is clipped as a whole and nothing takes back."""
     out, batch = batch_of(ACCURACY, TOOL, [1, 1.5, 1, 1])
@@ -84,7 +84,7 @@ def test_off_policy_it_differs_in_what_is_clipped():
     assert found.metrics["second_loss"] == pytest.approx(tool)
 
 
-def test_a_channel_of_zeros_is_no_loss():
+def test_a_channel_of_zeros_gives_zero_loss():
     out, batch = batch_of(ACCURACY, [0] * 4, [1, 1.5, 1, 1])
     found = differentiate(policy(**PARTS, terms=[channel_loss(**EXAMPLE)]), out, batch)
     alone = differentiate(policy(**PARTS), out, batch)
@@ -94,7 +94,7 @@ def test_a_channel_of_zeros_is_no_loss():
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("reduction", [token_mean(), rollout_mean()])
-def test_against_a_slow_loop(seed, reduction):
+def test_channel_loss_equals_a_slow_loop(seed, reduction):
     batch = BATCH(seed)
     out = small_policy(batch, -1.0)
     found = differentiate(channel_loss(**EXAMPLE | {"reduction": reduction, "coefficient": 1.0}), out, batch)
@@ -110,11 +110,11 @@ def test_against_a_slow_loop(seed, reduction):
     assert found.value == pytest.approx(float(wanted))
 
 
-def test_contract_with_rollouts_as_units():
+def test_channel_loss_meets_the_loss_contract_with_rollouts_as_units():
     check_loss(policy(**PARTS, terms=[channel_loss(**EXAMPLE | {"reduction": rollout_mean()})]), batch=BATCH(3))
 
 
-def test_what_is_refused():
+def test_channel_loss_refuses_a_batch_without_the_channel():
     out, batch = batch_of([1], [1], [1])
     with pytest.raises(InputError, match="'advantage/other'"):
         channel_loss(**EXAMPLE | {"channel": "other"})(out, batch)

@@ -11,12 +11,12 @@ from handaxe.core.records import Message, Sampling, Task, ToolCall, check
 from handaxe.core.requests import Attempt
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.papers.igpo.answer_likelihood import answer_likelihood
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 
 TASK = Task("sum", (Message("user", "12*34"),), "408")
@@ -51,14 +51,14 @@ class Asked:
         return one
 
 
-def test_the_example_of_the_docstring():
+def test_likelihood_is_the_exponential_of_mean_log_probs():
     one = Asked().play(answer_likelihood(max_turns=4))
     check(one)
     assert len(one.turns) == 3
     assert one.notes["answer_likelihood"] == pytest.approx([0.13534, 0.36788, 0.47237], abs=1e-5)
 
 
-def test_what_is_asked_is_the_answer_behind_what_the_policy_would_read():
+def test_the_measured_tokens_are_the_answer_after_the_policy_context():
     asked = Asked()
     one = asked.play(answer_likelihood(max_turns=4, before="so ", after=" it is"))
     for turn, request in zip(one.turns, asked.requests, strict=True):
@@ -66,7 +66,7 @@ def test_what_is_asked_is_the_answer_behind_what_the_policy_would_read():
         assert bytes(request.ids[turn.start :]) == b"so 408" and request.start == turn.start + 3
 
 
-def test_the_attempt_is_the_one_that_linear_plays():
+def test_answer_likelihood_plays_the_trajectory_of_linear():
     asked = Asked()
     (plain,) = run_plan(linear(max_turns=4)(attempt()), sample=lambda _, r: asked.engine.sample([r])[0])
     one = asked.play(answer_likelihood(max_turns=4))
@@ -74,7 +74,7 @@ def test_the_attempt_is_the_one_that_linear_plays():
     assert [turn.seed for turn in one.turns] == [turn.seed for turn in plain.turns]
 
 
-def test_the_first_of_several_answers_is_meant_and_no_room_leaves_it_as_it_was():
+def test_the_first_answer_is_measured_and_a_full_context_keeps_the_last_value():
     asked = Asked()
     asked.play(answer_likelihood(), task=Task("sum", TASK.messages, ["408", "four hundred"]))
     assert bytes(asked.requests[0].ids[asked.requests[0].start :]) == b"408"
@@ -83,18 +83,18 @@ def test_the_first_of_several_answers_is_meant_and_no_room_leaves_it_as_it_was()
 
 
 @pytest.mark.parametrize("answer", [None, "", []])
-def test_a_task_without_an_answer_is_refused_by_name(answer):
+def test_a_task_without_an_answer_raises_task_error(answer):
     with pytest.raises(TaskError, match="task 'sum' has no answer"):
         Asked().play(answer_likelihood(), task=Task("sum", TASK.messages, answer))
 
 
-def test_another_engine_than_the_policy_is_not_measured():
+def test_another_model_than_the_policy_is_refused():
     with pytest.raises(InputError, match="only the policy can be measured"):
         Asked().play(lambda attempt: answer_likelihood()(replace(attempt, by="solver")))
 
 
 @pytest.mark.parametrize("answer", ["7", "408"])
-def test_a_models_likelihood_is_that_of_saying_it(answer):
+def test_a_model_likelihood_equals_its_sampling_probability(answer):
     """The mean over the answer's tokens of what the model gives each, by a loop over prefixes."""
     model = TinyModel.new(TinyConfig(layers=1, width=32, heads=2), seed=3)
     engine = LocalEngine(TinyModel(model.module.to(torch.float64), pad_id=0))

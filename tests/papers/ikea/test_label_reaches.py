@@ -10,13 +10,13 @@ def task(name, value):
     return Task(name, (Message("user", name),), metadata={"probe": value})
 
 
-def test_as_many_known_as_unknown_ones():
+def test_label_reaches_balances_known_and_unknown_tasks():
     tasks = [task(name, value) for name, value in zip("abcde", (0.0, 0.5, 0.25, 0.1 + 0.2 + 0.2, 0.4))]
     assert [label_reaches(least=0.5)(one) for one in tasks] == [False, True, False, True, False]
     assert [one.id for one in choose_by_label(balance=label_reaches())(tasks)] == ["a", "b", "c", "d"]
 
 
-def test_edges():
+def test_label_reaches_handles_rounding_and_missing_labels():
     assert not label_reaches()(task("a", None)) and label_reaches(least=0.0)(task("a", 0.0))
     with pytest.raises(InputError, match="no label 'known'"):
         label_reaches(label="known")(task("a", 1.0))

@@ -9,7 +9,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message
 from handaxe.curricula.advice import by_rules
 from handaxe.papers.inspo.instructions import Instruction, instructions
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 TASKS = [make_task(id=f"t{k}") for k in range(50)]
 
@@ -26,7 +26,7 @@ def came_of(task, outcome, step=0):
     return make_rated(group=group, scores=make_scores(outcome))
 
 
-def test_example():
+def test_weights_and_probabilities_equal_the_worked_example():
     assert known([0.5, 0.3, 0.1]).chances() == pytest.approx([0.867, 0.117, 0.016], abs=1e-3)
     assert known([0.5, 0.3, 0.1], temperature=1.0).chances() == pytest.approx([0.402, 0.329, 0.269], abs=1e-3)
     made = known([0.5, 0.3])
@@ -37,7 +37,7 @@ def test_example():
     assert weights == pytest.approx(wanted[task.metadata["instruction"]])
 
 
-def test_a_task_is_opened_and_stays_itself():
+def test_an_instruction_is_prepended_and_the_task_id_stays():
     made = instructions(initial=["Be short.", ""], trial=1)
     first, second = made.curriculum(TASKS, 0).next(0, 2)
     assert first.messages[0] == Message("system", "Be short.") and second.messages == TASKS[0].messages
@@ -46,7 +46,7 @@ def test_a_task_is_opened_and_stays_itself():
     assert made.with_best(TASKS[0]).messages == first.messages
 
 
-def test_those_on_trial_come_first_and_join_with_what_they_earned():
+def test_instructions_on_trial_come_first_and_start_with_their_mean_reward():
     made = instructions(initial=["a", "b"], trial=2)
     tasks = made.curriculum(TASKS, 0)
     drawn = tasks.next(0, 6)
@@ -58,7 +58,7 @@ def test_those_on_trial_come_first_and_join_with_what_they_earned():
     assert [one.weight for one in made.population] == [0.25, 1.0] and made.best.name == "i1"
 
 
-def test_draws_follow_the_chances_and_depend_on_the_step_alone():
+def test_sampling_follows_the_probabilities_and_the_step():
     made = known([0.2, 0.3])
     tasks = made.curriculum(TASKS, 3)
     names = [one.metadata["instruction"] for one in tasks.next(0, 4000)]
@@ -68,7 +68,7 @@ def test_draws_follow_the_chances_and_depend_on_the_step_alone():
     assert names[:50] != [one.metadata["instruction"] for one in tasks.next(1, 50)]
 
 
-def test_a_slow_loop_agrees():
+def test_instructions_equal_a_slow_loop():
     rng, made = np.random.default_rng(0), known([0.5, 0.3, 0.1], rate=0.2)
     tasks, weights = made.curriculum(TASKS, 0), {"i0": 0.5, "i1": 0.3, "i2": 0.1}
     for step in range(20):
@@ -81,7 +81,7 @@ def test_a_slow_loop_agrees():
     assert {one.name: one.weight for one in made.population} == pytest.approx(weights)
 
 
-def test_it_evolves_when_it_is_time():
+def test_the_population_evolves_at_its_interval():
     asked = []
 
     def propose(text, failures, seed):
@@ -103,14 +103,14 @@ def test_it_evolves_when_it_is_time():
     assert made.best.text == "new" and tasks.next(5, 1) and len(asked) == 1
 
 
-def test_without_proposals_it_is_a_bandit():
+def test_the_population_is_a_bandit_without_proposals():
     made = known([0.5, 0.1], every=1)
     for step in range(5):
         made.curriculum(TASKS, 0).next(step, 2)
     assert [one.name for one in made.population] == ["i0", "i1"]
 
 
-def test_the_best_always_stays_and_the_population_has_an_end():
+def test_the_best_instruction_stays_and_the_population_is_bounded():
     made = known([0.5], propose=lambda text, failures, seed: [f"{text}!", f"{text}?"], every=1, prune=5)
     tasks = made.curriculum(TASKS, 0)
     for step in range(1, 9):
@@ -118,7 +118,7 @@ def test_the_best_always_stays_and_the_population_has_an_end():
     assert [one.text for one in made.population] == ["do 0"] and len(made.failures) == 64
 
 
-def test_the_worst_failures_are_kept_and_of_them_the_latest():
+def test_the_store_keeps_the_worst_and_latest_failures():
     made = known([0.5], failures=2)
     task = made.with_best(TASKS[0])
     made.observe([came_of(task, [0.4, 0.0, 0.9])])
@@ -127,7 +127,7 @@ def test_the_worst_failures_are_kept_and_of_them_the_latest():
     assert made.failures[0].tags == ("no call",) and made.failures[0].said == "no"
 
 
-def test_it_goes_on_from_its_state():
+def test_instructions_resume_from_their_state():
     def run(tasks, steps):
         for step in steps:
             groups = [came_of(t, [float(len(t.messages[0].content) % 3 == 0), 0.0], step) for t in tasks.next(step, 4)]
@@ -144,7 +144,7 @@ def test_it_goes_on_from_its_state():
     assert after.state_dict() == whole.state_dict() and whole.state_dict()["population"]["made"] > 3
 
 
-def test_refused():
+def test_instructions_refuses_numbers_out_of_range_and_equal_texts():
     for wrong in ({"initial": []}, {"initial": ["a", "a"]}):
         with pytest.raises(InputError, match="initial"):
             instructions(**wrong)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from handaxe.core.records import Message, Sampling, Task
 from handaxe.core.requests import Attempt, Completion, EnvReply
-from handaxe.models.compact import END, Compact
+from handaxe.models.chat_formats.compact import END, Compact
 from handaxe.papers.inspo.with_system_prompt import with_system_prompt
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
@@ -25,7 +25,7 @@ class Once:
         pass
 
 
-def test_example():
+def test_with_system_prompt_plays_the_opened_task():
     task = Task("t", (Message("user", "2*21?"),))
     words = Message("system", "Be short.")
     rollout = with_system_prompt(rollout=linear(), opening=lambda one: replace(one, messages=(words, *one.messages)))

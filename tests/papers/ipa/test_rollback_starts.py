@@ -7,7 +7,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Message, Sampling
 from handaxe.core.requests import Attempt
 from handaxe.papers.ipa.rollback_starts import rollback_starts
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 
 def attempt(task):
@@ -29,7 +29,7 @@ def place(store, name):
     return found and (found[0].id, found[1])
 
 
-def test_example():
+def test_a_solved_start_moves_one_turn_back():
     store = rollback_starts()
     assert place(store, "t") is None
     assert store.learn([group("t", [0, 1, 0, 0])], step=0) == {"stored": 1, "depth": 1, "solved": 0}
@@ -42,7 +42,7 @@ def test_example():
     assert place(store, "t") == ("tb/2", 2), "the latest success, one turn earlier"
 
 
-def test_it_stays_where_a_start_is_not_solved_and_where_nothing_began():
+def test_an_unsolved_start_stays():
     store = rollback_starts()
     store.learn([group("t", [1, 1])], step=0)
     store.learn([group("t", [1, 1], tag="x")], step=1)
@@ -55,7 +55,7 @@ def test_it_stays_where_a_start_is_not_solved_and_where_nothing_began():
     assert place(store, "t")[1] == 2, "half of those that were scored"
 
 
-def test_against_a_slow_loop():
+def test_rollback_starts_equals_a_slow_loop():
     rng, store, depth, last = np.random.default_rng(0), rollback_starts(solved=0.6), {}, {}
     for step in range(30):
         groups = []
@@ -75,7 +75,7 @@ def test_against_a_slow_loop():
     assert max(depth.values()) > 2
 
 
-def test_gone_back_to_the_beginning_there_is_no_place():
+def test_a_start_at_the_first_turn_gives_none():
     store = rollback_starts()
     store.learn([group("t", [1.0], turns=2)], step=0)
     assert place(store, "t") == ("t/0", 1)
@@ -84,7 +84,7 @@ def test_gone_back_to_the_beginning_there_is_no_place():
         assert place(store, "t") is None and store.depth["t"] == 2
 
 
-def test_what_is_not_stored():
+def test_unscored_and_single_turn_rollouts_are_not_stored():
     store = rollback_starts(above=0.5)
     store.learn([group("t", [0.5, np.nan]), group("u", [1.0], turns=1)], step=0)
     assert not store.stored
@@ -93,7 +93,7 @@ def test_what_is_not_stored():
 @pytest.mark.parametrize(
     "change", [{"asked": (make_trajectory(),)}, {"by": "user"}, {"notes": {"anew": [{"read": [0], "then": 2}]}}]
 )
-def test_what_nobody_can_begin_in_is_not_stored_and_an_older_success_stays(change):
+def test_a_success_that_cannot_be_resumed_keeps_the_older_one(change):
     store, one = rollback_starts(), group("t", [0, 1], tag="2")
     store.learn([group("t", [1, 0])], step=0)
     siblings = (one.group[0], replace(one.group[1], **change))
@@ -101,14 +101,14 @@ def test_what_nobody_can_begin_in_is_not_stored_and_an_older_success_stays(chang
     assert place(store, "t") == ("t/0", 3)
 
 
-def test_a_task_that_is_opened_otherwise_has_no_place():
+def test_a_task_with_other_messages_has_no_start():
     store = rollback_starts()
     store.learn([group("t", [1.0])], step=0)
     other = replace(make_task(id="t"), messages=(Message("system", "Be short."), *make_task(id="t").messages))
     assert store(attempt(other)) is None and store(attempt(make_task(id="t"))) is not None
 
 
-def test_another_one_goes_on_from_its_state_and_the_oldest_task_is_forgotten():
+def test_rollback_starts_restores_state_and_drops_the_oldest_task():
     store, other = rollback_starts(tasks=2), rollback_starts(tasks=2)
     store.learn([group("a", [1.0]), group("b", [1.0]), group("a", [1.0], tag="2"), group("c", [1.0])], step=0)
     assert set(store.stored) == {"a", "c"} == set(store.depth)
@@ -120,14 +120,14 @@ def test_another_one_goes_on_from_its_state_and_the_oldest_task_is_forgotten():
     assert other.learn(more, step=2) == store.learn(more, step=2)
 
 
-def test_a_channel_may_judge():
+def test_rollback_starts_reads_a_channel():
     one = group("t", [0.0, 0.0])
     store = rollback_starts(channel="correct")
     store.learn([replace(one, scores=replace(one.scores, channels={"correct": np.array([0.0, 1.0])}))], step=0)
     assert place(store, "t") == ("t/1", 3)
 
 
-def test_numbers_out_of_range():
+def test_rollback_starts_refuses_numbers_out_of_range():
     for wrong in ({"solved": 0}, {"solved": 1.1}, {"tasks": 0}):
         with pytest.raises(InputError):
             rollback_starts(**wrong)

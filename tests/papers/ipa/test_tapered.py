@@ -22,7 +22,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("adv", "rho", "at", "loss", "gradient"), EXAMPLES)
-def test_examples(adv, rho, at, loss, gradient):
+def test_tapered_equals_the_worked_examples(adv, rho, at, loss, gradient):
     logp = torch.tensor([[at]], dtype=torch.float64, requires_grad=True)
     found = tapered()(logp - at + math.log(rho), torch.tensor([[adv]], dtype=torch.float64), logp)
     found.sum().backward()
@@ -31,7 +31,7 @@ def test_examples(adv, rho, at, loss, gradient):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_against_a_slow_loop(seed):
+def test_tapered_equals_a_slow_loop(seed):
     batch = random_batch(seed, under_mask=math.nan)
     out = random_policy(batch, seed, drift=0.8, under_mask=math.nan)
     found = differentiate(policy(ratio=token(), surrogate=tapered(), reduction=token_mean()), out, batch)
@@ -46,7 +46,7 @@ def test_against_a_slow_loop(seed):
     assert found.value == pytest.approx(total) and len(sides) == 4
 
 
-def test_on_policy_it_is_reinforce_and_far_away_it_stays_finite():
+def test_tapered_equals_reinforce_on_policy_and_stays_finite_off_policy():
     logp, adv = torch.tensor([-0.5, -1.5]), torch.tensor([1.0, -1.0])
     assert torch.equal(tapered()(torch.zeros(2), adv, logp), reinforce()(torch.zeros(2), adv, logp))
     assert tapered()(torch.tensor([500.0, 500.0]), adv, logp).isfinite().all()

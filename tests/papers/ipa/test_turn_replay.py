@@ -10,7 +10,7 @@ from handaxe.losses.corrections.mis import mis
 from handaxe.papers.ipa.rollback_starts import rollback_starts
 from handaxe.papers.ipa.tapered import tapered
 from handaxe.papers.ipa.turn_replay import turn_replay
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.training.loop.batch import make_batch
 
 CONTRACT = [{"starts": rollback_starts()}]
@@ -42,7 +42,7 @@ def known(**options):
     return turn_replay(starts=store, **options), store
 
 
-def test_example():
+def test_a_failed_group_gets_the_turn_of_the_success():
     """The turn at which all four began is all that trains of what is put in; the others stay as they are."""
     select, _ = known()
     failed = played([0.0] * 4)
@@ -61,7 +61,7 @@ def test_example():
     np.testing.assert_allclose(sequence.logp[sequence.mask], -0.9, rtol=1e-6)
 
 
-def test_its_loss_is_the_negative_log_likelihood_of_the_turn():
+def test_the_replayed_loss_is_the_negative_log_likelihood_of_the_turn():
     """With ROME's surrogate and mask: -(logp_8 + logp_9 + logp_10) and gradient -1 at each, however much the sampler
     and the trainer of then disagreed (exp(-0.9 + 0.4) = 0.61 would have been masked)."""
     select, _ = known()
@@ -95,13 +95,13 @@ def test_its_loss_is_the_negative_log_likelihood_of_the_turn():
         (played([0.0]), True),
     ],
 )
-def test_which_groups_are_helped(group, helped):
+def test_only_groups_without_a_correct_sibling_are_replayed(group, helped):
     select, _ = known()
     (one,) = select([group])
     assert ("/replay/" in one.group[0].id) == helped and (helped or one is group)
 
 
-def test_where_siblings_began_at_several_places_nothing_is_put_in():
+def test_siblings_with_different_starts_are_unchanged():
     select, _ = known()
     group = played([0.0, 0.0])
     siblings = (group.group[0], replace(group.group[1], branch_of=None))
@@ -109,7 +109,7 @@ def test_where_siblings_began_at_several_places_nothing_is_put_in():
     assert select([mixed])[0] is mixed
 
 
-def test_the_weight():
+def test_turn_replay_scales_by_its_weight():
     select, _ = known(weight=0.25)
     assert select([played([0.0])])[0].advantages.tokens[0][0].max() == 0.25
     off, _ = known(weight=0.0)
@@ -120,7 +120,7 @@ def test_the_weight():
             turn_replay(starts=rollback_starts(), weight=wrong)
 
 
-def test_it_asks_the_store_as_it_is_and_changes_nothing_there():
+def test_turn_replay_does_not_change_the_store():
     select, store = known()
     before = store.state_dict()
     select([played([0.0, 0.0])])
@@ -134,7 +134,7 @@ def test_it_asks_the_store_as_it_is_and_changes_nothing_there():
     assert again.group[0].id == "a/1/0/replay/a/0/1"
 
 
-def test_targets_of_a_critic_and_further_channels_fit_what_is_put_in():
+def test_replayed_groups_have_value_targets_and_channels():
     select, store = known()
     group = played([0.0, 0.0])
     ones = tuple(tuple(np.ones_like(own) for own in rows) for rows in group.advantages.tokens)

@@ -3,13 +3,24 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
-from handaxe.ops.ragged import gather, turn_of_token
+from handaxe.credit.leave_one_out import leave_one_out
+from handaxe.credit.total import total
+from handaxe.evaluation.gradient_bias import BiasCase
+from handaxe.ops.ragged import gather, token_turn_indices
 from handaxe.papers.istar.step_leave_one_out import step_leave_one_out
 from handaxe.testing.credit import check_credit
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
+from handaxe.testing.random_groups import random_group, random_scores
 
 CONTRACT = [{}, {"released": True}, {"stats_over": "eligible"}]
+BIAS = [
+    BiasCase("step_leave_one_out()", step_leave_one_out, by_turn=True),
+    BiasCase("step_leave_one_out(released=True)", lambda: step_leave_one_out(released=True), by_turn=True),
+    BiasCase(
+        'total({"attempt": (1, leave_one_out()), "step": (1, step_leave_one_out())})',
+        lambda: total({"attempt": (1.0, leave_one_out()), "step": (1.0, step_leave_one_out())}),
+    ),
+]
 
 
 def group(*turns):
@@ -22,7 +33,7 @@ def values(credit, members, scores):
     """The advantage of each turn, which all of its tokens have."""
     out = []
     for one, own in zip(members, credit(members, scores).tokens, strict=True):
-        flat, turn = gather(one, own), turn_of_token(one)
+        flat, turn = gather(one, own), token_turn_indices(one)
         each = [set(flat[turn == k].tolist()) for k in range(len(one.turns))]
         assert all(len(found) == 1 for found in each)
         out.append([found.pop() for found in each])
@@ -32,7 +43,7 @@ def values(credit, members, scores):
 @pytest.mark.parametrize(
     ("released", "wanted"), [(False, [[0.2, 0.2 / 3], [-0.2, -0.2 / 3]]), (True, [[0.3, 0.1], [-0.3, -0.1]])]
 )
-def test_example(released, wanted):
+def test_step_leave_one_out_equals_the_worked_example(released, wanted):
     found = values(
         step_leave_one_out(released=released), group(2, 2), make_scores([0, 0], turns=[[0.2, 0.1], [-0.1, 0.0]])
     )
@@ -40,7 +51,7 @@ def test_example(released, wanted):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_slow_loop(seed):
+def test_step_leave_one_out_equals_a_slow_loop(seed):
     members = random_group(seed, size=4)
     scores = random_scores(members, seed)
     every = [(i, k, r) for i, own in enumerate(scores.turns) for k, r in enumerate(own)]
@@ -53,7 +64,7 @@ def test_slow_loop(seed):
         assert quirk[i][k] == pytest.approx(4 / 3 * (r - sum(firsts) / 4))
 
 
-def test_the_outcome_does_not_enter_and_a_channel_takes_the_place_of_turns():
+def test_the_outcome_does_not_enter_and_a_channel_replaces_turns():
     turns = tuple(np.array(own) for own in ([0.2, 0.1], [-0.1, 0.0]))
     scores = Scores(np.array([5.0, -7.0]), (np.ones(2), np.zeros(2)), turn_channels={"steps": turns})
     np.testing.assert_allclose(values(step_leave_one_out(channel="steps"), group(2, 2), scores)[0], [0.2, 0.2 / 3])
@@ -65,7 +76,7 @@ def test_the_outcome_does_not_enter_and_a_channel_takes_the_place_of_turns():
 
 
 @pytest.mark.parametrize("released", [False, True])
-def test_edges(released):
+def test_lone_turns_equal_rewards_and_unscored_siblings_get_zero(released):
     credit = step_leave_one_out(released=released)
     assert values(credit, group(1), make_scores([0], turns=[[0.7]])) == [[0]]
     equal = make_scores([0, 0], turns=[[0.1 + 0.2], [0.3, 0.3]])

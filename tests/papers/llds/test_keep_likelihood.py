@@ -15,7 +15,7 @@ OLD = [[-1.0, -0.5, -0.2]]
     ("logp", "value", "slopes"),
     [([-1.3, -0.4, -0.2], 0.02, [-0.2 / 3, 0.0, 0.0]), ([-1.1, -0.3, -0.2], 0.0, [0.0, 0.0, 0.0])],
 )
-def test_example(logp, value, slopes):
+def test_keep_likelihood_equals_the_worked_example(logp, value, slopes):
     batch = small_batch([[0.5] * 3], old=OLD)
     found = differentiate(keep_likelihood(), small_policy(batch, [logp]), batch)
     assert found.value == pytest.approx(value, abs=1e-12)
@@ -23,7 +23,7 @@ def test_example(logp, value, slopes):
     assert found.gradients["logp"][batch.mask_BT].tolist() == pytest.approx(slopes)
 
 
-def test_bad_tokens_are_left_alone_and_still_counted():
+def test_tokens_of_negative_advantage_add_nothing_and_count_in_the_mean():
     batch = small_batch([[0.0, -1.0, -1.0]], old=OLD)
     found = differentiate(keep_likelihood(coefficient=1.0), small_policy(batch, [[-1.3, -2.0, -2.0]]), batch)
     assert found.value == pytest.approx(0.1) and found.metrics["likelihood_gate"] == pytest.approx(1 / 3)
@@ -36,13 +36,13 @@ def two_turns():
 
 
 @pytest.mark.parametrize(("gate", "drop"), [("turn", 0.1), ("rollout", 0.0)])
-def test_the_gate_is_a_turn_s_or_a_rollout_s(gate, drop):
+def test_the_gate_opens_by_turn_or_by_rollout(gate, drop):
     found = differentiate(keep_likelihood(gate=gate), *two_turns())
     assert found.metrics["likelihood_drop"] == pytest.approx(drop, abs=1e-12)
 
 
 @pytest.mark.parametrize(("last", "value"), [(None, 0.08), (0.0, 0.04), (0.1, 0.06), (5.0, 0.08)])
-def test_the_last_turn_of_a_rollout_may_weigh_less(last, value):
+def test_the_last_turn_may_have_a_smaller_coefficient(last, value):
     """Each of two turns, in a row of its own, has d 0.4; another rollout's only turn has none."""
     batch = small_batch([[1.0], [1.0], [1.0, 1.0]], old=-1.0, turn=[[0], [1], [0, 0]], rollout=[3, 3, 5])
     out = small_policy(batch, [[-1.8], [-1.8], [-1.0, -1.0]])
@@ -52,7 +52,7 @@ def test_the_last_turn_of_a_rollout_may_weigh_less(last, value):
 
 @pytest.mark.parametrize("gate", ["turn", "rollout"])
 @pytest.mark.parametrize("seed", range(3))
-def test_against_a_slow_loop(seed, gate):
+def test_keep_likelihood_equals_a_slow_loop(seed, gate):
     batch = random_batch(seed, under_mask=math.nan, left_out=0.2)
     out = random_policy(batch, seed, under_mask=math.nan)
     units: dict[tuple[int, ...], list[tuple[int, int]]] = {}
@@ -76,13 +76,13 @@ def test_against_a_slow_loop(seed, gate):
 
 
 @pytest.mark.parametrize("arguments", [{"gate": "rollout"}, {"last": 0.0}])
-def test_half_a_rollout_is_refused(arguments):
+def test_rows_of_a_rollout_in_two_micro_batches_are_refused(arguments):
     half = small_batch([[1.0], [1.0]], rollout=[0, 0]).rows(slice(0, 1))
     with pytest.raises(InputError, match="whole rollouts"):
         keep_likelihood(**arguments)(small_policy(half, -1.0), half)
 
 
 @pytest.mark.parametrize("arguments", [{"coefficient": -0.1}, {"last": -0.1}, {"gate": "token"}])
-def test_arguments_that_cannot_be(arguments):
+def test_keep_likelihood_refuses_negative_coefficients_and_unknown_gates(arguments):
     with pytest.raises(InputError, match="keep_likelihood"):
         keep_likelihood(**arguments)

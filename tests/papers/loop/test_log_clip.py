@@ -19,7 +19,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("adv", "rho", "loss", "gradient"), EXAMPLES)
-def test_examples(adv, rho, loss, gradient):
+def test_log_clip_equals_the_worked_examples(adv, rho, loss, gradient):
     log_ratio = torch.tensor([[math.log(rho)]], dtype=torch.float64, requires_grad=True)
     found = log_clip()(log_ratio, torch.tensor([[adv]], dtype=torch.float64), torch.full((1, 1), -1.0))
     found.sum().backward()
@@ -27,7 +27,7 @@ def test_examples(adv, rho, loss, gradient):
     assert log_ratio.grad.item() == pytest.approx(gradient)
 
 
-def test_bounds_lie_equally_far_from_one_in_the_logarithm():
+def test_bounds_are_symmetric_in_the_logarithm():
     """The gradient of a bad token ends at -log 1.1 as that of a good one does at log 1.1."""
     steps = torch.linspace(-0.3, 0.3, 601, dtype=torch.float64)
     for adv, pushed in ((1.0, steps <= math.log(1.1)), (-1.0, steps >= -math.log(1.1))):
@@ -36,6 +36,6 @@ def test_bounds_lie_equally_far_from_one_in_the_logarithm():
         assert ((leaf.grad != 0) == pushed).all()
 
 
-def test_a_negative_eps_is_refused():
+def test_log_clip_refuses_a_negative_eps():
     with pytest.raises(InputError, match="eps"):
         log_clip(eps=-0.1)

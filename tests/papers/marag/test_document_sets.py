@@ -15,7 +15,7 @@ def ask(made, name, **arguments):
     return reply.content if reply.status == "ok" else f"{reply.status}: {reply.content}"
 
 
-def test_example():
+def test_document_sets_matches_its_example():
     made = document_sets(EXAMPLE)()
     assert ask(made, "filter_by", field="by", value="41") == "s1: 104 217"
     assert ask(made, "count", among="s1") == "2" and ask(made, "count", among="all") == "3"
@@ -31,7 +31,7 @@ def test_example():
     assert made.report()["asked"] == ["104", "217", "388"]
 
 
-def test_where_nothing_was_asked_it_is_the_last_set():
+def test_without_queries_the_last_set_is_reported():
     made = document_sets(EXAMPLE)()
     assert made.report()["asked"] == []
     ask(made, "filter_by", field="by", value="41")
@@ -39,7 +39,7 @@ def test_where_nothing_was_asked_it_is_the_last_set():
     assert made.report()["asked"] == ["388"]
 
 
-def test_against_plain_sets():
+def test_operations_equal_plain_sets():
     rng = random.Random(0)
     documents = {str(100 + k): {"by": rng.choice("bc"), "room": rng.choice("de"), "pages": k % 5} for k in range(30)}
     made = document_sets(documents, shown=30)()
@@ -56,13 +56,13 @@ def test_against_plain_sets():
     assert set(made.report()["found"]) == one | two
 
 
-def test_no_more_is_shown_than_was_said():
+def test_shown_limits_the_ids_in_replies():
     made = document_sets(EXAMPLE, shown=1)()
     assert ask(made, "filter_by", field="by", value="41") == "s1: 104 ..."
     assert ask(made, "filter_by", field="by", value="9") == "s2: nothing" and ask(made, "count", among="s2") == "0"
 
 
-def test_what_is_not_there_is_said():
+def test_missing_sets_and_fields_are_reported():
     made = document_sets(EXAMPLE)()
     assert ask(made, "count", among="s7") == "retry: there is no set 's7'; there are all"
     assert ask(made, "filter_by", field="age", value="1").startswith(
@@ -78,7 +78,7 @@ def test_what_is_not_there_is_said():
         document_sets(EXAMPLE, shown=-1)
 
 
-def test_each_attempt_has_sets_of_its_own_and_can_be_forked():
+def test_rollouts_have_separate_sets_and_snapshots():
     env = tool_chat([document_sets(EXAMPLE)])
     task = Task("t", (Message("user", "?"),))
     turn = ParsedTurn("", (ToolCall("filter_by", {"field": "by", "value": "41"}, "c0"),))

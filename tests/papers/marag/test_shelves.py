@@ -4,7 +4,7 @@ pytest.importorskip("bm25s")
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Message, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.marag.shelves import KINDS, found_documents, gold_documents, needed_calls, shelves
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -19,11 +19,11 @@ def small(**changes):
     return shelves(**{"kinds": KINDS, "authors": 8, "size": 30, **changes})
 
 
-def test_the_contract():
+def test_shelves_keeps_the_world_contract():
     check_world(shelves(authors=40, size=120, kinds=KINDS), count=6)
 
 
-def test_the_expert_finds_the_documents_in_as_many_calls_as_are_needed():
+def test_the_expert_finds_the_documents_in_needed_calls():
     world = small()
     for task in world.tasks("train", 24, 0):
         one = demonstrate(world.env(world.tools), task, world.expert, format=Compact())
@@ -32,7 +32,7 @@ def test_the_expert_finds_the_documents_in_as_many_calls_as_are_needed():
         assert world.gauges["document_f1"].top(one, 1.0) == 1
 
 
-def test_a_guess_finds_nothing_and_too_much_counts_for_less():
+def test_document_f1_penalizes_guesses_and_supersets():
     world = small(kinds=("count",))
     task = world.tasks("train", 1, 0)[0]
     guess = demonstrate(world.env(world.tools), task, lambda t, f: Message("assistant", t.answer), format=Compact())
@@ -49,7 +49,7 @@ def test_a_guess_finds_nothing_and_too_much_counts_for_less():
     assert len(found_documents(much)) == 30 and world.gauges["document_f1"].top(much, 1.0) == 2 * gold / (30 + gold)
 
 
-def test_who_makes_no_set_finds_nothing_and_who_asks_about_none_found_the_last():
+def test_found_documents_are_the_last_queried_or_created_set():
     world = small(kinds=("shared",))
     for task in world.tasks("train", 12, 0):
         for calls, found in (((), 0), ((ToolCall("count", {"among": "all"}),), 0), (first_two(task), 1)):
@@ -67,7 +67,7 @@ def first_two(task):
     return [ToolCall(one["name"], one["arguments"]) for one in task.metadata["gold_calls"][:2]]
 
 
-def test_what_cannot_be():
+def test_invalid_arguments_raise():
     for wrong, said in (({"kinds": ("most",)}, "kinds"), ({"authors": 4}, "authors"), ({"size": 9}, "documents")):
         with pytest.raises(InputError, match=said):
             small(**wrong)

@@ -10,8 +10,10 @@ from handaxe.core.records import ToolCall
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.total import total
 from handaxe.credit.turn_norm import turn_norm
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.matchtir.assigned_calls import assigned_calls
-from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
+from handaxe.worlds.hops.world import hops
 
 G = ToolCall("f", {"a": 1, "b": 2})
 
@@ -25,6 +27,13 @@ CONTRACT = [
     {"gold": golden(ToolCall("f", {"x": 1, "y": 2}), ToolCall("g", {})), "assign": "soft"},
     {"gold": golden(ToolCall("f", {"x": 1, "y": 2})), "released": True, "penalty": -0.5},
     {"gold": golden(), "answered": lambda turn: bool(turn.parsed.text), "penalty": -1.0},
+]
+LAB = [
+    LabCase(
+        "assigned_calls(...)",
+        hops,
+        lambda world: assigned_calls(gold=world.need("reference"), answered=world.need("is_answer")),
+    ),
 ]
 
 
@@ -52,25 +61,25 @@ def f(**arguments):
         (f(a=1, b=2, c=3), (1 + 2 / 3 + 2) / 4),
     ],
 )
-def test_examples_of_similarity(call, worth):
+def test_similarity_equals_the_worked_examples(call, worth):
     for knobs in ({}, {"released": True}, {"assign": "soft"}):
         assert turns([[call]], [G], **knobs) == [pytest.approx(worth)]
 
 
-def test_a_call_without_parameters():
+def test_calls_without_parameters_match_by_name():
     assert turns([[ToolCall("g", {})]], [ToolCall("g", {})]) == [1]
 
 
 CROSSED = [ToolCall("f", {"a": 1, "b": 2}), ToolCall("f", {"c": 1, "d": 2})]
 
 
-def test_example_of_the_assignments():
+def test_assignments_equal_the_worked_example():
     """f(a, b) and f(c, d) share their name alone: S = ((1, 0.25), (0.25, 1))."""
     assert turns([[CROSSED[0]], [CROSSED[1]]], CROSSED) == [1, 1]
     assert turns([[CROSSED[0]], [CROSSED[1]]], CROSSED, assign="soft") == pytest.approx([0.49979, 0.49979], abs=1e-5)
 
 
-def test_the_transport_plan_against_its_definition():
+def test_the_transport_plan_equals_its_definition():
     """Rescaled until both margins hold, the plan is exp(S / regularisation) with a factor a row and a column."""
     calls = [[f(a=1)], [f(a=1, b=2)], [f(c=1)]]
     similar = np.array([[0.625, 0.25], [1, 0.25], [0.25, 0.625]])
@@ -83,7 +92,7 @@ def test_the_transport_plan_against_its_definition():
     np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
-def test_greedy_may_fall_short():
+def test_the_greedy_assignment_may_have_a_smaller_sum():
     """S = ((1, 0.75), (0.75, 0)): the best sum is 0.75 + 0.75, the greedy one takes 1 and leaves nothing."""
     wanted = [f(a=1, b=2), ToolCall("f", {"a": 1, "b": 3})]
     calls = [[f(a=1, b=2)], [ToolCall("h", {})]]
@@ -103,7 +112,7 @@ def test_greedy_may_fall_short():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_hard_is_the_best_of_all_assignments(seed):
+def test_the_hard_assignment_has_the_largest_sum(seed):
     rng = random.Random(seed)
 
     def draw():
@@ -119,7 +128,7 @@ def test_hard_is_the_best_of_all_assignments(seed):
     assert sum(turns([[one] for one in made], gold)) == pytest.approx(best)
 
 
-def test_turns():
+def test_a_turn_earns_the_mean_of_its_calls_or_the_f1_of_its_answer():
     """The mean over the calls of a turn; a malformed call resembles nothing; the turn that answers gets its F1."""
     knobs = {"answered": lambda turn: bool(turn.parsed.text)}
     calls, texts = [[G, ToolCall("h", {})], [], []], ["", "", "Paris, the Paris of France"]
@@ -134,7 +143,7 @@ def test_turns():
         turns([[]], [G], texts=["Rome"], answer=None, **knobs)
 
 
-def test_the_two_levels_of_matchtir():
+def test_trajectory_and_turn_advantages_equal_the_worked_example():
     rewards = [[0.75, 1, 0.5], [0, 0, 1]]
     group = make_group(layouts=["Utp tTt p tTt p"] * 2)
     turn = turn_norm(norm="index", gamma=0.9, order="sum_first", lone="reward")
@@ -144,7 +153,7 @@ def test_the_two_levels_of_matchtir():
     np.testing.assert_allclose(found, [[0.7071, 0.7071, 0], [-0.7071, -0.7071, 0]], atol=1e-4)
 
 
-def test_what_is_refused(monkeypatch):
+def test_assigned_calls_refuses_bad_arguments(monkeypatch):
     for wrong in ({"assign": "both"}, {"assign": "soft", "regularisation": 0}, {"assign": "soft", "released": True}):
         with pytest.raises(InputError, match="takes assign hard or soft"):
             assigned_calls(**wrong)

@@ -2,8 +2,12 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.models.embeddings import embeddings
+from handaxe.models.load import load
+from handaxe.papers.mixed_r1.arithmetic_and_screens import arithmetic_and_screens, by_part
 from handaxe.papers.mixed_r1.embedding_match import bidirectional, embedding_match
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 TABLE = {letter: np.random.default_rng(k).normal(size=4) for k, letter in enumerate("abcdefgh45")} | {"0": np.zeros(4)}
 
@@ -16,13 +20,23 @@ def embed(text):
 CONTRACT = [{"embed": embed}]
 
 
+def words_by_embedding(world):
+    del world
+    return by_part(words=embedding_match(embed=embeddings(load("tiny"))))
+
+
+LAB = [
+    LabCase("embedding_match(...)", arithmetic_and_screens, words_by_embedding),
+]
+
+
 def scored(gold, *texts, **options):
     task = make_task(answer=gold)
     group = make_group(task=task, trajectories=[make_trajectory(texts=[text], task=task) for text in texts])
     return embedding_match(embed=embed, **options)(group).outcome.tolist()
 
 
-def test_example():
+def test_embedding_match_equals_the_worked_example():
     assert bidirectional(np.array([[1, 0.2], [0.5, 0.6], [0.1, 0.9]])) == pytest.approx((2.5 / 3 + 0.95) / 2)
     assert round(bidirectional(np.array([[1, 0.2], [0.5, 0.6], [0.1, 0.9]])), 4) == 0.8917
 
@@ -38,20 +52,20 @@ def slow(said, gold):
     return (sum(rows) / len(rows) + sum(columns) / len(columns)) / 2
 
 
-def test_against_a_slow_loop():
+def test_embedding_match_equals_a_slow_loop():
     draw = np.random.default_rng(3)
     for _ in range(50):
         said, gold = ("".join(draw.choice(list("abcdefgh0"), size=draw.integers(1, 7))) for _ in range(2))
         assert scored(gold, said)[0] == pytest.approx(slow(said, gold), abs=1e-12)
 
 
-def test_order_changes_nothing_and_what_is_needless_or_missing_does():
+def test_order_has_no_effect_and_unrelated_or_missing_tokens_cost():
     same, turned, longer, shorter = scored("abc", "abc", "cab", "abcdefgh", "a")
     assert same == pytest.approx(1) and turned == pytest.approx(1)
     assert longer < 0.95 and shorter < 0.95
 
 
-def test_edges():
+def test_embedding_match_scores_empty_answers_zero():
     assert scored("abc", "", "?", "0") == [0, 0, 0]  # nothing, no token of the table, a row of zeros
     assert scored(["abc", "fgh"], "fgh", "abc") == pytest.approx([1, 1])
     assert np.isfinite(scored("abc", "ab" * 20_000)).all()

@@ -1,4 +1,9 @@
+from functools import partial
+
 import pytest
+
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.papers.molact.molecules import molecules, source_similarity
 
 pytest.importorskip("rdkit")
 
@@ -7,9 +12,12 @@ from rdkit.Chem import AllChem
 from handaxe.core.errors import TaskError
 from handaxe.papers.molact.fingerprint_similarity import fingerprint_similarity
 from handaxe.papers.molact.molecule import read_molecule
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 CONTRACT = [{"source": lambda task: "CCO"}, {"source": lambda task: "CCO", "scaffold": True}]
+LAB = [
+    LabCase("fingerprint_similarity(...)", partial(molecules, kinds=("edit",)), lambda world: source_similarity()),
+]
 SIBLINGS = make_group(trajectories=[make_trajectory(texts=[t]) for t in ("OCC", "CCN", "CC(", "c1ccccc1")])
 
 
@@ -19,12 +27,12 @@ def scored(source, *texts, **knobs):
     return fingerprint_similarity(source=lambda one: one.metadata["source"], **knobs)(group).outcome.tolist()
 
 
-def test_example():
+def test_fingerprint_similarity_equals_the_worked_examples():
     assert scored("CCO", "OCC", "CCN", "CC(") == pytest.approx([1, 1 / 3, 0])
     assert scored("c1ccccc1O", "c1ccccc1N", "CCN", scaffold=True) == [1, 0]
 
 
-def test_against_sets_of_bits_of_the_older_function():
+def test_fingerprint_similarity_equals_the_jaccard_index_of_bits():
     texts = ["CCO", "CCCN", "c1ccccc1O", "OC(=O)CC#N", "c1ccc(cc1)C1CCC(CC1)F"]
     bits = [set(AllChem.GetMorganFingerprintAsBitVect(read_molecule(t), 2, 2048).GetOnBits()) for t in texts]
     for source, wanted in zip(texts, bits):
@@ -32,17 +40,17 @@ def test_against_sets_of_bits_of_the_older_function():
         assert scored(source, *texts) == pytest.approx(slow)
 
 
-def test_a_group_more_keeps_the_scaffold_and_a_ring_more_does_not():
+def test_a_group_keeps_the_scaffold_and_a_ring_changes_it():
     assert scored("c1ccccc1CC", "c1ccccc1CCO", scaffold=True) == [1]
     (share,) = scored("c1ccccc1CC", "c1ccccc1C1CCCCC1", scaffold=True)
     assert 0 < share < 1
 
 
 @pytest.mark.parametrize("text", ["", "C" * 10_000, "C(" * 200])
-def test_no_molecule_is_like_nothing(text):
+def test_an_invalid_smiles_scores_zero(text):
     assert scored("CCO", text) == scored("CCO", text, scaffold=True) == [0]
 
 
-def test_a_task_without_a_molecule():
+def test_a_task_without_a_molecule_raises_task_error():
     with pytest.raises(TaskError, match="needs a molecule to compare with"):
         scored("CC(", "CC")

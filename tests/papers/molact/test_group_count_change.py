@@ -1,13 +1,21 @@
+from functools import partial
+
 import pytest
+
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.papers.molact.molecules import changed_groups, molecules
 
 pytest.importorskip("rdkit")
 
 from handaxe.core.errors import TaskError
 from handaxe.papers.molact.group_count_change import group_count_change
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 KNOBS = {"source": lambda task: "CCO", "change": lambda task: {"hydroxyl": 1}}
 CONTRACT = [KNOBS]
+LAB = [
+    LabCase("group_count_change(...)", partial(molecules, kinds=("edit",)), lambda world: changed_groups()),
+]
 SIBLINGS = make_group(trajectories=[make_trajectory(texts=[t]) for t in ("OCCO", "CCO", "CCO(")])
 
 
@@ -18,7 +26,7 @@ def scored(source, change, *texts):
     return list(zip(scores.outcome.tolist(), scores.channels["valid"].tolist()))
 
 
-def test_example():
+def test_group_count_change_equals_the_worked_examples():
     assert scored("CCO", {"hydroxyl": 1}, "OCCO", "CCO", "CCOO(") == [(1, 1), (0, 1), (0, 0)]
 
 
@@ -35,16 +43,16 @@ def test_example():
         ({"hydroxyl": 1}, "CCOC", 0),
     ],
 )
-def test_add_delete_and_swap(change, text, right):
+def test_group_count_change_scores_add_delete_and_replace(change, text, right):
     assert scored("CCO", change, text) == [(right, 1)]
 
 
 @pytest.mark.parametrize("text", ["", "C" * 10_000, "C(" * 5_000, "O" * 201, "\u00e9"])
-def test_what_is_no_molecule_is_neither_right_nor_valid(text):
+def test_an_invalid_smiles_is_neither_correct_nor_valid(text):
     assert scored("CCO", {"hydroxyl": 1}, text) == [(0, 0)]
 
 
-def test_a_task_without_a_molecule_or_a_change():
+def test_a_task_without_a_molecule_or_a_change_raises_task_error():
     with pytest.raises(TaskError, match="needs a molecule to edit"):
         scored("CC(", {"hydroxyl": 1}, "CC")
     with pytest.raises(TaskError, match="and a change"):

@@ -26,8 +26,8 @@ def kinds(folder):
 
 
 @pytest.mark.parametrize("first", ["edit", "optimise"])
-def test_edits_come_first_and_then_improvements(first, tmp_path):
-    made = chosen("--first", first)
+def test_edits_train_first_and_improvements_second(first, tmp_path):
+    made = chosen("--first-stage", first)
     result = run(made, RunConfig(out=tmp_path / "run", progress=False, recipe={"name": "molact", "arguments": {}}))
     (stage,) = (path for path in (tmp_path / "run" / "stages").iterdir() if path.is_dir())
     assert stage.name == "00-reinforce" and kinds(stage) == {first} and kinds(tmp_path / "run") == {"optimise"}
@@ -38,7 +38,7 @@ def test_edits_come_first_and_then_improvements(first, tmp_path):
 
 
 @pytest.mark.parametrize("base", ["grpo", "ppo", "dapo"])
-def test_the_first_stage_learns_as_the_base_does(base, tmp_path):
+def test_the_first_stage_runs_on_every_base(base, tmp_path):
     made = chosen("--base", base)
     run(made, RunConfig(out=tmp_path / "run", progress=False, recipe={"name": "molact", "arguments": {}}))
     with RunRecord.open(tmp_path / "run" / "stages" / "00-reinforce") as record:
@@ -46,7 +46,7 @@ def test_the_first_stage_learns_as_the_base_does(base, tmp_path):
     assert metrics["trajectories"] == 4  # 2 tasks of 2 attempts, as the setting says
 
 
-def test_no_stage_sees_what_is_held_out():
+def test_no_stage_trains_on_held_out_tasks():
     world = make_world(chosen())
     make_method(chosen(), world)
     held_out = {task.metadata["source"] for task in world.tasks("test", 200, 0)}

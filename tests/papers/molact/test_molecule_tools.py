@@ -8,7 +8,7 @@ from handaxe.papers.molact.molecule_tools import molecules
 VALID, COUNT, PROPERTY = molecules()
 
 
-def test_example():
+def test_molecule_tools_answer_the_worked_examples():
     assert VALID("OCC") == "CCO" and COUNT("OCCO") == "hydroxyl 2" and PROPERTY("CCO") == "logp 0.00 qed 0.41"
     assert COUNT("CC") == "none" and COUNT("NCCO") == "hydroxyl 1, amine 1"
 
@@ -17,6 +17,6 @@ def test_example():
 @pytest.mark.parametrize(
     ("smiles", "why"), [("CC(", "SMILES such as"), ("C" * 10_000, "10000 characters"), ("", "SMIL")]
 )
-def test_what_is_no_molecule_can_be_tried_again(tool, smiles, why):
+def test_an_invalid_smiles_gives_retry(tool, smiles, why):
     reply = tool.run(ToolCall(tool.schema.name, {"smiles": smiles}))
     assert reply.status == "retry" and why in reply.content and len(reply.content) < 200

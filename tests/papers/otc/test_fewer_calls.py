@@ -1,13 +1,23 @@
+from functools import partial
 from math import cos, pi, sin
 
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.exact_match import exact_match
-from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
+from handaxe.worlds.arithmetic import arithmetic
 
 CONTRACT = [{"base": exact_match(), "smooth": 4}]
+LAB = [
+    LabCase(
+        "fewer_calls(smooth=3)",
+        partial(arithmetic, easy=0.0, mistakes=True),
+        lambda world: fewer_calls(base=world.correct, smooth=3),
+    ),
+]
 
 TASK = make_task(answer="4")
 
@@ -29,29 +39,29 @@ def near(*values):
     return pytest.approx(list(values), abs=5e-5)
 
 
-def test_example_n_2():
+def test_efficiency_with_two_least_calls_equals_the_worked_example():
     scores = build()(group_of((2, True), (4, True), (1, False), (0, False)))
     assert scores.channels["efficiency"].tolist() == near(1, 0.8660, 0.8660, 0)
     assert scores.channels["base"].tolist() == [1, 1, 0, 0]
     assert scores.outcome.tolist() == near(1, 0.8660, 0, 0)
 
 
-def test_example_n_0():
+def test_efficiency_with_no_least_call_equals_the_worked_example():
     scores = build()(group_of((0, True), (1, True), (2, True)))
     assert scores.outcome.tolist() == near(1, 0.8660, 0.7071)
 
 
-def test_example_without_hindsight():
+def test_efficiency_without_hindsight_equals_the_worked_example():
     reward = build(hindsight=False)
     assert reward(group_of((4, True), (0, True), (4, False))).outcome.tolist() == near(0.5, 1, 0)
     assert reward.least == {}
 
 
-def test_alpha_scales_the_whole():
+def test_alpha_scales_the_reward():
     assert build(alpha=3.0)(group_of((2, True), (4, True))).outcome.tolist() == near(3, 3 * sin(2 * pi / 3))
 
 
-def test_the_least_is_remembered_for_each_task_and_only_falls():
+def test_the_least_calls_are_stored_per_task_and_only_fall():
     reward, other = build(), make_task(id="other", answer="4")
     reward(group_of((3, True)))
     assert reward.least == {"task-0": 3}
@@ -63,14 +73,14 @@ def test_the_least_is_remembered_for_each_task_and_only_falls():
     assert reward.least == {"task-0": 1, "other": 3}
 
 
-def test_a_task_never_solved_has_no_least():
+def test_an_unsolved_task_has_efficiency_zero():
     reward = build()
     scores = reward(group_of((2, False), (0, False)))
     assert scores.outcome.tolist() == [0, 0] and scores.channels["efficiency"].tolist() == [0, 0]
     assert reward.least == {}
 
 
-def test_state_survives():
+def test_fewer_calls_restores_its_state():
     reward, twin = build(), build()
     reward(group_of((2, True)))
     twin.load_state_dict(reward.state_dict())
@@ -82,7 +92,7 @@ def test_state_survives():
     assert nested.state_dict() == {"least": {}, "base": {"least": {"task-0": 7}}}
 
 
-def test_what_counts_as_correct():
+def test_correct_siblings_exceed_correct_above():
     def base(group):
         return make_scores([0.2, 1.2])
 
@@ -93,20 +103,20 @@ def test_what_counts_as_correct():
     assert loose.least == {"task-0": 1}
 
 
-def test_a_penalty_does_not_shrink_by_waste():
+def test_a_negative_base_reward_is_not_scaled():
     reward = fewer_calls(base=lambda group: make_scores([1.0, -1.0, 0.5]), smooth=4)
     outcome = reward(group_of((1, True), (4, False), (2, True))).outcome
     assert outcome == pytest.approx([1.0, -1.0, 0.5 * sin(2 * pi / 3)])
 
 
-def test_what_cannot_be_scaled():
-    with pytest.raises(InputError, match="rewards.total"):
+def test_fewer_calls_refuses_turn_rewards_and_bad_smoothing():
+    with pytest.raises(InputError, match="rewards.turns_to_outcome"):
         fewer_calls(base=lambda group: make_scores([1.0], turns=[[1.0, 1.0]]), smooth=4)(group_of((1, True)))
     with pytest.raises(InputError, match="smooth"):
         fewer_calls(base=exact_match(), smooth=0)
 
 
-def test_against_a_slow_loop():
+def test_fewer_calls_equals_a_slow_loop():
     c = 4
     for counts in ([(3, True), (5, True), (1, False)], [(0, True), (6, True)], [(7, True)], [(2, False)]):
         n = None

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -6,14 +7,23 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Group, ToolReply
 from handaxe.credit.group_norm import group_norm
-from handaxe.ops.forks import steps_of
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.ops.turn_tree import turn_tree
 from handaxe.papers.portool.shared_steps import shared_steps
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.per_turn import per_turn
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
+from handaxe.worlds.arithmetic import arithmetic
 
 CONTRACT = [{"base": exact_match()}, {"base": exact_match(), "descendants": "max"}]
+LAB = [
+    LabCase(
+        "shared_steps(...)",
+        partial(arithmetic, easy=0.0, mistakes=True),
+        lambda world: shared_steps(base=world.correct),
+    ),
+]
 RIGHT = outcome(lambda trajectory: float(trajectory.env.get("right", 0)))
 
 
@@ -29,7 +39,7 @@ def forked(*members):
 EXAMPLE = forked(("i", 2, 1, None), ("j", 3, 0, Branch("i", 0, 3)), ("k", 2, 0, None))
 
 
-def test_example():
+def test_shared_steps_equals_the_worked_example():
     scores = shared_steps(base=RIGHT, gamma=0.9, format_weight=0)(EXAMPLE)
     i, j, k = (own.tolist() for own in scores.turn_channels["step"])
     assert i == pytest.approx([0.45, 1]) and j == pytest.approx([0.45, 0, 0]) and k == [0, 0]
@@ -39,24 +49,24 @@ def test_example():
     assert best.turn_channels["step"][1].tolist() == pytest.approx([0.9, 0, 0])
 
 
-def test_of_two_right_attempts_the_shorter_has_the_larger_advantage():
+def test_the_shorter_of_two_correct_trajectories_has_the_larger_advantage():
     group = forked(("a", 2, 1, None), ("b", 3, 1, None), ("c", 4, 1, None))
     advantages = group_norm(channel="steps")(group, shared_steps(base=RIGHT)(group))
     short, middle, long = (own[0][group[i].sequences[0].mask][0] for i, own in enumerate(advantages.tokens))
     assert short > middle > long
 
 
-def test_a_shared_turn_has_one_reward_and_siblings_differ():
+def test_a_shared_turn_has_one_reward_and_forks_differ():
     scores = shared_steps(base=RIGHT)(EXAMPLE)
-    tree = steps_of(EXAMPLE)
+    tree = turn_tree(EXAMPLE)
     by_step = {}
-    for own, values in zip(tree.of, scores.turn_channels["step"]):
+    for own, values in zip(tree.nodes, scores.turn_channels["step"]):
         for step, value in zip(own, values):
             assert by_step.setdefault(step, value) == value
     assert len(set(by_step.values())) > 2
 
 
-def test_calls_that_work_and_calls_that_do_not():
+def test_executed_calls_add_and_failed_calls_subtract():
     members = [
         make_trajectory(texts=["", "4"], calls=[["f"], []], replies=[["4"], []]),
         make_trajectory(texts=["", "4"], calls=[["f"], []], replies=[[ToolReply("0-0", "f", "no", "failed")], []]),
@@ -72,7 +82,7 @@ def test_calls_that_work_and_calls_that_do_not():
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("descendants", ["mean", "max"])
-def test_the_slow_statement(seed, descendants):
+def test_shared_steps_equals_a_slow_loop(seed, descendants):
     rng = np.random.default_rng(seed)
     members = [("a", 3, 1, None)]
     for n, name in enumerate("bcdef"):
@@ -80,16 +90,16 @@ def test_the_slow_statement(seed, descendants):
         members.append((name, 3 + int(rng.integers(2)), int(rng.integers(2)), place))
     group = forked(*[members[i] for i in rng.permutation(6)])
     scores = shared_steps(base=RIGHT, gamma=0.8, format_weight=0.5, descendants=descendants)(group)
-    tree = steps_of(group)
+    tree = turn_tree(group)
     for i, one in enumerate(group):
-        for k, step in enumerate(tree.of[i]):
+        for k, step in enumerate(tree.nodes[i]):
             ends = [0.8 ** (len(t.turns) - (k + 1)) * t.env["right"]
-                    for t, own in zip(group, tree.of) if step in own.tolist()]  # fmt: skip
+                    for t, own in zip(group, tree.nodes) if step in own.tolist()]  # fmt: skip
             slow = max(ends) if descendants == "max" else sum(ends) / len(ends)
             assert scores.turn_channels["step"][i][k] == pytest.approx(slow + 0.5)
 
 
-def test_what_cannot_be():
+def test_shared_steps_refuses_numbers_out_of_range():
     with pytest.raises(InputError, match="gamma=0"):
         shared_steps(base=RIGHT, gamma=0.0)
     with pytest.raises(InputError, match="per-turn"):

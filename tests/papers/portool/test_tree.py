@@ -8,7 +8,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Ending, Group
 from handaxe.core.requests import Stopped
 from handaxe.core.validation import check_group
-from handaxe.ops.forks import steps_of
+from handaxe.ops.turn_tree import turn_tree
 from handaxe.papers.portool.tree import tree
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
@@ -31,11 +31,11 @@ def group(found):
 
 @settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 10**6), total=st.integers(1, 8), most=st.integers(1, 4))
-def test_as_many_as_asked_for_are_kept_and_the_group_is_valid(dice, seed, total, most):
+def test_the_tree_has_the_requested_number_of_leaves(dice, seed, total, most):
     found = play(dice, seed, total=total, fork_most=most)
     assert len(kept(found)) == total and found[:total] == kept(found)
     check_group(group(found))
-    tree_of = steps_of(group(kept(found)))
+    tree_of = turn_tree(group(kept(found)))
     offered = Counter(int(parent) for parent in tree_of.parents if parent >= 0)
     assert max(offered.values(), default=0) <= most
     again = play(dice, seed, total=total, fork_most=most)
@@ -43,34 +43,34 @@ def test_as_many_as_asked_for_are_kept_and_the_group_is_valid(dice, seed, total,
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_with_one_next_turn_each_it_is_that_many_attempts(dice, seed):
+def test_one_fork_per_turn_gives_independent_rollouts(dice, seed):
     found = play(dice, seed, fork_most=1)
     (alone,) = run_plan(linear()(dice.attempt(seed)), sample=dice.roll)
-    assert len(found) == 6 == len(steps_of(group(found)).children(-1)) and not any(
+    assert len(found) == 6 == len(turn_tree(group(found)).children(-1)) and not any(
         one.ending == STOPPED for one in found
     )
     assert found[0].sequences[0].ids.tolist() == alone.sequences[0].ids.tolist() and found[0].env == alone.env
 
 
-def test_the_tree_that_is_found_again_is_the_one_that_was_grown(dice):
+def test_the_tree_can_be_rebuilt_from_its_branches(dice):
     """Turns have a seed of their own, so those of one seed are one turn; what was given up is left out."""
     shared = 0
     for seed in range(40):
         members = kept(play(dice, seed))
-        found = steps_of(group(members))
+        found = turn_tree(group(members))
         slow = {}
         for i, one in enumerate(members):
             for turn in one.turns:
                 slow.setdefault(turn.seed, []).append(i)
-        assert sorted(map(tuple, slow.values())) == sorted(map(tuple, found.through))
-        for one, own in zip(members, found.of):
+        assert sorted(map(tuple, slow.values())) == sorted(map(tuple, found.members))
+        for one, own in zip(members, found.nodes):
             assert [found.parents[step] for step in own] == [-1, *own[:-1]][: len(own)]
-            assert [slow[turn.seed] for turn in one.turns] == [found.through[step] for step in own]
-        shared += sum(len(siblings) > 1 for siblings in found.through)
+            assert [slow[turn.seed] for turn in one.turns] == [found.members[step] for step in own]
+        shared += sum(len(siblings) > 1 for siblings in found.members)
     assert shared > 20
 
 
-def test_as_many_go_on_as_there_were_and_what_is_given_up_is_told(dice):
+def test_unfinished_trajectories_keep_their_number_and_dropped_ones_are_listed(dice):
     """At every depth as many turns as trajectories that were not over; each of those not kept ends as stopped."""
     given_up = 0
     for seed in range(40):
@@ -87,7 +87,7 @@ def test_as_many_go_on_as_there_were_and_what_is_given_up_is_told(dice):
     assert given_up > 20
 
 
-def test_what_is_kept_is_drawn_as_often_from_each(dice):
+def test_kept_turns_are_sampled_uniformly(dice):
     """Of three with three next turns each, three are kept: one keeps none as often as chance says."""
     none = total = 0
     for seed in range(700):
@@ -98,14 +98,14 @@ def test_what_is_kept_is_drawn_as_often_from_each(dice):
     assert total > 200 and abs(none / total - 0.2381) < 4 * (0.2381 * 0.7619 / total) ** 0.5
 
 
-def test_each_has_the_environment_of_its_own_way(dice):
+def test_every_branch_has_the_environment_of_its_history(dice):
     for seed in range(20):
         for one in play(dice, seed):
             assert one.env["sums"] == [0, *(int(reply.content.split(".")[0]) for reply in one.replies)]
 
 
 @pytest.mark.parametrize("when", range(0, 30, 3))
-def test_stopped_in_the_middle_what_is_there_is_returned_and_all_is_closed(dice, when):
+def test_a_stopped_tree_returns_its_trajectories_and_closes_environments(dice, when):
     count = iter(range(10**6))
 
     def speak(name, request):
@@ -120,7 +120,7 @@ def test_stopped_in_the_middle_what_is_there_is_returned_and_all_is_closed(dice,
     assert all(env.closed == 1 for env in dice.Counter.made)
 
 
-def test_a_first_one_that_dies_at_once_is_alone(dice):
+def test_a_failed_first_trajectory_is_returned_alone(dice):
     class Dying(dice.Counter):
         def start(self):
             raise OSError("no sandbox")
@@ -130,6 +130,6 @@ def test_a_first_one_that_dies_at_once_is_alone(dice):
 
 
 @pytest.mark.parametrize("wrong", [{"total": 0}, {"fork_most": 0}])
-def test_numbers_out_of_range(wrong):
-    with pytest.raises(InputError, match="tree has"):
+def test_tree_refuses_numbers_out_of_range(wrong):
+    with pytest.raises(InputError, match="total is"):
         tree(**wrong)

@@ -2,16 +2,26 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError, VerifierError
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.ppr.outcome_bounded_steps import outcome_bounded_steps
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.per_turn import per_turn
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.rewards.tool_success import tool_success
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
+from handaxe.worlds.hops.world import hops
 
 LENGTHS = per_turn(lambda one: [1 / (1 + len(turn.parsed.text)) for turn in one.turns])
 CONTRACT = [
     {"process": LENGTHS, "outcome": exact_match()},
     {"process": LENGTHS, "outcome": exact_match(), "bounded": False},
+]
+LAB = [
+    LabCase(
+        "outcome_bounded_steps(process=tool_success())",
+        hops,
+        lambda world: outcome_bounded_steps(process=tool_success(per="turn"), outcome=world.correct),
+    ),
 ]
 SILENT = make_group(trajectories=[make_trajectory(texts=[""]), make_trajectory(layouts=["Ut"], id="silent")])
 
@@ -28,7 +38,7 @@ def of(*counts):
     return make_group(trajectories=[make_trajectory(texts=[""] * n, id=str(i)) for i, n in enumerate(counts)])
 
 
-def test_example():
+def test_outcome_bounded_steps_equals_the_worked_example():
     process = says([0.7, 0.4, 0.9], [0.7, 0.4, 0.9])
     scores = outcome_bounded_steps(process=process, outcome=right(1, 0))(of(3, 3))
     assert scores.outcome.tolist() == [1, 0]
@@ -40,7 +50,7 @@ def test_example():
     assert naive.outcome.tolist() == [1, 0]
 
 
-def test_steps_never_outweigh_the_outcome():
+def test_process_scores_never_outweigh_the_outcome():
     """However good the steps of a wrong attempt look, it earns at most 0, and a right one at least 1."""
     rng = np.random.default_rng(0)
     counts = [1, 2, 5, 9, 9, 3]
@@ -55,12 +65,12 @@ def test_steps_never_outweigh_the_outcome():
     assert naive.turns[3].sum() > naive.outcome[0]
 
 
-def test_edges():
+def test_a_single_turn_earns_the_outcome():
     scores = outcome_bounded_steps(process=says([0.3], []), outcome=right(0, 1))(SILENT)
     assert [own.tolist() for own in scores.turns] == [[0.0], []] and scores.outcome.tolist() == [0, 1]
 
 
-def test_what_is_refused():
+def test_scores_outside_zero_to_one_are_refused():
     with pytest.raises(VerifierError, match="give 0 to 1"):
         outcome_bounded_steps(process=says([1.2, 0]), outcome=right(1))(of(2))
     with pytest.raises(VerifierError, match="give 0 to 1"):

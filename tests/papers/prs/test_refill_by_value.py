@@ -12,7 +12,7 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.papers.prs.refill_by_value import refill_by_value
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.step_metrics import added_metrics, settle
@@ -39,7 +39,7 @@ def level(one, i=0):
     return float(one.advantages.tokens[i][0][one.group[i].sequences[0].mask][0])
 
 
-def test_example():
+def test_values_and_probabilities_equal_the_worked_example():
     out = refill_by_value()(batch())
     assert [one.group.task.id for one in out[:3]] == ["g0", "g1", "g2"] and len(out) == 4
     assert out[3].group.task.id in ("g0", "g1", "g2") and level(out[3], 3) == 0.5 * level(
@@ -47,14 +47,14 @@ def test_example():
     )
 
 
-def test_a_group_that_comes_again_and_again_is_damped():
+def test_repeated_copies_are_damped():
     one = played("a", [1, 0, 0, 0])
     out = refill_by_value()([one, played("b", [1, 1]), played("c", [0, 0])])
     assert [level(each) for each in out] == [0.75, 0.375, 0.1875]  # 1.75 A in all
     assert all(each.group is one.group for each in out)
 
 
-def test_what_is_drawn_follows_the_values():
+def test_copies_are_sampled_in_proportion_to_value():
     select, drawn = refill_by_value(), Counter()
     for step in range(100):
         drawn.update(one.group.task.id for one in select(batch(step, more=99))[3:])
@@ -68,7 +68,7 @@ def test_what_is_drawn_follows_the_values():
     assert all(count == pytest.approx(1000, abs=110) for count in even.values())
 
 
-def test_the_order_of_groups_changes_nothing():
+def test_copies_do_not_depend_on_the_order_of_groups():
     select = refill_by_value()
     there, back = select(batch(3, more=4)), select(batch(3, more=4)[::-1])
     assert sorted((o.group.task.id, level(o)) for o in there) == sorted((o.group.task.id, level(o)) for o in back)
@@ -86,7 +86,7 @@ def losses(rated):
 
 
 @pytest.mark.parametrize(("damping", "weight"), [(1.0, 2.0), (0.5, 1.5)])
-def test_two_copies_are_a_weight_and_count_in_denominators(damping, weight):
+def test_copies_count_in_denominators(damping, weight):
     one, flat = played("a", [1, 0, 0, 0]), played("b", [1, 1, 1, 1])
     out = refill_by_value(damping=damping)([one, flat])
     value, gradient, made = losses(out)
@@ -101,7 +101,7 @@ def test_two_copies_are_a_weight_and_count_in_denominators(damping, weight):
     assert float(together.abs().sum()) != pytest.approx(float(slope.abs().sum()) / 2)
 
 
-def test_the_record_says_what_trained():
+def test_the_record_sums_the_advantages_of_copies():
     one, flat = played("a", [1, 0, 0, 0]), played("b", [1, 1, 1, 1])
     tried = [Tried(r.group, np.ones(4, bool), np.ones(4, bool), r) for r in (one, flat)]
     out = refill_by_value()([one, flat])
@@ -114,7 +114,7 @@ def test_the_record_says_what_trained():
     assert added_metrics(out, [one, flat]) == {"added": 4.0, "added/tokens": 12.0, "added/share": 0.5}
 
 
-def test_edges():
+def test_no_copies_without_dropped_or_trainable_groups():
     select = refill_by_value()
     assert select([]) == [] and select([played("a", [1]), played("b", [0, 0])]) == []
     lively = played("a", [1, 0])
@@ -128,7 +128,7 @@ def test_edges():
     assert select([idle, played("d", [0, 0])]) == [idle]
 
 
-def test_refused():
+def test_refill_by_value_refuses_bad_damping_and_rewards_above_best():
     with pytest.raises(InputError, match="damping"):
         refill_by_value(damping=1.5)
     with pytest.raises(InputError, match="earned 2"):

@@ -9,13 +9,13 @@ from handaxe.papers.reasoning_sql.sql_parts import LONGEST, sql_bigrams, sql_ite
 SCHEMA = {"ship": ("name", "home"), "town": ("name", "size")}
 
 
-def test_examples():
+def test_items_and_bigrams_equal_the_worked_examples():
     assert sql_items("select a, b from t") == {"t", "t.a", "t.b"}
     assert sql_items("select a, b from t", tables=False) == {"t.a", "t.b"}
     assert sql_bigrams("select a from t") == {("select", "a"), ("a", "from"), ("from", "t")}
 
 
-def test_the_paper_counts_tables_besides_columns():
+def test_tables_count_as_items():
     """One example in notes on the paper counts columns alone, 1/3; by the paper's words it is 2/4."""
     gold, said = "select a, b from t", "select a, c from t"
     for tables, common, either in ((True, 2, 4), (False, 1, 3)):
@@ -43,30 +43,30 @@ def test_the_paper_counts_tables_besides_columns():
         ("select a from (select", set()),
     ],
 )
-def test_items(sql, items):
+def test_sql_items_resolves_aliases_and_schemas(sql, items):
     assert sql_items(sql, schema=SCHEMA) == items
 
 
-def test_words_in_quotes_keep_their_case_and_keywords_do_not():
+def test_quoted_words_keep_their_case_and_keywords_do_not():
     assert sql_bigrams("SELECT 'Ab'") == {("select", "'Ab'")} != sql_bigrams("select 'ab'")
     assert sql_bigrams("select 'ab'") != sql_bigrams("select ab")
     assert sql_bigrams("select 'never closed") == frozenset()
 
 
 @pytest.mark.parametrize("bad", ["(" * 3999, "not " * 900, "a." * 1999, "\x00", "select " + "case when " * 390])
-def test_what_nests_without_end_has_an_end(bad):
+def test_deeply_nested_queries_end(bad):
     assert sql_items(bad) == frozenset()
     sql_bigrams(bad)
 
 
-def test_what_is_too_long_is_not_looked_at():
+def test_long_text_has_no_items_and_no_bigrams():
     longest = "select " + "a" * (LONGEST - 14) + " from t"
     assert len(longest) == LONGEST and len(sql_items(longest)) == 2 and len(sql_bigrams(longest)) == 3
     assert sql_items(longest + " ") == sql_bigrams(longest + " ") == frozenset()
     assert sql_items("select a from t" + " " * 10**6) == frozenset()
 
 
-def test_what_the_policy_wrote_is_not_logged(caplog, capfd):
+def test_the_policy_text_is_not_logged(caplog, capfd):
     """Control characters of a policy would otherwise reach the terminal."""
     for sql in ("alter \x1b[31m table", "create \x1b[31m weird thing", "call \x1b[31mf(1)"):
         sql_items(sql)

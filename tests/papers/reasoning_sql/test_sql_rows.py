@@ -5,9 +5,11 @@ from contextlib import closing
 import pytest
 
 from handaxe.core.errors import InputError, TaskError, VerifierError
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.reasoning_sql.sql_rows import ends_ordered, sql_rows
-from handaxe.testing.records import make_group, make_task, make_trajectory
-from handaxe.tools.database.reader import LATE, reader
+from handaxe.papers.reasoning_sql.tables import tables
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.tools.database.query_function import TIMED_OUT, query_function
 
 ROWS = (
     [("kemi", 1179, 2.5), ("luta", 1300, None), ("luta", 1300, None)],
@@ -21,7 +23,7 @@ def filling(path, rows):
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("create table town (name text, year integer, share real)")
         database.executemany("insert into town values (?, ?, ?)", rows)
-    return reader(path, seconds=20)
+    return query_function(path, seconds=20)
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,9 @@ def table(reply):
 
 
 CONTRACT = [{"fillings": [table({"4": {"columns": ["a"], "rows": [[4]], "more": False}})]}]
+LAB = [
+    LabCase("sql_rows(...)", tables, lambda world: world.correct),
+]
 
 
 def scored(fillings, gold, *queries, **knobs):
@@ -44,7 +49,7 @@ def scored(fillings, gold, *queries, **knobs):
     return list(zip(scores.outcome.tolist(), scores.channels["executes"].tolist()))
 
 
-def test_example(tmp_path):
+def test_sql_rows_equals_the_worked_example(tmp_path):
     towns = [[("luta", 1300, 0.0), ("kemi", 1179, 0.0)], [("luta", 1100, 0.0), ("kemi", 1400, 0.0)]]
     both = [filling(tmp_path / f"{n}.db", rows) for n, rows in enumerate(towns)]
     gold = "select name from town order by year"
@@ -52,7 +57,7 @@ def test_example(tmp_path):
     assert scored(both, gold, *said) == [(1, 1), (0, 1), (0, 0)]
 
 
-def test_a_query_that_states_the_answer_is_caught_by_the_second_filling(fillings):
+def test_a_query_that_states_the_answer_fails_on_the_second_filling(fillings):
     gold, stated = "select year from town where name='kemi'", "select 1179"
     assert scored(fillings[:1], gold, stated) == [(1, 1)]
     assert scored(fillings, gold, stated) == [(0, 1)]
@@ -78,11 +83,11 @@ def test_a_query_that_states_the_answer_is_caught_by_the_second_filling(fillings
         ("select name from town where year > 9999", "select year, name from town where year > 9999", 0),
     ],
 )
-def test_which_results_are_equal(fillings, gold, said, right):
+def test_results_are_compared_by_value_and_position(fillings, gold, said, right):
     assert scored(fillings, gold, said) == [(right, 1)]
 
 
-def test_duplicates_count_unless_told_otherwise(fillings):
+def test_duplicates_count_by_default(fillings):
     assert scored(fillings, NAMES, "select distinct name from town") == [(0, 1)]
     assert scored(fillings, NAMES, "select distinct name from town", duplicates=False) == [(1, 1)]
 
@@ -103,25 +108,25 @@ def test_duplicates_count_unless_told_otherwise(fillings):
         "\x00",
     ],
 )
-def test_what_is_hostile_is_wrong_and_does_not_execute(fillings, hostile):
+def test_hostile_queries_score_zero_and_do_not_execute(fillings, hostile):
     assert scored(fillings, NAMES, hostile) == [(0, 0)]
     assert scored(fillings, NAMES, NAMES) == [(1, 1)]
 
 
-def test_an_endless_query_has_an_end(tmp_path):
+def test_an_endless_query_is_stopped(tmp_path):
     patient = filling(tmp_path / "0.db", ROWS[0])
-    hasty = reader(tmp_path / "0.db", seconds=0.3)
+    hasty = query_function(tmp_path / "0.db", seconds=0.3)
     assert scored([lambda sql: (hasty if sql == ENDLESS else patient)(sql)], NAMES, ENDLESS) == [(0, 0)]
 
 
-def test_rows_without_end_are_wrong_and_execute(fillings):
+def test_endless_rows_are_wrong_and_execute(fillings):
     many = "with recursive c(x) as (select 1 union all select x + 1 from c limit 5000) select x from c"
     assert scored(fillings[:1], NAMES, many) == [(0, 1)]
-    with pytest.raises(TaskError, match="no whole result"):
+    with pytest.raises(TaskError, match="no complete result"):
         scored(fillings[:1], many, NAMES)
 
 
-def test_slow_count_of_rows():
+def test_sql_rows_equals_a_slow_count():
     """Against a comparison written out, over all pairs of small results."""
     results = [[], [[1]], [[1], [1]], [[1], [2]], [[2], [1]], [[None]], [[1, 2]], [["1"]], [[0.1 + 0.2]], [[0.3]]]
     for ordered in (True, False):
@@ -138,13 +143,13 @@ def test_slow_count_of_rows():
                 assert right == (a == b if ordered else Counter(a) == Counter(b)), (gold, said, ordered)
 
 
-def test_no_turn_is_wrong(fillings):
+def test_a_trajectory_without_turns_scores_zero(fillings):
     silent = make_trajectory(layouts=["UUt"], texts=[], task=make_task(answer=NAMES))
     scores = sql_rows(fillings=fillings)(make_group(trajectories=[silent], task=silent.task))
     assert scores.outcome.tolist() == scores.channels["executes"].tolist() == [0]
 
 
-def test_a_reference_that_is_wrong_is_the_fault_of_the_task(fillings):
+def test_a_failing_reference_raises_task_error(fillings):
     with pytest.raises(TaskError, match="reference query"):
         scored(fillings, "select nothing", NAMES)
     with pytest.raises(InputError, match="at least one filling"):
@@ -171,11 +176,11 @@ def test_a_reference_that_is_wrong_is_the_fault_of_the_task(fillings):
         ("select [a(] from t order by a", True),
     ],
 )
-def test_where_an_order_is_asked_for(sql, ordered):
+def test_the_order_of_rows_counts_if_the_reference_orders(sql, ordered):
     assert ends_ordered(sql) is ordered
 
 
-def test_a_reference_that_takes_too_long_is_nobodys_fault():
-    slow = table({"gold": {"error": f"{LATE} than 5 seconds and was stopped"}})
+def test_a_slow_reference_raises_verifier_error():
+    slow = table({"gold": {"error": f"{TIMED_OUT} than 5 seconds and was stopped"}})
     with pytest.raises(VerifierError, match="reference query"):
         scored([slow], "gold", "said")

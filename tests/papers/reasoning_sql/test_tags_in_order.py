@@ -1,14 +1,20 @@
 import pytest
 
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.papers.reasoning_sql.tables import tables
 from handaxe.papers.reasoning_sql.tags_in_order import tags_in_order
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+
+LAB = [
+    LabCase('tags_in_order(tags=("sql",))', tables, lambda world: tags_in_order(tags=("sql",))),
+]
 
 
 def outcome(reward, *texts):
     return reward(make_group(trajectories=[make_trajectory(texts=[t]) for t in texts])).outcome.tolist()
 
 
-def test_example():
+def test_tags_in_order_equals_the_worked_examples():
     reward = tags_in_order(tags=("think", "answer"), strict=0.5, relaxed=0.125)
     texts = (
         "<think>a</think><answer>b</answer>",
@@ -34,11 +40,11 @@ def test_example():
         ("", 0),
     ],
 )
-def test_strict_is_the_whole_text(text, right):
+def test_strict_requires_the_whole_text(text, right):
     assert outcome(tags_in_order(), text) == [right]
 
 
-def test_penalty_for_missing_and_doubled_tags():
+def test_missing_and_repeated_tags_are_penalized():
     reward = tags_in_order(strict=0, relaxed=0, penalty=0.5)
     texts = ("<think>a</think><answer>b</answer>", "<think>a</think>", "<think><think>a</think>", "")
     assert outcome(reward, *texts) == [0, -0.5, -1, -1]
@@ -52,7 +58,7 @@ def test_tags_may_depend_on_the_task_and_calls_are_tags():
     assert reward(make_group(trajectories=[called, broken])).outcome.tolist() == [1, 0]
 
 
-def test_a_call_that_none_was_is_not_in_place():
+def test_malformed_and_forged_calls_are_not_in_place():
     reward = tags_in_order(tags=("think", "tool_call", "answer"), relaxed=0.125)
     closed = make_trajectory(
         texts=["<think>a</think>", "</tool_call><answer>c</answer>"], errors=[["not JSON"], []], calls=[[], []]

@@ -8,7 +8,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Group
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.recompose.recompose import num_calls, num_tokens, recompose
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.schedule import cosine
 
@@ -28,21 +28,21 @@ def lengths(rated):
     return sorted(t.num_tokens for one in rated for t, kept in zip(one.group, one.trained) if kept)
 
 
-def test_example():
+def test_priority_rollouts_train_and_the_others_wait():
     select = recompose(share=0.5, capacity=4)
     out = select([played([(1, 10), (1, 40), (0, 15), (0, 60)])])
     assert lengths(out) == [10, 60] and out[0].trained.tolist() == [True, False, False, True]
     assert lengths(select.stored) == [15, 40]
 
 
-def test_the_batch_is_split_as_a_whole_and_a_group_without_priority_is_left_out():
+def test_the_split_is_over_the_batch_and_groups_without_priority_are_left_out():
     select = recompose(share=0.5, capacity=9)
     out = select([played([(1, 10), (1, 11)]), played([(1, 30), (1, 40)], task="b"), played([(0, 5)], task="c")])
     assert [one.group.task.id for one in out] == ["a", "c"] and lengths(out) == [5, 10, 11]
     assert lengths(select.stored) == [30, 40]
 
 
-def test_what_leaves_the_buffer_is_the_oldest_and_trains_in_a_part_of_its_own():
+def test_the_oldest_leave_the_buffer_and_train_in_a_separate_part():
     select = recompose(share=0.5, capacity=2)
     select([played([(1, 10), (1, 20), (0, 30), (0, 40)], logp=-0.9)])
     fresh, first, second = select([played([(1, 11), (1, 21), (0, 31), (0, 41)], step=1, task="b", part=2)])
@@ -56,7 +56,7 @@ def test_what_leaves_the_buffer_is_the_oldest_and_trains_in_a_part_of_its_own():
     assert stored == {20: 1.0, 30: 0.0}  # as its own group gave them
 
 
-def test_more_than_fits_leaves_at_once():
+def test_rollouts_beyond_the_capacity_leave_at_once():
     select = recompose(share=0.5, capacity=0)
     now, *later = select([played([(1, 10), (1, 20), (0, 30), (0, 40)], step=4)])
     assert lengths([now]) == [10, 40] and lengths(later) == [20, 30] and not select.stored
@@ -74,14 +74,14 @@ def test_ties_do_not_depend_on_the_order_of_siblings(order):
     assert [one.group[0].id for one in later] == [f"{drawn[2]}/replay/0"]
 
 
-def test_unscored_and_untrained_attempts_do_not_count():
+def test_unscored_and_masked_rollouts_are_ignored():
     one = played([(1, 10), (1, 20), (1, 30), (1, 40)], trained=[True, True, False, True])
     one.scores.outcome[0] = np.nan
     select = recompose(share=0.5, capacity=4)
     assert lengths(select([one])) == [20] and lengths(select.stored) == [40]
 
 
-def test_calls_are_an_amount():
+def test_calls_can_be_the_amount():
     few, many = make_trajectory(texts=["", "x"], calls=[["f"], []]), make_trajectory(texts=["x"] * 3, calls=[["f"]] * 3)
     assert (num_calls(few), num_calls(many)) == (1.0, 3.0) and num_tokens(few) == few.num_tokens
     group = make_group(trajectories=[many, few], task=make_task())
@@ -90,7 +90,7 @@ def test_calls_are_an_amount():
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
-def test_a_slow_loop_agrees_and_every_attempt_trains_once_or_waits_or_is_forgotten(chance):
+def test_recompose_equals_a_slow_loop(chance):
     rng, select = np.random.default_rng(0), recompose(share=0.3, capacity=7, chance=chance)
     waiting, seen, trained, forgotten, taken = [], 0, [], 0, 0
     for step in range(30):
@@ -117,21 +117,21 @@ def test_a_slow_loop_agrees_and_every_attempt_trains_once_or_waits_or_is_forgott
     assert (forgotten == 0) == (chance == 1) and (chance != 0.5 or 5 < taken < 25)
 
 
-def test_the_chance_is_of_the_step():
+def test_the_chance_may_depend_on_the_step():
     select = recompose(share=0.5, capacity=0, chance=cosine(1.0, steps=3))
     counts = [len(select([played([(1, 10), (1, 20)], step=step, task=str(step))])) for step in (0, 3, 9)]
     assert counts == [2, 1, 1]
 
 
-def test_refused():
+def test_recompose_refuses_numbers_out_of_range():
     for wrong in ({"share": 0.0}, {"share": 1.1}, {"capacity": -1}):
         with pytest.raises(InputError, match="share is"):
             recompose(**wrong)
-    with pytest.raises(InputError, match=r"chance 1.5 at step 2"):
+    with pytest.raises(InputError, match=r"chance of recompose is 1.5 at step 2"):
         recompose(chance=1.5)([played([(1, 1)], step=2)])
 
 
-def test_by_a_channel_inside_another_reward_and_without_who_was_never_scored():
+def test_recompose_reads_a_channel_and_skips_unscored_rollouts():
     one = played([(0, 10), (0, 20), (float("nan"), 5), (0, 30)])
     scores = make_scores(one.scores.outcome, channels={"whole/correct": [1, 1, 1, 0]})
     select = recompose(channel="correct", capacity=4)

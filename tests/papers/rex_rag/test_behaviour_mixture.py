@@ -7,7 +7,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Author, Branch
 from handaxe.papers.rex_rag.behaviour_mixture import behaviour_mixture
-from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_trajectory
 
 CONTRACT = [{}, {"weight": 0.5, "error": "batch"}]
 FILTERS = False  # it replaces attempts by themselves with another old_logp
@@ -37,7 +37,7 @@ def ratios(one, pi):
     return [pi / np.exp(t.sequences[0].features["old_logp"][t.sequences[0].mask]) for t in one.group]
 
 
-def test_example_of_a_token():
+def test_old_logp_of_a_token_equals_the_worked_example():
     """Nine first attempts and a clone: a is 0.1."""
     (found,) = behaviour_mixture()([batch([*(first(n) for n in range(9)), clone(0)], [0.0] * 10)])
     old = [t.sequences[0].features["old_logp"] for t in found.group]
@@ -50,7 +50,7 @@ def test_example_of_a_token():
     assert not old[9][[0, 1, 4, 5]].any()
 
 
-def test_example_of_what_comes_before_the_words():
+def test_the_prefix_of_a_clone_equals_the_worked_example():
     """err 0.5 over two tokens; where clones alone train, nothing but mu is in the mixture."""
     one = batch([first(0), first(1), clone(0)], [0.0, 1.0, 1.0], trained=[False, False, True])
     (found,) = behaviour_mixture()([one])
@@ -62,7 +62,7 @@ def test_example_of_what_comes_before_the_words():
 
 @pytest.mark.parametrize("error", ["group", "batch"])
 @pytest.mark.parametrize("weight", [0.3, 1.0])
-def test_against_a_slow_loop(weight, error):
+def test_behaviour_mixture_equals_a_slow_loop(weight, error):
     groups = [
         batch([first(0), first(1), clone(1)], [1.0, 0.0, 1.0]),
         batch([first(0, pi=0.6), first(1), first(2), clone(2, mu=(0.25, 0.1)), clone(1)], [0.0, 0.0, 1.0, 0.0, 0.0]),
@@ -83,7 +83,7 @@ def test_against_a_slow_loop(weight, error):
                 assert exp(old[t]) == pytest.approx((1 - a) * pi + a * mu)
 
 
-def test_weights_of_a_bandit_average_to_one_over_what_drew_its_arms():
+def test_ratios_of_a_bandit_average_to_one_under_the_mixture():
     """Two arms that pi and mu know: drawn from the mixture, the weights of any other policy sum to 1, and the gradient
     of the weighted reward is the exact one."""
     pi, mu, now, reward = np.array([0.7, 0.3]), np.array([0.1, 0.9]), np.array([0.55, 0.45]), np.array([1.0, 3.0])
@@ -101,7 +101,7 @@ def test_weights_of_a_bandit_average_to_one_over_what_drew_its_arms():
     assert (drawn * weights * slope * reward).sum() == pytest.approx(exact)
 
 
-def test_the_ratio_of_a_word_that_the_policy_would_not_have_said_is_small_and_not_1():
+def test_the_ratio_of_an_unlikely_forced_word_is_small():
     one = batch([*(first(n) for n in range(4)), clone(0, pi=1e-6, mu=(0.25, 1.0))], [0.0] * 5)
     (found,) = behaviour_mixture()([one])
     assert ratios(found, 1e-6)[4][2] == pytest.approx(1e-6 / (0.2 * 0.25), rel=1e-4)
@@ -109,7 +109,7 @@ def test_the_ratio_of_a_word_that_the_policy_would_not_have_said_is_small_and_no
     assert ratios(measured, 1e-6)[4][2] == pytest.approx(1.0)
 
 
-def test_where_no_clone_trains_nothing_changes():
+def test_batches_without_trained_clones_are_unchanged():
     for one in (
         batch([first(0), first(1)], [0.0, 1.0]),
         batch([first(0), clone(0)], [0.0, 1.0], trained=[True, False]),
@@ -119,14 +119,14 @@ def test_where_no_clone_trains_nothing_changes():
     assert behaviour_mixture()([]) == []
 
 
-def test_a_group_whose_first_attempts_are_all_right_counts_as_one_that_was_wrong():
+def test_a_group_without_wrong_rollouts_counts_as_one_wrong():
     """The clone's own may have been left out, as a verifier died over it."""
     (found,) = behaviour_mixture()([batch([first(1), first(2), clone(0)], [1.0, np.nan, 1.0])])
     old = found.group[2].sequences[0].features["old_logp"]
     assert np.exp(old[2]) == pytest.approx(0.2 * (2 / 3 + 1 / 3))
 
 
-def test_forced_words_that_were_not_measured():
+def test_forced_words_without_old_logp_are_refused():
     one = make_trajectory(layouts=["Ut pp Tt ffp"], id="t/0/probed")
     one = replace(one, branch_of=Branch("t/0", 0, 6))
     with pytest.raises(InputError, match="annotate="):
@@ -134,6 +134,6 @@ def test_forced_words_that_were_not_measured():
 
 
 @pytest.mark.parametrize("knobs", [{"weight": -0.1}, {"weight": 1.1}, {"error": "run"}])
-def test_what_cannot_be(knobs):
+def test_behaviour_mixture_refuses_bad_arguments(knobs):
     with pytest.raises(InputError, match="behaviour_mixture has"):
         behaviour_mixture(**knobs)

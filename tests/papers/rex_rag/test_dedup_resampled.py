@@ -8,9 +8,10 @@ from handaxe.core.records import Branch, Scores
 from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.papers.rex_rag.dedup_resampled import dedup_resampled
 from handaxe.rewards.exact_match import exact_match
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 CONTRACT = [{"base": exact_match()}]
+LAB = "passes the base reward on, and marks eligible siblings"
 TASK = make_task(answer="4")
 
 
@@ -26,7 +27,7 @@ def kept(scores, clones):
     return int(scores.eligible[len(scores.eligible) - clones :].sum()) if clones else 0
 
 
-def test_example():
+def test_kept_clones_equal_the_worked_example():
     reward, group = dedup_resampled(base=exact_match()), group_of(8, 4)
     seen = []
     for _ in range(3):
@@ -37,7 +38,7 @@ def test_example():
     np.testing.assert_array_equal(scores.outcome, exact_match()(group).outcome)
 
 
-def test_in_the_long_run_as_many_are_kept_as_there_are_on_average():
+def test_the_kept_share_converges_to_the_mean():
     reward, rng, counts = dedup_resampled(base=exact_match(), rate=0.1), np.random.default_rng(0), []
     for n in range(150):
         clones = int(rng.binomial(8, 0.25))
@@ -47,7 +48,7 @@ def test_in_the_long_run_as_many_are_kept_as_there_are_on_average():
     assert all(k <= c and (k > 0) == (c > 0) for c, k in counts)
 
 
-def test_which_are_kept_depends_on_no_order_and_on_the_seed():
+def test_kept_clones_depend_on_the_seed_and_not_on_order():
     group = group_of(8, 6)
     turned = replace(group, trajectories=group.trajectories[::-1])
 
@@ -59,20 +60,20 @@ def test_which_are_kept_depends_on_no_order_and_on_the_seed():
     assert len({frozenset(names(group, seed=seed)) for seed in range(8)}) > 1
 
 
-def test_groups_without_clones_or_of_clones_alone():
+def test_groups_without_clones_and_groups_of_clones_are_handled():
     reward = dedup_resampled(base=exact_match(), share=0.5)
     assert reward(group_of(4, 0)).eligible.all() and reward.share == pytest.approx(0.45)
     assert reward(group_of(0, 3)).eligible.all() and reward.share == pytest.approx(0.45)
 
 
-def test_what_the_base_says_of_who_is_eligible_holds():
+def test_eligibility_of_the_base_is_kept():
     def base(group):
         return Scores(np.zeros(len(group)), eligible=np.arange(len(group)) > 0)
 
     assert dedup_resampled(base=base)(group_of(3, 1)).eligible.tolist() == [False, True, True, True]
 
 
-def test_it_remembers_for_a_base_too():
+def test_dedup_resampled_restores_the_state_of_its_base():
     reward = dedup_resampled(base=fewer_calls(base=exact_match(), smooth=4))
     reward(group_of(8, 4))
     again = dedup_resampled(base=fewer_calls(base=exact_match(), smooth=4))
@@ -81,6 +82,6 @@ def test_it_remembers_for_a_base_too():
 
 
 @pytest.mark.parametrize("knobs", [{"rate": 0.0}, {"rate": 1.1}, {"share": -0.1}, {"share": float("nan")}])
-def test_what_cannot_be(knobs):
-    with pytest.raises(InputError, match="thin_clones has"):
+def test_dedup_resampled_refuses_numbers_out_of_range(knobs):
+    with pytest.raises(InputError, match="dedup_resampled has"):
         dedup_resampled(base=exact_match(), **knobs)

@@ -2,11 +2,11 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.rex_rag.doubts import with_doubts
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.experts import calls_then_answer
-from handaxe.worlds.sums import sums
 
 CALLS = [ToolCall("search", {"query": "4071 boss"}), ToolCall("search", {"query": "5526 ally"})]
 TASK = Task("t", (Message("user", "4071 boss ally?"),), answer="1390")
@@ -17,14 +17,14 @@ def said(expert, turn, task=TASK):
     return expert(task, {"turn": turn, "replies": [], "statuses": [], "tools": ["search"]})
 
 
-def test_example():
+def test_with_doubts_matches_its_example():
     expert = with_doubts(EXPERT, doubts=["hm "], share=1.0)
     assert said(expert, 0) == Message("assistant", "", (CALLS[0],))
     assert said(expert, 1) == Message("assistant", "hm ", (CALLS[1],))
     assert said(expert, 2) == Message("assistant", "1390")
 
 
-def test_a_share_of_the_turns_and_all_of_the_doubts():
+def test_share_is_the_rate_of_doubts():
     expert = with_doubts(EXPERT, doubts=["hm ", "no "], share=0.5)
     tasks = [Task(f"t{i}", TASK.messages, answer="1") for i in range(200)]
     heard = [said(expert, 1, task).content for task in tasks]
@@ -35,8 +35,8 @@ def test_a_share_of_the_turns_and_all_of_the_doubts():
     assert not any(said(with_doubts(EXPERT, doubts=["hm "], share=0.0), 1, task).content for task in tasks)
 
 
-def test_an_expert_that_calls_once_never_doubts_and_is_as_right():
-    world = sums()
+def test_an_expert_with_one_call_never_doubts():
+    world = arithmetic()
     (task,) = world.tasks("train", 1, 0)
     expert = with_doubts(world.need("expert"), doubts=["hm "], share=1.0)
     one = demonstrate(world.env(world.tools), task, expert, format=Compact())
@@ -45,6 +45,6 @@ def test_an_expert_that_calls_once_never_doubts_and_is_as_right():
 
 
 @pytest.mark.parametrize("doubts, share", [([], 0.5), (["hm "], -0.1), (["hm "], 1.1)])
-def test_what_cannot_be(doubts, share):
+def test_invalid_arguments_raise(doubts, share):
     with pytest.raises(InputError, match="with_doubts has"):
         with_doubts(EXPERT, doubts=doubts, share=share)

@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.papers.rex_rag.mask_where import eligible, mask_where
-from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_trajectory
 
 CONTRACT = [{}, {"keep": lambda one: one.scores.outcome > 0.3}]
 
@@ -14,7 +14,7 @@ def rated(named, *, trained=None):
     return make_rated(group=group, scores=scores, trained=trained)
 
 
-def test_example():
+def test_mask_where_masks_ineligible_siblings():
     one = rated(np.array([True, False, True]))
     (found,) = mask_where()([one])
     assert found.trained.tolist() == [True, False, True]
@@ -22,22 +22,22 @@ def test_example():
     assert one.trained.tolist() == [True] * 3
 
 
-def test_who_did_not_train_does_not_begin_to():
+def test_masked_siblings_stay_masked():
     (found,) = mask_where()([rated(np.array([True, True, False]), trained=[False, True, True])])
     assert found.trained.tolist() == [False, True, False]
 
 
-def test_where_nobody_is_named_all_are_eligible():
+def test_all_siblings_are_eligible_by_default():
     one = rated(None)
     assert eligible(one).tolist() == [True] * 3 and mask_where()([one])[0].trained.all()
 
 
-def test_a_function_of_ones_own():
+def test_mask_where_takes_a_predicate():
     (found,) = mask_where(keep=lambda one: one.scores.outcome < 0.7)([rated(None)])
     assert found.trained.tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize("answer", [np.ones(2, bool), np.ones(3), True])
-def test_an_answer_that_is_not_one_bool_a_sibling(answer):
+def test_a_predicate_without_one_bool_per_sibling_is_refused(answer):
     with pytest.raises(InputError, match="for 3 siblings of task .*give one bool each"):
         mask_where(keep=lambda one: answer)([rated(None)])

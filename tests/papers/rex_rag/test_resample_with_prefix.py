@@ -9,12 +9,12 @@ from handaxe.core.records import Branch, Ending, Group, Message, Sampling, Score
 from handaxe.core.requests import Attempt, Stopped
 from handaxe.core.validation import check_group
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import CALL, Compact
+from handaxe.models.chat_formats.compact import CALL, Compact
 from handaxe.papers.rex_rag.resample_with_prefix import probe_words, resample_with_prefix
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 from handaxe.training.replay import Setup, replay
 
@@ -52,7 +52,7 @@ def played(rollout, *lines, seed=5, stop=None):
     return made, asked
 
 
-def test_example_of_the_shares():
+def test_probe_words_equals_the_worked_example():
     def shares(number):
         said = probe_words(["ab", "ac", "b"], number, Compact(), [])
         return bytes(said.ids).decode(), [round(exp(logp), 4) for logp in said.behaviour_logp]
@@ -60,7 +60,7 @@ def test_example_of_the_shares():
     assert shares(0) == ("ab", [0.6667, 0.5]) and shares(1) == ("ac", [0.6667, 0.5]) and shares(2) == ("b", [0.3333])
 
 
-def test_a_wrong_answer_is_begun_anew_with_a_probe_and_may_call_again():
+def test_a_wrong_answer_is_resampled_after_a_probe_and_may_call_again():
     (first, second), asked = played(probes(), LOOK, "408", MORE, "413")
     assert first.final_text == "408" and first.branch_of is None and first.notes == {}
     turn = first.turns[1]
@@ -75,7 +75,7 @@ def test_a_wrong_answer_is_begun_anew_with_a_probe_and_may_call_again():
     assert len(asked) == 4 and asked[2].begun.ids == list(b"hm ")
 
 
-def test_the_first_is_what_linear_would_have_made():
+def test_the_first_trajectory_is_that_of_linear():
     (first, *_), _ = played(probes(), LOOK, "408", "hm 413")
     ((plain,), _) = played(linear(), LOOK, "408")
     np.testing.assert_array_equal(first.sequences[0].ids, plain.sequences[0].ids)
@@ -93,12 +93,12 @@ def test_the_first_is_what_linear_would_have_made():
     ],
     ids=["right", "no call", "not drawn", "right enough", "no answer"],
 )
-def test_who_is_not_probed(lines, knobs):
+def test_correct_answers_and_answers_without_calls_are_not_probed(lines, knobs):
     made, _ = played(probes(**knobs), *lines)
     assert len(made) == 1
 
 
-def test_who_cannot_be_judged_is_not_probed():
+def test_trajectories_that_cannot_be_scored_are_not_probed():
     def undecided(group):
         raise VerifierError("cannot decide")
 
@@ -109,7 +109,7 @@ def test_who_cannot_be_judged_is_not_probed():
         assert len(played(probes(correct=correct), LOOK, "408")[0]) == 1
 
 
-def test_chance_and_probes_are_drawn_by_the_attempts_seed():
+def test_probability_and_probe_are_sampled_by_the_seed():
     found = [played(probes(probes=PROBES, chance=0.4), LOOK, "408", "hm, 1", seed=seed)[0] for seed in range(60)]
     probed = [one[1] for one in found if len(one) == 2]
     assert 14 <= len(probed) <= 34 and {one.notes["probe"] for one in probed} == {0, 1}
@@ -119,7 +119,7 @@ def test_chance_and_probes_are_drawn_by_the_attempts_seed():
         np.testing.assert_allclose(sequence.behaviour_logp[sequence.forced][2], log(0.5), rtol=1e-6)
 
 
-def test_an_attempt_that_is_stopped_keeps_what_there_is():
+def test_a_stopped_rollout_keeps_its_trajectory():
     (first, second), _ = played(probes(), LOOK, "408", stop="t/0/probed")
     assert first.ending == Ending("completed") and second.ending == Ending("truncated", "stopped")
     assert second.sequences[0].forced.sum() == 3
@@ -128,7 +128,7 @@ def test_an_attempt_that_is_stopped_keeps_what_there_is():
 
 
 @pytest.mark.parametrize("tools", [False, True])
-def test_it_plays_again(tools):
+def test_resampled_trajectories_can_be_replayed(tools):
     made, _ = played(probes(probes=PROBES), LOOK, "408", MORE, "413", seed=4)
     assert len(made) == 2
     setup = Setup(probes(probes=PROBES), Compact(), ENV, SAMPLING, context=512, tools=tools)
@@ -138,12 +138,12 @@ def test_it_plays_again(tools):
 @pytest.mark.parametrize(
     "knobs, said",
     [
-        ({"chance": 1.5}, "chance 1.5"),
-        ({"probes": []}, "needs probes"),
-        ({"probes": ["a", ""]}, "needs probes"),
-        ({"probes": ["a", "a"]}, "needs probes"),
+        ({"chance": 1.5}, "chance of resample_with_prefix is 1.5"),
+        ({"probes": []}, "needs distinct non-empty probes"),
+        ({"probes": ["a", ""]}, "needs distinct non-empty probes"),
+        ({"probes": ["a", "a"]}, "needs distinct non-empty probes"),
     ],
 )
-def test_what_cannot_be(knobs, said):
+def test_resample_with_prefix_refuses_bad_arguments(knobs, said):
     with pytest.raises(InputError, match=said):
         probes(**knobs)

@@ -4,13 +4,15 @@ pytest.importorskip("sklearn")
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, ToolCall
-from handaxe.models.compact import Compact
-from handaxe.papers.rl_mle.ml_engineering import landmarks, ml_engineering, score_of, submitted
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.papers.rl_mle.ml_engineering import landmarks, ml_engineering, submission_score, submitted
 from handaxe.papers.rl_mle.ml_programs import Plan, data, instrument, run_program, write_program
 from handaxe.rewards.gate import gate
 from handaxe.testing.tools import check_env
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
+
+FALLS = "Most plans of the expert for one task work for any other."
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +31,13 @@ def of(world, name):
     return next(task for task in world.tasks("train", 20, 0) if task.metadata["set"] == name)
 
 
-def test_the_contract(world):
+def test_ml_engineering_keeps_the_world_contract(world):
     check_world(world, count=8)
     check_env(world.env(()), world.tasks("train", 1, 0)[0])
 
 
-def test_the_worth_of_a_submission(world):
-    """Accuracy a on the held-back half: (a - nothing) / (everything - nothing), by a program run apart from it."""
+def test_submission_score_equals_a_separate_run(world):
+    """Accuracy a on the held-out half: (a - nothing) / (everything - nothing), by a separate run of the program."""
     for name, nothing, everything in (("digits", 0.4, 0.92), ("wine", 0.75, 0.98)):
         task = of(world, name)
         held = data(name, number=task.metadata["number"], rows=300)
@@ -43,18 +45,18 @@ def test_the_worth_of_a_submission(world):
             (run_program(instrument(write_program(Plan("std", "forest", 3))), held).submitted == held.test_y).mean()
         )
         one = played(world, task, "std forest 3")
-        assert score_of(one) == pytest.approx(min(1.0, max(0.0, (a - nothing) / (everything - nothing))))
+        assert submission_score(one) == pytest.approx(min(1.0, max(0.0, (a - nothing) / (everything - nothing))))
         assert one.replies[0].content == f"accuracy {a:.3f}" and len(one.turns) == 1
-        assert world.correct(Group(task, (one,))).outcome.tolist() == [score_of(one)]
+        assert world.correct(Group(task, (one,))).outcome.tolist() == [submission_score(one)]
 
 
-def test_more_trees_are_worth_more(world):
+def test_more_trees_score_higher(world):
     task = of(world, "digits")
     few, many = played(world, task, "raw extra 1"), played(world, task, "raw extra 100")
-    assert score_of(few) < 0.5 < score_of(many)
+    assert submission_score(few) < 0.5 < submission_score(many)
 
 
-def test_of_several_programs_in_one_turn_the_first_is_run(world):
+def test_the_first_of_several_programs_runs(world):
     task = of(world, "wine")
     says = tuple(ToolCall("run", {"plan": plan}) for plan in ("std forest 1", "std forest 100"))
     one = demonstrate(
@@ -64,11 +66,11 @@ def test_of_several_programs_in_one_turn_the_first_is_run(world):
     assert [reply.status for reply in one.turns[0].replies] == ["ok", "retry"]
 
 
-def test_a_failed_program_is_paid_for_its_landmarks_where_a_valid_one_is_paid_for_its_worth(world):
+def test_failed_programs_are_rewarded_by_landmarks(world):
     task = of(world, "digits")
     tried = [played(world, task, plan) for plan in ("std forest 30", "log forest 30", "std forest", "std oak 3")]
     reward = gate(on=submitted(), then=world.correct, otherwise=landmarks(most=0.1))
-    assert reward(Group(task, tuple(tried))).outcome == pytest.approx([score_of(tried[0]), 0.1 * 4 / 7, 0, 0])
+    assert reward(Group(task, tuple(tried))).outcome == pytest.approx([submission_score(tried[0]), 0.1 * 4 / 7, 0, 0])
     assert submitted()(Group(task, tuple(tried))).outcome.tolist() == [1, 0, 0, 0]
     assert [one.replies[0].status for one in tried] == ["ok", "ok", "retry", "retry"]
     gauges = {
@@ -79,6 +81,6 @@ def test_a_failed_program_is_paid_for_its_landmarks_where_a_valid_one_is_paid_fo
 
 
 @pytest.mark.parametrize("arguments", [{"sets": ()}, {"sets": ("iris",)}, {"rows": 39}])
-def test_arguments_out_of_range(arguments):
+def test_arguments_out_of_range_raise(arguments):
     with pytest.raises(InputError, match="sets are some of digits, wine and rows 40 or more"):
         ml_engineering(**arguments)

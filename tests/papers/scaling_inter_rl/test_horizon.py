@@ -8,13 +8,13 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 
 
-def test_example():
+def test_horizon_equals_the_worked_example():
     turns = horizon(turns=[6, 13, 20], every=100)
     assert [turns(step) for step in (0, 99, 100, 250, 900)] == [6, 6, 13, 20, 20]
 
 
 @pytest.mark.parametrize("stages, every", [((6, 13, 20), 100), ((1,), 1), ((2, 4), 3)])
-def test_against_a_slow_loop(stages, every):
+def test_horizon_equals_a_slow_loop(stages, every):
     turns, k = horizon(turns=stages, every=every), 0
     for step in range(4 * every * len(stages)):
         if step and step % every == 0 and k + 1 < len(stages):
@@ -22,7 +22,7 @@ def test_against_a_slow_loop(stages, every):
         assert turns(step) == stages[k]
 
 
-def test_the_stages_are_kept_as_they_were_given():
+def test_horizon_copies_its_stages():
     stages = [1, 2]
     turns = horizon(turns=stages, every=1)
     stages[0] = 9
@@ -30,12 +30,12 @@ def test_the_stages_are_kept_as_they_were_given():
 
 
 @pytest.mark.parametrize("arguments", [{"turns": []}, {"turns": [2, 0]}, {"turns": [2], "every": 0}])
-def test_what_is_out_of_range(arguments):
+def test_horizon_refuses_numbers_out_of_range(arguments):
     with pytest.raises(InputError, match="give one stage or more"):
         horizon(**arguments)
 
 
-def test_a_strategy_asks_it_at_every_step(dice):
+def test_linear_reads_the_horizon_at_every_step(dice):
     """The same attempt takes more turns later in training; at an evaluation's step 0 it takes the first stage's."""
     rollout, lengths = linear(max_turns=horizon(turns=[1, 2, 3], every=10)), []
     for seed in range(40):

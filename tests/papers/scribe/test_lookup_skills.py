@@ -4,7 +4,7 @@ from handaxe.core.records import ToolCall, ToolReply
 from handaxe.papers.scribe.lookup_skills import LOOKUP_RULES, LOOKUP_SKILLS, by_turn, lookup_or_answer
 from handaxe.papers.scribe.skill_items import skill_check, skill_items
 from handaxe.rewards.rubric_points import rubric_points
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 TASK = make_task(question="4071 boss ally?", answer="1390")
 
@@ -30,7 +30,7 @@ def paid(one):
 FIRST, SECOND = ("4071 boss", "[4071 boss] 4071 boss 5526"), ("5526 ally", "5526 ally 1390")
 
 
-def test_example():
+def test_lookup_skills_equal_the_worked_example():
     one = attempt(FIRST, ("9999 ally", "none"), "5526")
     assert [lookup_or_answer(one, place) for place in by_turn(one)] == ["lookup", "lookup", "answer"]
     assert paid(one) == pytest.approx((1 + 2 / 3 + 1) / 3) == pytest.approx(0.8889, abs=1e-4)
@@ -47,15 +47,15 @@ def test_example():
         (attempt("4071"), 0),  # the question's own word is no finding
     ],
 )
-def test_what_steps_meet(one, share):
+def test_criteria_are_met_by_their_rules(one, share):
     assert paid(one) == pytest.approx(share)
 
 
-def test_calls_that_came_to_nothing():
+def test_failed_calls_are_not_carried_out():
     assert paid(attempt(FIRST, status="failed")) == pytest.approx(2 / 3)
     broken = attempt("", errors=[["not JSON"]])
     assert lookup_or_answer(broken, (0, 1)) == "lookup" and paid(broken) == pytest.approx(1 / 3)
 
 
-def test_an_attempt_without_a_turn_meets_nothing():
+def test_a_trajectory_without_turns_meets_nothing():
     assert paid(make_trajectory(layouts=["U"], task=TASK)) == 0

@@ -6,7 +6,7 @@ from handaxe.papers.scribe.skill_items import segment_of, skill_check, skill_ite
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.rubric_points import rubric_points
 from handaxe.rewards.weighted import weighted
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
 
 SKILLS = {
     "lookup": [Criterion("query", "It names what is looked for.", 7.0)],
@@ -30,7 +30,7 @@ def paid(*texts, made=None):
     return rubric_points(items=made or items(), check=skill_check(RULES))(group).outcome[0]
 
 
-def test_example():
+def test_skill_items_equal_the_worked_example():
     listed = items()(make_trajectory(texts=[""] * 5))
     assert [one.name for one in listed] == ["0-2/lookup/query", "2-5/compare/both", "2-5/compare/larger"]
     assert [one.points for one in listed] == [1, 0.5, 0.5] and [one.kind for one in listed] == ["lookup"] + [
@@ -45,17 +45,17 @@ def test_example():
     assert whole(group).outcome[0] == pytest.approx(1.25)
 
 
-def test_what_stands_in_another_segment_does_not_count():
+def test_criteria_are_checked_in_their_segment_only():
     assert paid("", "", "query both larger", "", "") == 0.5
     assert paid("larger both", "query", "", "", "") == 0.5
 
 
-def test_the_same_skill_twice():
+def test_a_repeated_skill_has_separate_items():
     made = items(segments=((0, 1), (1, 2), (2, 3)), route=lambda one, segment: "lookup")
     assert paid("query", "", "query", made=made) == pytest.approx(2 / 3)
 
 
-def test_what_is_refused():
+def test_skill_items_refuses_empty_and_unknown_skills():
     with pytest.raises(InputError, match="without a criterion"):
         skill_items(segments=lambda one: (), route=lambda one, segment: "a", skills={"a": []})
     with pytest.raises(InputError, match="routed to 'guess'"):

@@ -4,11 +4,11 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Ending, Message, Sampling, Task, ToolCall, check
 from handaxe.core.requests import Attempt, Completion
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import CALL, END, Compact
+from handaxe.models.chat_formats.compact import CALL, END, Compact
 from handaxe.papers.simpletir.stop_on_empty_turn import stop_on_empty_turn
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import say
+from handaxe.testing.scripted_engine import encode_reply
 from handaxe.tools.calculator import calculator
 
 ENV = tool_chat([calculator])
@@ -22,7 +22,7 @@ def play(words, rollout):
 
     def speak(name, request):
         said = left.pop(0)
-        ids = said if isinstance(said, list) else say(format, said, ENV(TASK).start()[1])
+        ids = said if isinstance(said, list) else encode_reply(format, said, ENV(TASK).start()[1])
         return Completion(ids, [-0.5] * len(ids), [-0.5] * len(ids), [0] * len(ids), "stop")
 
     attempt = Attempt(TASK, ENV, format, Sampling(max_tokens=64), "t/0", 0, 5, 1000)
@@ -42,7 +42,7 @@ def stating(turn):
     return turn.parsed.text.strip().isdigit()
 
 
-def test_example():
+def test_the_rollout_ends_at_an_empty_turn():
     made = play([SUM, OPEN, "6"], stop_on_empty_turn(answer=stating))
     assert made.ending == Ending("policy_error", "a turn held neither a call nor an answer") and len(made.turns) == 2
     whole = play([SUM, OPEN, "6"], linear(max_turns=4))
@@ -51,13 +51,13 @@ def test_example():
 
 
 @pytest.mark.parametrize("words", [["6"], [SUM, "6"], ["hm"], [SUM, SUM, "6"]])
-def test_without_a_void_turn_on_the_way_it_is_linear(words):
+def test_rollouts_without_empty_turns_equal_linear(words):
     """Words that are no answer end a conversation with tools by themselves."""
     made, whole = play(words, stop_on_empty_turn(answer=stating)), play(words, linear(max_turns=4))
     assert (said(made), made.ending) == (said(whole), whole.ending) and len(made.turns) == len(words)
 
 
-def test_the_most_turns():
+def test_the_turn_limit_holds():
     assert play([SUM, SUM], stop_on_empty_turn(answer=stating, max_turns=2)).ending == Ending("truncated", "turns")
     with pytest.raises(InputError, match="turns"):
         stop_on_empty_turn(answer=stating, max_turns=0)

@@ -11,9 +11,9 @@ from handaxe.models.load import load
 from handaxe.papers.smart.by_need import by_need
 from handaxe.rollouts.linear import linear
 from handaxe.training.stages.context import make_site
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 
-WORLD = sums()
+WORLD = arithmetic()
 
 
 def labelled(shares):
@@ -32,7 +32,7 @@ def shown(site, tasks, **options):
     return {one.group.task.id: one.group[0] for one in rated}
 
 
-def test_example(site):
+def test_demonstrations_equal_the_worked_example(site):
     easy = {"expression": "3+4", "difficulty": "easy", "known": 1.0}
     hard = {"expression": "12*34", "difficulty": "hard", "known": 0.0}
     asked = [
@@ -45,7 +45,7 @@ def test_example(site):
     assert [reply.content for reply in found["t1"].replies] == ["408"] and found["t1"].final_text == "408"
 
 
-def test_calls_stand_where_the_share_is_not_above_the_threshold(site):
+def test_demonstrations_call_up_to_the_threshold(site):
     tasks = labelled([0.0, 0.5, 0.501, 1.0, None, 0.25])
     found = shown(site, tasks)
     wanted = {one.id: share <= 0.5 for one in tasks if (share := one.metadata["known"]) is not None}
@@ -55,7 +55,7 @@ def test_calls_stand_where_the_share_is_not_above_the_threshold(site):
     assert all(one.calls for name, one in shown(site, tasks, above=1.0).items())
 
 
-def test_what_is_said_is_right_and_learnt_and_nothing_else(site):
+def test_only_correct_policy_tokens_train(site):
     tasks = labelled([0.0, 1.0])
     for rated in by_need(expert=WORLD.expert, label="known")(site._replace(tasks=task_pool(tasks))):
         (one,), (tokens,) = rated.group.trajectories, rated.advantages.tokens[0]
@@ -63,7 +63,7 @@ def test_what_is_said_is_right_and_learnt_and_nothing_else(site):
         assert np.array_equal(tokens, one.sequences[0].mask) and tokens.sum() == one.num_tokens
 
 
-def test_only_questions_of_the_pool_are_shown_and_none_is_held_out(site):
+def test_demonstrations_are_of_pool_tasks_only(site):
     tasks = labelled([0.0] * 20 + [1.0] * 20)
     asked = {one.task.messages[0].content for one in shown(site, tasks).values()}
     assert asked <= {one.messages[0].content for one in tasks}
@@ -71,7 +71,7 @@ def test_only_questions_of_the_pool_are_shown_and_none_is_held_out(site):
     assert not held_out & {one.task.metadata["expression"] for one in shown(site, tasks).values()}
 
 
-def test_what_cannot_be(site):
+def test_by_need_refuses_bad_arguments_and_unlabelled_pools(site):
     with pytest.raises(InputError, match="need, always or never"):
         by_need(expert=WORLD.expert, show="sometimes")
     with pytest.raises(InputError, match="no task has the label 'known'"):
@@ -84,7 +84,7 @@ def test_what_cannot_be(site):
         shown(site, labelled([0.0]), show="always", max_turns=1)
 
 
-def test_it_is_played_as_the_world_plays(site):
+def test_demonstrations_use_the_world_rollout(site):
     turns = []
 
     def plays(most):

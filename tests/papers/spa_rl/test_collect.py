@@ -3,7 +3,7 @@ from handaxe.training.record import RunRecord
 from handaxe.training.stages.teach import teach
 
 
-def test_what_was_played_is_handed_on_and_comes_back_on_resume(world, tmp_path):
+def test_collected_groups_fill_the_pool_and_are_restored_on_resume(world, tmp_path):
     pool, site = GroupPool(), world.site(out=tmp_path)
     before = world.weights(site.engine)
     chosen = {"steps": 2, "groups": 2, "group_size": 3, "arguments": world.PLAY}

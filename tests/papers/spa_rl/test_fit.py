@@ -1,5 +1,5 @@
 from handaxe.papers.spa_rl.fit import fit
-from handaxe.testing.records import make_rated
+from handaxe.testing.make_records import make_rated
 
 
 class Counts:
@@ -21,7 +21,7 @@ class Counts:
         self.value = state["value"]
 
 
-def test_the_learner_learns_and_the_policy_stays(world, tmp_path):
+def test_fit_trains_the_learner_and_leaves_the_policy_unchanged(world, tmp_path):
     groups = [make_rated(outcome=[k, 1]) for k in range(5)]
     found = []
     for options in ({}, {"out": tmp_path}, {"out": tmp_path, "resume": True}):

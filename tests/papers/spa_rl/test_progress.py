@@ -10,7 +10,7 @@ from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.papers.spa_rl.progress import progress
 from handaxe.rewards.judged_steps import judged_steps
-from handaxe.testing.records import make_group, make_rated, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 from handaxe.training.loop.batch import Row, pad
 
 
@@ -20,6 +20,7 @@ def make_engine(*, critic=True, seed=0):
 
 
 CONTRACT = [{"engine": make_engine(), "learning_rate": 0.01}, {"engine": make_engine(), "epochs": 2}]
+LAB = "the judge is untrained before a run"
 
 
 class Says:
@@ -41,7 +42,7 @@ def ragged():
     return make_group(trajectories=[make_trajectory(layouts=own, id=f"r{i}") for i, own in enumerate(layouts)])
 
 
-def test_example():
+def test_progress_equals_the_worked_example():
     """Values 0.1, 0.5, 0.4 at the ends of three turns of two tokens; what stands elsewhere is not read."""
     group = make_group(layouts=["Utpp tTt pp tTt pp".replace(" ", "")])
     (sequence,) = group[0].sequences
@@ -53,7 +54,7 @@ def test_example():
     assert judge.score(group).tolist() == pytest.approx([1.0])
 
 
-def test_slow_loop_and_the_loss_of_what_it_says():
+def test_progress_equals_a_slow_loop():
     """The loss is the mean square of what its own scores miss, also for attempts of two rows."""
     judge = progress(engine=make_engine(), learning_rate=0.02)
     group, label_G = ragged(), np.array([1.0, 0.0, 0.5, 1.0])
@@ -69,7 +70,7 @@ def test_slow_loop_and_the_loss_of_what_it_says():
     assert judge.fit([(group, Scores(label_G))])["loss"] == pytest.approx(wanted, rel=1e-4)
 
 
-def test_what_is_not_known_teaches_nothing():
+def test_unknown_outcomes_do_not_train():
     group = ragged()
     alone = make_group(trajectories=[group[0], group[3]])
     one, two = (progress(engine=make_engine(), learning_rate=0.02) for _ in range(2))
@@ -82,7 +83,7 @@ def test_what_is_not_known_teaches_nothing():
     assert np.array_equal(one.score(group), before)
 
 
-def test_it_learns_what_attempts_come_to_that_it_has_not_seen():
+def test_progress_predicts_held_out_outcomes():
     """Every turn adds a quarter; the error on attempts that it sees for the first time falls below that of a judge
     which knows nothing but their mean."""
     rng = np.random.default_rng(0)
@@ -98,11 +99,11 @@ def test_it_learns_what_attempts_come_to_that_it_has_not_seen():
     assert last[0] < 0.5 * last[1] < first[0]
 
 
-def test_it_begins_as_a_twin_of_the_policy_and_leaves_that_alone():
+def test_progress_starts_as_a_twin_and_leaves_the_policy_unchanged():
     engine, group = make_engine(critic=False), ragged()
     judge = progress(learning_rate=0.02)
     assert judge.state_dict() == {"engine": None}
-    with pytest.raises(InputError, match="no model yet"):
+    with pytest.raises(InputError, match="no model"):
         judge.score(group)
     judge.begin(engine)
     assert not judge.score(group).any()
@@ -114,7 +115,7 @@ def test_it_begins_as_a_twin_of_the_policy_and_leaves_that_alone():
     assert judged_steps(judge=judge)(group).turns[0] == pytest.approx(judge.score_steps(group)[0])
 
 
-def test_a_channel_in_the_place_of_the_outcome():
+def test_progress_reads_a_channel():
     group = ragged()
     judge, other = (progress(engine=make_engine(), channel=name, learning_rate=0.02) for name in ("won", None))
     won = np.array([1.0, 0.0, 0.0, 1.0])
@@ -125,7 +126,7 @@ def test_a_channel_in_the_place_of_the_outcome():
         judge.fit([(group, Scores(np.zeros(4)))])
 
 
-def test_what_is_refused():
+def test_progress_refuses_bad_arguments_and_engines():
     for wrong in ({"epochs": 0}, {"micro_batch_rows": 0}, {"learning_rate": -1.0}, {"clip_norm": 0.0}):
         with pytest.raises(InputError, match="clip_norm above 0"):
             progress(**wrong)

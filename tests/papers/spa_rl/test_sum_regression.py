@@ -23,7 +23,7 @@ def one_rollout(*values, returns=1.0):
 
 
 @pytest.mark.parametrize(("values", "loss", "slope"), [((0.1, 0.5, 0.4), 0.0, 0.0), ((0.2, 0.2), 0.36, -1.2)])
-def test_example(values, loss, slope):
+def test_sum_regression_equals_the_worked_examples(values, loss, slope):
     out, batch = one_rollout(*values)
     found = differentiate(sum_regression(), out, batch)
     assert found.value == pytest.approx(loss, abs=1e-12)
@@ -33,7 +33,7 @@ def test_example(values, loss, slope):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_slow_loop_over_rollouts_of_several_rows(seed):
+def test_sum_regression_equals_a_slow_loop(seed):
     batch = random_batch(seed, under_mask=math.nan, left_out=0.2)
     out = random_policy(batch, seed, under_mask=math.nan)
     last: dict[int, dict[tuple[int, int], int]] = {}
@@ -54,7 +54,7 @@ def test_slow_loop_over_rollouts_of_several_rows(seed):
     torch.testing.assert_close(found.gradients["value"], wanted_BT, atol=1e-12, rtol=0)
 
 
-def test_what_is_missing_is_named():
+def test_missing_values_and_returns_are_named():
     out, batch = one_rollout(0.2)
     with pytest.raises(InputError, match="critic"):
         sum_regression()(replace(out, value_BT=None), batch)
@@ -63,7 +63,7 @@ def test_what_is_missing_is_named():
         sum_regression()(small_policy(bare, -1.0), bare)
 
 
-def test_an_engine_learns_it():
+def test_an_engine_reduces_the_loss():
     batch = random_batch(5, untrained=0.0, dtype=torch.float32)
     engine = LocalEngine(
         TinyModel.new(TinyConfig(vocab_size=50, width=16, layers=1, heads=2, max_length=64)), critic=True

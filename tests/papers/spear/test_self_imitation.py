@@ -7,7 +7,7 @@ from handaxe.selection.drop_equal_groups import drop_equal_groups
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.selection.pipe import pipe
 from handaxe.selection.success_replay import success_replay
-from handaxe.testing.records import make_group, make_rated, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.schedule import cosine
 
@@ -37,7 +37,7 @@ def level(one):
     return float(values[0])
 
 
-def test_example():
+def test_replayed_rollouts_equal_the_worked_example():
     select = self_imitation(capacity=1)
     select([played([0.3, 0.1]), played([0.6], advantage=[-1.0]), played([0.4], advantage=[-1.0])])
     assert [one.scores.outcome[0] for one in select.stored] == [0.3, 0.1]
@@ -47,7 +47,7 @@ def test_example():
     assert level(out[2]) == pytest.approx(1 - 0.6) and out[2].part == 1 + max(one.part for one in out[:2])
 
 
-def test_what_is_replayed_is_above_the_median_and_a_power_of_two():
+def test_replays_are_above_the_median_and_a_power_of_two():
     select = self_imitation(capacity=7, history=3, weight=0.5)
     low = [played([0.2], task="x"), played([0.4], task="y"), played([0.6], task="z")]
     assert len(select(low)) == 3
@@ -61,7 +61,7 @@ def test_what_is_replayed_is_above_the_median_and_a_power_of_two():
 
 
 @pytest.mark.parametrize(("count", "replays"), [(3, False), (4, True)])
-def test_when_it_is_enough(count, replays):
+def test_a_replay_needs_more_than_one_and_a_half_capacities(count, replays):
     select = self_imitation(capacity=2)
     batch = [played([0.0]) for _ in range(9)]
     out = select([*batch, *[played([1.0], task=str(k)) for k in range(count)]])
@@ -70,7 +70,7 @@ def test_when_it_is_enough(count, replays):
         assert len(out) == 9 + count + 2
 
 
-def test_a_slow_loop_agrees():
+def test_self_imitation_equals_a_slow_loop():
     rng, select = np.random.default_rng(0), self_imitation(capacity=3, tolerate=2, history=5)
     stored, means, replays = [], [], 0
     for step in range(40):
@@ -104,7 +104,7 @@ def test_a_slow_loop_agrees():
     assert replays > 3
 
 
-def test_the_ramp():
+def test_the_replay_weight_follows_its_schedule():
     gamma = cosine(0.0, steps=300, floor=1.0)
     assert [gamma(t) for t in (0, 75, 150, 300, 400)] == pytest.approx([0, 0.1464, 0.5, 1, 1], abs=1e-4)
     select = self_imitation(capacity=1, weight=gamma)
@@ -112,7 +112,7 @@ def test_the_ramp():
     assert len(select(batch)) == 4 and select.stored == []  # weight 0: nothing replayed, and emptied
 
 
-def test_std():
+def test_advantages_are_divided_by_the_median_deviation():
     select = self_imitation(capacity=1, normalise=True)
     batch = [played([0.0, 0.2]), played([0.0, 0.4]), played([0.0, 0.6], advantage=[0, 0]), played([1.0, 1.0])]
     (again,) = select(batch)[4:]
@@ -121,7 +121,7 @@ def test_std():
     assert any(level(again) == pytest.approx(value, rel=1e-4) for value in scaled)
 
 
-def test_without_recalibration_the_old_advantages_train_again():
+def test_without_recalibration_stored_advantages_are_replayed():
     select = self_imitation(capacity=2, recalibrate=False, weight=0.5)
     batch = [played([0.0]) for _ in range(5)] + [played([1.0] * 4, advantage=[2.0, 3.0, 4.0, 5.0])]
     again = select(batch)[6:]
@@ -129,7 +129,7 @@ def test_without_recalibration_the_old_advantages_train_again():
     assert len(again) == 2 and all(level(one) == stale[one.group[0].id] for one in again)
 
 
-def test_what_is_worth_storing():
+def test_only_rollouts_worth_storing_are_stored():
     assert made_a_call(make_trajectory(texts=[""], calls=[["f"]])) and not made_a_call(make_trajectory())
     select = self_imitation(capacity=8)
     select([played([1.0], calls=0), played([1.0], advantage=[-0.1]), played([np.nan], advantage=[0.0])])
@@ -141,14 +141,14 @@ def test_what_is_worth_storing():
     assert select.stored[0].group[0].ending.kind == "completed"
 
 
-def test_what_is_too_old_is_forgotten():
+def test_old_rollouts_are_dropped():
     select = self_imitation(capacity=9, tolerate=2)
     for step in range(5):
         select([played([1.0], step=step)])
         assert [one.group.step for one in select.stored] == list(range(max(0, step - 2), step + 1))
 
 
-def test_its_ratio_is_that_of_the_stored_log_probs_and_a_loss_knows_it():
+def test_replays_keep_stored_log_probs_and_carry_the_feature():
     select = self_imitation(capacity=1)
     select([played([1.0], logp=-0.9), *[played([0.0], task="b")] * 5])
     out = select([played([1.0], step=1, task="c", logp=-0.4)])
@@ -159,7 +159,7 @@ def test_its_ratio_is_that_of_the_stored_log_probs_and_a_loss_knows_it():
     assert again.old_logp_BT[again.mask_BT].unique().tolist() == pytest.approx([stored])
 
 
-def test_refused():
+def test_self_imitation_refuses_numbers_out_of_range():
     for wrong in ({"capacity": 0}, {"tolerate": -1}, {"history": 0}):
         with pytest.raises(InputError, match="capacity"):
             self_imitation(**wrong)

@@ -4,11 +4,24 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.papers.bleuberi.descriptions import descriptions
 from handaxe.papers.tapo.edit_similarity import edit_similarity, in_digits
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 pytest.importorskip("rapidfuzz")
 CONTRACT = [{}, {"below": 1.0, "most": 3}]
+LAB = [
+    LabCase(
+        "edit_similarity()",
+        descriptions,
+        lambda world: edit_similarity(),
+        why=(
+            "By the paper's formula an answer with the reference inside is correct at any length; "
+            "combine with `within_length`."
+        ),
+    ),
+]
 
 
 def scored(answer, *texts, **arguments):
@@ -17,20 +30,20 @@ def scored(answer, *texts, **arguments):
     return edit_similarity(**arguments)(make_group(task=task, trajectories=members)).outcome
 
 
-def test_example():
+def test_edit_similarity_equals_the_worked_examples():
     np.testing.assert_allclose(scored("Paris", "pariss", "pares", "london", ""), [1, 0.8, 0, 0])
 
 
-def test_half_of_the_letters_is_too_far():
+def test_a_ratio_of_one_half_scores_zero():
     np.testing.assert_allclose(scored("abcdefghij", "abcdefxxxx", "abcdexxxxx", "abcdefg"), [0.6, 0, 0.7])
     np.testing.assert_allclose(scored("abcdefghij", "abcdefxxxx", below=0.4), [0])
 
 
-def test_the_best_of_several_references_counts():
+def test_the_best_reference_counts():
     np.testing.assert_allclose(scored(["london", "paris"], "pares", "so it is London"), [0.8, 1])
 
 
-def test_numbers():
+def test_number_words_and_separators_are_normalized():
     assert in_digits(" Twelve ") == "12" and in_digits("1,024") == "1024" and in_digits("New York") == "new york"
     np.testing.assert_allclose(scored(3, "three"), [1])
     with pytest.raises(TaskError):
@@ -47,7 +60,7 @@ def slow(a, b):
     return row[-1]
 
 
-def test_against_a_slow_table():
+def test_edit_similarity_equals_a_slow_table():
     rng = np.random.default_rng(0)
     for _ in range(60):
         said, gold = ("".join(rng.choice(list("abc"), size)) for size in rng.integers(1, 12, 2))
@@ -67,7 +80,7 @@ class Counts:
         return slow(a, b)
 
 
-def test_a_million_characters_cost_no_more_than_a_hundred(monkeypatch):
+def test_long_answers_take_bounded_time(monkeypatch):
     import rapidfuzz.distance
 
     monkeypatch.setattr(rapidfuzz.distance, "Levenshtein", Counts)
@@ -77,7 +90,7 @@ def test_a_million_characters_cost_no_more_than_a_hundred(monkeypatch):
     assert scored("x" * 120, long)[0] == 0 and Counts.pairs == 100 * 120
 
 
-def test_refused(monkeypatch):
+def test_edit_similarity_refuses_numbers_out_of_range(monkeypatch):
     for wrong in ({"below": -0.1}, {"below": 1.1}, {"most": 0}):
         with pytest.raises(InputError, match="below="):
             edit_similarity(**wrong)

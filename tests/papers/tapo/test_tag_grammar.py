@@ -5,8 +5,14 @@ import sys
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.papers.reasoning_sql.tables import tables
 from handaxe.papers.tapo.tag_grammar import tag_grammar
-from handaxe.testing.records import make_group, make_trajectory
+from handaxe.testing.make_records import make_group, make_trajectory
+
+LAB = [
+    LabCase('tag_grammar(grammar="sql")', tables, lambda world: tag_grammar(grammar="sql")),
+]
 
 
 def score(reward, text, **more):
@@ -17,7 +23,7 @@ def written(*names):
     return "".join(f"<{name}>x</{name}>" for name in names)
 
 
-def test_example():
+def test_tag_grammar_equals_the_worked_examples():
     reward = tag_grammar()
     said = ["<think>a</think>", "<think>c</think><answer>d</answer>"]
     called = make_trajectory(texts=said, calls=[["f"], []], replies=[["1"], []])
@@ -29,7 +35,7 @@ def test_example():
 @pytest.mark.parametrize(
     "grammar", ["a (b a)* c", "(a | b)+ c?", "a? (b | c a)* b", "((a*)*)*", "a | b c | (a b)+", "c"]
 )
-def test_it_allows_what_a_regular_expression_over_letters_does(grammar):
+def test_tag_grammar_accepts_the_words_of_a_regular_expression(grammar):
     reward, pattern = tag_grammar(grammar=grammar), re.compile(grammar.replace(" ", ""))
     for length in range(6):
         for word in itertools.product("abc", repeat=length):
@@ -53,18 +59,18 @@ def test_it_allows_what_a_regular_expression_over_letters_does(grammar):
         ("", 0),
     ],
 )
-def test_the_whole_text_is_blocks(text, right):
+def test_text_outside_of_blocks_scores_zero(text, right):
     assert score(tag_grammar(), text) == right
 
 
-def test_calls_are_blocks_and_malformed_ones_are_open():
+def test_calls_are_blocks_and_malformed_calls_score_zero():
     texts, calls = ["<think>a</think>", "<think>b</think><answer>c</answer>"], [["f"], []]
     one = make_trajectory(texts=texts, calls=calls, replies=[["1"], []])
     broken = make_trajectory(texts=texts, errors=[["not JSON"], []])
     assert tag_grammar()(make_group(trajectories=[one, broken])).outcome.tolist() == [1, 0]
 
 
-def test_what_the_policy_writes_later_does_not_close_a_malformed_call():
+def test_later_text_does_not_close_a_malformed_call():
     texts = ["<think>a</think>", "</tool_call><think>b</think><answer>c</answer>"]
     broken = make_trajectory(texts=texts, errors=[["not JSON"], []])
     late = make_trajectory(texts=["<think>a</think><answer>b</answer>", ""], errors=[[], ["not JSON"]])
@@ -72,18 +78,18 @@ def test_what_the_policy_writes_later_does_not_close_a_malformed_call():
         assert reward(make_group(trajectories=[broken, late])).outcome.tolist() == [0, 0]
 
 
-def test_a_call_in_plain_text_is_no_call():
+def test_a_call_tag_in_text_is_no_call():
     assert score(tag_grammar(), written("think", "tool_call", "think", "answer")) == 0
     assert score(tag_grammar(), "<think>a <tool_call> b</think><answer>c</answer>") == 0
     assert score(tag_grammar(grammar="think answer"), "<think>a <tool_call> b</think><answer>c</answer>") == 1
 
 
-def test_no_turn_and_no_text_are_the_empty_word():
+def test_empty_trajectories_are_the_empty_word():
     none = make_group(trajectories=[make_trajectory(layouts=["UUt"])])
     assert tag_grammar()(none).outcome.tolist() == [0] and tag_grammar(grammar="think*")(none).outcome.tolist() == [1]
 
 
-def test_a_name_that_begins_another_is_not_taken_for_it():
+def test_a_tag_name_is_not_matched_by_its_prefix():
     assert score(tag_grammar(grammar="code codes"), written("code", "codes")) == 1
     assert score(tag_grammar(grammar="code"), written("codes")) == 0
 
@@ -99,7 +105,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_ten_times_the_text_takes_at_most_ten_times_the_steps(name):
+def test_time_is_linear_in_the_text(name):
     """Lines of Python are counted, not seconds; the one pattern that finds tags has no repetition, so it reads once."""
     reward = tag_grammar(grammar="((think*)* | (think think)*)* answer")
     unit = len(HOSTILE[name](2)) - len(HOSTILE[name](1))
@@ -135,6 +141,6 @@ def steps(reward, text):
         ("a & b", "else"),
     ],
 )
-def test_a_grammar_that_cannot_be_read(grammar, why):
+def test_tag_grammar_refuses_malformed_grammars(grammar, why):
     with pytest.raises(InputError, match=why):
         tag_grammar(grammar=grammar)

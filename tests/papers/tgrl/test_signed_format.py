@@ -1,8 +1,14 @@
 import itertools
 
 from handaxe.core.records import ToolCall, ToolReply
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.tgrl.signed_format import signed_format
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.papers.tgrl.unseen_gym import unseen_gym
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+
+LAB = [
+    LabCase("signed_format()", unseen_gym, lambda world: signed_format()),
+]
 
 
 def attempt(*turns, errors=None, finish=None):
@@ -22,12 +28,12 @@ LOOK, ANSWER = ("calculator", "ok"), ("answer", "ok")
 SIBLINGS = make_group(task=make_task(answer="4"), trajectories=[attempt([LOOK], [ANSWER]), attempt([LOOK], [])])
 
 
-def test_example():
+def test_signed_format_equals_the_worked_examples():
     broken = attempt([], [ANSWER], errors=[["not JSON"], []])
     assert scored(attempt([LOOK], [ANSWER]), attempt([LOOK], []), broken) == [1, 0, -1]
 
 
-def test_a_slow_loop_says_the_same():
+def test_signed_format_equals_a_slow_loop():
     kinds = ("ok", "retry", "invalid", None)
     for look, taken, error, finish in itertools.product(kinds, kinds, ([], ["not JSON"]), ("stop", "length")):
         if finish == "length" and taken:
@@ -40,6 +46,6 @@ def test_a_slow_loop_says_the_same():
             assert found == [1 if taken == "ok" else 0]
 
 
-def test_another_tool_and_no_turn():
+def test_signed_format_takes_a_tool_name_and_scores_empty_trajectories():
     assert scored(attempt([("submit", "ok")]), attempt([ANSWER]), tool="submit") == [1, 0]
     assert scored(make_trajectory(layouts=["UUt"])) == [-1]

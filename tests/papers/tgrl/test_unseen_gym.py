@@ -4,10 +4,10 @@ pytest.importorskip("reasoning_gym")
 
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Group, Message
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.tgrl.unseen_gym import SEEN, UNSEEN, unseen_gym
 from handaxe.testing.worlds import check_world
-from handaxe.worlds.parts.answering import given_answer
+from handaxe.worlds.parts.answering import stated_answer
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 
@@ -17,11 +17,11 @@ def played(world, task, speaker=None, tools=None):
     return one, world.correct(Group(task, (one,))).outcome[0]
 
 
-def test_the_contract():
+def test_unseen_gym_keeps_the_world_contract():
     check_world(unseen_gym(), count=12)
 
 
-def test_training_never_asks_what_half_of_the_tests_ask():
+def test_training_lacks_the_unseen_generators():
     world = unseen_gym()
     assert {one.metadata["generator"] for one in world.tasks("train", 60, 0)} == set(SEEN)
     tests = world.tasks("test", 120, 0)
@@ -31,7 +31,7 @@ def test_training_never_asks_what_half_of_the_tests_ask():
 
 
 @pytest.mark.parametrize("tools", [None, ()], ids=["calculator", "none"])
-def test_the_expert_hands_its_answer_in_and_that_is_the_end(tools):
+def test_the_expert_submits_and_ends_the_rollout(tools):
     world = unseen_gym()
     for task in world.tasks("test", 20, 0):
         one, right = played(world, task, tools=tools)
@@ -41,16 +41,16 @@ def test_the_expert_hands_its_answer_in_and_that_is_the_end(tools):
         assert world.gauges["handed_in"].top(one, 1.0) == 1
 
 
-def test_an_answer_in_words_counts_too_and_nothing_is_no_answer():
+def test_answers_in_words_are_scored():
     world = unseen_gym()
     (task,) = world.tasks("train", 1, 0)
     one, right = played(world, task, lambda task, facts: Message("assistant", task.answer))
-    assert right == 1 and given_answer(one) == task.answer and world.gauges["handed_in"].top(one, 1.0) == 0
+    assert right == 1 and stated_answer(one) == task.answer and world.gauges["handed_in"].top(one, 1.0) == 0
     silent, right = played(world, task, lambda task, facts: Message("assistant", ""))
-    assert right == 0 and given_answer(silent) == ""
+    assert right == 0 and stated_answer(silent) == ""
 
 
-def test_what_cannot_be():
+def test_invalid_generators_raise():
     for seen, unseen in (((), UNSEEN), (SEEN, ()), (("lcm",), ("lcm",))):
-        with pytest.raises(TaskError, match="name generators"):
+        with pytest.raises(TaskError, match="give disjoint"):
             unseen_gym(seen=seen, unseen=unseen)

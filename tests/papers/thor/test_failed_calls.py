@@ -7,7 +7,7 @@ from handaxe.core.records import Branch, ParsedTurn, ToolCall, ToolReply
 from handaxe.papers.thor.failed_calls import failed_calls
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 BAD = ToolReply("0-0", "f", "no", "retry")
 
@@ -36,7 +36,7 @@ def places(one, **knobs):
     return [place.token for place in failed_calls(**{"copies": 1} | knobs)(one)]
 
 
-def test_example():
+def test_failed_calls_equals_the_worked_example():
     """A turn of twenty tokens whose call stands at 12 to 19 of them."""
     turn = make_trajectory(layouts=["U" + "t" * 19 + "p" * 20], calls=[["f"]], replies=[[BAD]]).turns[0]
     one = make_trajectory(layouts=["U" + "t" * 19 + "p" * 20], calls=[["f"]], replies=[[BAD]], id="t")
@@ -46,27 +46,27 @@ def test_example():
         assert failed_calls(copies=2, back=back)(one) == [Branch("t", 0, wanted)] * 2
 
 
-def test_calls_that_did_not_fail_are_left_alone():
+def test_executed_calls_are_not_fork_points():
     assert places(trunk([("ok", 3)], [("infra_error", 3)], [])) == []
     assert places(trunk([("ok", 1), ("failed", 6)])) == [7], "the second call of the turn is the one that failed"
 
 
 @pytest.mark.parametrize("status", ["retry", "failed", "invalid", "timeout"])
-def test_every_kind_of_failure(status):
+def test_every_failed_status_is_a_fork_point(status):
     assert places(trunk([("ok", 3)], [(status, 3)])) == [1 + 11 + 3]
 
 
-def test_a_malformed_call_is_begun_at_its_turn():
+def test_a_malformed_call_forks_at_the_start_of_its_turn():
     assert places(trunk([("ok", 3)], "not closed")) == [12]
 
 
-def test_the_first_so_many():
+def test_only_the_first_failed_turns_are_fork_points():
     one = trunk([("failed", 3)], [("failed", 4)], [("ok", 4)], [("retry", 5)])
     assert places(one) == [4] and places(one, most=2) == [4, 16] and places(one, most=9) == [4, 16, 39]
     assert places(one, most=2, copies=3) == [4, 4, 4, 16, 16, 16] and places(one, copies=0) == []
 
 
-def test_branches_of_one_turn_end_with_what_came_of_their_call(dice):
+def test_forks_end_after_one_turn(dice):
     """Dice fail nothing, so every turn that called is taken for one that failed."""
 
     def all_calls(one):
@@ -84,7 +84,7 @@ def test_branches_of_one_turn_end_with_what_came_of_their_call(dice):
 
 
 @pytest.mark.parametrize("knobs", [{"copies": -1}, {"back": -1}, {"most": 0}])
-def test_what_cannot_be(knobs):
+def test_failed_calls_refuses_numbers_out_of_range(knobs):
     with pytest.raises(InputError, match="failed_calls has"):
         failed_calls(**knobs)
     with pytest.raises(InputError, match="branch_turns is 0"):

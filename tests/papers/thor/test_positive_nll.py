@@ -9,7 +9,7 @@ from handaxe.testing.batches import random_batch, random_policy, small_batch, sm
 from handaxe.testing.losses import differentiate
 
 
-def test_example():
+def test_positive_nll_equals_the_worked_example():
     batch = small_batch([[2.0, None, -1.0], [0.1], [0.0]])
     found = differentiate(positive_nll(), small_policy(batch, [[-0.2, None, -3.0], [-0.4], [-5.0]]), batch)
     assert found.value == pytest.approx(0.003) and found.metrics == pytest.approx({"positive_nll": 0.3})
@@ -17,7 +17,7 @@ def test_example():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_against_a_slow_loop(seed):
+def test_positive_nll_equals_a_slow_loop(seed):
     batch = random_batch(seed, under_mask=math.nan, left_out=0.3)
     out = random_policy(batch, seed, under_mask=math.nan)
     good = [(row, t) for row, t in batch.mask_BT.nonzero().tolist() if batch.adv_BT[row, t] > 0]
@@ -29,12 +29,12 @@ def test_against_a_slow_loop(seed):
     torch.testing.assert_close(found.gradients["logp"], wanted_BT, atol=1e-12, rtol=0)
 
 
-def test_nothing_good_gives_nothing():
+def test_no_positive_advantage_gives_zero():
     batch = small_batch([[-1.0, 0.0]])
     found = differentiate(positive_nll(), small_policy(batch, -1.0), batch)
     assert found.value == 0 and not found.gradients["logp"].any()
 
 
-def test_a_negative_coefficient_is_refused():
+def test_positive_nll_refuses_a_negative_coefficient():
     with pytest.raises(InputError, match="coefficient"):
         positive_nll(coefficient=-0.1)

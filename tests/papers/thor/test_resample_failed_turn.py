@@ -12,13 +12,13 @@ from handaxe.core.errors import InputError, Retry
 from handaxe.core.records import Author, Ending, Message, Sampling, Task, ToolCall
 from handaxe.core.requests import Attempt, Completion, Partial, Stopped
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.thor.resample_failed_turn import resample_failed_turn
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import say
+from handaxe.testing.scripted_engine import encode_reply
 from handaxe.tools import tool
 
 
@@ -57,7 +57,7 @@ def attempt(*, context=800, tokens=64, env=Shell):
 
 def ids_of(line):
     words = line if isinstance(line, str) else (line[0], ToolCall("run", {"code": line[1]}))
-    return say(Compact(), words, SCHEMA)
+    return encode_reply(Compact(), words, SCHEMA)
 
 
 class Script:
@@ -91,7 +91,7 @@ def played(rollout, *lines, one=None):
     return made, script
 
 
-def test_example():
+def test_a_failed_turn_is_resampled_after_the_kept_tokens():
     """The first three tokens of the thought are kept, four and the call are drawn again; all are the policy's."""
     made, script = played(resample_failed_turn(back=4), BAD, GOOD, "2")
     assert (
@@ -116,7 +116,7 @@ def test_example():
     assert made.ending == Ending("completed")
 
 
-def test_what_it_cost():
+def test_the_notes_hold_the_usage_of_turns_taken_back():
     made, script = played(resample_failed_turn(back=4), BAD, GOOD, "2")
     assert made.used.tokens == script.drawn == len(ids_of(BAD)) + len(ids_of(GOOD)) - 3 + len(ids_of("2"))
     assert made.used.calls == 2 and len(made.calls) == 1 and made.env["state"] == {"Shell": {"ran": ["print(1+1)"]}}
@@ -129,14 +129,14 @@ def test_what_it_cost():
 
 
 @pytest.mark.parametrize(("back", "kept"), [(0, "so now "), (3, "so n"), (7, ""), (100, "")])
-def test_how_far_back(back, kept):
+def test_the_number_of_kept_tokens_depends_on_back(back, kept):
     again = (kept + "x", "print(1)")
     made, script = played(resample_failed_turn(back=back), BAD, again, "1")
     assert Compact().decode(script.asked[1].begun.ids if script.asked[1].begun else []) == kept
     assert made.notes["redrawn"] == [{"turn": 0, "tries": 1, "kept": len(kept)}] and made.used.tokens == script.drawn
 
 
-def test_several_tries_keep_what_the_first_failure_had_and_the_environment_sees_none_of_them():
+def test_every_resample_keeps_the_same_tokens_and_restores_the_environment():
     lines = [("", "print(0)"), BAD, ("so b", "y"), ("so c ", "z"), GOOD, "5"]
     made, script = played(resample_failed_turn(back=4), *lines)
     assert [Compact().decode(one.begun.ids) for one in script.asked[2:5]] == ["so "] * 3
@@ -147,14 +147,14 @@ def test_several_tries_keep_what_the_first_failure_had_and_the_environment_sees_
     assert total[:2] == [made.used.tokens - made.num_tokens, 3]
 
 
-def test_where_all_tries_fail_the_last_one_stays_and_is_answered():
+def test_the_last_resample_stays_if_all_fail():
     made, script = played(resample_failed_turn(back=4, retries=2), BAD, ("so b", "y"), ("so c", "z"), "never")
     assert [turn.parsed.text for turn in made.turns] == ["so c", "never"] and made.replies[0].status == "retry"
     assert made.ending == Ending("completed") and made.used.calls == 3 and made.used.tokens == script.drawn
     assert made.notes["redrawn"] == [{"turn": 0, "tries": 2, "kept": 3}]
 
 
-def test_none_is_linear():
+def test_zero_retries_equal_linear():
     class Stuck(Shell):
         snapshot = None
 
@@ -166,18 +166,18 @@ def test_none_is_linear():
         played(resample_failed_turn(), "1", one=attempt(env=Stuck))
 
 
-def test_later_failures_are_corrected_too():
+def test_later_failed_turns_are_resampled_too():
     made, _ = played(resample_failed_turn(back=4, max_turns=5), BAD, GOOD, ("", "a"), ("", "print(2)"), "2")
     assert made.notes["redrawn"] == [{"turn": 0, "tries": 1, "kept": 3}, {"turn": 1, "tries": 1, "kept": 0}]
     assert [reply.content for reply in made.replies] == ["1: ok", "2: ok"]
 
 
-def test_a_try_without_a_call_is_an_answer():
+def test_a_resample_without_a_call_is_an_answer():
     made, _ = played(resample_failed_turn(back=4), BAD, "so 2")
     assert made.ending == Ending("completed") and made.final_text == "so 2" and not made.replies
 
 
-def test_a_try_that_is_cut_off_has_failed():
+def test_a_truncated_resample_counts_as_failed():
     long = ("so " + "x" * 80, "print(1)")
     made, script = played(resample_failed_turn(back=4), BAD, long, GOOD, "2")
     assert made.ending == Ending("completed") and made.notes["redrawn"][0]["tries"] == 2
@@ -185,12 +185,12 @@ def test_a_try_that_is_cut_off_has_failed():
     assert made.ending == Ending("truncated", "length") and made.used.tokens == script.drawn
 
 
-def test_the_last_turn_is_left():
+def test_a_failed_call_in_the_last_turn_stays():
     made, _ = played(resample_failed_turn(max_turns=1), BAD)
     assert made.ending == Ending("truncated", "turns") and not made.notes
 
 
-def test_budgets_count_every_try():
+def test_budgets_count_every_resample():
     spent = len(ids_of(BAD)) + len(ids_of(GOOD)) - 3 + len(ids_of("2"))
     enough, _ = played(resample_failed_turn(back=4, budget=Budget(tokens=spent)), BAD, GOOD, "2")
     short, _ = played(resample_failed_turn(back=4, budget=Budget(tokens=spent - 1)), BAD, GOOD, "2")
@@ -202,13 +202,13 @@ def test_budgets_count_every_try():
 
 
 @pytest.mark.parametrize("wrong", [{"retries": -1}, {"back": -1}])
-def test_what_is_out_of_range(wrong):
-    with pytest.raises(InputError, match="give 0 or more of each"):
+def test_resample_failed_turn_refuses_numbers_out_of_range(wrong):
+    with pytest.raises(InputError, match="give 0 or more each"):
         resample_failed_turn(**wrong)
 
 
 @given(st.data())
-def test_whatever_happens_the_record_keeps_its_invariants(data):
+def test_resampled_trajectories_satisfy_the_record_invariants(data):
     words = st.sampled_from([("", "a"), ("", "print(1+)"), ("", "print(1+1)"), ("", "print(7)"), "", "so"])
     lines = data.draw(st.lists(words, min_size=40, max_size=40))
     stop = data.draw(st.integers(1, 12))

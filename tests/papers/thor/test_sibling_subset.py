@@ -8,10 +8,12 @@ from handaxe.core.protocols import Stateful
 from handaxe.core.records import Advantages, Branch
 from handaxe.credit.gae import gae
 from handaxe.credit.group_norm import group_norm
+from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.credit.turn_norm import turn_norm
+from handaxe.evaluation.gradient_bias import BiasCase
 from handaxe.papers.thor.sibling_subset import forks, no_forks, sibling_subset, trunks_and_forks
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_scores
+from handaxe.testing.make_records import make_group, make_scores
+from handaxe.testing.random_groups import random_group, random_scores
 
 
 def above_zero(group, scores):
@@ -26,6 +28,12 @@ CONTRACT = [
     {"credit": group_norm(), "only": above_zero},
     {"credit": turn_norm(norm="index"), "only": eligible},
 ]
+BIAS = [
+    BiasCase(
+        "sibling_subset(leave_one_out(), outcome > 0)",
+        lambda: sibling_subset(leave_one_out(), lambda group, scores: scores.outcome > 0),
+    )
+]
 
 
 def values(outcome, *, credit=None, only=above_zero, **more):
@@ -34,25 +42,25 @@ def values(outcome, *, credit=None, only=above_zero, **more):
     return [row[one.sequences[0].mask][0] for one, (row,) in zip(group, said.tokens)]
 
 
-def test_example():
+def test_sibling_subset_equals_the_worked_example():
     np.testing.assert_allclose(values([1, 0.5, 0.25, 0]), [1.0911, -0.2182, -0.8729, 0], atol=5e-5)
 
 
-def test_one_none_and_equal():
+def test_subsets_of_one_none_and_equal_rewards_get_zero():
     assert values([1, 0, 0]) == [0, 0, 0]
     assert values([0, 0]) == [0, 0]
     assert values([0.5, 0.5, 0]) == [0, 0, 0]
     assert values([0.7, 0], credit=group_norm(lone="reward")) == [0.7, 0]
 
 
-def test_the_unscored_are_in_nobodys_statistics():
+def test_unscored_siblings_count_in_no_statistic():
     assert values([1, np.nan, 3, -5], credit=group_norm(std=None)) == [-1, 0, 1, 0]
     everybody = values([1, np.nan, 3], credit=group_norm(std=None), only=lambda group, scores: np.ones(3, bool))
     assert everybody == [-1, 0, 1]
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_it_is_the_credit_of_a_group_without_the_others(seed):
+def test_sibling_subset_equals_the_credit_of_a_smaller_group(seed):
     group = random_group(seed, size=5)
     scores = random_scores(group, seed)
     chosen = np.flatnonzero(scores.eligible)
@@ -66,14 +74,14 @@ def test_it_is_the_credit_of_a_group_without_the_others(seed):
             assert not any(row.any() for row in said.tokens[i])
 
 
-def test_channels_and_turn_channels_are_taken_along():
+def test_channels_are_restricted_to_the_subset():
     only = sibling_subset(group_norm(std=None, channel="speed"), above_zero)
     group = make_group(size=3)
     said = only(group, make_scores([1, 0, 1], channels={"speed": [1, 50, 3]}))
     assert [row[0].max() + row[0].min() for row in said.tokens] == [-1, 0, 1]
 
 
-def test_the_others_keep_training():
+def test_siblings_outside_the_subset_stay_in_the_loss():
     def first_turn(group, scores):
         trains = tuple(tuple(sequence.turn == 0 for sequence in one.sequences) for one in group)
         return Advantages(group_norm()(group, scores).tokens, trains=trains)
@@ -84,7 +92,7 @@ def test_the_others_keep_training():
     assert np.array_equal(said.trains[0][0], group[0].sequences[0].turn == 0)
 
 
-def test_state_and_what_is_refused():
+def test_sibling_subset_restores_state_and_refuses_bad_credits():
     class Counter:
         calls = 0
 
@@ -113,7 +121,7 @@ def test_state_and_what_is_refused():
         sibling_subset(gae(), eligible)(group, random_scores(group, 0))
 
 
-def test_attempts_and_what_was_forked_from_them_are_judged_apart():
+def test_trunks_and_forks_are_credited_separately():
     """Attempts earn 1 and 0; two forks of the second, from its fourth token on, 1 and 0."""
     made = make_group(layouts=["UpptTp"] * 4)
     branch = Branch(made[1].id, 0, 5)

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError, Retry, TaskError
 from handaxe.core.records import Group, Message, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.tiger.projection import camera, plane, projection
 from handaxe.papers.tiger.reply_match import reply_match
 from handaxe.rewards.graded_call import graded_call
@@ -11,11 +11,11 @@ from handaxe.worlds.parts.demonstrate import demonstrate
 
 
 @pytest.mark.parametrize("solver", ["calculator", "python"])
-def test_the_contract(solver):
+def test_projection_keeps_the_world_contract(solver):
     check_world(projection(solver=solver), count=12 if solver == "calculator" else 3)
 
 
-def test_examples():
+def test_projection_matches_its_examples():
     assert camera("417") == "60 62" and 60 * 6 // 3 + 62 == 182
     assert plane("208") == "8 5 36"
     for name in ("41", "4171", "abc", "017", "\u0664\u0661\u0667"):
@@ -23,7 +23,7 @@ def test_examples():
             camera(name)
 
 
-def test_answers_follow_from_what_is_looked_up():
+def test_answers_follow_from_the_lookups():
     for task in projection().tasks("test", 60, 0):
         words = task.messages[0].content.rstrip("?").split()
         value = {words[i]: int(words[i + 1]) for i in range(2, len(words) - 1, 2)}
@@ -37,7 +37,7 @@ def test_answers_follow_from_what_is_looked_up():
         assert (u - middle) * value["z"] == focal * x
 
 
-def test_what_is_looked_up_does_not_stand_in_the_question():
+def test_questions_do_not_contain_the_lookups():
     """Or looking it up would not be needed."""
     tasks = projection(kinds=("project",)).tasks("train", 300, 0)
     known = {}
@@ -47,7 +47,7 @@ def test_what_is_looked_up_does_not_stand_in_the_question():
     assert len(known) == 45 and min(map(len, known.values())) > 1
 
 
-def test_the_gold_calls_earn_every_part():
+def test_gold_calls_earn_every_part():
     world = projection(kinds=("back",))
     (task,) = world.tasks("train", 1, 0)
     one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), context=512)
@@ -58,7 +58,7 @@ def test_the_gold_calls_earn_every_part():
     assert [turn.parsed.calls[0].name for turn in one.turns[:2]] == ["camera", "calculator"] and len(one.turns) == 3
 
 
-def test_a_number_near_by_is_wrong():
+def test_a_near_number_is_incorrect():
     world = projection(kinds=("project",))
     (task,) = world.tasks("train", 1, 0)
     for off, hit in ((0, 1), (1, 0)):
@@ -69,7 +69,7 @@ def test_a_number_near_by_is_wrong():
         assert world.correct(Group(task, (one,))).outcome[0] == hit
 
 
-def test_cameras_of_tests_are_others():
+def test_splits_share_no_camera():
     named = {
         split: {
             ToolCall(**task.metadata["gold_calls"][0]).arguments["name"] for task in projection().tasks(split, 200, 0)
@@ -79,7 +79,7 @@ def test_cameras_of_tests_are_others():
     assert not named["train"] & named["test"]
 
 
-def test_bad_input():
+def test_invalid_arguments_raise():
     for options in ({"kinds": ()}, {"kinds": ("rotate",)}, {"solver": "abacus"}):
         with pytest.raises(InputError, match="kinds are some of"):
             projection(**options)

@@ -2,10 +2,17 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import ToolReply
+from handaxe.evaluation.attack_trials import LabCase
+from handaxe.papers.tiger.projection import projection
 from handaxe.papers.tiger.reply_match import reply_match
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 CONTRACT = [{"tools": ("f", "g")}, {"tools": ("f", "g"), "rel_tol": 0.5}]
+LAB = [
+    LabCase(
+        'reply_match(tools=("calculator",))', projection, lambda world: reply_match(tools=("calculator",), rel_tol=0.01)
+    ),
+]
 
 
 def attempt(task, *replies):
@@ -25,20 +32,20 @@ def ok(content, name="calculator"):
     return name, content, "ok"
 
 
-def test_example():
+def test_reply_match_equals_the_worked_examples():
     near = [ok("130.0"), ("calculator", "132", "failed")]
     assert scored("132", [ok("132")], [ok("131")], near, []) == [1, 0, 0, 0]
     assert scored("132", [ok("132")], [ok("131")], near, [], rel_tol=0.01) == [1, 1, 0, 0]
 
 
-def test_the_last_good_reply_of_these_tools_counts():
+def test_the_last_successful_reply_of_the_tools_counts():
     other, failed = ok("132", "search"), ("calculator", "132", "failed")
     attempts = [ok("1"), ok("132")], [ok("132"), ok("1")], [ok("132"), failed], [failed], [other], [ok("132"), other]
     assert scored("132", *attempts) == [1, 0, 1, 0, 0, 1]
     assert scored("132", [ok("1"), ok("132", "python")], tools=("calculator", "python")) == [1]
 
 
-def test_text_and_numbers():
+def test_text_and_numbers_are_compared():
     assert scored("luta", [ok(" luta\n")], [ok("Luta")], rel_tol=0.1) == [1, 0]
     assert scored(["a", "2"], [ok("2.0")], [ok("a")], rel_tol=0.0) == [1, 1]
     huge = [ok(text) for text in ("nan", "inf", "1" * 5000, "1e999")]
@@ -46,7 +53,7 @@ def test_text_and_numbers():
     assert scored("-100", [ok("-101")], [ok("-102")], rel_tol=0.01) == [1, 0]
 
 
-def test_what_does_not_fit():
+def test_reply_match_refuses_bad_arguments():
     for options in ({"tools": ()}, {"tools": "calculator"}, {"tools": ("f",), "rel_tol": -1.0}):
         with pytest.raises(InputError, match="names of tools"):
             reply_match(**options)

@@ -1,17 +1,28 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Ending, ToolReply
+from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.adareasoner.call_schema import call_schema
 from handaxe.papers.tool_orchestra.preference_weighted import preference_weighted
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rewards.weighted import weighted
-from handaxe.testing.records import make_group, make_scores, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
+from handaxe.worlds.routing.world import routing
 
 P = {"t": 0.0, "outcome": 1.0, "cost": 0.5, "seconds": 0.5}
 CONTRACT = [{"base": exact_match(), "preference": lambda task: {"outcome": 1.0, "f": 1.0, "g": 0.5, "cost": 0.5}}]
+LAB = [
+    LabCase(
+        "preference_weighted(...)",
+        partial(routing, likes=("cheap",)),
+        lambda world: preference_weighted(base=world.correct),
+    ),
+]
 
 
 def attempt(calls, right, cost, seconds, *, name="t", ending="completed"):
@@ -33,7 +44,7 @@ EXAMPLE = ((2, True, 0.10, 30.0), (0, True, 0.02, 10.0), (5, False, 0.50, 90.0))
 SIBLINGS = group_of(*EXAMPLE)
 
 
-def test_example():
+def test_preference_weighted_equals_the_worked_example():
     scores = preference_weighted(base=exact_match())(group_of(*EXAMPLE))
     assert scores.outcome.tolist() == pytest.approx([1.7917, 2.0, 0.0], abs=5e-5)
     assert scores.channels["base"].tolist() == [1, 1, 0]
@@ -42,32 +53,32 @@ def test_example():
         assert scores.channels[f"preferred/{name}"].tolist() == pytest.approx(expected, abs=5e-5)
 
 
-def test_if_all_are_right_the_outcome_says_nothing():
+def test_the_outcome_coordinate_is_zero_if_all_are_correct():
     right = group_of((1, True, 3.0, 1.0), (1, True, 1.0, 1.0), preference={"outcome": 1.0, "cost": 0.5})
     assert preference_weighted(base=exact_match())(right).outcome.tolist() == [0.0, 0.5]
 
 
-def test_equal_coordinates_count_for_nothing_also_up_to_rounding():
+def test_coordinates_equal_up_to_rounding_are_zero():
     same = group_of((1, True, 0.3, 1.0), (1, True, 0.1 + 0.2, 1.0), preference={"cost": 1.0, "seconds": 1.0, "t": 1.0})
     assert preference_weighted(base=exact_match())(same).outcome.tolist() == [0.0, 0.0]
     assert preference_weighted(base=exact_match())(group_of((1, True, 5.0, 1.0))).outcome.tolist() == [0.0]
 
 
-def test_swapped_weights_of_two_tools_swap_who_is_ahead():
+def test_swapped_tool_weights_swap_the_order():
     attempts = attempt(1, True, 1.0, 1.0, name="a"), attempt(1, True, 1.0, 1.0, name="b")
     reward = preference_weighted(base=exact_match())
     assert reward(group_of(*attempts, preference={"a": 1.0, "b": 0.0})).outcome.tolist() == [1.0, 0.0]
     assert reward(group_of(*attempts, preference={"a": 0.0, "b": 1.0})).outcome.tolist() == [0.0, 1.0]
 
 
-def test_who_was_never_scored_changes_nothing():
+def test_unscored_siblings_change_nothing():
     reward = preference_weighted(base=exact_match())
     gone = attempt(9, True, 99.0, 999.0, ending=Ending("infra_error", "gone"))
     _, scores = score_group(reward, group_of(*EXAMPLE, gone))
     assert scores.outcome[:3].tolist() == reward(group_of(*EXAMPLE)).outcome.tolist() and np.isnan(scores.outcome[3])
 
 
-def test_against_a_slow_loop():
+def test_preference_weighted_equals_a_slow_loop():
     rng = np.random.default_rng(1)
     for _ in range(20):
         rows = [
@@ -89,17 +100,17 @@ def test_against_a_slow_loop():
 
 
 @pytest.mark.parametrize("wrong", [None, {"cost": 1.5}, {"cost": "much"}, {"cost": float("nan")}])
-def test_a_preference_that_is_none(wrong):
+def test_a_missing_or_bad_preference_raises_task_error(wrong):
     with pytest.raises(TaskError, match="preference"):
         preference_weighted(base=exact_match())(group_of(*EXAMPLE, preference=wrong))
 
 
-def test_a_base_of_turns_is_refused():
-    with pytest.raises(InputError, match="rewards.total"):
+def test_preference_weighted_refuses_turn_rewards():
+    with pytest.raises(InputError, match="rewards.turns_to_outcome"):
         preference_weighted(base=lambda group: make_scores([1.0], turns=[[1.0, 1.0]]))(group_of(EXAMPLE[0]))
 
 
-def test_what_the_base_says_of_turns_is_kept():
+def test_turn_channels_of_the_base_are_kept():
     base = weighted({"right": (1.0, exact_match()), "fit": (0.0, call_schema())})
     group = group_of(*EXAMPLE)
     found = preference_weighted(base=base)(group).turn_channels

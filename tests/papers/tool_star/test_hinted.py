@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.core.requests import Act
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.tool_star.hinted import HINT, hinted
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.tools.calculator import calculator
@@ -15,7 +15,7 @@ ANSWER = ParsedTurn("14")
 env = hinted(tool_chat([calculator]))
 
 
-def test_an_answer_without_a_call_is_met_with_the_hint_once():
+def test_an_answer_without_a_call_gets_one_hint():
     made = env(TASK)
     assert made.start() == tool_chat([calculator])(TASK).start()
     met = made.step(ANSWER, seed=0)
@@ -24,14 +24,14 @@ def test_an_answer_without_a_call_is_met_with_the_hint_once():
     assert made.report()["hinted"] is True and made.report()["replies"] == {}
 
 
-def test_after_a_call_and_after_a_malformed_one_there_is_no_hint():
+def test_calls_and_malformed_calls_get_no_hint():
     for first in (CALL, ParsedTurn("", errors=("not JSON",))):
         made = env(TASK)
         assert made.step(first, seed=0).messages[0].role == "tool"
         assert made.step(ANSWER, seed=1).done and made.report()["hinted"] is False
 
 
-def test_a_copy_knows_whether_it_was_given():
+def test_a_snapshot_restores_the_hint_state():
     made, other = env(TASK), env(TASK)
     made.step(ANSWER, seed=0)
     other.restore(made.snapshot())
@@ -49,7 +49,7 @@ class Plain:
 
 
 @pytest.mark.parametrize("inside", ["astep", "step"])
-def test_the_driver_s_workers_get_the_same_answers(inside):
+def test_async_steps_give_the_same_replies(inside):
     here, there, found = env(TASK), env(TASK), []
     if inside == "step":
         there.env = Plain(there.env)
@@ -66,7 +66,7 @@ def test_the_driver_s_workers_get_the_same_answers(inside):
     assert [one.done for one in found] == [False, False, True]
 
 
-def test_as_many_may_be_open_as_of_the_one_inside():
+def test_the_limit_of_open_environments_is_kept():
     bounded = tool_chat([calculator])
     bounded.most = 3
     assert hinted(bounded).most == 3 and not hasattr(hinted(tool_chat([])), "most")
@@ -81,7 +81,7 @@ def test_the_hint_is_read_and_never_trained():
     assert "Use a tool" in Compact().decode(sequence.ids) and "Use a tool" not in trained
 
 
-def test_where_the_hint_cannot_be_made_nothing_is_opened():
+def test_a_failing_hint_opens_no_environment():
     opened = []
 
     def watched(task):

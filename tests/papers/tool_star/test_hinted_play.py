@@ -6,7 +6,7 @@ from handaxe.papers.tool_star.hinted import HINT
 from handaxe.papers.tool_star.hinted_play import hinted_play, without_hint
 from handaxe.rollouts.linear import linear
 from handaxe.selection.keep_successes import keep_successes
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.stages.teach import teach
 
 
@@ -31,7 +31,7 @@ def played(world, **options):
     return hinted_play(groups=2, group_size=8, arguments=arguments, **options)(here), here
 
 
-def test_what_a_hint_led_to_is_played_again_without_it(world):
+def test_hinted_rollouts_are_stored_without_the_hint(world):
     groups, _ = played(world)
     found = [one for rated in groups for one in rated.group]
     again = [one for one in found if one.id.endswith("/unhinted")]
@@ -49,13 +49,13 @@ def test_what_a_hint_led_to_is_played_again_without_it(world):
         assert all(outcome >= 1 for outcome, one in zip(rated.scores.outcome, rated.group) if one in again)
 
 
-def test_a_policy_can_be_taught_on_it(world):
+def test_a_policy_can_be_fine_tuned_on_hinted_play(world):
     groups, here = played(world)
     metrics = teach(source=lambda site: groups, select=keep_successes(channel="called"), batch_size=4)(here)
     assert metrics and here.engine.version == len(metrics)
 
 
-def test_the_hint_can_be_chosen(world):
+def test_the_hint_is_an_argument(world):
     here = world.site(engine=world.Talking(needs_a_hint), reward=called)
     seen = []
 
@@ -68,7 +68,7 @@ def test_the_hint_can_be_chosen(world):
     assert len(seen) == 2
 
 
-def test_a_hinted_attempt_with_an_error_after_the_hint_is_left_out(world):
+def test_a_malformed_turn_after_the_hint_masks_the_rollout(world):
     one = make_trajectory(texts=["9", "", "3"], errors=[[], ["not JSON"], []])
     messages = (Message("user", "1?"), Message("assistant", "9"), Message("user", "again", name=HINT))
     hinted = records.Trajectory(**{**vars(one), "messages": (*messages, Message("assistant", "3"))})
@@ -77,7 +77,7 @@ def test_a_hinted_attempt_with_an_error_after_the_hint_is_left_out(world):
     assert without_hint(cut, world.site()) is None
 
 
-def test_it_is_played_again_as_the_world_plays_and_must_come_to_its_end(world):
+def test_the_second_play_uses_the_world_rollout_and_must_complete(world):
     turns = []
 
     def plays(most):

@@ -5,7 +5,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Pair
 from handaxe.losses.dpo import dpo
 from handaxe.papers.tool_star.prefer import prefer
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.training.sft.supervised import as_rated, batch_of
 from handaxe.training.stages.context import make_site
@@ -29,7 +29,7 @@ def logps(world, engine, given):
     return logp_B[0::2], logp_B[1::2]
 
 
-def test_the_chosen_become_likelier_than_the_rejected(world):
+def test_chosen_trajectories_become_more_likely_than_rejected_ones(world):
     engine = world.make_engine(reference=True)
     chosen, rejected = logps(world, engine, pairs(world))
     metrics = preferred(world, engine, pairs(world), loss=dpo(beta=0.5), epochs=8, batch_size=3, learning_rate=0.01)
@@ -53,7 +53,7 @@ def test_micro_batches_hold_whole_pairs_and_change_nothing(world):
             torch.testing.assert_close(value, found[0][name], rtol=0, atol=1e-6)
 
 
-def test_rows_are_marked_as_the_loss_expects(world):
+def test_rows_carry_rollout_indices_and_strengths(world):
     seen = []
 
     def loss(policy, batch):
@@ -69,10 +69,10 @@ def test_rows_are_marked_as_the_loss_expects(world):
     assert bool((batch.extras["strength"] == 2.5).all()) and batch.extras["strength"].shape == batch.ids_BT.shape
 
 
-def test_what_is_no_pair(world):
+def test_prefer_refuses_empty_pairs(world):
     silent, speaks = make_trajectory(layouts=["UUt"]), make_trajectory(layouts=["UUt p"])
     for given in ([], [Pair(speaks, speaks, 0.0)]):
         with pytest.raises(InputError, match="no pair"):
             preferred(world, world.make_engine(reference=True), given, loss=dpo())
-    with pytest.raises(InputError, match="no token that a policy wrote"):
+    with pytest.raises(InputError, match="no token of a policy"):
         preferred(world, world.make_engine(reference=True), [Pair(speaks, silent)], loss=dpo())

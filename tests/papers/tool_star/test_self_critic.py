@@ -7,7 +7,7 @@ from handaxe.papers.tool_star.self_critic import self_critic
 from handaxe.training.record.run_record import RunRecord
 
 
-def test_the_best_and_worst_of_what_is_played_are_learned(world, tmp_path):
+def test_self_critic_trains_on_the_best_and_worst_rollouts(world, tmp_path):
     site = world.site(out=tmp_path)
     before = world.weights(site.engine)
     metrics = self_critic(steps=1, groups=3, group_size=4, epochs=2, batch_size=2, learning_rate=0.01)(site)
@@ -18,7 +18,7 @@ def test_the_best_and_worst_of_what_is_played_are_learned(world, tmp_path):
         assert len(list(record.trajectories())) == 12
 
 
-def test_where_all_are_alike_there_is_nothing_to_learn(world):
+def test_self_critic_refuses_groups_of_equal_rewards(world):
     site = world.site(reward=lambda group: Scores(np.ones(len(group))))
     with pytest.raises(InputError, match="no pair"):
         self_critic(groups=1, group_size=2)(site)

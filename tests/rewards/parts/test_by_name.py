@@ -5,7 +5,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.by_name import reward_by_name
 
 
-def test_a_reward_of_the_library_and_one_of_a_module():
+def test_rewards_are_found_in_the_library_and_in_modules():
     named = reward_by_name("exact_match")
     assert callable(named) and named.__qualname__ == exact_match().__qualname__
     assert reward_by_name("handaxe.rewards.exact_match:exact_match") is exact_match
@@ -15,10 +15,10 @@ def test_a_reward_of_the_library_and_one_of_a_module():
     ("name", "message"),
     [
         ("exact_mach", "exact_match"),
-        ("graded_call", "the reward 'fewer_calls' needs arguments"),
+        ("weighted", "the reward 'weighted' needs arguments"),
         ("handaxe.rewards.parts.by_name:__doc__", "no reward: give a function of a group"),
     ],
 )
-def test_what_is_no_reward_is_told(name, message):
+def test_an_unknown_reward_is_an_error(name, message):
     with pytest.raises(InputError, match=message):
         reward_by_name(name)

@@ -5,7 +5,7 @@ from handaxe import rewards
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import Scores
 from handaxe.rewards.parts.combined import Combined
-from handaxe.testing.records import make_group, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_scores, make_trajectory
 from handaxe.testing.rewards import check_reward
 
 
@@ -18,7 +18,7 @@ PAIR = make_group(trajectories=[make_trajectory(texts=["a", "b"]), make_trajecto
 
 
 class Counter:
-    """A reward that counts how often it was asked."""
+    """A reward with a count of its calls."""
 
     def __init__(self):
         self.count = 0
@@ -46,54 +46,54 @@ def test_inner_channels_keep_their_names_under_the_component():
     }
 
 
-def test_eligible_is_what_all_components_allow():
+def test_eligible_siblings_are_eligible_in_all_components():
     reward = rewards.product(
         {"a": fixed([1, 1], eligible=[True, False]), "b": fixed([1, 1], eligible=[True, True]), "c": ANSWER}
     )
     assert reward(PAIR).eligible.tolist() == [True, False]
 
 
-def test_a_component_that_is_not_finite_is_named_with_the_trajectory():
+def test_a_value_that_is_not_finite_names_component_and_trajectory():
     reward = rewards.weighted({"answer": (1.0, ANSWER), "broken": (1.0, lambda g: Scores(np.array([0.0, np.nan])))})
     with pytest.raises(VerifierError, match="'broken'.*task-0/0/1"):
         reward(PAIR)
 
 
-def test_weights_and_components_are_checked():
+def test_empty_components_and_infinite_weights_are_errors():
     with pytest.raises(InputError, match="'answer'"):
         rewards.weighted({"answer": (float("nan"), ANSWER)})
     with pytest.raises(InputError, match="at least one"):
         rewards.product({})
-    with pytest.raises(InputError, match="rewards.total"):
+    with pytest.raises(InputError, match="rewards.turns_to_outcome"):
         rewards.product({"a": fixed([0, 0], turns=[[1, 2], [3]])})(PAIR)
 
 
-def test_state_of_nested_components_is_carried():
+def test_state_of_nested_components_is_kept():
     def build(counter):
-        return rewards.total(
+        return rewards.turns_to_outcome(
             rewards.gate(on=FORMAT, then=rewards.weighted({"count": (1.0, counter), "a": (0, ANSWER)}))
         )
 
     first, second = Counter(), Counter()
     reward, twin = build(first), build(second)
     reward(PAIR), reward(PAIR)
-    assert reward.state_dict() == {"total": {"then": {"count": {"count": 2}}}}
+    assert reward.state_dict() == {"reward": {"then": {"count": {"count": 2}}}}
     twin.load_state_dict(reward.state_dict())
     assert second.count == 2
     assert twin(PAIR).outcome.tolist() == reward(PAIR).outcome.tolist() == [3, 3]
 
 
-def test_shuffled_deals_the_same_outcomes_out_to_others():
+def test_permuted_moves_outcomes_to_other_siblings():
     group = make_group(trajectories=[make_trajectory(texts=[text]) for text in "abcdefgh"])
     plain = rewards.weighted({"letter": (1.0, rewards.outcome(lambda one: sum(map(ord, one.final_text))))})
-    scores, dealt = plain(group), rewards.shuffled(plain, seed=1)(group)
+    scores, dealt = plain(group), rewards.permuted(plain, seed=1)(group)
     assert sorted(dealt.outcome) == sorted(scores.outcome) and list(dealt.outcome) != list(scores.outcome)
     assert list(dealt.channels["letter"]) == list(dealt.outcome)
-    assert list(rewards.shuffled(plain, seed=2)(group).outcome) != list(dealt.outcome)
-    check_reward(rewards.shuffled(plain), group)
+    assert list(rewards.permuted(plain, seed=2)(group).outcome) != list(dealt.outcome)
+    check_reward(rewards.permuted(plain), group)
 
 
-def test_what_the_merge_names_stands_beside_its_components():
+def test_channels_of_the_merge_join_those_of_components():
     def merge(group, parts):
         return Scores(parts["a"].outcome, channels={"own": 3 * parts["a"].outcome})
 

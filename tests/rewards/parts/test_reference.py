@@ -3,10 +3,10 @@ import pytest
 from handaxe.core.errors import TaskError
 from handaxe.core.records import ToolCall
 from handaxe.rewards.parts.reference import gold_answers, gold_calls, gold_state, normalise
-from handaxe.testing.records import make_task
+from handaxe.testing.make_records import make_task
 
 
-def test_module_example():
+def test_reference_matches_the_docstring_example():
     assert gold_answers(make_task(answer="Paris")) == ("Paris",)
     assert gold_answers(make_task(answer=["Paris", "Paris, France"])) == ("Paris", "Paris, France")
     assert gold_answers(make_task(answer=408)) == ("408",)
@@ -19,19 +19,19 @@ def test_module_example():
 
 
 @pytest.mark.parametrize("answer", [None, [], {}, [None], {"calls": []}, [["a"]]])
-def test_no_answer(answer):
+def test_a_task_without_an_answer_is_an_error(answer):
     with pytest.raises(TaskError, match="task-0"):
         gold_answers(make_task(answer=answer))
 
 
 @pytest.mark.parametrize("answer", [None, "f", {}, ["f"], [{"name": "f"}], [{"name": 1, "arguments": {}}]])
-def test_no_calls(answer):
+def test_a_task_without_a_list_of_calls_is_an_error(answer):
     with pytest.raises(TaskError, match="task-0"):
         gold_calls(make_task(answer=answer))
 
 
 @pytest.mark.parametrize("answer", [None, "x", {}, {"state": {}}, {"state": 1}])
-def test_no_state(answer):
+def test_a_task_without_a_state_is_an_error(answer):
     with pytest.raises(TaskError, match="task-0"):
         gold_state(make_task(answer=answer))
 
@@ -40,5 +40,5 @@ def test_no_state(answer):
     "text, normal",
     [("The  Eiffel Tower!", "eiffel tower"), ("an apple a day", "apple day"), ("theatre", "theatre"), ("...", "")],
 )
-def test_normalise(text, normal):
+def test_normalise_drops_case_punctuation_and_articles(text, normal):
     assert normalise(text) == normal

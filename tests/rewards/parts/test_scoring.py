@@ -7,7 +7,7 @@ from handaxe.core.records import Scores
 from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.scoring import score_group
-from handaxe.testing.records import make_group, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 
 def group_of(*endings):
@@ -22,7 +22,7 @@ def kinds(group):
     return [one.ending.kind for one in group]
 
 
-def test_module_example():
+def test_scoring_matches_the_docstring_example():
     group, scores = score_group(fails_on(2), group_of("completed", "infra_error", "completed"))
     assert kinds(group) == ["completed", "infra_error", "verifier_error"]
     assert np.array_equal(scores.outcome, [1, np.nan, np.nan], equal_nan=True)
@@ -30,7 +30,7 @@ def test_module_example():
     assert "return a finite number" in group[2].ending.reason
 
 
-def test_the_reward_never_sees_what_may_not_be_scored():
+def test_the_reward_never_sees_unscorable_siblings():
     seen = []
 
     def reward(group):
@@ -41,7 +41,7 @@ def test_the_reward_never_sees_what_may_not_be_scored():
     assert seen == ["completed", "policy_error", "truncated"]
 
 
-def test_group_statistics_are_those_of_the_scored_siblings():
+def test_group_statistics_use_scored_siblings():
     task = make_task(answer="4")
     many = ["f", "f"]
     group = make_group(
@@ -57,7 +57,7 @@ def test_group_statistics_are_those_of_the_scored_siblings():
     assert scores.channels["efficiency"][0] == 1 and np.isnan(scores.channels["efficiency"][1])
 
 
-def test_a_failure_without_a_name_ends_the_whole_rest():
+def test_a_failure_without_a_name_ends_all_siblings():
     def reward(group):
         raise InfrastructureError("the judge is gone")
 
@@ -67,7 +67,7 @@ def test_a_failure_without_a_name_ends_the_whole_rest():
     assert group[0].ending.reason == "InfrastructureError: the judge is gone"
 
 
-def test_state_is_put_back_before_every_attempt_that_failed():
+def test_state_is_restored_after_a_failed_call():
     class Counts:
         count = 0
 
@@ -88,14 +88,14 @@ def test_state_is_put_back_before_every_attempt_that_failed():
     assert scores.outcome[2] == 1.0
 
 
-def test_per_turn_values_are_spread_too():
+def test_per_turn_values_are_nan_for_unscored_siblings():
     reward = rewards.per_turn(lambda t: [1.0] * len(t.turns))
     _, scores = score_group(reward, group_of("infra_error", "completed"))
     assert np.array_equal(scores.turns[0], [np.nan], equal_nan=True)
     assert scores.turns[1].tolist() == [1]
 
 
-def test_bad_data_and_broken_code_stop_the_run():
+def test_task_errors_and_bugs_are_raised():
     with pytest.raises(TaskError):
         score_group(exact_match(), group_of("completed"))
 

@@ -1,8 +1,8 @@
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Partial, Sample
-from handaxe.models.compact import END, Compact
+from handaxe.models.chat_formats.compact import END, Compact
 from handaxe.rollouts.driver.batch_stream import BatchStream
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 
 
 class Counting(ScriptedEngine):

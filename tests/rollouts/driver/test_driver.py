@@ -14,12 +14,12 @@ from handaxe.core.records import Ending, Message, Sampling, Task, ToolCall, Tool
 from handaxe.core.requests import Attempt, EnvReply, Measure, Sample, Stopped, Work
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.rollouts.driver import Driver, run
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.linear import linear
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools import tool
 
 ECHO = ToolSchema("echo", "Says it again.", {"type": "object", "properties": {"text": {"type": "string"}}})
@@ -420,13 +420,13 @@ def test_in_lockstep_what_is_played_after_the_last_has_ended_is_what_a_new_drive
 
     with closing(Driver(engine, lockstep=True)) as driver:
         play(driver, attempts(5))
-        assert engine.streams[0].kept_tokens == 0
+        assert engine.streams[0].cached_tokens == 0
         after = play(driver, attempts(3))
         for one in attempts(2):
             driver.add(one, talk)
         assert [attempt.id for attempt, _ in driver.advance()] == ["t1/0"]
         driver.stop(["t0/0"])
-        assert all(stream.kept_tokens == len(stream) == 0 for stream in engine.streams)
+        assert all(stream.cached_tokens == len(stream) == 0 for stream in engine.streams)
     with closing(Driver(engine, lockstep=True)) as driver:
         assert play(driver, attempts(3)) == after
 

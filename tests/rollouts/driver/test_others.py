@@ -8,10 +8,10 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Sampling
 from handaxe.core.requests import AuxVoice
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts.driver.others import NO_OTHERS, asked_in, check_own, voices
-from handaxe.testing.records import make_trajectory
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.make_records import make_trajectory
+from handaxe.testing.scripted_engine import ScriptedEngine
 
 
 def test_each_is_spoken_to_in_its_own_format_up_to_its_own_context():

@@ -1,5 +1,5 @@
 from handaxe.core.requests import EnvReply
-from handaxe.ops.spoken import spoken_at
+from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
@@ -21,7 +21,7 @@ def test_words_of_the_strategy_are_not_the_environments(dice):
     assert any(message.role == "user" and message.name for message in recorded.messages)
     play = rewind(dice.attempt(9), Rules(max_turns=6), recorded, turn=2)
     (one,) = run_plan(play.plan(), sample=dice.roll)
-    cut = spoken_at(recorded.messages, turns=len(recorded.turns))[2]
+    cut = turn_positions(recorded.messages, turns=len(recorded.turns))[2]
     assert one.ending.kind != "infra_error" and one.messages[:cut] == recorded.messages[:cut]
 
 

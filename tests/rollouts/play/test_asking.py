@@ -15,12 +15,12 @@ from handaxe.core.requests import Asked, Attempt, AuxVoice, EnvReply
 from handaxe.credit.group_norm import group_norm
 from handaxe.curricula.in_order import in_order
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.evaluation.run import evaluate
+from handaxe.evaluation.evaluate import evaluate
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.rewards.outcome import outcome
@@ -30,7 +30,7 @@ from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play.play import PUT, Play
 from handaxe.rollouts.play.rules import Rules
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
@@ -243,7 +243,7 @@ def test_what_another_said_is_never_taken_for_an_attempt():
             tasks=[TASK],
             reward=outcome(lambda one: 1.0),
             sampling=Sampling(),
-            others={"user": user()},
+            aux_policies={"user": user()},
         )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from handaxe.core.records import Branch
 from handaxe.rollouts.play.attached import attached, common_turns
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 
 def one_of(name, *seeds, of=None):

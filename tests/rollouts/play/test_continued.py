@@ -7,11 +7,11 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Author, Message, Sampling, Task, ToolCall, check
 from handaxe.core.requests import Attempt
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.continued import continued
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 
 ASKED = Task("t", (Message("user", "12*34=?"),))

@@ -8,7 +8,7 @@ from handaxe.core import records
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.records import Ending, Message, ToolCall
 from handaxe.core.requests import Act, Completion, EnvReply, Partial, Stopped, Work
-from handaxe.models.compact import END, Compact
+from handaxe.models.chat_formats.compact import END, Compact
 from handaxe.rollouts.budget import SPEAKER, Budget
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.run_plan import do_work, run_plan

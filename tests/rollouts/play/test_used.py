@@ -1,6 +1,6 @@
 from handaxe.core.records import Spent
 from handaxe.rollouts.play.used import Used
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 (TURN,) = make_trajectory(layouts=["Uppp"]).turns
 

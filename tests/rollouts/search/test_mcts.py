@@ -8,13 +8,13 @@ from handaxe.core.records import Ending, Group, Message, Sampling, Scores, Task,
 from handaxe.core.requests import Attempt, Stopped
 from handaxe.core.validation import check_group
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
-from handaxe.ops.forks import used_together
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.ops.turn_tree import total_usage
 from handaxe.papers.grounded_prm.outcome_backup import outcome_backup
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.search.mcts import SEARCH, mcts
 from handaxe.rollouts.search.uct import uct
-from handaxe.testing.scripted import ScriptedEngine, say
+from handaxe.testing.scripted_engine import ScriptedEngine, encode_reply
 from handaxe.tools.decorator import tool
 
 STOPPED = Ending("truncated", "stopped")
@@ -104,9 +104,9 @@ def test_the_tree_drawn_by_hand():
 
 def test_what_was_sampled_is_counted_once():
     found = play(WORDS, simulations=2, negatives=0)
-    sampled = sum(len(say(Compact(), word if len(word) > 1 else call(word), [Pad().write.schema])) for word in WORDS)
+    sampled = sum(len(encode_reply(Compact(), word if len(word) > 1 else call(word), [Pad().write.schema])) for word in WORDS)
     group = Group(found[0].task, tuple(found))
-    used = used_together(group)
+    used = total_usage(group)
     assert used.tokens == sampled < sum(one.num_tokens for one in found)
     assert used.calls == sum(len(word) == 1 for word in WORDS)
     check_group(group)
@@ -196,7 +196,7 @@ def test_with_dice_tokens_counted_are_tokens_drawn(dice, seed):
     knobs = {"outcome": lambda group: Scores(np.array([float(len(one.turns) % 2) for one in group])), "simulations": 6}
     found = run_plan(mcts(**knobs)(dice.attempt(seed, env=dice.Counter)), sample=speak)
     group = Group(found[0].task, tuple(found))
-    assert used_together(group).tokens == sum(len(one.ids) for one in drawn)
+    assert total_usage(group).tokens == sum(len(one.ids) for one in drawn)
     check_group(group)
     for one in found:
         assert one.env["sums"] == [0, *(int(reply.content.split(".")[0]) for reply in one.replies)]

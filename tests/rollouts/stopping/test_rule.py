@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.rollouts.stopping.rule import successes
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 
 
 def test_a_success_is_strictly_above_the_bar():

@@ -8,8 +8,8 @@ from handaxe.core.records import Branch, Rated
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
 from handaxe.selection.parts.stored import alone, dump, earned, load, put
-from handaxe.testing.ragged import random_group, random_scores
-from handaxe.testing.records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_trajectory
+from handaxe.testing.random_groups import random_group, random_scores
 from handaxe.training.record.checkpoint import Checkpoints
 
 

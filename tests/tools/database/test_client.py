@@ -21,14 +21,14 @@ def path(tmp_path):
 ONE = {"columns": ["a"], "rows": [[1]], "more": False}
 
 
-def test_a_worker_is_used_again(path):
+def test_worker_is_reused(path):
     queries = pool(path)
     pid = queries.idle[0].process.pid
     assert queries.query("select 1 as a") == ONE and queries.query("select 1 as a") == ONE
     assert [worker.process.pid for worker in queries.idle] == [pid]
 
 
-def test_a_worker_that_died_is_replaced_and_the_query_asked_again(path):
+def test_query_is_repeated_after_a_worker_died(path):
     queries = pool(path)
     first = queries.idle[0].process
     first.kill()
@@ -37,7 +37,7 @@ def test_a_worker_that_died_is_replaced_and_the_query_asked_again(path):
     assert queries.idle[0].process.pid != first.pid
 
 
-def test_a_query_that_hangs_beyond_interrupts_is_killed(path):
+def test_uninterruptible_query_is_killed(path):
     """One value is formatted in one step of sqlite, which looks at no interrupt meanwhile."""
     queries = pool(path, seconds=1.0)
     pid = queries.idle[0].process.pid
@@ -57,7 +57,7 @@ def test_workers_end_with_the_pool(path):
     assert [process.poll() for process in processes] == [-9, -9]
 
 
-def test_a_child_of_this_process_leaves_them_alone(path):
+def test_forked_process_starts_its_own_workers(path):
     queries = pool(path)
     process = queries.idle[0].process
     child = os.fork()
@@ -69,7 +69,7 @@ def test_a_child_of_this_process_leaves_them_alone(path):
     assert queries.idle[0].process is process
 
 
-def test_a_database_that_goes_away_is_no_fault_of_the_query(path):
+def test_deleted_database_is_infrastructure_error(path):
     queries = pool(path)
     queries.close()
     path.unlink()

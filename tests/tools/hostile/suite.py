@@ -1,4 +1,4 @@
-"""Reads the hostile programs: `### name | what the reply must hold`, alternatives joined by " or ", then the program.
+"""Parser of the hostile programs: `### name | text in the reply`, alternatives joined by " or ", then the program.
 
 In a program @CANARY@ is a file of the host, @NONCE@ what is in it, @PORT@ and @ABSTRACT@ are listeners, @PID@ is the
 host's process. A program that gets through prints ESCAPED.
@@ -20,7 +20,7 @@ class Program(NamedTuple):
 
     @property
     def endless(self):
-        """Whether it may run into the limit of time. The others have long enough for a busy machine."""
+        """True for programs that may hit the time limit; others get time for a busy machine."""
         return self.family == "time" or "TimeoutError" in self.holds
 
     def aimed(self, targets):

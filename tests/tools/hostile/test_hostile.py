@@ -1,4 +1,4 @@
-"""What must hold whatever a program does, in both sandboxes."""
+"""Containment of hostile programs in both sandboxes."""
 
 import importlib.util
 import os
@@ -25,7 +25,7 @@ NONCE = "nonce-7c41aa0e95"
 MAX_CHARS = 3_000
 OUTPUTS = ("answer.txt", "folder/canary.txt")
 """Files that are read back after every program; one of them makes links of these."""
-# What an honest program finds in a new session: nothing of what another one left.
+# An ordinary program in a new session finds nothing of an earlier session.
 GOOD = """
 import json, math, os, sys
 found = [name for name in ("poison",) if name in globals() or hasattr(__builtins__, name)]
@@ -44,16 +44,16 @@ def run(tool, code):
     return reply.status, reply.content
 
 
-def honest(tool, code):
-    """What an honest program reads, however busy the machine is."""
-    answer = tool.owner._begun(3).ask({"op": "run", "code": code}, seconds=60)
+def run_patiently(tool, code):
+    """Run an ordinary program with time for a busy machine."""
+    answer = tool.owner._get_worker(3).ask({"op": "run", "code": code}, seconds=60)
     assert (answer.stop, answer.failed) == ("", False)
     return answer.printed + answer.text
 
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """What the programs aim at, and what must not change."""
+    """Files, processes and sockets on the host: targets of the programs."""
     canary = tmp_path_factory.mktemp("host") / "canary.txt"
     canary.write_text(NONCE)
     os.environ["HANDAXE_CANARY"] = NONCE
@@ -90,13 +90,13 @@ def host(tmp_path_factory):
     abstract.close()
 
 
-def harmless(content):
+def is_unchanged(content):
     assert "ESCAPED" not in content and NONCE not in content
     assert len(content) <= MAX_CHARS
 
 
-def ended(group):
-    """Whether no process of that sandbox is left; the kernel may need a moment."""
+def has_ended(group):
+    """Test whether all processes of a sandbox have exited; the kernel may need a moment."""
     for _ in range(200):
         # The first process dies last of its namespace; whoever buries it may take his time.
         try:
@@ -108,7 +108,7 @@ def ended(group):
     return False
 
 
-def test_there_are_enough_programs_and_no_two_of_one_name():
+def test_programs_are_many_and_have_unique_names():
     assert len(PROGRAMS) >= 80 and len(set(IDS)) == len(IDS)
     assert all(text for program in PROGRAMS for text in program.holds), "every reply holds the empty text"
 
@@ -120,7 +120,7 @@ def test_there_are_enough_programs_and_no_two_of_one_name():
 def bystander(sandbox):
     """Another rollout's session, open all the time."""
     tool = session()
-    assert honest(tool, "mine = ['a']\nopen('mine.txt', 'w').write('b')") == "1"
+    assert run_patiently(tool, "mine = ['a']\nopen('mine.txt', 'w').write('b')") == "1"
     worker = tool.owner._worker
     yield tool
     assert tool.owner._worker is worker, "it was started again"
@@ -132,27 +132,27 @@ def test_cpython_contains(program, host, bystander):
     targets, unharmed = host
     tool = session(0.7 if program.endless else LIMITS.seconds)
     # A new session, after whatever the program before this one did to its own.
-    assert honest(tool, GOOD) == ANSWER
+    assert run_patiently(tool, GOOD) == ANSWER
     groups = [tool.owner._worker.group]
     status, content = run(tool, program.aimed(targets))
-    harmless(content)
+    is_unchanged(content)
     assert status in ("ok", "retry"), "an attack must never count as a failure of the machinery"
     assert any(text in content for text in program.holds), content
     assert tool.owner.report()["files"] == dict.fromkeys(OUTPUTS)
     # Whatever is left of its session answers, or starts again.
     status, content = run(tool, "1 + 1")
-    harmless(content)
+    is_unchanged(content)
     assert status in ("ok", "retry")
     groups += [tool.owner._worker.group] if tool.owner._worker else []
     tool.owner.close()
-    assert all(ended(group) for group in groups)
+    assert all(has_ended(group) for group in groups)
     unharmed()
-    assert honest(bystander, "mine.append(open('mine.txt').read()) or mine.pop()") == "'b'"
+    assert run_patiently(bystander, "mine.append(open('mine.txt').read()) or mine.pop()") == "'b'"
 
 
-def test_cpython_answers_after_the_last_one(bystander):
+def test_cpython_works_after_all_programs(bystander):
     tool = session()
-    assert honest(tool, GOOD) == ANSWER
+    assert run_patiently(tool, GOOD) == ANSWER
     tool.owner.close()
 
 
@@ -167,11 +167,11 @@ def neighbour():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
-def test_the_embedded_one_contains(program, host, neighbour):
+def test_python_contains(program, host, neighbour):
     targets, unharmed = host
     tool = python(seconds=0.5, memory=2**24, max_chars=MAX_CHARS)
     status, content = run(tool, program.aimed(targets))
-    harmless(content)
+    is_unchanged(content)
     assert status in ("ok", "retry"), content
     assert run(tool, "1 + 1") == ("ok", "2")
     tool.owner.close()
@@ -180,8 +180,8 @@ def test_the_embedded_one_contains(program, host, neighbour):
     assert run(python(), "print('hi')\n6 * 7") == ("ok", "hi\n42")
 
 
-def test_the_suite_leaves_nothing_behind(sandbox):
-    """In a process of its own, so that its end can be watched: no sandbox outlives it."""
+def test_suite_leaves_no_sandbox_behind(sandbox):
+    """Runs in a separate process, whose end must end all sandboxes."""
     code = (
         "from handaxe.tools.cpython import cpython\n"
         "import os, signal\n"
@@ -193,4 +193,4 @@ def test_the_suite_leaves_nothing_behind(sandbox):
     for end in ("", "os.kill(os.getpid(), signal.SIGKILL)"):
         done = subprocess.run([sys.executable, "-c", code.format(end=end)], capture_output=True, text=True)
         group = int(done.stdout)
-        assert ended(group), f"the sandbox outlived its host ({end or 'a normal end'})"
+        assert has_ended(group), f"the sandbox outlived its host ({end or 'a normal end'})"

@@ -23,7 +23,7 @@ QUESTIONS = {
 }
 
 
-def test_meaning_is_found_without_a_common_word(tmp_path):
+def test_dense_finds_meaning_without_common_words(tmp_path):
     write_dense(TEXTS, tmp_path)
     dense = Dense(tmp_path)
     assert len(dense) == 5
@@ -33,14 +33,14 @@ def test_meaning_is_found_without_a_common_word(tmp_path):
         np.testing.assert_allclose(scores, [embed([text])[0] @ embed([question])[0] for text in TEXTS], atol=1e-5)
 
 
-def test_many_are_written_in_batches_and_counted(tmp_path):
+def test_write_dense_reports_batches(tmp_path):
     texts, seen = [f"{text} {i}" for i in range(28) for text in TEXTS], []
     write_dense(texts, tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert len(texts) == 140 and seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
     np.testing.assert_allclose(Dense(tmp_path).vectors, embed(texts), atol=1e-5)
 
 
-def test_vectors_have_length_one_and_are_the_same_again():
+def test_vectors_are_normalized_and_reproducible():
     vectors = embed([*TEXTS, ""])
     assert vectors.shape == (6, 384) and vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
@@ -48,7 +48,7 @@ def test_vectors_have_length_one_and_are_the_same_again():
     assert embed([]).shape == (0, 384)
 
 
-def test_nothing_is_downloaded():
+def test_embed_works_without_sockets():
     """A process that has no sockets at all can embed."""
     code = (
         "import socket, sys\n"

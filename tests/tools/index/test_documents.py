@@ -5,17 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handaxe.core.errors import InputError
-from handaxe.tools.index.documents import Document, read_documents, split
+from handaxe.tools.index.documents import Document, read_documents, split_passages
 
 
-def test_the_examples():
+def test_documents_and_passages_give_the_examples():
     assert read_documents([{"id": "b", "text": "two"}, {"id": "a", "text": "one"}])[0] == Document("a", "a", "one")
-    pages = split(Document("a", "a", "One two three. Four five."), chars=20)
+    pages = split_passages(Document("a", "a", "One two three. Four five."), chars=20)
     assert [page.text for page in pages] == ["One two three.", "Four five."]
     assert [(page.id, page.page, page.pages) for page in pages] == [("a", 1, 2), ("a", 2, 2)]
 
 
-def test_a_folder(tmp_path):
+def test_folder_of_files_is_read(tmp_path):
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "er" / "b.md").write_text("# B")
     (tmp_path / "a.txt").write_text("one")
@@ -27,7 +27,7 @@ def test_a_folder(tmp_path):
         read_documents(str(tmp_path))
 
 
-def test_lines(tmp_path):
+def test_jsonl_file_is_read(tmp_path):
     path = tmp_path / "d.jsonl"
     path.write_text('{"id": 7, "title": " A\\n title ", "text": "x\u2028y"}\n\n{"text": "z"}\n')
     assert read_documents(path) == [Document("3", "3", "z"), Document("7", "A title", "x\u2028y")]
@@ -47,7 +47,7 @@ def test_lines(tmp_path):
             read_documents(path)
 
 
-def test_what_is_missing(tmp_path):
+def test_missing_documents_raise(tmp_path):
     for source in (tmp_path / "none", tmp_path, []):
         with pytest.raises(InputError, match="there are no documents"):
             read_documents(source)
@@ -55,7 +55,7 @@ def test_what_is_missing(tmp_path):
         read_documents([Document("a", "", "x"), Document("a", "", "y")])
 
 
-def test_cuts_prefer_paragraphs_to_lines_to_sentences_to_words():
+def test_cuts_prefer_larger_units():
     for text, first in {
         "aaaa bbbb cccc\n\ndddd. eeee\nffff": "aaaa bbbb cccc",
         "aaaa bbbb cccc\ndddd. eeee ffff": "aaaa bbbb cccc",
@@ -63,14 +63,14 @@ def test_cuts_prefer_paragraphs_to_lines_to_sentences_to_words():
         "aaaa bbbb cccc dddd eeee": "aaaa bbbb cccc dddd",
         "a" * 30: "a" * 20,
     }.items():
-        assert split(Document("a", "a", text), chars=20)[0].text == first
+        assert split_passages(Document("a", "a", text), chars=20)[0].text == first
     with pytest.raises(InputError, match="20 or more"):
-        split(Document("a", "a", "x"), chars=19)
+        split_passages(Document("a", "a", "x"), chars=19)
 
 
 @given(st.text(alphabet="ab .\n", min_size=1), st.integers(20, 60))
-def test_pages_are_the_text(text, chars):
-    pages = split(Document("a", "a", text), chars=chars)
+def test_passages_join_to_the_text(text, chars):
+    pages = split_passages(Document("a", "a", text), chars=chars)
     assert all(len(page.text) <= chars for page in pages)
     assert "".join("".join(page.text.split()) for page in pages) == "".join(text.split())
     assert [page.page for page in pages] == list(range(1, len(pages) + 1))

@@ -14,7 +14,7 @@ def write(folder, **changes):
     return manifest
 
 
-def test_a_round_trip(tmp_path):
+def test_manifest_round_trips(tmp_path):
     assert write(tmp_path) == read_manifest(tmp_path)
 
 
@@ -23,13 +23,13 @@ def test_a_round_trip(tmp_path):
     [{"files": {"../a": "b"}}, {"files": {"a/b": "c"}}, {"data": ".."}, {"data": "/etc"}, {"data": ""}, {"content": 3},
      {"documents": None}, {"format": "handaxe search index 0"}, {"format": None}],
 )  # fmt: skip
-def test_what_no_build_wrote(tmp_path, changes):
+def test_invalid_manifest_raises(tmp_path, changes):
     write(tmp_path, **changes)
     with pytest.raises(InputError, match="build the index again"):
         read_manifest(tmp_path)
 
 
-def test_damage_and_absence(tmp_path):
+def test_damaged_or_missing_manifest_raises(tmp_path):
     for text in ("", "{", "[" * 100_000, "[]", "3"):
         (tmp_path / "manifest.json").write_text(text)
         with pytest.raises(InputError, match="again"):
@@ -39,7 +39,7 @@ def test_damage_and_absence(tmp_path):
             read_manifest(folder)
 
 
-def test_every_byte_counts(tmp_path):
+def test_changed_file_raises(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     (data / "a").write_bytes(b"abc")
@@ -53,7 +53,7 @@ def test_every_byte_counts(tmp_path):
         check_files(tmp_path, manifest)
 
 
-def test_the_digest_sees_everything_and_cannot_be_shifted():
+def test_digest_depends_on_every_field():
     documents = [Document("a", "b", "c"), Document("ab", "", "c"), Document("a", "b", "d"), Document("a", "", "bc")]
     assert len({digest_documents([document]) for document in documents}) == 4
     assert digest_documents(documents[:1]) == digest_documents([Document("a", "b", "c")])

@@ -12,7 +12,7 @@ MADE = [
 ]
 
 
-def test_what_was_written_is_read(tmp_path):
+def test_passages_round_trip(tmp_path):
     write_passages(MADE, tmp_path)
     read = Passages(tmp_path)
     assert len(read) == 4 and [read[i] for i in range(4)] == MADE
@@ -21,7 +21,7 @@ def test_what_was_written_is_read(tmp_path):
             read[number]
 
 
-def test_an_id_is_looked_up_and_nothing_else(tmp_path):
+def test_find_matches_whole_ids(tmp_path):
     write_passages(MADE, tmp_path)
     read = Passages(tmp_path)
     assert [read.find(key) for key in ("a", "a/b", "c")] == [0, 2, 3]
@@ -29,7 +29,7 @@ def test_an_id_is_looked_up_and_nothing_else(tmp_path):
         assert read.find(key) is None
 
 
-def test_the_order_is_checked(tmp_path):
+def test_unsorted_passages_raise(tmp_path):
     for passages in ([], MADE[::-1], [MADE[1], MADE[0]]):
         with pytest.raises(InputError, match="sorted by id and page"):
             write_passages(passages, tmp_path)

@@ -3,11 +3,11 @@ import json
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.tools.sandbox.command import Spec, command, find_bubblewrap, outside_id
-from handaxe.tools.sandbox.layout import Mounted
+from handaxe.tools.sandbox.command import SandboxSpec, bubblewrap_command, find_bubblewrap, host_user_id
 from handaxe.tools.sandbox.limits import Limits
+from handaxe.tools.sandbox.mounts import Mounts
 
-LAYOUT = Mounted(
+LAYOUT = Mounts(
     "/opt/py/bin/python3",
     (("usr/lib", "/lib"),),
     (("/opt/py/lib", "/opt/py/lib"), ("/a/b", "/packages/b")),
@@ -15,18 +15,20 @@ LAYOUT = Mounted(
 )
 
 
-def words(as_root):
-    spec = Spec(LAYOUT, Limits(disk=12345), ("json",))
-    return command(spec, bubblewrap="/bin/bwrap", descriptors={"info": 5, "seccomp": 6, "block": 7}, as_root=as_root)
+def make_words(as_root):
+    spec = SandboxSpec(LAYOUT, Limits(disk=12345), ("json",))
+    return bubblewrap_command(
+        spec, bubblewrap="/bin/bwrap", descriptors={"info": 5, "seccomp": 6, "block": 7}, as_root=as_root
+    )
 
 
-def after(command, word):
-    return command[command.index(word) + 1]
+def after(words, word):
+    return words[words.index(word) + 1]
 
 
 @pytest.mark.parametrize("as_root", [True, False])
-def test_nothing_is_shared(as_root):
-    made = words(as_root)
+def test_all_namespaces_are_unshared(as_root):
+    made = make_words(as_root)
     assert {f"--unshare-{kind}" for kind in ("user", "ipc", "pid", "net", "uts", "cgroup")} <= set(made)
     assert {"--die-with-parent", "--new-session", "--clearenv"} <= set(made)
     assert (after(made, "--cap-drop"), after(made, "--seccomp"), after(made, "--size")) == ("ALL", "6", "12345")
@@ -34,8 +36,8 @@ def test_nothing_is_shared(as_root):
     assert ("--cap-add" in made, "--userns-block-fd" in made) == (as_root, as_root)
 
 
-def test_the_root_becomes_read_only_after_everything_else():
-    made = words(False)
+def test_root_becomes_read_only_last():
+    made = make_words(False)
     mounts = [
         place for place, word in enumerate(made) if word in ("--ro-bind", "--tmpfs", "--dir", "--symlink", "--proc")
     ]
@@ -47,14 +49,14 @@ def test_the_root_becomes_read_only_after_everything_else():
     assert made.index("/opt/py/lib/x") > made.index("--ro-bind")
 
 
-def test_folders_on_the_way_are_open_to_all():
-    made = words(False)
+def test_intermediate_folders_are_created():
+    made = make_words(False)
     folders = [made[place + 1] for place, word in enumerate(made) if word == "--dir"]
     assert {"/opt", "/opt/py", "/packages", "/dev"} <= set(folders) and folders == sorted(folders)
 
 
-def test_the_worker_is_told_its_limits():
-    told = json.loads(words(False)[-1])
+def test_limits_are_passed_to_the_worker():
+    told = json.loads(make_words(False)[-1])
     assert (told["disk"], told["preload"], told["packages"]) == (12345, ["json"], "/packages")
 
 
@@ -68,11 +70,11 @@ def test_the_worker_is_told_its_limits():
         ("0 0 4294967295", 1000, None),
     ],
 )
-def test_who_the_code_is_outside(text, user, outside):
-    assert outside_id(text + "\n", user) == outside
+def test_host_user_id_follows_the_uid_map(text, user, outside):
+    assert host_user_id(text + "\n", user) == outside
 
 
-def test_without_bubblewrap(monkeypatch, tmp_path):
+def test_missing_bubblewrap_raises(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="apt-get install bubblewrap"):
         find_bubblewrap()

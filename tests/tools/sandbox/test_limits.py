@@ -4,7 +4,7 @@ from handaxe.core.errors import InputError
 from handaxe.tools.sandbox.limits import Limits
 
 
-def test_the_defaults_are_in_range():
+def test_defaults_are_in_range():
     Limits().check()
 
 
@@ -26,6 +26,6 @@ def test_the_defaults_are_in_range():
     ],
     ids=str,
 )
-def test_out_of_range(wrong):
+def test_limit_out_of_range_raises(wrong):
     with pytest.raises(InputError, match=next(iter(wrong))):
         Limits(**wrong).check()

@@ -4,8 +4,8 @@ import threading
 import pytest
 
 from handaxe.core.errors import InfrastructureError, InputError
-from handaxe.tools.sandbox.pool import Pool, pool_of
-from handaxe.tools.sandbox.start import greet
+from handaxe.tools.sandbox.launch import await_ready
+from handaxe.tools.sandbox.pool import Pool, shared_pool
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def ask(worker, code):
     return worker.ask({"op": "run", "code": code}, seconds=60).text
 
 
-def test_no_worker_serves_twice(pool):
+def test_worker_serves_one_session(pool):
     one = pool.take()
     assert ask(one, "x = 1\nx") == "1"
     pool.discard(one)
@@ -29,7 +29,7 @@ def test_no_worker_serves_twice(pool):
     assert not one.alive and two.alive
 
 
-def test_never_more_than_live(pool):
+def test_live_bounds_open_sessions(pool):
     workers = [pool.take() for _ in range(3)]
     with pytest.raises(InfrastructureError, match="live="):
         pool.take()
@@ -38,14 +38,14 @@ def test_never_more_than_live(pool):
 
 
 @pytest.mark.parametrize("greeted", [True, False])
-def test_those_that_died_while_they_waited_are_passed_over(spec, greeted):
+def test_dead_waiting_workers_are_skipped(spec, greeted):
     pool = Pool(spec, warm=3, live=9)
     with pool.change:
         pool.change.wait_for(lambda: len(pool.ready) == 3, timeout=60)
         dead = list(pool.ready)
     for worker in dead:
         if greeted:
-            greet(worker, seconds=60)
+            await_ready(worker, seconds=60)
         worker.process.kill()
         worker.process.wait()
     another = pool.take()
@@ -54,7 +54,7 @@ def test_those_that_died_while_they_waited_are_passed_over(spec, greeted):
     pool.close()
 
 
-def test_a_machine_on_which_every_one_dies_is_told_after_a_few(spec):
+def test_repeated_deaths_raise(spec):
     pool = Pool(spec._replace(preload=("no_such_module",)), warm=1, live=9)
     with pytest.raises(InfrastructureError, match="no_such_module"):
         pool.take()
@@ -62,7 +62,7 @@ def test_a_machine_on_which_every_one_dies_is_told_after_a_few(spec):
     pool.close()
 
 
-def test_many_threads_take_at_once(spec):
+def test_threads_take_distinct_workers(spec):
     pool, seen = Pool(spec, warm=0, live=20), []
 
     def work():
@@ -82,20 +82,20 @@ def test_many_threads_take_at_once(spec):
         pool.take()
 
 
-def test_closing_kills_all(pool):
+def test_closing_kills_all_workers(pool):
     worker = pool.take()
     pool.close()
     assert not worker.alive and not pool.ready
     assert pool.thread.join(timeout=30) is None and not pool.thread.is_alive()
 
 
-def test_a_child_has_a_pool_of_its_own(spec):
-    pool = pool_of(spec, warm=0, live=5)
-    assert pool_of(spec, warm=0, live=5) is pool
+def test_forked_process_has_its_own_pool(spec):
+    pool = shared_pool(spec, warm=0, live=5)
+    assert shared_pool(spec, warm=0, live=5) is pool
     worker = pool.take()
     child = os.fork()
     if child == 0:
-        own = pool_of(spec, warm=0, live=5)
+        own = shared_pool(spec, warm=0, live=5)
         fresh = own.take()
         held = own is not pool and ask(fresh, "40 + 2") == "42"
         own.close()
@@ -106,7 +106,7 @@ def test_a_child_has_a_pool_of_its_own(spec):
     pool.discard(worker)
 
 
-def test_numbers_out_of_range(spec):
+def test_numbers_out_of_range_raise(spec):
     for warm, live in ((-1, 1), (0, 0), (10**6, 1)):
         with pytest.raises(InputError, match="warm"):
-            pool_of(spec, warm=warm, live=live)
+            shared_pool(spec, warm=warm, live=live)

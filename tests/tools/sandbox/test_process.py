@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from handaxe.tools.sandbox.start import greet, launch
+from handaxe.tools.sandbox.launch import await_ready, launch
 
 
 @pytest.fixture
 def worker(spec):
     made = launch(spec)
-    greet(made, seconds=60)
+    await_ready(made, seconds=60)
     yield made
     made.destroy()
 
@@ -20,8 +20,8 @@ def ask(worker, code, seconds=60.0):
     return worker.ask({"op": "run", "code": code}, seconds=seconds)
 
 
-def states(group):
-    """Of the processes in that group, as /proc shows them."""
+def process_states(group):
+    """Read the states of the processes in a group from /proc."""
     found = set()
     for number in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -32,13 +32,13 @@ def states(group):
     return found
 
 
-def test_an_answer(worker):
+def test_answer_has_output_and_value(worker):
     answer = ask(worker, "print('a')\n2 + 3")
     assert answer == ("a\n", "5", False, "", True, 0)
     assert ask(worker, "1/0").failed
 
 
-def test_what_is_kept_of_the_output_is_bounded(worker):
+def test_stored_output_is_bounded(worker):
     answer = ask(worker, "import os\nwhile True: os.write(1, b'a' * 60000)")
     assert (answer.stop, answer.alive) == ("output", True)
     assert answer.printed == "a" * worker.limits.output
@@ -46,7 +46,7 @@ def test_what_is_kept_of_the_output_is_bounded(worker):
     assert ask(worker, "print('b')").printed == "b\n"
 
 
-def test_an_answer_that_is_shortened(worker):
+def test_long_answer_is_cut(worker):
     answer = ask(worker, "'x' * 10**6")
     assert answer.alive and len(answer.text) <= worker.limits.output + 3 and "..." in answer.text
 
@@ -64,26 +64,26 @@ while len(ticks) < 2:
 """
 
 
-def test_it_is_frozen_between_calls(worker):
+def test_worker_is_frozen_between_calls(worker):
     ask(worker, TICKING)
     for _ in range(200):
-        if states(worker.group) == {"T"}:
+        if process_states(worker.group) == {"T"}:
             break
         time.sleep(0.05)
-    assert states(worker.group) == {"T"}
+    assert process_states(worker.group) == {"T"}
     time.sleep(0.3)
     # The thread runs again with the next call, so it ticks after the gap too.
     gaps = ask(worker, "time.sleep(0.05)\nmax(later - tick for tick, later in zip(ticks, ticks[1:]))")
     assert float(gaps.text) >= 0.3
 
 
-def test_a_death_and_its_status(worker):
+def test_death_has_its_exit_status(worker):
     answer = ask(worker, "import os\nos._exit(7)")
     assert (answer.stop, answer.alive, answer.status) == ("died", False, 7)
     assert not worker.alive and worker.destroy() == 0
 
 
-def test_one_that_will_not_stop_is_killed(worker):
+def test_uninterruptible_code_is_killed(worker):
     answer = ask(worker, "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", seconds=0.2)
     assert (answer.stop, answer.alive) == ("time", False)
     assert answer.status == 128 + signal.SIGKILL
@@ -103,17 +103,17 @@ time.sleep(60)
 
 
 @pytest.mark.parametrize("length", [0, 20, 2**31])
-def test_a_forged_answer(worker, length):
+def test_forged_answer_is_a_protocol_error(worker, length):
     answer = ask(worker, FORGED.format(length=length), seconds=30)
     assert (answer.stop, answer.alive, answer.text) == ("protocol", False, "")
 
 
-def test_the_number_of_files(worker):
+def test_too_many_files_kill_the_worker(worker):
     assert not worker.crowded()
     assert ask(worker, "for i in range(10**6): open(str(i), 'w').close()", seconds=20).stop == "files"
 
 
-def test_a_request_that_nobody_reads(worker):
+def test_unread_request_times_out(worker):
     """More than the socket holds, to a worker that sleeps in native code."""
     ask(worker, "import os, threading, time")
     assert ask(worker, "time.sleep(60)\n" + "#" * 10**6, seconds=0.1).stop == "time"
@@ -121,7 +121,7 @@ def test_a_request_that_nobody_reads(worker):
     assert ask(worker, "#" * 10**6).stop == "died"
 
 
-def test_a_child_of_this_process_leaves_it_alone(worker):
+def test_forked_process_does_not_touch_the_worker(worker):
     child = os.fork()
     if child == 0:
         os._exit(0 if worker.destroy() == 0 and not worker.alive else 1)

@@ -1,7 +1,7 @@
 from handaxe.tools.sandbox.reply import reply_text
 
 
-def test_the_examples():
+def test_reply_text_gives_the_examples():
     assert reply_text("hi\n", "42") == "hi\n42"
     assert reply_text("hi", "42") == "hi\n42"
     assert reply_text("hi\n", "") == "hi"

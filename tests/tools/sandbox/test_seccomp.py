@@ -12,7 +12,7 @@ ARM = 0xC00000B7
 
 
 def decide(program, number, *, audit, argument=0, second=0, third=0):
-    """What the kernel would make of a call: the filter, interpreted."""
+    """Interpret the filter for a call, as the kernel does."""
     steps = [struct.unpack_from("=HBBI", program, place) for place in range(0, len(program), 8)]
     data = {0: number, 4: audit, 16: argument & 0xFFFFFFFF, 24: second, 32: third}
     place, value = 0, 0
@@ -54,7 +54,7 @@ def decide(program, number, *, audit, argument=0, second=0, third=0):
         (0x40000000, 0, KILL),  # x32
     ],
 )
-def test_x86_64(number, argument, outcome):
+def test_x86_64_filter_decides(number, argument, outcome):
     assert decide(filter_program("x86_64"), number, audit=X86, argument=argument) == outcome
 
 
@@ -62,7 +62,7 @@ def test_x86_64(number, argument, outcome):
     ("number", "argument", "outcome"),
     [(63, 0, ALLOW), (220, 0x3D0F00, ALLOW), (220, 17, REFUSE), (198, 2, REFUSE), (117, 0, REFUSE), (435, 0, MISSING)],
 )
-def test_aarch64(number, argument, outcome):
+def test_aarch64_filter_decides(number, argument, outcome):
     assert decide(filter_program("aarch64"), number, audit=ARM, argument=argument) == outcome
 
 
@@ -72,7 +72,7 @@ SET_OWNER, SET_SIGNAL, NOTIFY, PIPE_SIZE = 8, 10, 1026, 1031
 @pytest.mark.parametrize(
     ("fcntl", "flock", "ioctl", "sendmsg", "audit"), [(72, 73, 16, 46, X86), (25, 32, 29, 211, ARM)], ids=["x86", "arm"]
 )
-def test_what_would_reach_beyond_the_sandbox(fcntl, flock, ioctl, sendmsg, audit):
+def test_calls_with_outside_effects_are_refused(fcntl, flock, ioctl, sendmsg, audit):
     program = filter_program("x86_64" if audit == X86 else "aarch64")
     said = {
         command: decide(program, fcntl, audit=audit, second=command) for command in (0, 3, 5, 6, 7, 1030, 37, PIPE_SIZE)
@@ -88,19 +88,19 @@ def test_what_would_reach_beyond_the_sandbox(fcntl, flock, ioctl, sendmsg, audit
     assert decide(program, flock, audit=audit) == MISSING and decide(program, sendmsg, audit=audit) == REFUSE
 
 
-def test_another_machine_is_killed_or_refused():
+def test_other_architecture_is_killed_or_raises():
     assert decide(filter_program("x86_64"), 0, audit=0x40000003) == KILL
     with pytest.raises(InputError, match="riscv64"):
         filter_program("riscv64")
 
 
-def test_no_name_and_no_number_is_in_a_table_twice():
+def test_tables_have_no_duplicates():
     for machine in MACHINES.values():
         names, numbers = zip(*(entry.split(":") for entry in machine.allowed.split()))
         assert len(set(names)) == len(names) and len(set(numbers)) == len(numbers)
         assert not {"fork", "vfork", "clone", "socket", "ptrace", "mount", "unshare", "setns", "sendmsg"} & set(names)
 
 
-def test_it_fits_a_pipe():
+def test_filter_fits_a_pipe():
     """The program is handed over through a pipe that nobody reads yet."""
     assert len(filter_program("x86_64")) < 4096 * 8 and len(filter_program("x86_64")) % 8 == 0

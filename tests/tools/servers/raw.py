@@ -1,4 +1,4 @@
-"""An MCP server without manners, by hand: `python raw.py MODE`."""
+"""Misbehaving MCP server, written by hand: `python raw.py MODE`."""
 
 import json
 import subprocess

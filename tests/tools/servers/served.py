@@ -10,7 +10,7 @@ closings = []
 
 
 class Counter:
-    """Counts, for one client."""
+    """Counter of one client."""
 
     def __init__(self):
         self.total = 0

@@ -1,4 +1,4 @@
-"""A small MCP server that remembers, written with the SDK: `python stateful.py [PORT]`, stdio without a port."""
+"""Small MCP server with state, written with the SDK: `python stateful.py [PORT]`, stdio without a port."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ inside, most = [], []
 
 
 def session(context):
-    """Whose notes: of the HTTP session, or of the only client there is."""
+    """Key of a client's notes: the HTTP session, or the only client."""
     request = context.request_context.request
     return "" if request is None else request.headers.get("mcp-session-id", "none")
 
@@ -46,7 +46,7 @@ async def hang(seconds: float) -> str:
 
 @server.tool()
 def cancellations() -> str:
-    """What was cancelled."""
+    """List the cancelled calls."""
     return str(cancelled)
 
 
@@ -69,7 +69,7 @@ def die_once(flag: str) -> str:
 
 @server.tool()
 async def meet(count: int) -> str:
-    """Wait until so many were here at the same time; how many there were at most."""
+    """Wait for N concurrent calls; returns the largest number of concurrent calls."""
     inside.append(1)
     most.append(len(inside))
     while max(most) < count:
@@ -105,7 +105,7 @@ def variable(of: str) -> str:
 
 @server.tool()
 def noise() -> str:
-    """Write what is no message to the real stdout."""
+    """Write a line that is no message to the real stdout."""
     os.write(int(os.environ["WIRE"]), b'hello, I am a log line\n\xff\xfe\n{"json": "but no message"}\n')
     return "quiet again"
 

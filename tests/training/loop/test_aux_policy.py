@@ -3,7 +3,7 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import FromPolicy, Learner
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.training.loop.aux_policy import SecondPolicy
 from handaxe.training.loop.train import train
 from handaxe.training.record.checkpoint import Checkpoints

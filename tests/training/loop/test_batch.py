@@ -19,8 +19,8 @@ from handaxe.core.records import (
     Trajectory,
     Turn,
 )
-from handaxe.testing.ragged import random_group
-from handaxe.testing.records import make_rated, make_trajectory
+from handaxe.testing.make_records import make_rated, make_trajectory
+from handaxe.testing.random_groups import random_group
 from handaxe.training.loop.batch import make_batch, microbatches, minibatches
 
 LETTERS = {"t": 0, "u": 1, "T": 2, "p": 3}

@@ -17,7 +17,7 @@ from handaxe.rollouts.linear import linear
 from handaxe.selection.keep_all import keep_all
 from handaxe.tools import tool
 from handaxe.training.loop.train import train
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 
 
 @tool
@@ -108,7 +108,7 @@ WRONG = {
         {"env": [double]},
         "env is a list, which cannot be called: env is called with task and",
     ),
-    "a world for an environment": ({"env": sums()}, "env is a World, which cannot be called: env is called with task"),
+    "a world for an environment": ({"env": arithmetic()}, "env is a World, which cannot be called: env is called with task"),
     "credit and reward exchanged": (
         {"reward": group_norm(), "credit": exact_match()},
         "reward is credit(group: handaxe.core.records.Group, scores: handaxe.core.records.Scores)",

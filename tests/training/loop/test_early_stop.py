@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.methods.build import build, make_method, make_world
-from handaxe.methods.earlier import learning
+from handaxe.methods.rl_stage import update_arguments
 from handaxe.methods.run_spec import run_template
 from handaxe.training.loop.early_stop import above
 from handaxe.training.loop.train import train
@@ -30,4 +30,4 @@ def test_a_run_takes_no_more_steps_than_enough(world):
 def test_a_method_hands_it_to_the_run_and_to_stages_before_it():
     made = run_template("grpo_no_kl").read({"model": "tiny", "held_out": 1})
     method = replace(make_method(made, make_world(made)), enough=above("loss/approx_kl", 20.0))
-    assert build(made, method=method)["enough"] is learning(method)["enough"] is method.enough
+    assert build(made, method=method)["enough"] is update_arguments(method)["enough"] is method.enough

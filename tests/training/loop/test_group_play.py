@@ -5,7 +5,7 @@ import pytest
 from handaxe.core.endings import treatments
 from handaxe.core.records import Ending
 from handaxe.core.requests import Attempt
-from handaxe.testing.records import make_task, make_trajectory
+from handaxe.testing.make_records import make_task, make_trajectory
 from handaxe.training.loop.group_play import GroupPlay
 
 TASK = make_task()

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.testing.records import make_rated
+from handaxe.testing.make_records import make_rated
 from handaxe.training.loop.learners import learn_all, named_learners
 
 

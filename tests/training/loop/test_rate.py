@@ -7,7 +7,7 @@ from handaxe.core.endings import treatments
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import Ending, Group, Scores
 from handaxe.papers.effective_rank.effective_rank_of import effective_rank
-from handaxe.testing.records import make_group, make_rated, make_task, make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_task, make_trajectory
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.rate import (
     FEATURES,

@@ -21,7 +21,7 @@ from handaxe.training.loop.train import train
 
 COMPARES = {"checklist", "fork_norm", "group_norm", "leave_one_out", "min_form", "optimal_baseline"}
 COMPARES |= {"shared_prefix_mean", "step_leave_one_out", "turn_norm"}
-OTHERS = {"among", "apart", "credited_again", "hint_room", "on_tokens", "score_scaled", "shaped", "total"}
+OTHERS = {"among", "apart", "hint_room", "token_subset", "score_scaled", "shaped", "total"}
 """Made of another credit."""
 OTHERS |= {"batch_norm", "batch_whiten", "entropy_scaled", "task_weight", "turn_bonus"}
 OTHERS |= {"difficulty_weight", "duration_weight", "rank_bonus", "useful_share"}

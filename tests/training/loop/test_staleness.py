@@ -5,7 +5,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages, Author, Group, Rated, Scores
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.staleness import may_launch, token_ages
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.records import Advantages, Branch, Ending, Group, Rated, Scores
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.step_metrics import Clock, added_metrics, group_metrics, settle
 from handaxe.training.record.groups import GroupRecord

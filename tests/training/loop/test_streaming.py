@@ -10,7 +10,7 @@ from handaxe.core.errors import HandaxeError, InfrastructureError, TaskError, Ve
 from handaxe.core.records import Advantages, Ending, Group, Scores
 from handaxe.core.requests import Work
 from handaxe.rollouts.driver.workers import Workers
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.config import AsyncConfig
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.player import Placed, Player

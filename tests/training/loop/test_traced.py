@@ -10,7 +10,7 @@ from handaxe.papers.recompose.recompose import recompose
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.selection.pipe import pipe
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.traced import Pushed, Traced, ages
 from handaxe.training.loop.update import update
 

@@ -13,7 +13,7 @@ import torch
 
 from handaxe.core.errors import InputError, TaskError, TrainingError
 from handaxe.core.records import check
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.crash import kill_until_done, start_child
 from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord

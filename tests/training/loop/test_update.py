@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from handaxe.core.errors import InputError
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.update import check_passes, mean_metrics, update
 from handaxe.training.sft.supervised import as_rated
 

@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InfrastructureError, UnscoredError, VerifierError
 from handaxe.core.records import Sampling, Scores
 from handaxe.core.requests import Completion
-from handaxe.models.compact import CALL, END
+from handaxe.models.chat_formats.compact import CALL, END
 from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 

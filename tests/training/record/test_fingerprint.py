@@ -115,11 +115,11 @@ def test_it_is_the_same_in_another_process():
     code = (
         "from handaxe.training.record.fingerprint import code_version, fingerprint\n"
         "from handaxe.credit.group_norm import group_norm\n"
-        "from handaxe.ops.cache import digest\n"
+        "from handaxe.ops.cache_path import content_digest\n"
         "from handaxe.tools.calculator import calculator\n"
         "from handaxe.envs.tool_chat import tool_chat\n"
         "made = [group_norm(), {'a', 'b', 'c'}, lambda x: x + 1, tool_chat([calculator])]\n"
-        "print(code_version(), digest(fingerprint(made)))"
+        "print(code_version(), content_digest(fingerprint(made)))"
     )
     run = functools.partial(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, check=True)
     first, second = run().stdout, run().stdout

@@ -17,7 +17,7 @@ from handaxe.core.records import (
     Turn,
     check,
 )
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.reading import read_groups
 from handaxe.training.record.schema import create

@@ -12,7 +12,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Scores, Task
 from handaxe.testing.crash import start_child
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.record import run_record
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord

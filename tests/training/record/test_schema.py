@@ -34,7 +34,7 @@ def old(tmp_path):
     db = sqlite3.connect(tmp_path / "record.sqlite")
     db.executescript((HERE / "format_1.sql").read_text())
     db.close()
-    (tmp_path / "recipe.json").write_text('{"arguments": {"format": "handaxe.models.compact.Compact"}}')
+    (tmp_path / "recipe.json").write_text('{"arguments": {"format": "handaxe.models.chat_formats.compact.Compact"}}')
     return tmp_path
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.records import Ending, Message, ToolReply, ToolSchema
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.replay.discrepancies import Discrepancy, differing, discrepancies, reply_difference
 
 ONE = make_trajectory(texts=["", "408"], calls=[["calculator"], []], replies=[["408"], []], env={"n": 1})

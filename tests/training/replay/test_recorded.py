@@ -5,7 +5,7 @@ import pytest
 from handaxe.core.errors import InfrastructureError
 from handaxe.core.records import Ending, Message, ToolReply
 from handaxe.core.requests import EnvReply
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
 
 TWO = make_trajectory(texts=["", "408"], calls=[["calculator"], []], replies=[["408"], []], logp=[-1, -2, -3, -4])

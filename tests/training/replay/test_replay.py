@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.core.records import Branch, Ending, Group, Message, Sampling
 from handaxe.core.requests import Asked, AuxVoice, EnvReply, Measure, Partial, Stopped
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.cleaner.repairing import repairing
 from handaxe.papers.thor.resample_failed_turn import resample_failed_turn
 from handaxe.rollouts.budget import Budget

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -7,11 +8,11 @@ pytest.importorskip("reasoning_gym")
 from handaxe.core.errors import InputError, Retry
 from handaxe.core.records import Message, Task
 from handaxe.core.validation import check
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools.decorator import tool
 from handaxe.training.sft.calls_from_solutions import calls_from_solutions, computations
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.gym import gym
-from handaxe.worlds.sums import sums
 from handaxe.worlds.world import World
 
 SITE = SimpleNamespace(engine=SimpleNamespace(max_length=100_000), format=Compact())
@@ -134,6 +135,6 @@ def test_the_solutions_of_a_real_generator():
 
 def test_what_cannot_be():
     with pytest.raises(InputError, match="give 1 or more"):
-        calls_from_solutions(world=sums(), count=0)
+        calls_from_solutions(world=arithmetic(), count=0)
     with pytest.raises(InputError, match="solution"):
-        calls_from_solutions(world=sums(), count=1)(SITE)
+        calls_from_solutions(world=replace(arithmetic(), solution=None), count=1)(SITE)

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.records import Task
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools.calculator import calculator
 from handaxe.tools.compute import compute
 from handaxe.tools.python import python

@@ -9,17 +9,17 @@ import torch
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Sampling, Task
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.evaluation.run import evaluate
-from handaxe.models.compact import Compact
+from handaxe.evaluation.evaluate import evaluate
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import load
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
 from handaxe.tools import tool
 from handaxe.training.sft.cold_start import demonstrations, start_policy
-from handaxe.worlds.sums import sums
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import DemonstrationNoise, Start
 
-SHORT = Start(DemonstrationNoise(needed=0.5), skill=2, steps=1, batch_size=4)
+SHORT = Start(DemonstrationNoise(call_rate=0.5), skill=2, steps=1, batch_size=4)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def weights(policy):
 
 
 def world(**changes):
-    return replace(sums(), start=SHORT._replace(**changes))
+    return replace(arithmetic(), start=SHORT._replace(**changes))
 
 
 def test_a_start_is_made_once_and_written_where_asked(cache, tmp_path):
@@ -41,7 +41,7 @@ def test_a_start_is_made_once_and_written_where_asked(cache, tmp_path):
     (folder,) = cache.iterdir()
     before = (folder / "model.safetensors").stat().st_mtime_ns
     second = start_policy(world())
-    assert [one.name for one in cache.iterdir()] == [folder.name] and folder.name.startswith("sums-")
+    assert [one.name for one in cache.iterdir()] == [folder.name] and folder.name.startswith("arithmetic-")
     assert (folder / "model.safetensors").stat().st_mtime_ns == before
     assert torch.equal(weights(first), weights(second))
     assert torch.equal(weights(first), weights(load(str(tmp_path / "out"))))
@@ -64,24 +64,24 @@ def test_whatever_it_depends_on_makes_another(cache):
     start_policy(world(), seed=1)
     start_policy(world(), tools=[calculator])
     start_policy(world(steps=2))
-    start_policy(world(habit=DemonstrationNoise(needed=0.9)))
-    start_policy(world(lessons=(("a", "b"),)))
-    start_policy(replace(sums(easy=0.2), start=SHORT))
+    start_policy(world(noise=DemonstrationNoise(call_rate=0.9)))
+    start_policy(world(warmup=(("a", "b"),)))
+    start_policy(replace(arithmetic(easy=0.2), start=SHORT))
     assert len(list(cache.iterdir())) == 7
 
 
 def test_a_world_without_start_or_expert_says_so():
-    with pytest.raises(InputError, match="world 'sums' has no 'start'"):
-        start_policy(replace(sums(), start=None))
-    with pytest.raises(InputError, match="world 'sums' has no 'expert'"):
+    with pytest.raises(InputError, match="world 'arithmetic' has no 'start'"):
+        start_policy(replace(arithmetic(), start=None))
+    with pytest.raises(InputError, match="world 'arithmetic' has no 'expert'"):
         start_policy(replace(world(), expert=None))
 
 
 def made(count=200, **arguments):
-    here = sums()
+    here = arithmetic()
     tasks = here.tasks("train", 50, 0)
-    habit = arguments.pop("habit", DemonstrationNoise())
-    return demonstrations(here, here.env(here.tools), tasks, habit=habit, count=count, seed=0, **arguments)
+    noise = arguments.pop("noise", DemonstrationNoise())
+    return demonstrations(here, here.env(here.tools), tasks, noise=noise, count=count, seed=0, **arguments)
 
 
 def test_conversations_are_played_and_the_first_do_not_depend_on_how_many():
@@ -93,9 +93,9 @@ def test_conversations_are_played_and_the_first_do_not_depend_on_how_many():
 
 
 def test_every_other_conversation_is_a_lesson():
-    found = made(40, lessons=(("7*8 is", "56"), ("3+4 is", "7")), habit=DemonstrationNoise(needed=0))
-    lessons = [one for one in found if one.task.messages[0].content.endswith(" is")]
-    assert len(lessons) == 20 and {one.final_text for one in lessons} == {"56", "7"}
+    found = made(40, warmup=(("7*8 is", "56"), ("3+4 is", "7")), noise=DemonstrationNoise(call_rate=0))
+    pairs = [one for one in found if one.task.messages[0].content.endswith(" is")]
+    assert len(pairs) == 20 and {one.final_text for one in pairs} == {"56", "7"}
 
 
 def test_what_does_not_fit_the_tiny_policy_says_so():
@@ -109,9 +109,9 @@ def test_tools_that_die_say_so():
         """Calculate."""
         raise RuntimeError("no power")
 
-    here = sums(easy=0.0)
+    here = arithmetic(easy=0.0)
     with pytest.raises(InputError, match="the tools failed on task .*no power"):
-        demonstrations(here, here.env([broken]), here.tasks("train", 5, 0), habit=DemonstrationNoise(), count=5, seed=0)
+        demonstrations(here, here.env([broken]), here.tasks("train", 5, 0), noise=DemonstrationNoise(), count=5, seed=0)
 
 
 def test_the_format_can_be_another():
@@ -120,11 +120,11 @@ def test_the_format_can_be_another():
 
 
 def test_lessons_come_first_and_are_learnt_by_heart(tmp_path):
-    """A drill of two lessons is over in seconds; afterwards the policy says them at temperature 0."""
-    lessons = (("the river of kemi is", "arn"), ("the capital of druma is", "sone"))
-    here = world(lessons=lessons, drill=30, skill=0, steps=0, batch_size=8)
+    """Warmup on two pairs is over in seconds; afterwards the policy says them at temperature 0."""
+    pairs = (("the river of kemi is", "arn"), ("the capital of druma is", "sone"))
+    here = world(warmup=pairs, warmup_steps=30, skill=0, steps=0, batch_size=8)
     policy = start_policy(here)
-    tasks = [Task(f"t{i}", (Message("user", said),), answer, ()) for i, (said, answer) in enumerate(lessons)]
+    tasks = [Task(f"t{i}", (Message("user", said),), answer, ()) for i, (said, answer) in enumerate(pairs)]
     found = evaluate(
         engine=LocalEngine(policy.model),
         env=here.env(()),
@@ -138,5 +138,5 @@ def test_lessons_come_first_and_are_learnt_by_heart(tmp_path):
 
 
 def test_a_drill_needs_lessons():
-    with pytest.raises(InputError, match="drill > 0 needs lessons"):
-        start_policy(world(drill=1))
+    with pytest.raises(InputError, match="warmup_steps > 0 needs warmup pairs"):
+        start_policy(world(warmup_steps=1))

@@ -4,7 +4,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Sampling, Task, ToolCall, check
 from handaxe.core.requests import Attempt, Rendered
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.training.sft.scripted import trajectory_from_messages

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from handaxe.core.errors import InputError
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.sft.supervised import as_rated, batch_of, in_batches, restart, run_steps
 from handaxe.training.stages.context import make_site
 

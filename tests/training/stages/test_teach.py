@@ -4,7 +4,7 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages, Message, ToolCall
-from handaxe.testing.records import make_rated, make_trajectory
+from handaxe.testing.make_records import make_rated, make_trajectory
 from handaxe.training.loop.train import train
 from handaxe.training.record import RunRecord
 from handaxe.training.sft.scripted import trajectory_from_messages

@@ -9,10 +9,10 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.training.stages.context import make_site
 from handaxe.training.stages.run_stages import run_stages
 from handaxe.training.stages.teach_expert import teach_expert
+from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.parts.mistakes import with_mistakes
-from handaxe.worlds.sums import sums
 
-SUMS = sums(easy=0.0)
+SUMS = arithmetic(easy=0.0)
 
 
 def site(world, **more):

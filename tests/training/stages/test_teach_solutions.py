@@ -8,7 +8,7 @@ from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.training.stages.context import make_site
 from handaxe.training.stages.teach_solutions import teach_solutions
-from handaxe.worlds.slips import slips
+from handaxe.worlds.arithmetic import arithmetic
 
 
 class Watched(LocalEngine):
@@ -26,7 +26,7 @@ def site(world):
 
 def test_by_hand(world):
     """A call that ran and the answer train, each token with weight 1; question, reply and glue do not."""
-    here, slipping = site(world), slips()
+    here, slipping = site(world), arithmetic(easy=0.0, mistakes=True)
     metrics = teach_solutions(world=slipping, count=2)(here)
     assert len(metrics) == here.engine.version == 1
     (batch,), found = here.engine.seen, {}
@@ -48,20 +48,20 @@ def test_by_hand(world):
 
 def test_passes_and_batches(world):
     here = site(world)
-    assert len(teach_solutions(world=slips(), count=6, passes=3, batch_size=4, learning_rate=0.01)(here)) == 6
+    assert len(teach_solutions(world=arithmetic(easy=0.0, mistakes=True), count=6, passes=3, batch_size=4, learning_rate=0.01)(here)) == 6
 
 
 @pytest.mark.parametrize("nothing", [{"count": 0}, {"count": 4, "passes": 0}])
 def test_nothing_to_learn_changes_nothing_and_needs_no_solutions(world, nothing):
     here = site(world)
     before = world.weights(here.engine)
-    assert teach_solutions(world=replace(slips(), solution=None), **nothing)(here) == []
+    assert teach_solutions(world=replace(arithmetic(easy=0.0, mistakes=True), solution=None), **nothing)(here) == []
     assert world.same(before, world.weights(here.engine)) and here.engine.version == 0
 
 
 def test_what_cannot_be(world):
     for wrong in ({"count": -1}, {"count": 1, "passes": -1}):
         with pytest.raises(InputError, match="give 0 or more of each"):
-            teach_solutions(world=slips(), **wrong)
+            teach_solutions(world=arithmetic(easy=0.0, mistakes=True), **wrong)
     with pytest.raises(InputError, match="has no 'solution'"):
-        teach_solutions(world=replace(slips(), solution=None), count=1)(site(world))
+        teach_solutions(world=replace(arithmetic(easy=0.0, mistakes=True), solution=None), count=1)(site(world))

@@ -1,4 +1,4 @@
-"""A real Chromium, the pages served to it, and a report on a disk. Skipped where Chromium or Playwright is missing."""
+"""Fixtures for Chromium, served pages and a report file. Skipped without Chromium or Playwright."""
 
 import contextlib
 import shutil
@@ -16,10 +16,10 @@ ARGUMENTS = [
     "--no-first-run",
 ]
 PATIENCE = 90_000
-"""Milliseconds that a page may take on a machine that is busy with other tests."""
+"""Timeout of a page in milliseconds, for a busy machine."""
 
 
-@pytest.fixture(scope="module")  # while Playwright runs, no other test of this process can run a loop of asyncio
+@pytest.fixture(scope="module")  # Playwright blocks asyncio loops of other tests in this process
 def chromium():
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright")
     if CHROMIUM is None:
@@ -56,7 +56,7 @@ def serve():
 
 @pytest.fixture(scope="session")
 def decode():
-    from handaxe.models.compact import Compact
+    from handaxe.models.chat_formats.compact import Compact
 
     return lambda folder: Compact().decode
 
@@ -77,39 +77,39 @@ def reported(viewed, decode, tmp_path_factory):
 
 
 class Looker:
-    """A page that fails the test when it asks for something elsewhere, or when one of its scripts does."""
+    """A page that fails the test for requests to other hosts, and for errors of scripts."""
 
     def __init__(self, chromium, address, **context):
         self.address = address
         self.context = chromium.new_context(**{"viewport": {"width": 1366, "height": 850}} | context)
         self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
-        self.asked, self.wrong = [], []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.requests, self.errors = [], []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on(
-            "console", lambda said: self.wrong.append(said.text) if said.type in ("error", "warning") else None
+            "console", lambda line: self.errors.append(line.text) if line.type in ("error", "warning") else None
         )
-        self.page.on("dialog", lambda dialog: self.wrong.append(f"a dialog said {dialog.message}"))
+        self.page.on("dialog", lambda dialog: self.errors.append(f"dialog: {dialog.message}"))
 
     def open(self, path):
-        """Open a page by what stands after the address, and wait until it is drawn."""
+        """Open the page of a path and wait for its heading."""
         self.page.goto("about:blank")
         self.page.goto(self.address + path)
         self.page.wait_for_selector("main[aria-busy=false] h1")
         return self.page
 
     def check(self):
-        """Nothing was wrong, and nothing was asked of others."""
-        assert not self.wrong
+        """Assert that there was no error and no request to another host."""
+        assert not self.errors
         own = self.address.split("#")[0]
-        assert not [url for url in self.asked if not url.startswith((own, "data:", "blob:", "about:"))]
+        assert not [url for url in self.requests if not url.startswith((own, "data:", "blob:", "about:"))]
         assert self.page.evaluate("window.hacked") is None
 
 
 @pytest.fixture
 def look(chromium):
-    """look(address, ...) -> a Looker, checked at the end."""
+    """look(address, ...) -> Looker, checked at the end of the test."""
     made = []
 
     def start(address, **context):

@@ -1,4 +1,4 @@
-"""An export opened by the program it is for: a real `inspect view`, and its page in a real Chromium."""
+"""An exported log opened by `inspect view`, with its page in Chromium."""
 
 import contextlib
 import socket
@@ -20,7 +20,7 @@ expect = pytest.importorskip("playwright.sync_api", reason="playwright is missin
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PATIENCE = 120.0
-"""Seconds that a machine busy with other tests may take to start a server, or to draw a page."""
+"""Timeout in seconds to start a server or to draw a page, for a busy machine."""
 
 
 @contextlib.contextmanager
@@ -50,7 +50,7 @@ def _answers(address):
         return False
 
 
-def test_inspect_shows_what_was_exported(chromium, viewed, tmp_path):
+def test_inspect_view_shows_an_exported_log(chromium, viewed, tmp_path):
     with RunRecord.open(viewed / "seed-0") as record:
         assert write_inspect(chosen(record, keys(record, Where())), tmp_path / "logs" / "run.eval", title="first") == 11
     with inspect_view(tmp_path / "logs") as address:

@@ -1,5 +1,6 @@
-"""Every page in a real browser: what one does there, what hostile text does not, and whether everybody can use it."""
+"""Every page in Chromium: interaction, hostile text, accessibility."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.records import Group
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.worlds.folded_hops import folded_hops
@@ -21,13 +22,14 @@ PAGES = {
     "runs": "#/",
     "run": "#/run/seed-0",
     "step": "#/run/seed-0/step/2",
-    "attempt": "#/run/seed-0/attempt/3?colour=advantage&token=0.60",
-    "hostile": "#/run/seed-0/attempt/10",
+    "rollout": "#/run/seed-0/rollout/3?colour=advantage&token=0.60",
+    "hostile": "#/run/seed-0/rollout/10",
     "results": "#/results",
     "result": "#/results/results%2Fotc.json",
     "comparison": "#/results/results%2Fsides.json",
 }
 PATIENCE = 90_000
+OTC = Path(__file__).parents[3] / "handaxe" / "papers" / "otc" / "result.json"
 CHARTED = ("runs", "run", "result")
 LOOKS = {
     "light-laptop": {"color_scheme": "light", "viewport": {"width": 1366, "height": 850}},
@@ -57,7 +59,7 @@ def test_runs_are_drawn_over_each_other_with_a_band_over_seeds(look, address):
     assert "grpo, mean of 2" in page.locator("details.figures table").inner_text()
 
 
-def test_what_is_chosen_while_the_first_curves_are_drawn_is_drawn_last(look, served):
+def test_choice_during_the_first_drawing_is_drawn_last(look, served):
     looker, held = look(served), []
     looker.page.route("**/lib/plotly.min.js", lambda route: held.append(route))
     page = looker.open("#/")
@@ -69,21 +71,21 @@ def test_what_is_chosen_while_the_first_curves_are_drawn_is_drawn_last(look, ser
     assert "mean of 2" in page.locator(".legend").text_content()
 
 
-def test_a_table_is_sorted_searched_and_linked(look, address):
+def test_table_is_sorted_searched_and_linked(look, address):
     page = look(address).open("#/run/seed-0")
     page.wait_for_selector(".dt-scroll-body tbody a")
     page.locator(".dt-scroll-head th", has_text="score").click()
     expect(page.locator(".dt-scroll-body tbody td:nth-child(6)").first).to_have_text("0", timeout=PATIENCE)
     page.get_by_label("text", exact=True).fill("constructor")
     page.get_by_role("button", name="search").click()
-    expect(page.locator("form[role=search]")).to_contain_text("2 of 11 attempts", timeout=PATIENCE)
+    expect(page.locator("form[role=search]")).to_contain_text("2 of 11 rollouts", timeout=PATIENCE)
     assert "text=constructor" in page.url
     page.locator(".dt-scroll-body tbody a").first.click()
     page.wait_for_selector(".tokens .tok")
-    assert re.search(r"/attempt/\d+", page.url)
+    assert re.search(r"/rollout/\d+", page.url)
 
 
-def test_siblings_stand_side_by_side_and_say_why_there_was_no_gradient(look, address):
+def test_siblings_are_side_by_side_with_reasons_for_a_missing_gradient(look, address):
     page = look(address).open("#/run/seed-0/step/2")
     first = page.locator(".group").first
     assert first.locator(".card").count() == 3 and "fork at token" in first.inner_text()
@@ -96,9 +98,9 @@ def test_siblings_stand_side_by_side_and_say_why_there_was_no_gradient(look, add
     page.wait_for_selector("h1:text-is('Step 1')")
 
 
-def test_tokens_are_coloured_walked_and_linked(look, address):
+def test_tokens_are_coloured_selected_by_keys_and_linked(look, address):
     looker = look(address)
-    page = looker.open("#/run/seed-0/attempt/1")
+    page = looker.open("#/run/seed-0/rollout/1")
     page.get_by_label("colour tokens by").select_option("advantage")
     assert page.locator(".tokens .p5").count() > 3 and "colour=advantage" in page.url
     page.locator("#tokens").focus()
@@ -125,18 +127,18 @@ def test_tokens_are_coloured_walked_and_linked(look, address):
     page.keyboard.press("Enter")
     page.wait_for_selector("h1:text-is('task-0, sample 2')")
     assert (
-        "left it at token" in page.locator(".tree").inner_text()
+        "forks from it at token" in page.locator(".tree").inner_text()
         and "shared up to token" in page.locator(".turns").inner_text()
     )
     page.keyboard.press("u")
     page.wait_for_selector("h1:text-is('Step 0')")
 
 
-def test_a_memory_that_was_folded_is_walked_to(look, serve, decode, tmp_path):
+def test_folded_sequence_is_reached_by_keys(look, serve, decode, tmp_path):
     pytest.importorskip("bm25s", reason="bm25s is missing: pip install 'handaxe[search]'")
     write_folded(tmp_path / "folded")
     with serve(tmp_path, decode) as address:
-        page = look(address).open("#/run/folded/attempt/1")
+        page = look(address).open("#/run/folded/rollout/1")
         turns = page.locator(".turns")
         expect(turns.locator("h2")).to_have_text(["Sequence 0", re.compile("^Sequence 1: memory folded before turn 2")])
         assert turns.get_by_text("Your memory:").count() == 1
@@ -150,32 +152,34 @@ def test_a_memory_that_was_folded_is_walked_to(look, serve, decode, tmp_path):
 
 
 def write_folded(folder):
-    """Two attempts at a question that needs two facts; the expert folded its memory between them."""
+    """Two rollouts of a question that needs two facts; the expert folds its context between the facts."""
     world = folded_hops(lengths=(2,), size=40)
     (task,) = world.tasks("train", 1, 0)
-    one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), rollout=world.plays(8))
+    one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), rollout=world.make_rollout(8))
     group = Group(task, (replace(one, id="0/fold/0"), replace(one, id="0/fold/1", sample=1)), 0)
     both = np.ones(2, bool)
     with RunRecord(folder) as record:
         record.write_step(0, [GroupRecord(group, both, both, world.correct(group))], {"reward": 1.0})
 
 
-def test_results_are_shown_as_their_files_say(look, address):
+def test_results_pages_show_the_files(look, address):
     looker = look(address)
     page = looker.open("#/results")
     assert page.locator("tbody th").all_inner_texts() == ["otc", "results/sides.json"]
     page.get_by_role("link", name="otc").click()
     page.wait_for_selector(".main-svg")
-    assert "Fewer needless calls." in page.locator(".group h2").all_inner_texts()
+    claims = json.loads(OTC.read_text())["claims"]
+    assert claims[0]["claim"]["text"] in page.locator(".group h2").all_inner_texts()
+    assert page.locator("h1").inner_text() == "otc"
     page = looker.open("#/results/results%2Fsides.json")
     cells = page.locator("tbody tr").first.locator("th, td").all_inner_texts()
     assert cells == ["grpo", "1", "0.25", "[-0.5, 1]"]
     assert page.locator("main img").count() == 0 and "U+202E" in page.locator("tbody").inner_text()
 
 
-def test_what_is_hostile_is_shown_and_not_obeyed(look, address):
+def test_hostile_text_is_shown_without_effect(look, address):
     looker = look(address)
-    for path in ("#/run/seed-0", "#/run/seed-0/step/2", "#/run/seed-0/attempt/10"):
+    for path in ("#/run/seed-0", "#/run/seed-0/step/2", "#/run/seed-0/rollout/10"):
         page = looker.open(path)
         page.wait_for_timeout(500)
         assert page.locator("main img, main script, main iframe").count() == 0
@@ -198,30 +202,30 @@ def test_what_is_hostile_is_shown_and_not_obeyed(look, address):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_hostile_addresses_are_words(look, address):
+def test_hostile_addresses_are_text(look, address):
     looker = look(address)
     page = looker.open("#/run/%3Cimg%20src%3Dx%20onerror%3D%22window.hacked%3D1%22%3E")
     assert "cannot be shown" in page.locator("h1").inner_text() and page.locator("main img").count() == 0
     if address.startswith("http"):
-        for _ in range(2):  # the second is asked when the first is dealt with
+        for _ in range(2):  # the second request follows the response to the first
             with page.expect_response("**/api/pulse?*"):
                 pass
-    assert page.locator(".offline").is_hidden()  # there is a server, and it answered
-    looker.wrong = [said for said in looker.wrong if "404" not in said]  # the server has no such run, and says so
+    assert page.locator(".offline").is_hidden()  # the server answered
+    looker.errors = [line for line in looker.errors if "404" not in line]  # the server has no such run
 
 
-def test_a_page_grows_while_a_run_goes_on(look, serve, decode, viewed, tmp_path):
+def test_page_follows_a_run_during_training(look, serve, decode, viewed, tmp_path):
     with RunRecord.open(viewed / "seed-0") as record:
         (group,) = record.groups(step=0)
     with RunRecord(tmp_path / "live") as record, serve(tmp_path, decode) as address:
         for step in (0, 1, 2):
             if step == 2:
                 page = look(address).open("#/run/live")
-                expect(page.locator("form[role=search]")).to_contain_text("6 of 6 attempts", timeout=PATIENCE)
+                expect(page.locator("form[role=search]")).to_contain_text("6 of 6 rollouts", timeout=PATIENCE)
                 zoomed = _zoomed(page)
                 page.locator("details.figures summary").click()
             record.write_step(step, [replace(group, group=replace(group.group, step=step))], {"reward": float(step)})
-        expect(page.locator("form[role=search]")).to_contain_text("9 of 9 attempts", timeout=PATIENCE)
+        expect(page.locator("form[role=search]")).to_contain_text("9 of 9 rollouts", timeout=PATIENCE)
         expect(page.locator("details.figures tbody tr")).to_have_count(3, timeout=PATIENCE)
         assert page.evaluate(RANGE) == zoomed
 
@@ -230,7 +234,7 @@ RANGE = "document.querySelector('.plot').layout.xaxis.range"
 
 
 def _zoomed(page):
-    """Draw a frame over a part of the chart, as a person does; what it then shows of the axis."""
+    """Zoom into a part of the chart by mouse; returns the range of the axis."""
     box = page.locator(".plot .nsewdrag").bounding_box()
     page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.down()
@@ -240,25 +244,25 @@ def _zoomed(page):
     return page.evaluate(RANGE)
 
 
-def test_a_server_that_went_away_is_told_and_found_again(look, served):
+def test_lost_server_is_reported_until_it_is_back(look, served):
     looker = look(served)
     page = looker.open("#/run/seed-0")
     looker.page.route("**/api/pulse?*", lambda route: route.abort())
     expect(page.locator(".offline")).to_be_visible(timeout=PATIENCE)
     looker.page.unroute("**/api/pulse?*")
     expect(page.locator(".offline")).to_be_hidden(timeout=PATIENCE)
-    looker.wrong = [said for said in looker.wrong if "ERR_FAILED" not in said]
+    looker.errors = [line for line in looker.errors if "ERR_FAILED" not in line]
 
 
-def test_a_table_that_cannot_be_read_says_why(look, served):
+def test_table_shows_an_error_of_the_server(look, served):
     looker = look(served)
     looker.page.route("**/api/rows?*", lambda route: route.fulfill(status=500, json={"error": "reading failed"}))
     page = looker.open("#/run/seed-0")
     expect(page.locator("form[role=search]")).to_contain_text("reading failed", timeout=PATIENCE)
-    looker.wrong = [said for said in looker.wrong if "500" not in said]
+    looker.errors = [line for line in looker.errors if "500" not in line]
 
 
-def test_what_was_found_comes_as_a_file(look, served):
+def test_found_rollouts_are_downloaded(look, served):
     page = look(served).open("#/run/seed-0?first=1&last=1")
     with page.expect_download() as download:
         page.get_by_role("link", name="JSONL").click()
@@ -266,8 +270,8 @@ def test_what_was_found_comes_as_a_file(look, served):
 
 
 @pytest.mark.parametrize("way", list(LOOKS))
-def test_everybody_can_use_the_pages(look, served, way):
-    """axe finds nothing against WCAG 2.1 AA, contrast included, and no page is wider than its window."""
+def test_pages_are_accessible(look, served, way):
+    """axe finds no violation of WCAG 2.1 AA, contrast included, and no page is wider than its window."""
     package = pytest.importorskip("axe_playwright_python")
     axe = (Path(package.__file__).parent / "axe.min.js").read_text()
     looker = look(served, bypass_csp=True, **LOOKS[way])
@@ -278,8 +282,8 @@ def test_everybody_can_use_the_pages(look, served, way):
             page.wait_for_selector(".main-svg")
         page.evaluate(axe)
         rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
-        told = page.evaluate("rules => axe.run(document, {resultTypes: ['violations'], runOnly: rules})", rules)
-        for one in told["violations"]:
+        result = page.evaluate("rules => axe.run(document, {resultTypes: ['violations'], runOnly: rules})", rules)
+        for one in result["violations"]:
             found[f"{name}: {one['id']}"] = [node["html"][:200] for node in one["nodes"][:3]]
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found[f"{name}: too wide"] = [path]

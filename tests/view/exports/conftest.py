@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.records import Ending, Message, ToolCall, ToolReply, ToolSchema
-from handaxe.testing.records import make_trajectory
+from handaxe.testing.make_records import make_trajectory
 from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen

@@ -13,7 +13,7 @@ def test_what_is_chosen_is_what_the_record_holds(folder, rows):
         (group,) = record.groups(step=5)
     assert [one.trajectory.id for one in (first, second)] == ["talk/0", "talk/1"]
     assert (first.outcome, first.total, first.channels, first.trained) == (1.0, 1.0, {"right": 1.0}, True)
-    assert (first.no_gradient, first.outcome_class, second.outcome_class) == (None, "right", "truncated")
+    assert (first.no_gradient, first.outcome_class, second.outcome_class) == (None, "correct", "truncated")
     assert second.no_gradient.kind == "truncated" and second.no_gradient.by == second.left_out_by == "mask_overlong"
     assert (second.age, second.pushed, second.step) == (2.0, None, 5)
     rows.same_arrays(first.advantages, group.advantages.tokens[0])

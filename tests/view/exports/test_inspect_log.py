@@ -24,7 +24,7 @@ def test_inspect_reads_what_its_writer_wrote(everything, tmp_path, suffix):
     assert first.messages[3].tool_call_id == call.id and first.messages[3].error.type == "unknown"
     assert second.messages[3].error is None and second.messages[3].text == "408"
     assert first.scores["reward"].value == 1.0 and first.scores["channel right"].value == 1.0
-    assert (first.scores["outcome"].value, second.scores["outcome"].value) == ("right", "truncated")
+    assert (first.scores["outcome"].value, second.scores["outcome"].value) == ("correct", "truncated")
     assert second.limit.type == "turn" and second.metadata["no_gradient"] == "truncated"
     assert first.metadata["advantage_by_turn"] == [0.5, 0.5] and first.metadata["step"] == 5
     assert [one.text for one in first.input] == ["Be brief.", "?"]

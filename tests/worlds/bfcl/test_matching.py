@@ -11,7 +11,7 @@ pytest.importorskip("bfcl_eval")
 from handaxe.core.records import ToolCall
 from handaxe.worlds.bfcl.matching import first_accepted, matches
 from handaxe.worlds.bfcl.notation import NOTATIONS
-from handaxe.worlds.bfcl.package import SINGLE_TURN, answers_of, questions_of
+from handaxe.worlds.bfcl.package import SINGLE_TURN, read_answers, read_questions
 from handaxe.worlds.bfcl.tasks import all_tasks
 
 AREA = [
@@ -30,7 +30,7 @@ def area(**arguments):
     return matches([ToolCall("shape_area", arguments)], ANSWER, AREA)
 
 
-def test_the_example():
+def test_matches_its_example():
     functions = [{**AREA[0], "name": "area"}]
     answer = [{"area": {"base": [10], "unit": ["cm", ""]}}]
     assert matches([ToolCall("area", {"base": 10})], answer, functions)
@@ -38,7 +38,7 @@ def test_the_example():
     assert first_accepted(answer[0], functions) == ToolCall("area", {"base": 10})
 
 
-def test_one_call_against_what_is_accepted():
+def test_a_call_is_compared_with_accepted_values():
     assert area(base=10) and area(base=10, height=2, unit="Square-CM") and area(base=10, height=2.0)
     for wrong in ({}, {"base": 11}, {"base": "10"}, {"base": True}, {"base": 10, "extra": 1}, {"base": 10, "unit": 1}):
         assert not area(**wrong)
@@ -46,17 +46,17 @@ def test_one_call_against_what_is_accepted():
     assert not matches([], ANSWER, AREA) and not matches([ToolCall("area", {"base": 10})], ANSWER, AREA)
 
 
-def test_several_calls_fit_in_any_order_and_each_once():
+def test_calls_match_in_any_order_and_once():
     two = [{"shape.area": {"base": [n], "height": [""], "unit": [""]}} for n in (1, 2)]
     one, other = ToolCall("shape_area", {"base": 1}), ToolCall("shape.area", {"base": 2})
     assert matches([one, other], two, AREA) and matches([other, one], two, AREA)
     assert not matches([one, one], two, AREA) and not matches([one], two, AREA)
 
 
-def test_every_answer_is_accepted_but_for_six_that_nothing_could_satisfy():
+def test_every_answer_but_six_unsatisfiable_ones_is_accepted():
     wrong, count = [], 0
     for category in SINGLE_TURN:
-        for question, answer in zip(questions_of(category), answers_of(category)):
+        for question, answer in zip(read_questions(category), read_answers(category)):
             count += 1
             accepted, functions = answer["ground_truth"], question["function"]
             assert question["id"] == answer["id"] and not matches([], accepted, functions)
@@ -76,7 +76,7 @@ def test_every_answer_is_accepted_but_for_six_that_nothing_could_satisfy():
 
 
 class Models(dict):
-    """The package's table of models, which needs the clients of their vendors; any model writes _ for a dot."""
+    """The package's table of models, which needs vendors' clients; every model writes _ for a dot."""
 
     def __missing__(self, name):
         return types.SimpleNamespace(underscore_to_dot=True)
@@ -84,7 +84,7 @@ class Models(dict):
 
 @pytest.fixture
 def checker(monkeypatch):
-    """The package's own checker; its table of models is replaced, since only that needs what is not installed."""
+    """The package's checker with a replaced table of models, the only part with missing imports."""
     table = types.ModuleType("bfcl_eval.constants.model_config")
     table.MODEL_CONFIG_MAPPING = Models()
     monkeypatch.setitem(sys.modules, table.__name__, table)
@@ -93,8 +93,8 @@ def checker(monkeypatch):
     sys.modules.pop(module.__name__)
 
 
-def test_the_rule_is_the_packages_own(checker, changed):
-    """On every answer, changed at random."""
+def test_matches_equals_the_packages_checker(checker, changed):
+    """On every answer, with random changes."""
     languages = importlib.import_module("bfcl_eval.constants.enums").Language
     rng, seen = random.Random(0), collections.Counter()
     for category in SINGLE_TURN:

@@ -42,7 +42,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize("notation, text, kind, inner, value", TABLE)
-def test_values_are_read(notation, text, kind, inner, value):
+def test_values_are_parsed(notation, text, kind, inner, value):
     found = notation.read(text, kind, inner)
     assert found == value and type(found) is type(value)
 
@@ -60,12 +60,12 @@ def test_values_are_read(notation, text, kind, inner, value):
         (JAVASCRIPT, False, "Boolean", ""),
     ],
 )
-def test_a_value_has_a_spelling_that_is_read_as_it(notation, value, kind, inner):
+def test_spellings_parse_to_their_value(notation, value, kind, inner):
     assert value in [notation.read(text, kind, inner) for text in notation.spellings(value, kind, inner)]
 
 
-def test_values_are_read_as_the_package_reads_them():
-    """Texts altered by characters: theirs is asked only for short ones, on which it ends."""
+def test_parsed_values_equal_the_packages():
+    """Texts with changed characters; the package reads only short ones, on which it terminates."""
     pytest.importorskip("bfcl_eval")
     rng, compared, read = random.Random(0), 0, 0
     place = "bfcl_eval.eval_checker.ast_eval.type_convertor."
@@ -100,7 +100,7 @@ def altered(text, rng):
     return "".join(letters)
 
 
-def test_what_no_answer_has_stays_text():
+def test_unsupported_values_stay_text():
     long = "[" + "1, " * LONGEST + "1]"
     assert JAVASCRIPT.read(long, "array", "integer") == long
     hostile = "[[" + "],[" * 300
@@ -109,12 +109,12 @@ def test_what_no_answer_has_stays_text():
     assert JAVA.read(digits, "integer", "") == digits
 
 
-def test_no_answer_has_a_list_of_lists_or_a_long_value():
+def test_no_answer_needs_unsupported_values():
     pytest.importorskip("bfcl_eval")
-    from handaxe.worlds.bfcl.package import answers_of
+    from handaxe.worlds.bfcl.package import read_answers
 
     for category in NOTATIONS:
-        for answer in answers_of(category):
+        for answer in read_answers(category):
             ((parameters,),) = [list(one.values()) for one in answer["ground_truth"]]
             for values in parameters.values():
                 for value in values:

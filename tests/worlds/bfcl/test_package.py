@@ -5,7 +5,7 @@ import pytest
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import ToolSchema
 from handaxe.worlds.bfcl import package as bfcl_package
-from handaxe.worlds.bfcl.package import parse_call, schema_of
+from handaxe.worlds.bfcl.package import parse_call, tool_schema
 from handaxe.worlds.bfcl.world import bfcl
 
 
@@ -19,7 +19,7 @@ def test_a_description_becomes_a_json_schema():
             "required": ["x"],
         },
     }
-    found = schema_of(described)
+    found = tool_schema(described)
     assert found == ToolSchema(
         "math_sqrt",
         "Root.",
@@ -31,7 +31,7 @@ def test_a_description_becomes_a_json_schema():
     )
 
 
-def test_calls_are_read_as_data():
+def test_calls_are_parsed_as_data():
     places = {"sort": ["file_name"], "f": ["a", "b"]}
     assert parse_call("sort('a.txt')", places) == {"name": "sort", "arguments": {"file_name": "a.txt"}}
     assert parse_call("f(1, b=[True, -2.5])", places) == {"name": "f", "arguments": {"a": 1, "b": [True, -2.5]}}
@@ -45,10 +45,10 @@ def test_the_missing_package_is_named(monkeypatch):
     bfcl_package._folder.cache_clear()
     try:
         with pytest.raises(InputError, match="pip install --no-deps bfcl-eval"):
-            bfcl_package.questions_of("multiple")
+            bfcl_package.read_questions("multiple")
     finally:
         bfcl_package._folder.cache_clear()
 
 
-def test_a_world_is_made_without_the_package():
+def test_the_world_is_created_without_the_package():
     assert bfcl(category=("short",)).name == "bfcl"

@@ -4,7 +4,7 @@ pytest.importorskip("bfcl_eval")
 
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Message
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.worlds.bfcl import short as bfcl_short
 from handaxe.worlds.bfcl.world import bfcl
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -16,7 +16,7 @@ def names(task):
     return {word for turn in task.metadata["gold"] for call in turn for word in call["arguments"].values()}
 
 
-def test_they_fit_into_what_the_tiny_policy_reads():
+def test_short_tasks_fit_the_tiny_policys_context():
     world = bfcl(category=("short",))
     longest = 0
     for task in world.tasks("train", 300, 0):
@@ -27,7 +27,7 @@ def test_they_fit_into_what_the_tiny_policy_reads():
     assert longest < 256
 
 
-def test_what_is_asked_for_is_done_by_the_calls():
+def test_calls_fulfil_the_requests():
     for task in bfcl_short.tasks(split="test", count=100, seed=3):
         said = [task.messages[0].content, *(text for turn in task.metadata["later"] for text in turn)]
         assert len(said) == len(task.answer) <= 2
@@ -37,19 +37,19 @@ def test_what_is_asked_for_is_done_by_the_calls():
             assert call["name"] == VERBS[words] and list(call["arguments"].values()) == [name]
 
 
-def test_no_name_is_in_both_splits():
+def test_splits_share_no_name():
     both = [bfcl_short.tasks(split=split, count=400, seed=0) for split in ("train", "test")]
     train, test = (set().union(*map(names, made)) for made in both)
     assert not train & test and len(train) > 400 and len(test) > 150
 
 
-def test_the_wrong_folder_is_noticed():
+def test_an_action_in_another_folder_is_incorrect():
     world = bfcl(category=("short",))
     (task,) = [one for one in world.tasks("train", 50, 0) if one.answer[0][0].startswith("cd(")][:1]
     one = demonstrate(world.env(()), task, lambda task, facts: Message("assistant", "done"), format=Compact())
     assert not one.env["valid"] and one.env["turns"][0] is False
 
 
-def test_none_is_an_empty_data_set():
+def test_a_count_of_0_raises():
     with pytest.raises(TaskError, match="empty"):
         bfcl_short.tasks(split="train", count=0, seed=0)

@@ -6,11 +6,11 @@ import pytest
 pytest.importorskip("bfcl_eval")
 
 from handaxe.core.errors import Failed, TaskError
-from handaxe.worlds.bfcl.package import documents_of, new_simulator
+from handaxe.worlds.bfcl.package import new_simulator, read_descriptions
 from handaxe.worlds.bfcl.simulators import Simulators
 
 
-def test_results_are_texts_as_bfcl_writes_them():
+def test_results_are_texts_in_bfcls_format():
     made = Simulators({}, ["MathAPI"])
     assert made.call("add", {"a": 1, "b": 2}) == '{"result": 3}'
     assert made.call("square_root", {"number": 2, "precision": 5}) == "{'result': Decimal('1.4142')}"
@@ -34,18 +34,18 @@ def test_results_are_texts_as_bfcl_writes_them():
         ("sum_values", {"numbers": [1, [10**40]]}),
     ],
 )
-def test_a_number_that_would_be_hours_of_work_is_refused(name, arguments):
+def test_expensive_numbers_are_rejected(name, arguments):
     with pytest.raises(Failed, match="too large a number|must be a number"):
         Simulators({}, ["MathAPI"]).call(name, arguments)
 
 
 @pytest.mark.parametrize("name", ["_load_scenario", "__init__", "__class__", "no_such", "_made", "_api_description"])
-def test_only_described_functions_are_reached(name):
+def test_only_described_functions_are_reachable(name):
     with pytest.raises(Failed, match="is not defined"):
         Simulators({}, ["GorillaFileSystem"]).call(name, {})
 
 
-def test_what_was_drawn_comes_again_after_restore():
+def test_random_draws_repeat_after_restore():
     made = Simulators({}, ["VehicleControlAPI"])
     made.call("displayCarStatus", {"option": "fuel"})
     kept = made.snapshot()
@@ -69,8 +69,8 @@ def test_a_folder_copied_into_itself_can_be_compared():
     assert not made.like(Simulators({}, ["GorillaFileSystem"]))
 
 
-def test_many_at_the_same_time_say_what_each_alone_would():
-    """Some simulators change constants of their modules while they answer."""
+def test_concurrent_simulators_reply_like_single_ones():
+    """Some simulators change constants of their modules during a call."""
 
     def play():
         made = Simulators({}, ["VehicleControlAPI", "MathAPI"], long_context=True)
@@ -88,15 +88,15 @@ def test_many_at_the_same_time_say_what_each_alone_would():
     assert together == [alone] * 6
 
 
-def test_a_simulator_that_is_not_there_and_a_state_that_is_none():
+def test_unknown_simulators_and_states_raise():
     with pytest.raises(TaskError, match="there is no simulator 'Nothing'"):
         new_simulator("Nothing", {}, long_context=False)
     with pytest.raises(TaskError, match="refuses its first state"):
         new_simulator("GorillaFileSystem", {"root": 3}, long_context=False)
 
 
-def test_every_described_function_is_there():
+def test_every_described_function_exists():
     for name in ("GorillaFileSystem", "MathAPI", "MessageAPI", "TicketAPI", "TradingBot", "TravelAPI", "TwitterAPI"):
         made = new_simulator(name, {}, long_context=False)
-        assert all(callable(getattr(made, one["name"])) for one in documents_of(name))
-    assert json.dumps(documents_of("VehicleControlAPI"))
+        assert all(callable(getattr(made, one["name"])) for one in read_descriptions(name))
+    assert json.dumps(read_descriptions("VehicleControlAPI"))

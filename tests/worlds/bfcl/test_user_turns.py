@@ -8,13 +8,13 @@ pytest.importorskip("bfcl_eval")
 
 from handaxe.core.records import Branch, Ending, ParsedTurn, Sampling, ToolCall
 from handaxe.core.requests import Attempt, Completion
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.worlds.bfcl.package import MULTI_TURN
 from handaxe.worlds.bfcl.tasks import all_tasks
 from handaxe.worlds.bfcl.user_turns import ADDED, MOST_STEPS, UserTurns
-from handaxe.worlds.bfcl.world import bfcl, whole_state
+from handaxe.worlds.bfcl.world import bfcl, full_state
 
 SILENCE = ParsedTurn("")
 
@@ -32,7 +32,7 @@ def gold_turn(task, number):
 
 
 def judged(task, turns):
-    """The report after these calls, a list by turn of the user's."""
+    """The report after these calls, a list per turn of the user."""
     env = UserTurns(task)
     env.start()
     for calls in turns:
@@ -42,7 +42,7 @@ def judged(task, turns):
     return env.report()
 
 
-def test_the_user_goes_on_when_the_policy_falls_silent():
+def test_the_user_continues_after_a_turn_without_calls():
     task = task_of()
     env = UserTurns(task)
     messages, tools = env.start()
@@ -64,11 +64,11 @@ def test_the_user_goes_on_when_the_policy_falls_silent():
         "turns": [True] * 4,
         "progress": 1.0,
         "valid": True,
-        "equal": dict.fromkeys(whole_state(task), True),
+        "equal": dict.fromkeys(full_state(task), True),
     }
 
 
-def test_a_wrong_turn_stays_wrong_and_others_count_for_progress():
+def test_an_incorrect_turn_fails_the_rollout_and_progress_counts_the_others():
     task = task_of()
     gold = task.metadata["gold"]
     extra = [{"name": "pwd", "arguments": {}}]
@@ -80,7 +80,7 @@ def test_a_wrong_turn_stays_wrong_and_others_count_for_progress():
     assert judged(task, [*gold[:3], gold[3] + harmful])["progress"] == 0.75
 
 
-def test_functions_held_back_are_told_of_later():
+def test_held_back_functions_are_announced_later():
     task = task_of("multi_turn_miss_func")
     ((number, names),) = task.metadata["held_back"].items()
     assert (number, names) == ("3", ["sort"]) and task.metadata["gold"][2] == []
@@ -95,7 +95,7 @@ def test_functions_held_back_are_told_of_later():
     assert env.step(gold_turn(task, 3), seed=0).replies[0].status == "ok"
 
 
-def test_what_a_policy_gets_wrong_is_answered():
+def test_errors_are_replied_to():
     env = UserTurns(task_of())
     env.start()
     for name, arguments, status, text in (
@@ -113,7 +113,7 @@ def test_what_a_policy_gets_wrong_is_answered():
     assert env.report()["malformed"] == 1
 
 
-def test_an_attempt_without_end_is_ended():
+def test_an_endless_rollout_is_ended():
     env = UserTurns(task_of())
     env.start()
     replies = [env.step(turn(("pwd", {})), seed=0) for _ in range(MOST_STEPS + 1)]
@@ -122,8 +122,8 @@ def test_an_attempt_without_end_is_ended():
 
 
 @pytest.mark.parametrize("category", MULTI_TURN)
-def test_the_rule_is_the_packages_own(category, changed):
-    """On every answer, changed at random."""
+def test_the_rule_equals_the_packages_checker(category, changed):
+    """On every answer, with random changes."""
     check = importlib.import_module("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker").multi_turn_checker
     rng, seen = random.Random(category), []
     for number, task in enumerate(all_tasks(category)):
@@ -131,7 +131,7 @@ def test_the_rule_is_the_packages_own(category, changed):
         turns = [changed(calls, rng) if calls and rng.random() < 0.3 else calls for calls in about["gold"]]
         entry = {"id": task.id, "initial_config": about["config"], "involved_classes": about["classes"]}
         written = [[[written_as(one) for one in calls]] if calls else [] for calls in turns]
-        # The package keeps simulators by the name of a model, which must be one that Python takes for a variable's.
+        # The package stores simulators by the name of a model, which must be a valid variable name.
         theirs = check(written, task.answer, entry, category, f"of_{number}")["valid"]
         assert judged(task, turns)["valid"] is theirs, (task.id, turns)
         seen.append(theirs)
@@ -143,8 +143,8 @@ def written_as(call):
 
 
 @pytest.mark.parametrize("category, number", [("multi_turn_base", 60), ("multi_turn_long_context", 0)])
-def test_a_fork_goes_on_from_the_snapshot(category, number):
-    """A branch at every turn, played as its trunk was, hears what the trunk heard and ends where it ended."""
+def test_a_fork_continues_from_the_snapshot(category, number):
+    """A branch at every turn, with the trunk's calls, has the trunk's replies and end."""
     task, format = task_of(category, number), Compact()
     speech, tools = spoken(task)
 
@@ -162,7 +162,7 @@ def test_a_fork_goes_on_from_the_snapshot(category, number):
 
 
 def spoken(task):
-    """What the expert says, turn after turn, and the tools that it is offered."""
+    """The expert's messages, turn by turn, and the offered tools."""
     world, facts, said = bfcl(), {}, []
     env = world.env(())(task)
     tools, done = env.start()[1], False
@@ -173,7 +173,7 @@ def spoken(task):
     return said, tools
 
 
-def test_a_snapshot_is_not_touched_by_what_comes_after():
+def test_a_snapshot_is_independent_of_later_turns():
     task = task_of()
     env, other = UserTurns(task), UserTurns(task)
     env.start(), other.start()

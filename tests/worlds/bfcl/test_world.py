@@ -4,14 +4,14 @@ pytest.importorskip("bfcl_eval")
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, Message, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.artist.call_match import call_match
 from handaxe.rewards.state_match import state_match
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.bfcl.package import MULTI_TURN, SINGLE_TURN
-from handaxe.worlds.bfcl.tasks import all_tasks, split_of
-from handaxe.worlds.bfcl.world import bfcl, calls_by_turn, equal_state, whole_state
+from handaxe.worlds.bfcl.tasks import all_tasks, question_split
+from handaxe.worlds.bfcl.world import bfcl, equal_state, full_state, turn_calls
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 WITH_ANSWERS = tuple(name for name in SINGLE_TURN if not name.endswith("relevance"))
@@ -29,15 +29,15 @@ def right(world, task, speaker=None):
 
 
 @pytest.mark.parametrize("category", [MULTI_TURN, WITH_ANSWERS, ("short",)], ids=["multi", "single", "short"])
-def test_it_is_a_world(category):
+def test_bfcl_keeps_the_world_contract(category):
     check_world(bfcl(category=category))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("category, count", [*((name, 200) for name in MULTI_TURN), *zip(SINGLE_TURN, (
     400, 98, 50, 200, 200, 200, 240, 256, 1051, 16, 24, 884, 16))])  # fmt: skip
-def test_every_answer_is_right_and_silence_is_not(category, count):
-    """But for silence where no function helps."""
+def test_every_answer_is_correct_and_an_empty_turn_is_not(category, count):
+    """Except for empty turns in irrelevance tasks."""
     world, tasks = bfcl(category=(category,)), all_tasks(category)
     assert len(tasks) == count
     assert sum(right(world, task) for task in tasks) == count
@@ -45,19 +45,21 @@ def test_every_answer_is_right_and_silence_is_not(category, count):
     assert silent == (count if category.endswith("irrelevance") else 0)
 
 
-def test_no_question_changes_sides():
+def test_the_split_of_a_question_is_constant():
     sides = {}
     for category in (*MULTI_TURN, *SINGLE_TURN):
         for task in all_tasks(category):
-            split = sides.setdefault(repr(task.messages), split_of(task))
-            assert split == split_of(task), task.id
+            split = sides.setdefault(repr(task.messages), question_split(task))
+            assert split == question_split(task), task.id
     for variants in zip(*map(all_tasks, MULTI_TURN)):
-        assert len({split_of(task) for task in variants}) == len({task.metadata["number"] for task in variants}) == 1
-    tested = [split_of(task) == "test" for task in all_tasks("multi_turn_base")]
+        assert (
+            len({question_split(task) for task in variants}) == len({task.metadata["number"] for task in variants}) == 1
+        )
+    tested = [question_split(task) == "test" for task in all_tasks("multi_turn_base")]
     assert sum(tested) == 44
 
 
-def test_tasks_are_chosen_by_seed():
+def test_the_seed_determines_the_tasks():
     world = bfcl(category=("multi_turn_base", "multi_turn_miss_param"))
     some, others = world.tasks("test", 20, 0), world.tasks("test", 20, 1)
     assert [task.id for task in some] != [task.id for task in others]
@@ -67,7 +69,7 @@ def test_tasks_are_chosen_by_seed():
         world.tasks("train", 0, 0)
 
 
-def test_a_single_decision_is_judged_by_its_calls():
+def test_a_single_turn_is_scored_by_its_calls():
     world = bfcl(category=("simple_python",))
     task = all_tasks("simple_python")[1]
     assert world.reference(task) == (ToolCall("math_factorial", {"number": 5}),)
@@ -77,7 +79,7 @@ def test_a_single_decision_is_judged_by_its_calls():
     assert right(world, task, says("120")) == 0
 
 
-def test_arguments_of_java_and_javascript_are_texts_in_these():
+def test_java_and_javascript_arguments_are_texts():
     for category, number, right_text, wrong in (
         ("simple_java", 1, 'new HashMap<String, Object>() {{ put("limit", 50); put("schemaFilter", "public"); }}', {}),
         ("simple_javascript", 1, "true", True),
@@ -95,7 +97,7 @@ def test_arguments_of_java_and_javascript_are_texts_in_these():
         assert f"of {'Java' if category == 'simple_java' else 'JavaScript'}." in schema.description
 
 
-def test_where_no_function_helps_any_call_is_wrong():
+def test_irrelevance_tasks_reject_every_call():
     for category, without in (("irrelevance", 1), ("live_relevance", 0)):
         world, task = bfcl(category=(category,)), all_tasks(category)[0]
         name = task.metadata["functions"][0]["name"].replace(".", "_")
@@ -103,7 +105,7 @@ def test_where_no_function_helps_any_call_is_wrong():
         assert right(world, task, says("", ToolCall(name, {}))) == 1 - without
 
 
-def test_further_tools_are_offered_beside_the_simulators():
+def test_further_tools_are_offered():
     world = bfcl()
     for task in (all_tasks("multi_turn_base")[0], all_tasks("multiple")[0]):
         env = world.env([calculator])(task)
@@ -111,7 +113,7 @@ def test_further_tools_are_offered_beside_the_simulators():
         env.close()
 
 
-def test_the_state_is_compared_by_attribute_with_what_all_of_the_answer_leads_to():
+def test_equal_state_compares_attributes_with_the_answers_final_state():
     world, task = bfcl(), all_tasks("multi_turn_base")[0]
 
     def at(turns):
@@ -119,7 +121,7 @@ def test_the_state_is_compared_by_attribute_with_what_all_of_the_answer_leads_to
         return one, equal_state(one)
 
     assert (
-        set(whole_state(task))
+        set(full_state(task))
         == set(at(2)[1])
         == {"GorillaFileSystem.root"}
         | {
@@ -128,26 +130,26 @@ def test_the_state_is_compared_by_attribute_with_what_all_of_the_answer_leads_to
         }
         | {"TwitterAPI.tweet_counter"}
     )
-    assert all(whole_state(task).values()) and at(64)[1] == whole_state(task)
+    assert all(full_state(task).values()) and at(64)[1] == full_state(task)
     half = at(2)[1]
     assert not half["GorillaFileSystem.root"] and half["TwitterAPI.tweets"]
     one = at(64)[0]
     group = Group(task, (one, at(2)[0]))
-    function = call_match(by_turn=calls_by_turn)(group).outcome
-    first, every = (sum(map(len, calls_by_turn(task)[:n])) for n in (1, 9))
+    function = call_match(by_turn=turn_calls)(group).outcome
+    first, every = (sum(map(len, turn_calls(task)[:n])) for n in (1, 9))
     assert function.tolist() == [0.5, 0.5 * first / every]
-    assert state_match(gold=whole_state, state=equal_state)(group).outcome.tolist() == [0.5, 0.5 * 8 / 9]
+    assert state_match(gold=full_state, state=equal_state)(group).outcome.tolist() == [0.5, 0.5 * 8 / 9]
     single = all_tasks("multiple")[0]
     with pytest.raises(TaskError, match="no simulators"):
-        whole_state(single)
+        full_state(single)
 
 
-def test_every_task_has_a_state_to_compare():
+def test_full_state_of_every_task():
     for category in MULTI_TURN[:1]:
-        assert all(whole_state(task) for task in all_tasks(category))
+        assert all(full_state(task) for task in all_tasks(category))
 
 
-def test_progress_is_a_figure_of_evaluations():
+def test_progress_is_an_evaluation_metric():
     world = bfcl()
     task = all_tasks("multi_turn_base")[0]
     one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=2)
@@ -164,6 +166,6 @@ def test_progress_is_a_figure_of_evaluations():
         (("short", "multiple"), "short stands alone"),
     ],
 )
-def test_a_category_that_is_not_there(category, message):
+def test_an_unknown_category_raises(category, message):
     with pytest.raises(InputError, match=message):
         bfcl(category=category)

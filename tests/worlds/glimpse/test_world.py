@@ -6,11 +6,11 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError, ToolDefinitionError
 from handaxe.core.records import Ending, Group, Message, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.glimpse.views import VIEWS, gold_region, last_region, seen_regions
-from handaxe.worlds.glimpse.world import elsewhere, glimpse, region_iou
+from handaxe.worlds.glimpse.world import glimpse, other_view, region_iou
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.mistakes import with_mistakes
 
@@ -31,7 +31,7 @@ def played(world, task, expert=None, tools=None):
 
 
 def calling(name, *arguments):
-    """Makes these calls, one a turn, and then says what is right."""
+    """A policy with these calls, one per turn, and then the correct answer."""
     calls = [ToolCall(name, one) if isinstance(one, dict) else one for one in arguments]
 
     def expert(task, facts):
@@ -66,11 +66,11 @@ def first_task(kind, needs="yes", **more):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_the_contract(name):
+def test_glimpse_keeps_the_world_contract(name):
     check_world(WORLDS[name], count=12)
 
 
-def test_the_example():
+def test_glimpse_matches_its_example():
     task = first_task("row")
     assert task.messages[0].content == "l0 u16 p34 64: u?" and gold_region(task) == (16, 34)
     one = played(WORLDS["row"], task)
@@ -79,7 +79,7 @@ def test_the_example():
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_the_expert_looks_only_where_it_must_unless_it_is_not_sure(name):
+def test_the_expert_looks_if_necessary_or_unsure(name):
     world = WORLDS[name]
     for task in world.tasks("train", 30, 3):
         needs, one = task.metadata["needs_tool"] == "yes", played(world, task)
@@ -90,7 +90,7 @@ def test_the_expert_looks_only_where_it_must_unless_it_is_not_sure(name):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_the_question_does_not_say_what_has_to_be_seen(name):
+def test_questions_do_not_contain_hidden_numbers(name):
     for split in ("train", "test"):
         for task in WORLDS[name].tasks(split, 150, 0):
             said = " ".join(message.content for message in task.messages)
@@ -98,8 +98,8 @@ def test_the_question_does_not_say_what_has_to_be_seen(name):
 
 
 @pytest.mark.parametrize("kind", ["row", "grid", "table"])
-def test_without_looking_an_answer_is_right_by_chance(kind):
-    """The best constant guess at two digits is right once in ninety times; nothing that is said narrows it down."""
+def test_without_views_accuracy_is_at_chance(kind):
+    """The best constant two-digit answer is correct once in ninety times; the question does not narrow it down."""
     tasks = glimpse(kind=kind, needed=1.0).tasks("train", 600, 1)
     counts = np.unique([task.answer for task in tasks], return_counts=True)[1]
     assert counts.max() / len(tasks) < 0.04
@@ -108,13 +108,13 @@ def test_without_looking_an_answer_is_right_by_chance(kind):
 
 
 @pytest.mark.parametrize("needed", [0.0, 0.3, 1.0])
-def test_the_share_that_needs_the_tool(needed):
+def test_needed_is_the_share_of_questions_for_the_tool(needed):
     tasks = glimpse(needed=needed).tasks("train", 400, 0)
     assert sum(t.metadata["needs_tool"] == "yes" for t in tasks) / 400 == pytest.approx(needed, abs=0.07)
 
 
 @pytest.mark.parametrize("kind", ["row", "grid"])
-def test_loose_views_are_off_and_hold_the_number(kind):
+def test_loose_views_are_wider_and_contain_the_number(kind):
     world = glimpse(kind=kind, loose=4, needed=1.0)
     found = [played(world, task) for task in world.tasks("train", 60, 0)]
     assert all(one.task.answer in one.replies[0].content for one in found)
@@ -122,14 +122,14 @@ def test_loose_views_are_off_and_hold_the_number(kind):
     assert {overlap(played(glimpse(kind=kind), one.task)) for one in found} == {1.0}
 
 
-def test_a_row_shows_what_is_asked_for():
+def test_a_row_shows_the_requested_stretch():
     world, task = WORLDS["row"], first_task("row")
     one = played(world, task, looking(task, "0 64", "3 4"))
     assert [len(reply.content) for reply in one.replies] == [64, 1]
     assert one.replies[0].content == task.metadata["hidden"] and one.replies[1].content == task.metadata["hidden"][3]
 
 
-def test_a_grid_shows_what_is_asked_for():
+def test_a_grid_shows_the_requested_box():
     world, task = WORLDS["grid"], first_task("grid")
     one = played(world, task, looking(task, "0 0 8 8", "1 2 4 4"))
     lines = task.metadata["hidden"].split("/")
@@ -137,7 +137,7 @@ def test_a_grid_shows_what_is_asked_for():
     assert one.replies[1].content.split("/") == [line[1:4] for line in lines[2:4]]
 
 
-def test_a_table_shows_cells():
+def test_a_table_shows_the_requested_cell():
     world, task = WORLDS["table"], first_task("table")
     one = played(world, task, looking(task, "b1", "d4", "e1", "b5", "b", ""))
     lines = [line.split() for line in task.metadata["hidden"].split("/")]
@@ -149,7 +149,7 @@ SWAPPED_AND_WORSE = ["9 3", "3 3", "nan 4", "0 65", "-1 4", "0", "0 1 2", "", "0
 
 
 @pytest.mark.parametrize("span", SWAPPED_AND_WORSE)
-def test_what_is_no_region_is_refused_and_counts_nowhere(span):
+def test_invalid_regions_are_rejected_and_not_counted(span):
     world, task = WORLDS["row"], first_task("row")
     one = played(world, task, looking(task, span))
     assert one.replies[0].status == "retry" and seen_regions(one) == [] and overlap(one) == 0
@@ -159,13 +159,13 @@ def test_what_is_no_region_is_refused_and_counts_nowhere(span):
 
 
 @pytest.mark.parametrize("box", ["4 4 2 6", "0 0 9 8", "0 0 0 8", "1 2 3", "nan 0 1 1"])
-def test_boxes_with_swapped_corners_or_beyond_the_grid_are_refused(box):
+def test_boxes_with_swapped_corners_or_beyond_the_grid_are_rejected(box):
     task = first_task("grid")
     one = played(WORLDS["grid"], task, looking(task, box))
     assert one.replies[0].status == "retry" and last_region(one) is None
 
 
-def test_words_that_name_a_region_are_no_view():
+def test_text_with_a_region_is_no_view():
     world, task = WORLDS["row"], first_task("row")
     span = " ".join(map(str, gold_region(task)))
     said = played(world, task, lambda task, facts: Message("assistant", f"view {span}"))
@@ -175,7 +175,7 @@ def test_words_that_name_a_region_are_no_view():
         assert seen_regions(one) == [] and overlap(one) == 0 and gauge(world, "looked", one)[0] == 0
 
 
-def test_the_last_view_that_was_carried_out_counts():
+def test_the_last_successful_view_counts():
     world, task = WORLDS["row"], first_task("row")
     gold = " ".join(map(str, gold_region(task)))
     assert overlap(played(world, task, looking(task, "0 64", gold, "9 1"))) == 1
@@ -186,7 +186,7 @@ def test_the_last_view_that_was_carried_out_counts():
 
 
 @pytest.mark.parametrize("kind", ["row", "grid"])
-def test_iou_is_at_most_recall_and_seeing_everything_has_recall_one(kind):
+def test_iou_is_at_most_recall(kind):
     world, rng = glimpse(kind=kind), random.Random(0)
     for task in world.tasks("train", 25, 0):
         low = [rng.randrange(0, 7) for _ in range(len(gold_region(task)) // 2)]
@@ -205,23 +205,23 @@ def area(region):
     return np.prod([region[k + half] - region[k] for k in range(half)])
 
 
-def test_a_call_of_answer_is_the_answer_and_ends_it():
+def test_a_call_of_answer_ends_a_terminated_rollout():
     world, task = WORLDS["terminated table"], first_task("table")
     one = played(world, task, calling("answer", {"text": str(task.answer)}, {"text": "0"}))
     assert len(one.turns) == 1 and one.ending == Ending("completed") and right(world, one) == 1
     assert right(world, played(world, task, calling("answer"))) == 0, "words are no answer here"
 
 
-def test_a_view_elsewhere_is_carried_out_and_does_not_show_the_number():
+def test_other_view_does_not_show_the_number():
     for kind in NAMED:
         world = glimpse(kind=kind, needed=1.0)
-        erring, misses = with_mistakes(world.expert, wrong=elsewhere), 0
+        erring, misses = with_mistakes(world.expert, wrong=other_view), 0
         for task in world.tasks("train", 30, 0):
             one = played(world, task, erring)
             plain = played(world, task)
             assert right(world, one) == 1
             if len(one.calls) == len(plain.calls):
-                continue  # nothing beside what it looks at
+                continue  # no other region
             misses += 1
             assert one.replies[0].status == "ok" and task.answer not in one.replies[0].content
             assert [reply.content for reply in one.replies[1:]] == [reply.content for reply in plain.replies]
@@ -229,21 +229,21 @@ def test_a_view_elsewhere_is_carried_out_and_does_not_show_the_number():
         assert misses > 20
 
 
-def test_a_first_view_that_is_good_calls_for_no_second():
+def test_second_look_counts_rollouts_with_a_poor_first_view():
     world, task = WORLDS["row"], first_task("row")
     assert gauge(world, "second_look", played(world, task)) == (0, 0)
     assert gauge(world, "second_look", played(world, task, looking(task, "40 64"))) == (0, 1)
     assert gauge(world, "second_look", played(world, task, calling("view"))) == (0, 0)
 
 
-def test_a_needless_view_counts_as_a_use_and_not_as_a_hit():
+def test_a_needless_view_counts_as_looked_and_not_in_iou():
     world, task = WORLDS["row"], first_task("row", needs="no")
     one = played(world, task, looking(task, " ".join(map(str, gold_region(task)))))
     assert gauge(world, "iou", one) == (0, 0) and gauge(world, "looked", one) == (1, 1)
     assert region_iou(Group(task, (one,))).outcome.tolist() == [1]
 
 
-def test_what_cannot_be():
+def test_invalid_arguments_raise():
     with pytest.raises(InputError, match="loose is 65"):
         glimpse(loose=65)
     with pytest.raises(InputError, match="needed of 0 to 1, not 2"):
@@ -255,13 +255,13 @@ def test_what_cannot_be():
 
 
 @pytest.mark.parametrize("kind", ["row", "grid", "table"])
-def test_a_tool_of_the_same_name_is_told_of_before_anything_is_played(kind):
+def test_tools_with_a_taken_name_raise_early(kind):
     with pytest.raises(ToolDefinitionError, match=NAMED[kind][0]):
         glimpse(kind=kind).env([lambda: VIEWS[NAMED[kind][0]]("")])
 
 
 @pytest.mark.parametrize("kind", ["row", "grid"])
-def test_the_experts_looseness_does_not_depend_on_where_the_number_is(kind):
+def test_loose_views_are_independent_of_the_numbers_place(kind):
     world = glimpse(kind=kind, loose=6, needed=1.0)
     facts = {"turn": 0, "replies": [], "statuses": [], "tools": [NAMED[kind][0]]}
     for task in world.tasks("train", 30, 0):

@@ -4,7 +4,7 @@ pytest.importorskip("bm25s")
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.hops.world import hops
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -16,12 +16,12 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("brief", [True, False])
-def test_the_contract(brief):
+def test_hops_keeps_the_world_contract(brief):
     check_world(hops(brief=brief, size=40))
 
 
 @pytest.mark.parametrize("brief", [True, False])
-def test_every_call_of_the_trace_finds_its_fact_first_and_something_else_second(brief):
+def test_gold_searches_return_the_fact_first_and_a_distractor_second(brief):
     """With namesakes, and with documents that hold the same words the other way round."""
     world = hops(brief=brief, distractors=4)
     for split in ("train", "test"):
@@ -37,7 +37,7 @@ def test_every_call_of_the_trace_finds_its_fact_first_and_something_else_second(
                 assert not second.startswith(f"[{key}]")
 
 
-def test_each_call_is_fed_by_the_answer_before_it():
+def test_each_query_contains_the_previous_answer():
     for task in hops(lengths=(3, 4), size=60).tasks("train", 40, 1):
         gold = task.metadata
         fed = [call["arguments"]["query"].split()[0] for call in gold["gold_calls"]]
@@ -45,7 +45,7 @@ def test_each_call_is_fed_by_the_answer_before_it():
         assert task.messages[0].content == f"{fed[0]} {' '.join(gold['path'])}?"
 
 
-def test_some_searches_are_made_twice_and_find_the_same():
+def test_repeats_duplicate_searches_of_the_expert():
     world = hops(lengths=(2, 3), size=60, repeats=0.5)
     twice, gauge = 0, world.gauges["repeated_calls"]
     for task in world.tasks("train", 60, 0):
@@ -60,7 +60,7 @@ def test_some_searches_are_made_twice_and_find_the_same():
         hops(size=40, repeats=2)
 
 
-def test_notes_say_the_question_that_is_left_beside_each_search():
+def test_notes_state_the_remaining_question_beside_each_search():
     world = hops(lengths=(2, 3), size=60, repeats=0.5, notes=True)
     check_world(world)
     for task in world.tasks("train", 20, 0):
@@ -68,19 +68,19 @@ def test_notes_say_the_question_that_is_left_beside_each_search():
         *searching, last = one.turns
         for turn in searching:
             left = turn.parsed.text
-            assert left.startswith(turn.parsed.calls[0].arguments["query"]) and not world.answered(turn)
+            assert left.startswith(turn.parsed.calls[0].arguments["query"]) and not world.is_answer(turn)
             assert left.split()[1:] == task.metadata["path"][-len(left.split()) + 1 :]
         assert searching[0].parsed.text + "?" == task.messages[0].content and last.parsed.text == task.answer
         assert len({turn.parsed.text for turn in searching}) == task.metadata["hops"]
         assert world.correct(Group(task, (one,))).outcome[0] == 1
 
 
-def test_the_start_is_for_key_words():
+def test_only_brief_hops_has_a_start():
     assert hops(size=40).start is not None and hops(size=40, brief=False).start is None
 
 
-def test_what_cannot_be():
-    with pytest.raises(InputError, match="hops 1 to 4"):
+def test_invalid_arguments_raise():
+    with pytest.raises(InputError, match="hops must be 1 to 4"):
         hops(lengths=(5,), size=40).tasks("train", 1, 0)
     with pytest.raises(InputError, match="16 to 900 people"):
         hops(size=3)

@@ -4,7 +4,7 @@ from handaxe.core.errors import InputError
 from handaxe.worlds.library.entities import RELATIONS, SHARES, build_world
 
 
-def test_facts_are_functions_into_the_right_kind_and_stay_in_their_half():
+def test_facts_have_the_relations_kind_and_stay_in_their_half():
     world = build_world(seed=3, size=200)
     for half in world.halves:
         for name in half:
@@ -21,7 +21,7 @@ def test_facts_are_functions_into_the_right_kind_and_stay_in_their_half():
         assert len(names & test) == max(2, len(names) // 4)
 
 
-def test_names_are_new_words():
+def test_names_are_distinct_new_words():
     world = build_world(seed=0, size=1000)
     names = [*world.entities, *(e.alias for e in world.entities.values() if e.alias)]
     assert len(set(names)) == len(names) and all(n.isalpha() and n.islower() and n.isascii() for n in names)
@@ -31,7 +31,7 @@ def test_names_are_new_words():
     assert {kind: kinds.count(kind) / len(kinds) for kind in SHARES} == pytest.approx(SHARES, abs=0.01)
 
 
-def test_the_seed_decides():
+def test_the_seed_determines_the_world():
     assert build_world(seed=1, size=60) == build_world(seed=1, size=60) != build_world(seed=2, size=60)
     for size in (59, 20_001):
         with pytest.raises(InputError, match="60 to 20000"):

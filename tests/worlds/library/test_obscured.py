@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.library.entities import build_world
-from handaxe.worlds.library.obscured import library_questions, obscured_tasks, question_of
+from handaxe.worlds.library.obscured import library_questions, obscured_tasks, task_question
 from handaxe.worlds.library.tasks import tasks
 from handaxe.worlds.library.world import library
 
@@ -16,7 +16,7 @@ def obscured(split, count=60, **options):
 
 
 def names_in(task):
-    """Every entity that question, answer or searches name, by its own name."""
+    """Entities in question, answer and searches, by name."""
     world = build_world(seed=0, size=200)
     said = " ".join([task.messages[0].content, str(task.answer), *task.metadata["gold_documents"]])
     aliases = {entity.alias: name for name, entity in world.entities.items() if entity.alias}
@@ -24,17 +24,17 @@ def names_in(task):
     return (words & set(world.entities)) | {aliases[word] for word in words & set(aliases)}
 
 
-def test_the_world_keeps_its_contract():
+def test_obscured_library_keeps_the_world_contract():
     check_world(library(injections=(1, 2), blurs=1, known=0.3, size=200, results=3), count=12)
 
 
-def test_held_out_questions_name_nothing_that_training_names():
+def test_splits_share_no_entity():
     halves = [set().union(*map(names_in, obscured(split, seed=seed))) for split in ("train", "test") for seed in (0,)]
     train, test = build_world(seed=0, size=200).halves
     assert halves[0] <= set(train) and halves[1] <= set(test)
 
 
-def test_the_searches_find_what_is_described():
+def test_reference_searches_find_the_described_entities():
     (find,) = library(size=200).tools
     for task in obscured("test", injections=(1, 2, 3)):
         gold = task.metadata
@@ -45,7 +45,7 @@ def test_the_searches_find_what_is_described():
                 assert f"[{name}]" in find(**call["arguments"])
 
 
-def test_nothing_said_is_the_answer():
+def test_questions_do_not_contain_the_answer():
     for task in obscured("train", injections=(1, 2, 3)):
         assert (
             f" {task.answer}"
@@ -53,7 +53,7 @@ def test_nothing_said_is_the_answer():
         )
 
 
-def test_plain_questions_stay_and_the_seed_decides():
+def test_questions_without_injections_stay_unchanged():
     base = {task.id: task for task in tasks(count=400, seed=0, hops=(1, 2), size=200)}
     made = obscured("train")
     assert {task.metadata["injections"] for task in made} == {0, 1, 2}
@@ -62,17 +62,17 @@ def test_plain_questions_stay_and_the_seed_decides():
             assert task.messages == base[task.id.partition("-obscured")[0]].messages
     assert made == obscured("train") == obscured("train", count=90)[:60] != obscured("train", seed=1)
     plain = library(size=200).tasks("train", 30, 0)
-    assert plain == tasks(count=30, seed=0, hops=(1, 2), size=200) and library(size=200).by == ("hops",)
+    assert plain == tasks(count=30, seed=0, hops=(1, 2), size=200) and library(size=200).breakdown == ("hops",)
 
 
-def test_what_is_known_by_heart_is_left_out():
+def test_questions_answerable_from_memory_are_dropped():
     questions = library_questions(world=0, size=200, known=0.8)
     assert all(
-        not questions._direct(question_of(task, questions)) for task in obscured("train", injections=(0,), known=0.8)
+        not questions._direct(task_question(task, questions)) for task in obscured("train", injections=(0,), known=0.8)
     )
 
 
-def test_bad_input():
+def test_invalid_arguments_raise():
     with pytest.raises(InputError, match="injections are 0 or more"):
         obscured("train", injections=(-1,))
     with pytest.raises(InputError, match="ask for less"):

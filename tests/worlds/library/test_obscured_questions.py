@@ -5,7 +5,14 @@ from itertools import product
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.worlds.library.obscured_questions import Clause, Known, Level, Question, by_heart, obscured_questions
+from handaxe.worlds.library.obscured_questions import (
+    Clause,
+    Known,
+    Level,
+    Question,
+    answerable_from_memory,
+    obscured_questions,
+)
 
 KINDS = {"kemi": "town", "sone": "town", "arn": "river", "luta": "river", "tolven": "person", "vada": "person"}
 FACTS = {
@@ -25,7 +32,7 @@ def made(**options):
     return obscured_questions(**({"kinds": KINDS, "facts": FACTS, "widths": WIDTHS} | options))
 
 
-def test_example():
+def test_obscured_questions_match_their_examples():
     questions = made()
     assert PLAIN.words == "the river of kemi" and questions.visited(PLAIN) == ["kemi"]
     assert MAYOR.words == "the river of the town whose mayor is tolven"
@@ -33,11 +40,11 @@ def test_example():
     assert once == MAYOR and questions.is_unique(once)
     twice = questions.inject(once, random.Random(0))
     assert twice.words == "the river of the town whose mayor is the person whose birth year is 1512"
-    assert questions.inject(twice, random.Random(0)) is None  # nothing is named any more
-    assert questions.blur(twice, random.Random(0)) is None  # nothing else to search for, nor one person in 25 years
+    assert questions.inject(twice, random.Random(0)) is None  # no name is left
+    assert questions.blur(twice, random.Random(0)) is None  # no other searchable fact, and several people in 25 years
 
 
-def test_a_blur_leaves_something_to_search_for_and_one_entity():
+def test_a_blur_keeps_a_searchable_fact_and_uniqueness():
     level = Level("kemi", "town", (Clause("founding year", "1103"),), "mayor")
     question = Question(("river",), (level, Level("tolven", "person")), "arn")
     vague = made().blur(question, random.Random(0))
@@ -45,10 +52,10 @@ def test_a_blur_leaves_something_to_search_for_and_one_entity():
     assert vague.words == words and made().is_unique(vague)
     born = (Clause("birth year", "1512"), Clause("job", "baker"))
     two = Question(("river",), (Level("kemi", "town", (), "mayor"), Level("tolven", "person", born)), "arn")
-    assert made().is_unique(two) and made().blur(two, random.Random(0)) is None  # vada is a baker of these years too
+    assert made().is_unique(two) and made().blur(two, random.Random(0)) is None  # vada is also a baker of these years
 
 
-def test_what_is_asked_and_what_lies_between_is_not_said():
+def test_descriptions_reveal_neither_answer_nor_intermediate_entities():
     facts = {**FACTS, "arn": {"length": "300", "source": "kemi"}}
     asked = Question(("mayor", "job"), (Level("kemi", "town"),), "baker")
     for seed in range(20):
@@ -59,7 +66,7 @@ def test_what_is_asked_and_what_lies_between_is_not_said():
 
 
 def slowly(facts, question):
-    """Every way to fill the levels with entities, and what the path comes to from there."""
+    """Brute force: all assignments of entities to the levels, and their answers."""
     found = set()
     for names in product(*[KINDS if lv.clauses or lv.link else [lv.name] for lv in question.levels]):
         for k, (name, level) in enumerate(zip(names, question.levels)):
@@ -80,7 +87,7 @@ def slowly(facts, question):
     return found
 
 
-def test_a_slow_loop_agrees():
+def test_answers_equal_a_brute_force_search():
     questions, vague = made(), (Clause("birth year", "1500", "1524"),)
     asked = [
         PLAIN,
@@ -99,15 +106,17 @@ def test_a_slow_loop_agrees():
     assert slowly(FACTS, asked[2]) == {"arn", "luta"}
 
 
-def test_what_is_known_by_heart_is_answered():
+def test_answerable_from_memory_follows_the_share_of_known_facts():
     questions = made()
-    assert by_heart(questions, share=1.0)(MAYOR) and not by_heart(questions, share=0.0)(PLAIN)
-    plain = [by_heart(questions, share=0.5, seed=seed)(PLAIN) for seed in range(2000)]
-    both = [by_heart(questions, share=0.5, seed=seed)(MAYOR) for seed in range(2000)]
+    assert answerable_from_memory(questions, share=1.0)(MAYOR) and not answerable_from_memory(questions, share=0.0)(
+        PLAIN
+    )
+    plain = [answerable_from_memory(questions, share=0.5, seed=seed)(PLAIN) for seed in range(2000)]
+    both = [answerable_from_memory(questions, share=0.5, seed=seed)(MAYOR) for seed in range(2000)]
     assert sum(plain) / 2000 == pytest.approx(0.5, abs=0.04) and sum(both) / 2000 == pytest.approx(0.25, abs=0.04)
 
 
-def test_a_question_that_is_answered_directly_is_drawn_anew_or_given_up():
+def test_directly_answerable_questions_are_redrawn_or_given_up():
     assert made(direct=lambda question: True)(PLAIN, injections=1) is None
     named = made(direct=lambda question: "mayor" in question.words)
     facts = {**FACTS, "kemi": {**FACTS["kemi"], "founding year": "1200"}}
@@ -120,7 +129,7 @@ def test_a_question_that_is_answered_directly_is_drawn_anew_or_given_up():
     )
 
 
-def test_bad_input():
+def test_invalid_arguments_raise():
     with pytest.raises(InputError, match="tries of 1"):
         made(tries=0)
     with pytest.raises(InputError, match="widths of 2"):
@@ -128,4 +137,4 @@ def test_bad_input():
     with pytest.raises(InputError, match="blurs with injections"):
         made()(PLAIN, injections=0, blurs=1)
     with pytest.raises(InputError, match="from 0 to 1"):
-        by_heart(made(), share=1.5)
+        answerable_from_memory(made(), share=1.5)

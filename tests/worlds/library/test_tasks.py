@@ -1,4 +1,4 @@
-"""The questions can be answered by searching, and an oracle that only searches answers them."""
+"""Questions are answerable by search, and a searching oracle answers them."""
 
 import re
 
@@ -6,8 +6,8 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import ToolCall
-from handaxe.testing.tasks import check_tasks
-from handaxe.tools.index.build import build_index
+from handaxe.testing.task_contract import check_tasks
+from handaxe.tools.index.build_index import build_index
 from handaxe.tools.search import search
 from handaxe.worlds.library.tasks import PHRASINGS, documents, tasks
 
@@ -33,7 +33,7 @@ def question(task):
 
 
 def play(tools, task):
-    """Resolve "the A of the B of x" from the inside, reading nothing but replies: the oracle."""
+    """Oracle: resolve "the A of the B of x" from the inside, from replies alone."""
     find, read = tools
     *labels, name = question(task).removeprefix("the ").split(" of ")
     labels = [label.removeprefix("the ") for label in labels]
@@ -51,13 +51,13 @@ def play(tools, task):
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_an_oracle_that_only_searches_answers_every_question(tools, split):
+def test_a_searching_oracle_answers_every_question(tools, split):
     made = tasks(count=200, seed=0, split=split)
     check_tasks(made, exact)
     assert [play(tools, task) for task in made] == [task.answer for task in made]
 
 
-def test_one_search_is_enough_for_one_hop(tools):
+def test_one_hop_needs_one_search(tools):
     made = tasks(count=300, seed=1, hops=(1,))
     shown = [tools[0](task.messages[0].content) for task in made]
     share = sum(bool(re.search(rf": {task.answer}\.", text)) for task, text in zip(made, shown)) / len(made)
@@ -67,7 +67,7 @@ def test_one_search_is_enough_for_one_hop(tools):
     assert sum(bool(re.search(rf": {task.answer}\.", text)) for task, text in zip(more, shown)) / len(more) < 0.15
 
 
-def test_the_gold_is_gold(tools):
+def test_gold_calls_find_gold_documents(tools):
     texts = {document["id"]: document["text"] for document in documents()}
     for task in tasks(count=200, seed=2):
         gold = task.metadata
@@ -80,7 +80,7 @@ def test_the_gold_is_gold(tools):
             assert f"[{key}]" in tools[0](call["arguments"]["query"], k=10)
 
 
-def test_documents_are_short_plain_and_findable():
+def test_documents_are_short_ascii_and_findable():
     made = documents(size=100)
     assert made == documents(size=100) and made != documents(size=100, seed=1)
     assert [d["id"] for d in made] == sorted({d["id"] for d in made}) and len(made) == 125
@@ -89,7 +89,7 @@ def test_documents_are_short_plain_and_findable():
         assert len(document["text"]) <= 200 and document["text"].count("\n") == 0
 
 
-def test_train_and_test_share_no_fact():
+def test_splits_share_no_fact():
     facts = [
         {(key, label) for seed in range(3) for task in tasks(count=400, seed=seed, split=split)
          for key, label in zip(task.metadata["gold_documents"], task.metadata["path"])}
@@ -98,7 +98,7 @@ def test_train_and_test_share_no_fact():
     assert not {key for key, _ in facts[0]} & {key for key, _ in facts[1]}
 
 
-def test_the_seed_and_the_hops_decide():
+def test_seed_and_hops_determine_tasks():
     assert tasks(count=20, seed=3) == tasks(count=20, seed=3) == tasks(count=40, seed=3)[:20]
     assert tasks(count=20, seed=3) != tasks(count=20, seed=4)
     assert {task.metadata["hops"] for task in tasks(count=100, seed=0)} == {1, 2, 3, 4}
@@ -108,7 +108,7 @@ def test_the_seed_and_the_hops_decide():
     assert tasks(count=1, seed=0, tools=("search",))[0].tools == ("search",)
 
 
-def test_bad_input():
+def test_invalid_arguments_raise():
     with pytest.raises(TaskError, match="empty"):
         tasks(count=0, seed=0)
     for arguments in ({"split": "dev"}, {"hops": ()}, {"hops": (5,)}, {"phrasings": ()}, {"size": 3}):

@@ -4,7 +4,7 @@ pytest.importorskip("bm25s")
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.worlds.library.world import library
 from handaxe.worlds.parts.demonstrate import demonstrate
 
@@ -15,8 +15,8 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "library"
 
 
-def test_the_expert_hops_and_the_replies_lead_it():
-    """What it says stands in what it read, in nearly all cases; a snippet is not the whole document."""
+def test_expert_queries_occur_in_previous_replies():
+    """In nearly all cases; a snippet is not the whole document."""
     world = library()
     led = []
     for task in world.tasks("test", 60, 0):
@@ -27,7 +27,7 @@ def test_the_expert_hops_and_the_replies_lead_it():
     assert sum(led) / len(led) > 0.9
 
 
-def test_the_index_is_made_once(cache):
+def test_the_index_is_cached(cache):
     library(size=60)
     (made,) = cache.iterdir()
     before = made.stat().st_mtime_ns
@@ -37,6 +37,6 @@ def test_the_index_is_made_once(cache):
     assert len(list(cache.iterdir())) == 2
 
 
-def test_hops_out_of_range():
+def test_hops_out_of_range_raise():
     with pytest.raises(InputError, match="hops 1 to 4"):
         library(hops=(5,), size=60).tasks("train", 1, 0)

@@ -1,4 +1,4 @@
-"""The search's moves are minigrid's own, and its ways are shortest."""
+"""Search moves equal minigrid's steps, and paths are shortest."""
 
 import random
 from itertools import product
@@ -8,19 +8,19 @@ import pytest
 pytest.importorskip("minigrid")
 
 from handaxe.worlds.minigrid_text.grid import WORDS, GridGame
-from handaxe.worlds.minigrid_text.shortest_path import CLOSED, LOCKED, OPEN, GridState, Ways, _acts, shortest
+from handaxe.worlds.minigrid_text.shortest_path import CLOSED, LOCKED, OPEN, GridLayout, GridState, _acts, shortest
 
-CORRIDOR = Ways(frozenset({(0, 0), (4, 0)}), frozenset({(3, 0)}), (), (), -1)
+CORRIDOR = GridLayout(frozenset({(0, 0), (4, 0)}), frozenset({(3, 0)}), (), (), -1)
 KINDS = [("doorkey", 5), ("doorkey", 6), ("keycorridor", 1), ("keycorridor", 2), ("fourrooms", 19)]
 
 
 def walked(game, words):
     for word in words:
         game._env.step(WORDS.index(word))
-    return game.after()
+    return game.current_state()
 
 
-def test_example():
+def test_shortest_path_of_the_example():
     assert shortest(CORRIDOR, GridState((1, 0), 0, -1, (), ())) == ("forward", "forward")
     assert shortest(CORRIDOR, GridState((3, 0), 0, -1, (), ())) == ()
     behind = shortest(CORRIDOR, GridState((1, 0), 2, -1, (), ()))
@@ -29,7 +29,7 @@ def test_example():
     assert shortest(walled, GridState((1, 0), 0, -1, (), ())) is None
 
 
-def test_a_door_opens_to_the_key_of_its_colour_alone():
+def test_a_door_opens_with_the_key_of_its_colour_only():
     ways = CORRIDOR._replace(doors=(((2, 0), "red"),), things=(("key", "red"), ("key", "blue"), ("ball", "red")))
     for holds, door, opens in ((0, LOCKED, True), (1, LOCKED, False), (2, LOCKED, False), (-1, CLOSED, True)):
         state = GridState((1, 0), 0, holds, (None, None, None), (door,))
@@ -37,9 +37,10 @@ def test_a_door_opens_to_the_key_of_its_colour_alone():
 
 
 @pytest.mark.parametrize(("kind", "size"), KINDS)
-def test_its_moves_are_those_of_minigrid(kind, size):
-    """Of a random walk through the real grid: each move that the search knows is what comes of that act there, and an
-    act that it leaves out changes nothing, closes a door, or puts something down that need not be."""
+def test_search_moves_equal_minigrid_steps(kind, size):
+    """Random walk: each known move has minigrid's result; an unknown action changes nothing, closes a door, or drops an
+    object without need.
+    """
     game = GridGame(kind, size, 3, brief=True)
     rng, state, moved = random.Random(0), game.state, 0
     for _ in range(150):
@@ -59,7 +60,7 @@ def test_its_moves_are_those_of_minigrid(kind, size):
 
 
 @pytest.mark.parametrize(("kind", "size"), KINDS[:3])
-def test_a_shortest_way_ends_it_and_no_shorter_one_does(kind, size):
+def test_a_shortest_path_solves_the_grid_and_no_shorter_path_does(kind, size):
     game = GridGame(kind, size, 1, brief=True)
     way = shortest(game.ways, game.state)
     states = {game.state}

@@ -8,13 +8,13 @@ pytest.importorskip("minigrid")
 from handaxe.core.errors import InputError, TaskError, ToolDefinitionError
 from handaxe.core.records import Branch, Group, Message, ParsedTurn, Sampling, ToolCall
 from handaxe.core.requests import Attempt
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.agent_evolver.earned_steps import earned_steps
 from handaxe.rollouts import driver
 from handaxe.rollouts.forking import forking
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.worlds import check_world
-from handaxe.worlds.minigrid_text.grid import begin_grid
+from handaxe.worlds.minigrid_text.grid import start_grid
 from handaxe.worlds.minigrid_text.world import minigrid_text
 from handaxe.worlds.parts.demonstrate import demonstrate
 
@@ -39,19 +39,19 @@ def played(world, task, words):
 
 
 def way_of(task):
-    return begin_grid("doorkey", 5, task.metadata["grid"], brief=True).way
+    return start_grid("doorkey", 5, task.metadata["grid"], brief=True).way
 
 
-def test_the_contract(world):
+def test_doorkey_keeps_the_world_contract(world):
     check_world(world, count=12)
 
 
 @pytest.mark.parametrize("options", [{"kind": "fourrooms", "longest": 12}, {"kind": "keycorridor", "longest": 20}])
-def test_the_contract_of_the_other_kinds(options):
+def test_other_kinds_keep_the_world_contract(options):
     check_world(minigrid_text(**options, grids=80, brief=False), count=3)
 
 
-def test_a_shortest_way_is_right_and_nothing_before_its_end(world):
+def test_only_a_complete_shortest_path_is_correct(world):
     for task in world.tasks("train", 3, 0):
         way = way_of(task)
         assert task.metadata["length"] == len(way) <= 10
@@ -59,7 +59,7 @@ def test_a_shortest_way_is_right_and_nothing_before_its_end(world):
         assert paid == [1, 0]
 
 
-def test_an_act_that_changes_nothing_has_failed(world):
+def test_an_action_without_effect_fails(world):
     (task,) = world.tasks("train", 1, 0)
     env = world.env(())(task)
     env.start()
@@ -71,8 +71,8 @@ def test_an_act_that_changes_nothing_has_failed(world):
     env.close()
 
 
-def test_the_expert_goes_astray_as_often_as_it_is_told(world):
-    """And solves the grid nevertheless."""
+def test_the_expert_strays_at_the_given_rate_and_solves_the_grid(world):
+    """Random actions do not prevent the solution."""
     tasks = world.tasks("train", 12, 0)
     straight = minigrid_text(astray=0.0)
     for task in tasks:
@@ -82,7 +82,7 @@ def test_the_expert_goes_astray_as_often_as_it_is_told(world):
     assert sum(turns) > 1.2 * sum(task.metadata["length"] for task in tasks)
 
 
-def test_criteria_are_the_goals_or_each_act_of_the_way(world):
+def test_criteria_are_goals_or_path_actions(world):
     (task,) = world.tasks("train", 1, 0)
     way = way_of(task)
     one = played(world, task, ["drop", *way])
@@ -98,7 +98,7 @@ def test_criteria_are_the_goals_or_each_act_of_the_way(world):
     assert labels.tolist() == [1 if nearer else -1, -1, *[-1 if nearer and n == 0 else 1 for n in range(len(way))]]
 
 
-def test_gauges(world):
+def test_gauges_count_steps_effects_and_missing_actions(world):
     (task,) = world.tasks("train", 1, 0)
     way = way_of(task)
     one = played(world, task, ["drop", *way[:-1]])
@@ -106,7 +106,7 @@ def test_gauges(world):
     assert said == {"steps": (len(way), 1.0), "executed": (len(way) - 1, len(way)), "left": (1, 1.0)}
 
 
-def test_a_forked_rollout_goes_on_from_the_middle(world):
+def test_a_forked_rollout_continues_from_the_branch_state(world):
     (task,) = world.tasks("train", 1, 0)
     env = world.env(())(task)
     (schema,) = env.start()[1]
@@ -124,8 +124,8 @@ def test_a_forked_rollout_goes_on_from_the_middle(world):
     assert [one.env for one in branches] == [trunk.env] * 2 and trunk.env["state"]["GridGame"]["won"]
 
 
-def test_twelve_turns_fit_into_the_context_of_the_tiny_policy(world):
-    """Of the expert's own acts; a longer reply than usual may still cost an attempt its last turn."""
+def test_twelve_turns_fit_the_tiny_policys_context(world):
+    """For the expert's actions; a longer reply than usual may cost a rollout its last turn."""
     long = [
         len(demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=12).sequences[0].ids)
         for task in world.tasks("train", 20, 0)
@@ -133,7 +133,7 @@ def test_twelve_turns_fit_into_the_context_of_the_tiny_policy(world):
     assert np.max(long) <= 512
 
 
-def test_what_cannot_be(world):
+def test_invalid_arguments_raise(world):
     with pytest.raises(TaskError, match="empty"):
         world.tasks("train", 0, 0)
     for options in ({"kind": "maze"}, {"size": 4}, {"kind": "fourrooms", "size": 9}):

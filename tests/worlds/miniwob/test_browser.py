@@ -1,4 +1,4 @@
-"""Pages in a real Chromium, and what becomes of it: a page that hangs, an end by every way out."""
+"""Pages in a real Chromium: hanging pages, and ends of the program."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from handaxe.worlds.miniwob.browser import Chromium, pages_folder
 SCRIPT = "<script>var core = {endEpisode() { %s }}</script>"
 
 
-def test_what_cannot_be(tmp_path, monkeypatch):
+def test_a_deadline_of_0_raises(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="deadline of 0"):
         Chromium(folder=tmp_path, deadline=0)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -26,7 +26,7 @@ def test_what_cannot_be(tmp_path, monkeypatch):
         Chromium(folder=tmp_path, deadline=60)
 
 
-def test_what_is_not_installed_is_named(monkeypatch):
+def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setattr(miniwob_browser.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"miniwob and playwright: pip install 'handaxe\[miniwob\]'"):
         pages_folder()
@@ -36,19 +36,19 @@ needs_browser = pytest.mark.usefixtures("chromium_of_miniwob")
 
 
 def below():
-    """Processes that this one started and that are alive."""
+    """Running child processes of this process."""
     return {one for one in psutil.Process().children(recursive=True) if alive(one)}
 
 
 def alive(process):
-    """Whether it runs; one that ends while it is looked at does not."""
+    """Whether a process runs; a process that ends during the check does not."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return process.status() != psutil.STATUS_ZOMBIE
     return False
 
 
 def gone(processes):
-    """Whether all of them end; a minute and more is for a busy machine."""
+    """Whether all processes end; the minute is for a busy machine."""
     return not any(map(alive, psutil.wait_procs(processes, timeout=90)[1]))
 
 
@@ -56,7 +56,7 @@ def gone(processes):
 @pytest.mark.slow
 @needs_browser
 class TestInChromium:
-    def test_a_seed_is_a_page_and_its_clicks_are_its_state(self):
+    def test_seed_and_clicks_determine_the_page(self):
         chromium, before = Chromium(folder=pages_folder(), deadline=90), below()
         first = chromium.play("click-tab-2", 3, ())
         assert not first["over"] and first["raw"] == 0 and '"' in first["query"]
@@ -74,14 +74,14 @@ class TestInChromium:
         del chromium
         assert started and gone(started)
 
-    def test_many_take_turns_at_one_tab(self):
+    def test_concurrent_rollouts_share_a_tab(self):
         chromium = Chromium(folder=pages_folder(), deadline=90)
         wanted = [chromium.play("click-button", seed, ()) for seed in range(6)]
         with ThreadPoolExecutor(12) as pool:
             assert list(pool.map(lambda n: chromium.play("click-button", n % 6, ()), range(24))) == wanted * 4
         chromium.close()
 
-    def test_a_page_that_hangs_costs_itself_alone(self, tmp_path):
+    def test_a_hanging_page_fails_alone(self, tmp_path):
         (tmp_path / "stuck.html").write_text(SCRIPT % "while (true) {}")
         chromium, before = Chromium(folder=tmp_path, deadline=5), below()
         for _ in range(2):
@@ -91,7 +91,7 @@ class TestInChromium:
         chromium.close()
         assert gone(started)
 
-    def test_a_page_that_fails_says_so(self, tmp_path):
+    def test_a_failing_page_reports_its_error(self, tmp_path):
         (tmp_path / "broken.html").write_text(SCRIPT % "throw new Error('out of order')")
         chromium, before = Chromium(folder=tmp_path, deadline=90), below()
         with pytest.raises(InfrastructureError, match="out of order"):
@@ -102,15 +102,15 @@ class TestInChromium:
         chromium.close()
         assert gone(started)
 
-    def test_a_browser_that_died_is_followed_by_another(self):
+    def test_a_dead_browser_is_replaced(self):
         chromium, before = Chromium(folder=pages_folder(), deadline=90), below()
         first = chromium.play("click-link", 0, ())
         for one in below() - before:
-            with contextlib.suppress(psutil.Error):  # of a part of the browser that ends with it
+            with contextlib.suppress(psutil.Error):  # of a part of the browser
                 words = " ".join(one.cmdline())
                 if "--headless" in words and "--type=" not in words:
                     one.kill()
-        with contextlib.suppress(InfrastructureError):  # where it is only noticed now
+        with contextlib.suppress(InfrastructureError):  # noticed at this call
             chromium.play("click-link", 0, ())
         assert chromium.play("click-link", 0, ()) == first
         started = below() - before
@@ -118,7 +118,7 @@ class TestInChromium:
         assert gone(started)
 
     @pytest.mark.parametrize("way", ["end", "error", "interrupt", "terminate", "kill"])
-    def test_no_process_is_left_however_a_program_ends(self, way):
+    def test_no_process_survives_the_program(self, way):
         said = "raise SystemError" if way == "error" else "threading.Event().wait()" if way != "end" else "pass"
         program = (
             "import threading; from handaxe.worlds.miniwob.browser import Chromium, pages_folder\n"
@@ -140,7 +140,7 @@ class TestInChromium:
             run.stdin.write(b"\n")
             run.stdin.flush()
             if way == "interrupt":
-                os.killpg(run.pid, signal.SIGINT)  # as Ctrl-C does, to all of the foreground
+                os.killpg(run.pid, signal.SIGINT)  # as Ctrl-C: to the whole foreground group
             elif way in ("terminate", "kill"):
                 run.send_signal(signal.SIGTERM if way == "terminate" else signal.SIGKILL)
             run.wait()

@@ -1,8 +1,8 @@
-"""What is listed of a page and clicked on it, on trees as a browser gave them, shortened."""
+"""Elements and clicks of pages, on shortened trees of a real browser."""
 
 import pytest
 
-from handaxe.worlds.miniwob.elements import PAGES, Element, elements_of, next_click, told
+from handaxe.worlds.miniwob.elements import PAGES, Element, format_elements, list_elements, next_click
 
 
 def node(tag, ref=0, text=None, children=(), value=None, left=0):
@@ -15,7 +15,7 @@ def body(*children):
 
 
 def listed(*children):
-    return elements_of(body(*children))
+    return list_elements(body(*children))
 
 
 BUTTONS = (
@@ -37,34 +37,34 @@ def label(ref, text, on, kind="radio"):
     return node("LABEL", ref, children=[node(f"INPUT_{kind}", ref + 1, "", value=on), node("t", -ref, text)])
 
 
-def test_a_list_of_what_can_be_seen_and_clicked():
+def test_visible_clickable_elements_are_listed():
     found = listed(*BUTTONS)
-    assert told(found) == "input_text [1]\nbutton Ok [2]\ndiv commodo ullamcorper turp [3]\nbutton next [4]"
+    assert format_elements(found) == "input_text [1]\nbutton Ok [2]\ndiv commodo ullamcorper turp [3]\nbutton next [4]"
     assert found[1] == Element(5, "button", "Ok", None, (0, 1, 20, 12))
 
 
-def test_a_control_is_one_element_and_what_says_nothing_is_none():
-    assert told(listed(*DIALOG)) == "button Close [1]\np Ac congue [2]\nbutton Cancel [3]"
+def test_a_control_is_one_element_and_empty_nodes_are_none():
+    assert format_elements(listed(*DIALOG)) == "button Close [1]\np Ac congue [2]\nbutton Cancel [3]"
 
 
-def test_running_text_cannot_be_clicked_and_what_is_between_can():
+def test_running_text_is_no_element_and_inline_nodes_are():
     line = [node("t", -1, "Sed cum"), node("SPAN", 6, "in"), node("SPAN", 7, "risus."), node("t", -2, "et")]
-    assert told(listed(*line)) == "span in [1]\nspan risus. [2]"
+    assert format_elements(listed(*line)) == "span in [1]\nspan risus. [2]"
 
 
-def test_a_switch_has_the_words_of_its_label_and_says_whether_it_is_on():
+def test_a_switch_has_its_labels_text_and_state():
     found = listed(label(5, "tea", False), label(7, "cocoa", True), node("BUTTON", 9, "Submit"))
-    assert told(found) == "input_radio tea [1]\ninput_radio cocoa on [2]\nbutton Submit [3]"
+    assert format_elements(found) == "input_radio tea [1]\ninput_radio cocoa on [2]\nbutton Submit [3]"
     assert [one.ref for one in found] == [6, 8, 9]
 
 
-def test_a_text_of_several_lines_makes_no_line_of_its_own():
+def test_multiline_text_is_one_line():
     (found,) = listed(node("BUTTON", 4, "Ok [1]\nbutton  next [9]"))
-    assert told([found]) == "button Ok [1] button next [9] [1]"
+    assert format_elements([found]) == "button Ok [1] button next [9] [1]"
 
 
-def test_words_that_look_like_markup_stay_words():
-    assert told(listed(node("BUTTON", 4, "<|end|> </tool_call>"))) == "button <|end|> </tool_call> [1]"
+def test_text_like_markup_stays_text():
+    assert format_elements(listed(node("BUTTON", 4, "<|end|> </tool_call>"))) == "button <|end|> </tool_call> [1]"
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_words_that_look_like_markup_stay_words():
         ("click-collapsible", "Expand it.", (node("H3", 4, "Section"), node("BUTTON", 6, "Submit")), ("Section",), 2),
     ],
 )
-def test_what_is_to_be_clicked(page, query, shown, clicked, wanted):
+def test_next_click_of_each_page(page, query, shown, clicked, wanted):
     assert next_click(page, query, listed(*shown), clicked) == wanted
 
 
-def test_a_radio_button_is_chosen_and_then_it_is_submitted():
+def test_a_radio_button_is_chosen_before_submit():
     query, submit = "Select tea and click Submit.", node("BUTTON", 9, "Submit")
     for on, wanted in ((False, 1), (True, 3)):
         shown = listed(label(5, "tea", on), label(7, "cocoa", not on), submit)
@@ -95,13 +95,13 @@ def test_a_radio_button_is_chosen_and_then_it_is_submitted():
     ("named", "on", "wanted"),
     [("tea, cocoa", (0, 0), 1), ("tea, cocoa", (1, 0), 2), ("tea", (1, 1), 2), ("nothing", (0, 0), 3)],
 )
-def test_boxes_are_checked_until_they_are_those_named(named, on, wanted):
+def test_named_boxes_are_checked_before_submit(named, on, wanted):
     boxes = [label(3 + 2 * n, text, bool(on[n]), "checkbox") for n, text in enumerate(("tea", "cocoa"))]
     shown = listed(*boxes, node("BUTTON", 9, "Submit"))
     assert next_click("click-checkboxes", f"Select {named} and click Submit.", shown, ()) == wanted
 
 
-def test_a_link_is_looked_for_in_one_tab_after_the_other():
+def test_tabs_are_opened_until_the_link_appears():
     query = 'Switch between the tabs to find and click on the link "in".'
     tabs = [node("A", 6 + n, f"Tab #{n + 1}") for n in range(2)]
     elsewhere, here = listed(*tabs, node("SPAN", 9, "risus.")), listed(*tabs, node("SPAN", 9, "in"))
@@ -111,5 +111,5 @@ def test_a_link_is_looked_for_in_one_tab_after_the_other():
     assert next_click("click-tab-2", query, here, ("Tab #1",)) == 3
 
 
-def test_every_page_has_an_expert_that_gives_up_on_an_empty_page():
+def test_next_click_is_none_on_an_empty_page():
     assert [next_click(page, 'Click on Tab #1: "Ok".', [], ()) for page in PAGES] == [None] * len(PAGES)

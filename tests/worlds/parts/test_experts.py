@@ -10,7 +10,7 @@ def facts(turn):
     return {"turn": turn, "replies": [], "statuses": [], "tools": ["search"], "sure": True}
 
 
-def test_calls_come_in_order_and_then_the_answer():
+def test_calls_come_in_order_before_the_answer():
     calls = (ToolCall("search", {"query": "a"}), ToolCall("search", {"query": "b"}))
     expert = calls_then_answer(lambda task, facts: calls)
     assert [expert(TASK, facts(turn)).calls for turn in range(3)] == [calls[:1], calls[1:], ()]
@@ -26,10 +26,10 @@ def test_calls_come_in_order_and_then_the_answer():
         ("gcd(12,18)", ["python", "calculator"], ToolCall("python", {"code": "import math;math.gcd(12,18)"})),
     ],
 )
-def test_the_first_tool_that_can_is_called(expression, offered, call):
+def test_arithmetic_call_uses_the_first_suitable_tool(expression, offered, call):
     assert arithmetic_call(expression, offered) == (call,)
 
 
 @pytest.mark.parametrize("offered", [[], ["search"], ["compute"]])
-def test_no_call_where_no_tool_can(offered):
+def test_arithmetic_call_is_empty_without_a_suitable_tool(offered):
     assert arithmetic_call("29 + 72 + 99", offered) == ()

@@ -1,7 +1,17 @@
-from handaxe.worlds.parts.people_facts import FIELDS, build_people, fact_cards, search_call, tasks
+import pytest
+
+from handaxe.worlds.parts.people_facts import (
+    FIELDS,
+    PersonQuestion,
+    build_people,
+    fact_cards,
+    people_tasks,
+    people_world,
+    search_call,
+)
 
 
-def test_people_are_told_apart_and_split():
+def test_people_have_every_field_and_halves_are_disjoint():
     people = build_people(seed=0, size=40)
     train, test = people.halves
     assert len(test) == 10 and len(train) == 30 and not set(train) & set(test)
@@ -10,7 +20,7 @@ def test_people_are_told_apart_and_split():
     assert build_people(seed=1, size=40) != people == build_people(seed=0, size=40)
 
 
-def test_a_document_a_fact():
+def test_fact_cards_are_one_document_per_fact():
     people = build_people(seed=0, size=8)
     made = fact_cards(people)
     assert len(made) == 24 and made == sorted(made, key=lambda one: one["id"])
@@ -18,13 +28,26 @@ def test_a_document_a_fact():
     assert search_call("417", "desk") == {"name": "search", "arguments": {"query": "417 desk"}}
 
 
-def test_the_first_tasks_do_not_depend_on_how_many_there_are():
+def ask(name, rng):
+    return PersonQuestion(name, str(rng.random()), {"gold_calls": [search_call(name, "age")]})
+
+
+def test_first_tasks_are_independent_of_count():
     people = build_people(seed=0, size=8)
 
     def made(count, split="train"):
-        return tasks(
-            people, key=("x",), count=count, seed=3, split=split, ask=lambda name, rng: (name, str(rng.random()), {})
-        )
+        return people_tasks(people, key=("x",), count=count, seed=3, split=split, ask=ask)
 
     assert made(3) == made(9)[:3] and made(1)[0].id == "x-3-train-0"
     assert {one.messages[0].content for one in made(30, "test")} <= set(people.halves[1])
+
+
+def test_people_world_searches_its_cards(tmp_path, monkeypatch):
+    pytest.importorskip("bm25s")
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
+    people = build_people(seed=0, size=8)
+    world = people_world("x", size=8, world_seed=0, ask=ask, cards=fact_cards(people))
+    (search,), (task,) = world.tools, world.tasks("train", 1, 0)
+    name = task.messages[0].content
+    assert search(f"{name} age") == f"[{name} age] {people.facts[name, 'age']}"
+    assert task.id == "x-0-8-0-train-0" and world.expert is None

@@ -8,14 +8,14 @@ from handaxe.worlds.parts.rows import FileRow, read_rows
 CELLS = [{"question": "3 ft in m?", "answer": 0.9144, "kind": "length"}, {"question": "2 kg in g?", "answer": 2000}]
 
 
-def test_json_lines_and_where_they_stand(tmp_path):
+def test_json_lines_have_places(tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text("\ufeff" + json.dumps(CELLS[0]) + "\n\n" + json.dumps(CELLS[1]), encoding="utf-8")
     assert read_rows(file) == [FileRow("a.jsonl, line 1", CELLS[0]), FileRow("a.jsonl, line 3", CELLS[1])]
 
 
 @pytest.mark.parametrize("suffix, mark", [(".csv", ","), (".tsv", "\t")])
-def test_tables_of_text(tmp_path, suffix, mark):
+def test_csv_and_tsv_are_read(tmp_path, suffix, mark):
     file = tmp_path / f"a{suffix}"
     calls = '"[{""name"": ""f"", ""arguments"": {}}]"'
     file.write_text(f'question{mark}answer{mark}calls\n"a{mark} b?"{mark}1{mark}{calls}\nc?{mark}2{mark}\n')
@@ -27,7 +27,7 @@ def test_tables_of_text(tmp_path, suffix, mark):
     ]
 
 
-def test_tables_of_arrow(tmp_path):
+def test_arrow_and_parquet_are_read(tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     ipc = pytest.importorskip("pyarrow.ipc")
     table = pyarrow.Table.from_pylist(CELLS)
@@ -42,7 +42,7 @@ def test_tables_of_arrow(tmp_path):
         read_rows(tmp_path / "bad.parquet")
 
 
-def test_what_datasets_saved(tmp_path):
+def test_saved_data_sets_are_read(tmp_path):
     datasets, pyarrow = pytest.importorskip("datasets"), pytest.importorskip("pyarrow")
     made = datasets.Dataset(pyarrow.Table.from_pylist(CELLS), fingerprint="made-here")
     made.save_to_disk(str(tmp_path / "one"))
@@ -52,8 +52,8 @@ def test_what_datasets_saved(tmp_path):
     assert places[0].startswith("two/test/data-") and places[2].startswith("two/train/data-")
 
 
-def test_a_folder_as_datasets_saves_it(tmp_path):
-    """As that package writes it, so that it is read here where the package is not installed."""
+def test_a_folder_in_the_format_of_datasets_is_read(tmp_path):
+    """A folder in the package's format, for a check without the package."""
     pyarrow, ipc = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.ipc")
     table = pyarrow.Table.from_pylist(CELLS)
     for number, name in enumerate(("data-00000-of-00002.arrow", "data-00001-of-00002.arrow")):
@@ -64,7 +64,7 @@ def test_a_folder_as_datasets_saves_it(tmp_path):
     assert [row.cells for row in read_rows(tmp_path)] == CELLS
 
 
-def test_a_folder_of_something_else(tmp_path):
+def test_another_folder_raises(tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(TaskError, match="holds no state.json: give a folder that save_to_disk"):
         read_rows(tmp_path)
@@ -89,13 +89,13 @@ def test_a_folder_of_something_else(tmp_path):
         ("a.csv", "question,answer\n", "is empty"),
     ],
 )
-def test_what_cannot_be_read_says_where(tmp_path, name, text, message):
+def test_unreadable_rows_raise_with_their_place(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(TaskError, match=message):
         read_rows(tmp_path / name)
 
 
-def test_a_file_of_bytes(tmp_path):
+def test_a_binary_file_raises(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(TaskError, match="cannot be read: 'utf-8' codec"):
         read_rows(tmp_path / "a.jsonl")

@@ -4,40 +4,40 @@ from dataclasses import replace
 import pytest
 
 from handaxe.core.records import Message, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.worked_lines import remaining, sum_makes, verdicts
+from handaxe.worlds.parts.worked_lines import remaining, sum_equals, verdicts
 from handaxe.worlds.worked_steps import worked_steps
 
 
-def test_examples():
+def test_remaining_and_sum_equals_match_their_examples():
     assert remaining("4+7+3", "4+7=12") == "12+3" and remaining("12+3", "12+3=15") == "15"
     assert remaining("4+7+3", "7+3=10") is None and remaining("14+7", "1+7=8") is None
     assert remaining("4+7+3", "4+7+3=14") == "14"
     assert (
-        sum_makes("4+7", "11")
-        and sum_makes("4+7", "odd")
-        and not sum_makes("4+7", "12")
-        and not sum_makes("4+7", "even")
+        sum_equals("4+7", "11")
+        and sum_equals("4+7", "odd")
+        and not sum_equals("4+7", "12")
+        and not sum_equals("4+7", "even")
     )
 
 
-def test_sympy_and_counting_agree():
+def test_sum_equals_agrees_with_counting():
     rng = random.Random(0)
     for _ in range(50):
         terms = [rng.randrange(1, 50) for _ in range(rng.randrange(2, 5))]
         said = sum(terms) + rng.choice((-1, 0, 0, 1))
-        assert sum_makes("+".join(map(str, terms)), str(said)) == (said == sum(terms))
+        assert sum_equals("+".join(map(str, terms)), str(said)) == (said == sum(terms))
 
 
 @pytest.mark.parametrize("evil", ["__import__('os')", "1e9", "", "-1", "11 ", "9" * 5000])
-def test_nothing_is_evaluated(evil):
-    assert not sum_makes("4+7", evil) and not sum_makes(evil if evil != "11 " else "x", "11")
+def test_text_is_not_evaluated(evil):
+    assert not sum_equals("4+7", evil) and not sum_equals(evil if evil != "11 " else "x", "11")
     assert remaining("4+7", f"4+7={evil}") is None
 
 
-def attempt(*said):
-    """Each a text, or a list of lines written in one turn."""
+def rollout(*said):
+    """A rollout; each turn is a text, or a list of lines."""
     world = worked_steps()
     task = replace(world.tasks("train", 1, 0)[0], messages=(Message("user", "4+7+3=?"),))
     task = replace(task, answer=None, metadata={"expression": "4+7+3", "terms": 3})
@@ -64,10 +64,10 @@ def attempt(*said):
         ((["no"], "14"), [-1, 1]),
     ],
 )
-def test_verdicts_by_hand(said, wanted):
-    """Without the task's answer, of which they know nothing."""
-    assert verdicts(attempt(*said)).tolist() == wanted
+def test_verdicts_match_manual_verdicts(said, wanted):
+    """Verdicts do not read the task's answer."""
+    assert verdicts(rollout(*said)).tolist() == wanted
 
 
-def test_an_attempt_without_turns():
-    assert verdicts(replace(attempt("14"), turns=())).shape == (0,)
+def test_verdicts_of_an_empty_rollout():
+    assert verdicts(replace(rollout("14"), turns=())).shape == (0,)

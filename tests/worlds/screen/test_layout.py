@@ -3,16 +3,16 @@ import random
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.testing.records import make_task, make_trajectory
-from handaxe.worlds.screen.layout import LARGEST, SIDES, SMALLEST, Screen, difficulty, draw_screen, said_box
+from handaxe.testing.make_records import make_task, make_trajectory
+from handaxe.worlds.screen.layout import LARGEST, SIDES, SMALLEST, Screen, difficulty, draw_screen, predicted_box
 
 
-def test_told():
-    assert Screen({"tok": (12, 30, 40, 46), "lun": (50, 10, 80, 20)}).told() == "tok 12 30 40 46\nlun 50 10 80 20"
+def test_to_text_has_a_line_per_box():
+    assert Screen({"tok": (12, 30, 40, 46), "lun": (50, 10, 80, 20)}).to_text() == "tok 12 30 40 46\nlun 50 10 80 20"
 
 
 @pytest.mark.parametrize("boxes", [1, 5, 6])
-def test_boxes_lie_apart_and_on_the_screen(boxes):
+def test_boxes_are_disjoint_and_on_the_screen(boxes):
     for seed in range(60):
         shown = draw_screen(random.Random(seed), "train", boxes=boxes).boxes
         assert len(shown) == boxes
@@ -23,7 +23,7 @@ def test_boxes_lie_apart_and_on_the_screen(boxes):
                 assert name == other or right < a or c < left or high < b or d < low
 
 
-def test_names_of_tests_stand_on_no_screen_to_train_on():
+def test_splits_share_no_name():
     names = {
         split: {name for seed in range(80) for name in draw_screen(random.Random(seed), split, boxes=5).boxes}
         for split in ("train", "test")
@@ -31,7 +31,7 @@ def test_names_of_tests_stand_on_no_screen_to_train_on():
     assert not names["train"] & names["test"] and len(names["test"]) > 100
 
 
-def test_difficulty():
+def test_difficulty_matches_its_example():
     def weight(width, height):
         return difficulty(make_task(metadata={"box": [10, 10, 10 + width, 10 + height]}))
 
@@ -53,11 +53,11 @@ def test_difficulty():
         ("1 2 3 " + "4" * 100, None),
     ],
 )
-def test_the_box_of_an_answer(text, box):
-    assert said_box(make_trajectory(texts=[text])) == box
+def test_predicted_box_parses_four_numbers(text, box):
+    assert predicted_box(make_trajectory(texts=[text])) == box
 
 
-def test_bad_input():
+def test_invalid_arguments_raise():
     for boxes in (0, 7):
         with pytest.raises(InputError, match="1 to 6 boxes"):
             draw_screen(random.Random(0), "train", boxes=boxes)

@@ -4,10 +4,10 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, Message, ToolCall
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.screen.layout import difficulty, gold_box, said_box
+from handaxe.worlds.screen.layout import difficulty, gold_box, predicted_box
 from handaxe.worlds.screen.world import screen
 
 FORMS = ("action", "box", "number", "words")
@@ -26,11 +26,11 @@ def saying(content, *calls):
 
 
 @pytest.mark.parametrize("options", [*({"answer": form} for form in FORMS), {"answer": "box", "loose": 0.5}])
-def test_the_contract(options):
+def test_screen_keeps_the_world_contract(options):
     check_world(screen(**options), count=20)
 
 
-def test_actions_are_right_by_type_place_and_words():
+def test_actions_are_scored_by_type_place_and_text():
     world, seen = screen(), set()
     for task in world.tasks("train", 30, 0):
         (gold,) = world.reference(task)
@@ -44,13 +44,13 @@ def test_actions_are_right_by_type_place_and_words():
     assert seen == {"click", "write", "scroll"}
 
 
-def test_an_attempt_is_one_turn_and_nothing_is_carried_out():
+def test_a_rollout_has_one_turn_without_execution():
     world = screen()
     one = played(world, world.tasks("test", 1, 0)[0])
     assert len(one.turns) == 1 and one.replies == [] and one.ending.kind == "completed"
 
 
-def test_a_box_is_right_by_its_middle_and_measured_by_overlap_and_size():
+def test_a_box_is_correct_by_its_middle():
     world = screen(answer="box")
     (task,) = world.tasks("train", 1, 0)
     left, low, right_, high = gold_box(task)
@@ -71,17 +71,17 @@ def test_a_box_is_right_by_its_middle_and_measured_by_overlap_and_size():
     assert wrong == 0 and gauges["iou"] == (0, 1) and gauges["size"] == (0, 0)
 
 
-def test_loose_boxes_hit_and_overlap_less():
+def test_loose_boxes_are_correct_with_less_overlap():
     overlap = {}
     for loose in (0.0, 0.3, 0.6):
         world = screen(answer="box", loose=loose)
         attempts = [played(world, task) for task in world.tasks("train", 60, 0)]
-        assert all(right(world, one) for one in attempts) and all(said_box(one) for one in attempts)
+        assert all(right(world, one) for one in attempts) and all(predicted_box(one) for one in attempts)
         overlap[loose] = sum(world.gauges["iou"].top(one, 1.0) for one in attempts) / 60
     assert overlap[0.0] == 1 and 0.5 < overlap[0.3] < 0.7 and 0.25 < overlap[0.6] < 0.45
 
 
-def test_what_is_asked_can_be_read_off_what_is_told():
+def test_answers_follow_from_the_screens_text():
     for task in screen(answer="number").tasks("test", 10, 0):
         name = re.search(r"width of (\w+)\?", task.messages[0].content)[1]
         left, _, right_, _ = map(
@@ -92,7 +92,7 @@ def test_what_is_asked_can_be_read_off_what_is_told():
     assert len(answers) == 18 and "a small box at the top left" in answers
 
 
-def test_small_targets_weigh_more():
+def test_small_targets_have_larger_weights():
     tasks = screen(answer="box").tasks("train", 100, 0)
     weights = {
         size: [difficulty(task) for task in tasks if task.metadata["size"] == size] for size in ("small", "large")
@@ -102,7 +102,7 @@ def test_small_targets_weigh_more():
     )
 
 
-def test_bad_input():
+def test_invalid_arguments_raise():
     for options in ({"answer": "voice"}, {"loose": 1.0}, {"loose": -0.1}):
         with pytest.raises(InputError, match="answer is one of"):
             screen(**options)

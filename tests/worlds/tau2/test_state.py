@@ -1,4 +1,4 @@
-"""The databases of tau2: all right calls lead where they should, and no attempt leaves a trace in another."""
+"""Databases of tau2: reference calls reach the reference state, and rollouts are isolated."""
 
 import os
 
@@ -36,8 +36,8 @@ def replayed(domain, scenario):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("domain", COUNTS)
-def test_the_right_calls_of_every_task_score_1(domain):
-    """All 2,285 of telecom, 114 of retail, 50 of airline; without them what has to be mended is not."""
+def test_reference_calls_of_every_task_score_1(domain):
+    """All 2,285 of telecom, 114 of retail, 50 of airline; without the calls telecom tasks fail."""
     raw = package(domain).raw
     assert (len(raw), sum(transfers(domain, one) for one in raw)) == COUNTS[domain][:2]
     assert [one for one in raw if not worth(replayed(domain, one), told(domain, one))] == []
@@ -45,7 +45,7 @@ def test_the_right_calls_of_every_task_score_1(domain):
     assert sum(worth(ServiceState(domain, one)) for one in some) == COUNTS[domain][2]
 
 
-def test_a_part_that_is_missing_is_seen():
+def test_a_missing_part_scores_0():
     state = ServiceState("retail", "3")
     for one in gold_actions("retail", "3"):
         if one.name != "get_product_details":
@@ -57,7 +57,7 @@ def test_a_part_that_is_missing_is_seen():
     assert not worth(state, ["10"])
 
 
-def test_looking_changes_nothing_and_writing_is_seen_by_one_attempt():
+def test_reads_change_nothing_and_writes_stay_in_one_rollout():
     first, other = ServiceState("retail", "0"), ServiceState("retail", "0")
     before = first.digest()
     first.call("assistant", "get_order_details", {"order_id": "#W2378156"})
@@ -68,8 +68,8 @@ def test_looking_changes_nothing_and_writing_is_seen_by_one_attempt():
     assert first.digest() != before == other.digest() == ServiceState("retail", "0").digest()
 
 
-def test_a_broken_vpn_breaks_no_other_phone():
-    """The package keeps one VPN for all phones and writes into it."""
+def test_a_broken_vpn_affects_one_phone():
+    """The package shares one VPN among all phones and writes into it."""
     ServiceState("telecom", "[mobile_data_issue]bad_vpn[PERSONA:None]")
     other = ServiceState("telecom", SOLVES)
     other.call("user", "toggle_airplane_mode", {})
@@ -77,7 +77,7 @@ def test_a_broken_vpn_breaks_no_other_phone():
     assert "(Excellent)" in other.call("user", "run_speed_test", {})
 
 
-def test_new_bills_are_called_the_same_every_time():
+def test_names_of_new_bills_are_deterministic():
     line = {"customer_id": "C1003", "line_id": "L1009", "gb_amount": 2.0}
     texts = []
     for _ in range(2):
@@ -87,7 +87,7 @@ def test_new_bills_are_called_the_same_every_time():
     assert texts[0] == texts[1] and "B900000" in texts[0]
 
 
-def test_a_snapshot_is_untouched_by_what_comes_after():
+def test_a_snapshot_is_independent_of_later_calls():
     for domain, scenario in (("telecom", SOLVES), ("retail", "0"), ("airline", "12")):
         state = ServiceState(domain, scenario)
         before, kept = state.digest(), state.snapshot()
@@ -104,14 +104,14 @@ def test_a_snapshot_is_untouched_by_what_comes_after():
 
 
 @pytest.mark.parametrize("expression", ["9**9**9**9", "9* *9", 5, "1+" * 60 + "1", "import os", "1/0"])
-def test_the_calculator_cannot_be_held_up(expression):
+def test_the_calculator_rejects_expensive_expressions(expression):
     with pytest.raises(Failed):
         ServiceState("retail", "0").call("assistant", "calculate", {"expression": expression})
     assert ServiceState("retail", "0").call("assistant", "calculate", {"expression": "2 * 3"}) == "6.0"
 
 
 @pytest.mark.parametrize("arguments", [{}, {"mode": 5}, {"mode": "4g", "x": 1}, {"apn_settings": {}}, {"mode": []}])
-def test_whatever_is_called_the_state_can_be_judged(arguments):
+def test_any_call_sequence_can_be_judged(arguments):
     state = ServiceState("telecom", SOLVES)
     for name in ("set_network_mode_preference", "set_apn_settings", "no_such_tool", "set_user_info"):
         try:
@@ -121,18 +121,18 @@ def test_whatever_is_called_the_state_can_be_judged(arguments):
     assert not worth(state)
 
 
-def test_tools_say_what_they_take_and_refuse_the_rest():
+def test_tools_validate_their_arguments():
     tools = {one.schema.name: one for one in kit_tools("telecom")["user"]}
     assert set(tools["grant_app_permission"].schema.parameters["properties"]) == {"app_name", "permission"}
     assert len(tools) == 30 and len(kit_tools("telecom")["assistant"]) == 13 and kit_tools("retail")["user"] == ()
 
 
-def test_importing_leaves_the_machine_as_it_is():
+def test_importing_has_no_side_effects():
     before = dict(os.environ)
     package("airline")
     assert dict(os.environ) == before
 
 
-def test_a_task_that_does_not_exist():
+def test_an_unknown_task_raises():
     with pytest.raises(TaskError, match="no task '7'"):
         ServiceState("telecom", "7")

@@ -1,4 +1,4 @@
-"""Which tasks of tau2 stand on which side, and that the package's own composer makes the very same."""
+"""Splits of tau2's tasks, and equality with the package's composer."""
 
 import pytest
 
@@ -6,7 +6,7 @@ pytest.importorskip("tau2")
 
 from handaxe.core.errors import TaskError
 from handaxe.worlds.tau2.package import package
-from handaxe.worlds.tau2.tasks import atoms_of
+from handaxe.worlds.tau2.tasks import count_atoms
 from handaxe.worlds.tau2.world import tau2
 
 
@@ -15,24 +15,24 @@ def scenarios(split, **arguments):
 
 
 @pytest.mark.parametrize(("domain", "train", "test"), [("telecom", 74, 40), ("retail", 74, 40), ("airline", 30, 20)])
-def test_the_benchmarks_split_is_the_packages(domain, train, test):
+def test_the_benchmark_has_the_packages_split(domain, train, test):
     sides = package(domain).sides
     assert scenarios("train", domain=domain) == sides["train"] and len(sides["train"]) == train
     assert scenarios("test", domain=domain) == sides["test"] and len(sides["test"]) == test
 
 
-def test_all_compositions_fall_to_one_side():
+def test_every_composition_has_one_split():
     every = tuple(range(1, 10))
     train, test = scenarios("train", atoms=every), scenarios("test", atoms=every)
     assert not train & test and len(train | test) == 2285
     assert package("telecom").sides["test"] <= test and package("telecom").sides["train"] <= train
     assert 0.15 < len(test) / 2285 < 0.25
     for atoms in (1, 2, 3):
-        assert {atoms_of(one) for one in scenarios("train", atoms=(atoms,))} == {atoms}
+        assert {count_atoms(one) for one in scenarios("train", atoms=(atoms,))} == {atoms}
         assert scenarios("test", atoms=(atoms,)) <= test
 
 
-def test_each_persona_is_a_task_of_its_own():
+def test_each_persona_is_a_separate_task():
     world = tau2(brief=True, personas=("static", "plain"), test_personas=("hard",))
     train, test = world.tasks("train", 10_000, 0), world.tasks("test", 10_000, 0)
     assert len(train) == 2 * len(scenarios("train", brief=True)) and len({one.id for one in train}) == len(train)
@@ -40,8 +40,8 @@ def test_each_persona_is_a_task_of_its_own():
     assert [one.id for one in world.tasks("train", 5, 1)] != [one.id for one in train[:5]]
 
 
-def test_the_packages_composer_makes_the_same_combinations():
-    """But for those where no more data may be bought, which it makes and the package's file leaves out."""
+def test_compositions_equal_the_packages():
+    """Except for combinations without a purchase of data, which the package's file excludes."""
     from tau2.domains.telecom.tasks import mms_issues, mobile_data_issues, service_issues
     from tau2.domains.telecom.tasks.utils import compose_tasks
 
@@ -58,7 +58,7 @@ def test_the_packages_composer_makes_the_same_combinations():
     assert {one.partition("[PERSONA:")[0] for one in package("telecom").raw} == made
 
 
-def test_the_policy_is_told_unless_the_world_is_brief():
+def test_the_policy_text_is_missing_in_brief_worlds_only():
     def first(**arguments):
         return tau2(**arguments).tasks("test", 1, 0)[0].messages
 
@@ -67,7 +67,7 @@ def test_the_policy_is_told_unless_the_world_is_brief():
     assert first(mode="solo")[0].content != first()[0].content
 
 
-def test_what_cannot_be():
+def test_invalid_choices_raise():
     with pytest.raises(TaskError, match="no task to train"):
         tau2(atoms=(12,)).tasks("train", 1, 0)
     with pytest.raises(TaskError, match="empty"):

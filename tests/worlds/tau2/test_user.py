@@ -1,4 +1,4 @@
-"""The scripted user of tau2, and what of a message they understand."""
+"""Scripted user of tau2, and its parser of messages."""
 
 import random
 import re
@@ -9,7 +9,7 @@ pytest.importorskip("tau2")
 
 from handaxe.core.errors import InputError
 from handaxe.worlds.tau2.package import package
-from handaxe.worlds.tau2.phone import ACTIONS, PHRASES, PhoneAction, asked_for, is_solved, short
+from handaxe.worlds.tau2.phone import ACTIONS, PHRASES, PhoneAction, is_solved, requested_actions, short
 from handaxe.worlds.tau2.state import ServiceState, gold_actions, kit_tools
 from handaxe.worlds.tau2.user import (
     MANNERS,
@@ -44,7 +44,7 @@ class Talk:
         return answer
 
 
-def test_a_user_does_what_is_named_and_is_satisfied_when_it_works():
+def test_the_user_does_a_named_action_and_ends_when_solved():
     talk = Talk("telecom", AIR)
     assert talk.says("What is your name?") == "I am John Smith with phone number 555-123-2002."
     assert "one thing at a time" in talk.says("Reboot the phone and run a speed test.")
@@ -54,12 +54,12 @@ def test_a_user_does_what_is_named_and_is_satisfied_when_it_works():
     assert [one.name for one in talk.state.calls][-2:] == ["toggle_airplane_mode", "check_status_bar"]
 
 
-def test_a_user_who_is_handed_over_says_so():
+def test_a_transferred_user_ends_the_conversation():
     assert Talk("telecom", AIR).says("YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON.") == TRANSFER
     assert Talk("retail", "3").says("You are being transferred to a human agent.") == TRANSFER
 
 
-def test_a_user_gives_up_on_an_agent_that_never_asks_for_anything():
+def test_the_user_gives_up_without_requests():
     talk = Talk("telecom", AIR)
     answers = [talk.says("Hm.") for _ in range(4)]
     assert [ended(one) for one in answers] == ["", "", "", OUT_OF_SCOPE]
@@ -67,14 +67,14 @@ def test_a_user_gives_up_on_an_agent_that_never_asks_for_anything():
 
 
 @pytest.mark.parametrize("persona", ["plain", "easy", "hard"])
-def test_how_often_a_user_balks_is_the_personas(persona):
+def test_the_rate_of_balking_is_the_personas(persona):
     balked = [Talk("telecom", AIR, persona, seed).says("reboot_device").count("Restarting") == 0 for seed in range(300)]
     assert abs(sum(balked) / 300 - MANNERS[persona].balks) < 0.1
     talks = [[Talk("telecom", AIR, persona, seed).says("reboot_device") for _ in range(2)] for seed in range(20)]
     assert all(one == other for one, other in talks)
 
 
-def test_who_balked_does_it_when_asked_again():
+def test_a_repeated_request_is_fulfilled():
     balked = 0
     for seed in range(60):
         talk = Talk("telecom", AIR, "hard", seed)
@@ -90,8 +90,8 @@ def test_who_balked_does_it_when_asked_again():
     assert 20 < balked < 40
 
 
-def test_every_word_of_a_shopper_stands_in_the_scenario():
-    """Letters and digits that were not in the scenario are not said, but for the agreement and the last words."""
+def test_a_shoppers_words_come_from_the_scenario():
+    """Every reply consists of the scenario's letters and digits, except for agreements and last words."""
     for domain in ("retail", "airline"):
         for scenario in list(package(domain).raw)[::7]:
             talk, said = Talk(domain, scenario), []
@@ -106,20 +106,20 @@ def test_every_word_of_a_shopper_stands_in_the_scenario():
             assert mine - known <= set(re.findall(r"\w+", f"i have told you all know {STOP}{OUT_OF_SCOPE}".lower()))
 
 
-def test_what_is_said_of_the_reader_the_reader_says():
+def test_first_person_converts_the_scenario():
     assert first_person("You are Ann, and your zip is 1.") == "I am Ann, and my zip is 1."
 
 
-def test_every_tool_of_the_phone_can_be_asked_for_by_name():
+def test_every_phone_tool_can_be_requested_by_name():
     names = {one.schema.name for one in kit_tools("telecom")["user"]} - {"set_apn_settings"}
     assert {tool for tool, _ in PHRASES} == names
     for tool in names:
-        assert [one.tool for one in asked_for(f"Please do {tool}.")] == [tool]
+        assert [one.tool for one in requested_actions(f"Please do {tool}.")] == [tool]
     for words in ACTIONS:
-        assert len(asked_for(words)) == 1
+        assert len(requested_actions(words)) == 1
 
 
-def test_every_right_call_of_a_user_survives_being_said():
+def test_reference_calls_of_the_user_survive_their_wording():
     world = {}
     for scenario in package("telecom").raw:
         for one in gold_actions("telecom", scenario):
@@ -127,7 +127,7 @@ def test_every_right_call_of_a_user_survives_being_said():
                 world[one.name, str(one.arguments)] = one
     for one in world.values():
         told = "".join(f", {key} {value}" for key, value in one.arguments.items())
-        assert asked_for(f"Please do this: {one.name}{told}") == [PhoneAction(one.name, one.arguments)]
+        assert requested_actions(f"Please do this: {one.name}{told}") == [PhoneAction(one.name, one.arguments)]
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,12 @@ def test_every_right_call_of_a_user_survives_being_said():
         ("Try to send an MMS", "can_send_mms"),
     ],
 )
-def test_plain_words(text, tool):
-    assert [one.tool for one in asked_for(text)] == [tool]
-    assert asked_for("Hello there") == []
+def test_requested_actions_parses_phrases(text, tool):
+    assert [one.tool for one in requested_actions(text)] == [tool]
+    assert requested_actions("Hello there") == []
 
 
-def test_small_things():
+def test_helpers_of_the_user():
     assert short("Mobile Data is now ON.\nStatus Bar: ...") == "Mobile Data is now ON."
     assert is_solved("can_send_mms", "Your messaging app can send MMS messages.")
     assert not is_solved("can_send_mms", "Your messaging app cannot send MMS messages.")

@@ -1,4 +1,4 @@
-"""The world, played: whether its expert is right everywhere, and whether attempts can be forked and branch for good."""
+"""Rollouts of tau2: correctness of its expert, forks and branches."""
 
 import contextlib
 import socket
@@ -21,24 +21,24 @@ from handaxe.core.records import Ending, Group, Message, Sampling, Scores, ToolC
 from handaxe.core.requests import Attempt, Completion
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.openai.engine import OpenAICompatible
-from handaxe.evaluation.metrics import columns, task_result
-from handaxe.evaluation.run import evaluate
-from handaxe.models.compact import Compact
+from handaxe.evaluation.estimates import columns, task_result
+from handaxe.evaluation.evaluate import evaluate
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel, TinyNet
-from handaxe.models.transcript import Transcript
 from handaxe.papers.mua_rl.state_and_outputs import state_and_outputs
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.serving.chat_server import chat_app
-from handaxe.testing.records import make_group, make_task, make_trajectory
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.tau2.user import OUT_OF_SCOPE, STOP, TRANSFER
-from handaxe.worlds.tau2.world import HANDED_OVER, solved, tau2
+from handaxe.worlds.tau2.world import TRANSFERRED, solved, tau2
 
 SOLO = {"mode": "solo", "brief": True}
 STOCHASTIC = {"brief": True, "personas": ("static",), "test_personas": ("plain", "hard")}
@@ -54,7 +54,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("arguments", KINDS, ids=str)
-def test_the_contract(arguments):
+def test_brief_tau2_keeps_the_world_contract(arguments):
     check_world(tau2(**arguments), count=10)
 
 
@@ -62,7 +62,7 @@ def play(world, task, speaker, **arguments):
     return demonstrate(world.env(()), task, speaker, format=Compact(), **arguments)
 
 
-def test_a_brief_talk_fits_the_tiny_policy_and_ends_when_the_user_is_satisfied():
+def test_a_brief_conversation_fits_512_tokens_and_ends_when_solved():
     world = tau2(**STOCHASTIC)
     for number, task in enumerate(world.tasks("test", 30, 0)):
         one = play(world, task, world.expert, seed=number, context=512, max_turns=12)
@@ -72,7 +72,7 @@ def test_a_brief_talk_fits_the_tiny_policy_and_ends_when_the_user_is_satisfied()
         assert len(one.sequences[0]) <= 512
 
 
-def test_the_agent_never_sees_what_the_user_does():
+def test_the_agent_does_not_see_the_users_calls():
     world = tau2(brief=True, personas=("static",))
     task = next(one for one in world.tasks("train", 99, 0) if "bad_vpn" in one.metadata["scenario"])
     one = play(world, task, world.expert)
@@ -80,27 +80,27 @@ def test_the_agent_never_sees_what_the_user_does():
     assert not any("Mbps" in message.content for message in one.messages)
 
 
-def test_handing_over_ends_it_and_helps_where_nothing_else_does():
+def test_a_transfer_ends_the_rollout_and_solves_transfer_tasks():
     for world, helps in ((tau2(brief=True), False), (tau2(atoms=(1,)), True)):
         for task in world.tasks("train", 99, 0):
             locked = "lock_sim_card_pin" in task.metadata["scenario"]
-            one = play(world, task, hand_over if locked else says(HANDED_OVER))
+            one = play(world, task, hand_over if locked else says(TRANSFERRED))
             assert one.env["ended"] == TRANSFER and solved(one) == (helps and locked)
     unsure = world.expert(task, {"turn": 0, "replies": [], "statuses": [], "tools": [], "sure": False})
-    assert unsure.content == HANDED_OVER
+    assert unsure.content == TRANSFERRED
 
 
 def hand_over(task, facts):
     if facts["turn"] == 0:
         return Message("assistant", "", (ToolCall("transfer_to_human_agents", {"summary": "locked"}),))
-    return Message("assistant", HANDED_OVER)
+    return Message("assistant", TRANSFERRED)
 
 
 def says(text):
     return lambda task, facts: Message("assistant", text)
 
 
-def test_an_end_that_nobody_chose_is_worth_nothing():
+def test_a_truncated_rollout_scores_0():
     world = tau2(**SOLO)
     (task,) = world.tasks("train", 1, 0)
     one = play(world, task, world.expert)
@@ -109,9 +109,10 @@ def test_an_end_that_nobody_chose_is_worth_nothing():
     assert world.gauges["transfers"].top(one, 1.0) == 0
 
 
-def test_the_environment_of_a_fork_is_the_snapshots():
-    """The trunk mends the phone and says so. A branch that goes on after that is right although it does nothing; one
-    that goes on before it is not, although the trunk has mended its own phone by then."""
+def test_a_fork_uses_the_snapshots_environment():
+    """The trunk fixes the phone and reports it. A later branch is correct without an action; an earlier branch is not,
+    although the trunk has fixed its own phone by then.
+    """
     world = tau2(**SOLO)
     task = next(one for one in world.tasks("train", 99, 0) if one.metadata["atoms"] == 1)
     tools = world.env(())(task).start()[1]
@@ -131,8 +132,8 @@ def test_the_environment_of_a_fork_is_the_snapshots():
     assert [one.env["made"]["user"] for one in (first, *branches)] == [1, 0, 0, 1]
 
 
-def test_pass_hat_k_counts_tasks_that_succeed_every_time():
-    """The entry's numbers: n=4, c=3 is 0.75, 0.5, 0.25, 0. An attempt whose machinery failed is not one of n."""
+def test_pass_hat_k_counts_tasks_with_k_successes():
+    """Numbers of the docs: n=4, c=3 is 0.75, 0.5, 0.25, 0. A rollout with an infrastructure error does not count."""
     endings = [Ending("completed")] * 4 + [Ending("infra_error", "no phone")]
     task = make_task()
     group = make_group(task=task, trajectories=[make_trajectory(task=task, ending=ending) for ending in endings])
@@ -141,7 +142,7 @@ def test_pass_hat_k_counts_tasks_that_succeed_every_time():
     assert [by_name[name].top_T[0] for name in ("pass@1", "pass^2", "pass^3", "pass^4")] == [0.75, 0.5, 0.25, 0.0]
 
 
-def test_an_engine_in_the_users_place_sees_its_own_side_only():
+def test_a_user_engine_sees_the_users_side_only():
     world = tau2(atoms=(1,), user="engine", policy="none")
     assert world.expert is None and world.start is None
     task = next(one for one in world.tasks("train", 99, 0) if "]airplane_mode_on" in one.metadata["scenario"])
@@ -160,14 +161,14 @@ def test_an_engine_in_the_users_place_sees_its_own_side_only():
         rollout=linear(max_turns=6),
         reward=world.correct,
         sampling=Sampling(max_tokens=200),
-        others={"user": AuxPolicy(ScriptedEngine(Compact(), user), Compact(), Sampling(max_tokens=200))},
+        aux_policies={"user": AuxPolicy(ScriptedEngine(Compact(), user), Compact(), Sampling(max_tokens=200))},
     )
     assert found.tasks[0].correct == 1 and len(seen) == 3
     assert "<USER>Switch it off.<END>" in seen[0] and "C1001" not in seen[-1] and "get_customer" not in seen[-1]
     assert "Airplane Mode is now OFF" in seen[1] and "John Smith" in seen[0]
 
 
-def test_an_engine_that_never_speaks_gives_up():
+def test_a_silent_user_engine_ends_the_conversation():
     world = tau2(brief=True, user="engine")
     (task,) = world.tasks("train", 1, 0)
     look = ScriptedEngine(Compact(), lambda text, turn: ToolCall("check_sim_status", {}))
@@ -179,13 +180,13 @@ def test_an_engine_that_never_speaks_gives_up():
         rollout=linear(max_turns=4),
         reward=world.correct,
         sampling=Sampling(max_tokens=200),
-        others={"user": AuxPolicy(look, Compact(), Sampling(max_tokens=200))},
+        aux_policies={"user": AuxPolicy(look, Compact(), Sampling(max_tokens=200))},
     ).tasks[0]
     assert attempt.correct == 0 and attempt.endings == {"completed": 1}
     assert OUT_OF_SCOPE
 
 
-def test_an_untrained_policy_plays_it():
+def test_an_untrained_policy_completes_rollouts():
     world = tau2(**SOLO)
     engine = LocalEngine(TinyModel(TinyNet(TinyConfig(width=32, layers=1, heads=2, max_length=512))))
     found = evaluate(
@@ -196,7 +197,7 @@ def test_an_untrained_policy_plays_it():
         rollout=linear(max_turns=3),
         reward=world.correct,
         sampling=Sampling(max_tokens=16),
-        by=world.by,
+        breakdown=world.breakdown,
         gauges=world.gauges,
     )
     assert len(found.tasks) == 4 and all(one.scored == 1 for one in found.tasks)
@@ -217,7 +218,7 @@ def serving(engine, format):
 
 
 @pytest.mark.parametrize("arguments", [SOLO, {"brief": True}], ids=str)
-def test_a_model_behind_a_chat_server_plays_it(arguments):
+def test_a_served_model_completes_rollouts(arguments):
     world = tau2(**arguments)
     policy = load("tiny")
     with serving(LocalEngine(policy.model), policy.format) as port:
@@ -236,6 +237,6 @@ def test_a_model_behind_a_chat_server_plays_it(arguments):
 
 
 @pytest.mark.parametrize("arguments", [{"mode": "solo"}, {"brief": True}, {"atoms": (1,)}], ids=str)
-def test_what_only_telecom_has(arguments):
+def test_other_domains_reject_telecom_options(arguments):
     with pytest.raises(InputError, match="for telecom"):
         tau2(domain="retail", **arguments)

@@ -1,4 +1,4 @@
-"""The shelf of games: the same everywhere, made once, and taken apart by what is seen of them."""
+"""Games: deterministic, cached, and split by their opening."""
 
 import itertools
 import subprocess
@@ -29,7 +29,7 @@ def shelf(count=30, **changes):
     return Games(**{"kind": "easy", "rooms": 3, "length": 2, "count": count} | changes)
 
 
-def test_a_game_is_the_same_in_another_process_with_another_order_of_sets(tmp_path):
+def test_games_are_equal_across_processes(tmp_path):
     mine = shelf()
     wanted = str([mine.opening(n) for n in (3, 1)])
     environment = {
@@ -41,19 +41,19 @@ def test_a_game_is_the_same_in_another_process_with_another_order_of_sets(tmp_pa
     assert found.stdout.strip() == wanted
 
 
-def test_games_are_made_once_and_split_by_what_is_seen():
+def test_games_are_cached_and_split_by_their_opening():
     mine = shelf()
-    train, test = (set(itertools.islice(mine.of(split, 0), 60)) for split in ("train", "test"))
+    train, test = (set(itertools.islice(mine.cycle(split, 0), 60)) for split in ("train", "test"))
     assert train | test == set(range(30)) and not train & test and len(train) > len(test)
     seen = [{mine.opening(n)[:2] for n in half} for half in (train, test)]
     assert not seen[0] & seen[1]
     before = {one.name: one.stat().st_mtime_ns for one in mine.folder.iterdir()}
     again = shelf()
-    assert list(itertools.islice(again.of("train", 1), 9)) != list(itertools.islice(mine.of("train", 0), 9))
+    assert list(itertools.islice(again.cycle("train", 1), 9)) != list(itertools.islice(mine.cycle("train", 0), 9))
     assert {one.name: one.stat().st_mtime_ns for one in mine.folder.iterdir()} == before
 
 
-def test_the_first_things_seen_are_the_room_and_what_leads_on():
+def test_the_opening_shows_the_room_and_useful_commands():
     thing, seen, way = shelf().opening(3)
     room, _, commands = seen.partition(": ")
     assert room and way[0] in commands.split(", ") and way[-1] == f"take {thing}" and len(way) == 2
@@ -61,19 +61,19 @@ def test_the_first_things_seen_are_the_room_and_what_leads_on():
 
 
 @pytest.mark.parametrize("kind", ["medium", "hard"])
-def test_doors_and_containers(kind):
+def test_hard_games_have_doors_and_containers(kind):
     mine = shelf(8, kind=kind, rooms=4, length=3)
-    number = next(mine.of("train", 0))
+    number = next(mine.cycle("train", 0))
     game = Game(mine.file(number))
     for command in mine.opening(number).walkthrough:
         game.do(command)
-    assert game.over and game.report()["won"]
+    assert game.is_over and game.report()["won"]
     with pytest.raises(Retry, match="over"):
         game.do("look")
     game.stop()
 
 
-def test_a_command_is_read_without_regard_to_case_and_spaces():
+def test_commands_ignore_case_and_spaces():
     mine = shelf()
     game = Game(mine.file(3))
     first = mine.opening(3).walkthrough[0]
@@ -81,14 +81,14 @@ def test_a_command_is_read_without_regard_to_case_and_spaces():
     game.stop()
 
 
-def test_no_game_of_a_split(monkeypatch):
+def test_an_empty_split_raises(monkeypatch):
     mine = shelf(8)
     monkeypatch.setattr(sys.modules[Games.__module__], "TEST_SHARE", 1)
     with pytest.raises(InputError, match="none of 8 games of textworld is to train: have more games"):
-        next(mine.of("train", 0))
+        next(mine.cycle("train", 0))
 
 
-def test_what_is_missing_is_said(monkeypatch):
+def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "textworld", None)
     with pytest.raises(InputError, match=r"handaxe\[textworld\].*--no-deps textworld jericho"):
         shelf()

@@ -1,4 +1,4 @@
-"""Games of textworld, played for real. What is made here is a handful of small ones, kept for this session."""
+"""Games of textworld, played for real: a handful of small games, shared by this session."""
 
 import pytest
 
@@ -7,10 +7,10 @@ pytest.importorskip("textworld")
 from handaxe.core.errors import InputError, TaskError, ToolDefinitionError
 from handaxe.core.records import Branch, Group, Message, ParsedTurn, Sampling, ToolCall
 from handaxe.core.requests import Attempt
-from handaxe.models.compact import Compact
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts import driver
 from handaxe.rollouts.forking import forking
-from handaxe.testing.scripted import ScriptedEngine
+from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -41,11 +41,11 @@ def opened(world, task):
     return env
 
 
-def test_the_contract(world):
+def test_textworld_keeps_the_world_contract(world):
     check_world(world, count=12)
 
 
-def test_the_expert_wins_also_after_a_detour(world):
+def test_the_expert_wins_after_a_detour(world):
     for task in world.tasks("train", 8, 0):
         env = opened(world, task)
         for command in ("go north", "go east", "go south", "go west"):
@@ -61,7 +61,7 @@ def test_the_expert_wins_also_after_a_detour(world):
         env.close()
 
 
-def test_a_wrong_thing_loses_and_nothing_is_paid_before_the_end(world):
+def test_another_thing_loses_and_only_a_win_scores(world):
     lost = paid = 0
     for task in world.tasks("train", 12, 0):
         way = task.metadata["walkthrough"]
@@ -86,8 +86,8 @@ def _say(command):
 
 
 @pytest.mark.parametrize("brief", [True, False], ids=["key words", "own text"])
-def test_a_branch_goes_on_from_the_state_of_the_snapshot(world, brief):
-    """The environment of a fork is the snapshot's: it says and reports what the trunk did from there on."""
+def test_a_branch_continues_from_the_snapshots_state(world, brief):
+    """A fork has the snapshot's environment: its replies and report are the trunk's from there on."""
     chosen = world if brief else textworld(**SMALL, brief=False)
     (task,) = chosen.tasks("train", 1, 0)
     way = task.metadata["walkthrough"]
@@ -108,7 +108,7 @@ def test_a_branch_goes_on_from_the_state_of_the_snapshot(world, brief):
 
 
 def test_a_forked_rollout_wins_from_the_middle(world):
-    """Each branch begins before a later turn of the trunk, and would be nowhere without the state of that moment."""
+    """Each branch begins before a later turn of the trunk, and fails without the state at its start."""
     task = next(one for one in world.tasks("train", 8, 0) if one.metadata["length"] == 3)
     env = opened(world, task)
     (schema,) = env.start()[1]
@@ -127,7 +127,7 @@ def test_a_forked_rollout_wins_from_the_middle(world):
     assert trunk.env["state"]["Game"] == {"policy_commands": [], "won": True, "lost": False, "steps": 3, "left": 0}
 
 
-def test_own_text_is_the_games(world):
+def test_the_long_form_is_the_games_own_text(world):
     chosen = textworld(**SMALL, brief=False)
     (task,) = chosen.tasks("train", 1, 0)
     assert "Find the" in task.messages[0].content and chosen.start is None
@@ -138,7 +138,7 @@ def test_own_text_is_the_games(world):
     env.close()
 
 
-def test_what_cannot_be_done_is_said_and_several_commands_go_in_order(world):
+def test_impossible_commands_are_reported_and_several_run_in_order(world):
     (task,) = world.tasks("train", 1, 0)
     way = task.metadata["walkthrough"]
     env = opened(world, task)
@@ -148,7 +148,7 @@ def test_what_cannot_be_done_is_said_and_several_commands_go_in_order(world):
     env.close()
 
 
-def test_tools_of_ones_own_stand_beside_it(world):
+def test_further_tools_are_offered(world):
     (task,) = world.tasks("train", 1, 0)
     env = world.env((calculator,))(task)
     assert [tool.name for tool in env.start()[1]] == ["do", "calculator"]
@@ -157,7 +157,7 @@ def test_tools_of_ones_own_stand_beside_it(world):
         world.env((3,))
 
 
-def test_what_cannot_be(world):
+def test_invalid_arguments_raise(world):
     with pytest.raises(TaskError, match="empty"):
         world.tasks("train", 0, 0)
     for options in ({"kind": "cosy"}, {"rooms": 0}, {"length": 6}, {"games": 2}):

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.testing.records import make_task
+from handaxe.testing.make_records import make_task
 from handaxe.training.stages.parts.label_of import label_of
 
 

@@ -1,0 +1,188 @@
+"""HTTP client of a chat completions server: retries, deadlines, bounded answers, hidden secrets."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.records import Finish
+from handaxe.ops.nested_values import MAX_NESTING, exceeds_depth
+from handaxe.tools.web.decompress import DecompressionError, decompress
+from handaxe.tools.web.secret_headers import Secrets, check_headers
+
+__all__ = ["ChatHttp", "ChatReply", "RefusedError"]
+
+RETRY_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""HTTP statuses after which a request is sent again."""
+MAX_BODY = 32 * 2**20
+"""Most bytes of an answer."""
+MAX_PAUSE = 60.0
+"""Longest pause in seconds between two attempts, even if the server's Retry-After is longer."""
+
+
+class RefusedError(Exception):
+    """The server refuses the request; `status` is the HTTP status."""
+
+    def __init__(self, status: int, message: str):
+        super().__init__(message)
+        self.status = status
+
+
+class ChatHttp:
+    """Client of a chat server; thread-safe.
+
+    Args:
+        url: address of the requests.
+        key: sent as a bearer token.
+        headers: additional HTTP headers. `Secrets` removes key and headers from every message.
+        timeout: seconds that one attempt may take in total.
+        attempts: most attempts of a request, >= 1.
+        backoff: seconds before the second attempt, doubled for each further one; a longer Retry-After takes precedence.
+
+    Raises:
+        InputError: an invalid address, key or header.
+    """
+
+    def __init__(
+        self, url: str, *, key: str, headers: Mapping[str, str], timeout: float, attempts: int, backoff: float
+    ):
+        self._url, self._timeout = url, timeout
+        self._attempts, self._backoff = attempts, backoff
+        sent = check_headers({**headers, **({"Authorization": f"Bearer {key}"} if key else {})})
+        self.hide = Secrets([sent]).hide
+        self._httpx = httpx = _httpx()
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        try:
+            httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise InputError(f"{url!r} is no server address: {error}") from None
+        # A redirect would send the conversation, and possibly the key, to an address that the user did not give.
+        self._client = httpx.Client(
+            headers={**sent, "accept-encoding": "gzip"}, timeout=timeout, limits=limits, follow_redirects=False
+        )
+        self._closed = threading.Event()
+
+    def post(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return the answer.
+
+        Raises:
+            RefusedError: the server refuses the request; another attempt would fail as well.
+            InfrastructureError: all attempts failed; the message has the reason of the last failure.
+        """
+        failure = _RetryError("")
+        for attempt in range(self._attempts):
+            if attempt and self._closed.wait(self._pause(attempt, failure)):
+                break
+            try:
+                return self._post_once(body)
+            except _RetryError as error:
+                failure = error
+            except self._httpx.HTTPError as error:
+                failure = _RetryError(f"{type(error).__name__}: {error}")
+        if self._closed.is_set():
+            raise InfrastructureError(f"the engine for {self._url} was closed")
+        raise InfrastructureError(
+            self.hide(f"{self._url} gave no answer in {self._attempts} attempts; the last one: {failure}")
+        )
+
+    def close(self) -> None:
+        """Close the connections and cancel pauses between attempts."""
+        self._closed.set()
+        self._client.close()
+
+    def _post_once(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        deadline = time.monotonic() + self._timeout
+        with self._client.stream("POST", self._url, json=dict(body)) as response:
+            status, headers = response.status_code, response.headers
+            text = bytearray()
+            try:
+                for piece in decompress(response.iter_raw(), headers.get("content-encoding", "")):
+                    text += piece
+                    if len(text) > MAX_BODY:
+                        raise _RetryError(f"the answer has more than {MAX_BODY} bytes")
+                    if time.monotonic() > deadline:
+                        raise _RetryError(f"the answer was not complete after {self._timeout:g} seconds")
+            except DecompressionError as error:
+                raise _RetryError(str(error)) from None
+        excerpt = self.hide(bytes(text[:4000]).decode(errors="replace"), cut=len(text) > 4000)[:2000]
+        if status in RETRY_STATUSES:
+            raise _RetryError(f"HTTP {status}: {excerpt[:500]}", after=_seconds(headers.get("retry-after", "")))
+        if 300 <= status < 400:
+            target = self.hide(headers.get("location", ""))[:300]
+            raise RefusedError(status, f"it redirects to {target!r}; give that address if you trust it")
+        if status != 200:
+            raise RefusedError(status, excerpt)
+        try:
+            answer = json.loads(bytes(text))
+        except (ValueError, RecursionError):
+            raise _RetryError(f"the answer is not JSON: {excerpt[:200]!r}") from None
+        if not isinstance(answer, dict) or exceeds_depth(answer, MAX_NESTING):
+            raise _RetryError(f"the answer is no JSON object of at most {MAX_NESTING} levels: {excerpt[:200]!r}")
+        return answer
+
+    def _pause(self, attempt: int, failure: _RetryError) -> float:
+        backoff = self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # spreads the retries of many clients
+        return min(MAX_PAUSE, max(backoff, failure.after))
+
+
+def _httpx() -> Any:
+    """Import httpx late: commands without a server work without httpx."""
+    try:
+        import httpx
+    except ImportError as error:
+        raise InputError("chat servers need httpx: install it with pip install 'handaxe[http]'") from error
+    return httpx
+
+
+class _RetryError(Exception):
+    """A failed attempt, to repeat after `after` seconds."""
+
+    def __init__(self, message: str, *, after: float = 0.0):
+        super().__init__(message)
+        self.after = after
+
+
+def _seconds(text: str) -> float:
+    """Value of a Retry-After header in seconds; 0 for a date or an invalid value."""
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return 0.0
+
+
+class ChatReply(NamedTuple):
+    """A server's reply: text, (name, arguments as received) of each call, and the finish reason."""
+
+    content: str
+    calls: list[tuple[str, str]]
+    finish: Finish
+
+    @classmethod
+    def parse(cls, answer: dict[str, Any], *, hide: Callable[[str], str] = str) -> ChatReply:
+        """Parse an answer. Raises InfrastructureError, with the answer filtered by `hide`, if it is no chat
+        completion."""
+        try:
+            choice = answer["choices"][0]
+            message = choice["message"]
+            content = message.get("content") or ""
+            calls = [_call(call["function"]) for call in message.get("tool_calls") or ()]
+            finish = choice.get("finish_reason")
+        except (AttributeError, IndexError, KeyError, TypeError):
+            raise InfrastructureError(
+                f"the server's answer is no chat completion: {hide(str(answer))[:300]!r}"
+            ) from None
+        if not isinstance(content, str):
+            raise InfrastructureError(f"the content of the server's answer is no text: {hide(str(content))[:300]!r}")
+        return cls(content, calls, "length" if finish == "length" else "stop")
+
+
+def _call(function: dict[str, Any]) -> tuple[str, str]:
+    """Name and arguments of a call as text. Some servers return the arguments as an object."""
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
+    return str(function["name"]), text

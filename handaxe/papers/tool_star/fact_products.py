@@ -1,0 +1,88 @@
+"""Numbers to look up and, in half of the questions, to multiply."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from handaxe.core.metrics import RatioMetric
+from handaxe.core.records import Message, Task, Trajectory
+from handaxe.ops.seeds import derive_seed
+from handaxe.tools.calculator import calculator
+from handaxe.worlds.parts.experts import arithmetic_call
+from handaxe.worlds.parts.people_facts import PersonQuestion, build_people, fact_cards, people_world, search_call
+from handaxe.worlds.parts.search_tools import reference_searches
+from handaxe.worlds.world import DemonstrationNoise, Facts, Start, World
+
+__all__ = ["BOTH", "fact_products"]
+
+BOTH = ("search", "calculator")
+NEEDLESS_PERIOD = 5
+"""One in this many questions without a product has a calculator call of the expert."""
+START = Start(DemonstrationNoise(call_rate=0.6, corrupt_rate=0.05), skill=200, steps=30, batch_size=16)
+
+
+def fact_products(*, size: int = 200, world_seed: int = 0) -> World:
+    """Questions for a number to look up, or for its product with another number.
+
+    Hard questions multiply two numbers of two digits; easy ones ask for the number itself. Demonstrations of the start
+    policy make six in ten of the needed calls, and calculate in one easy question of five.
+
+    Args:
+        size: number of people, 8 to 900; a quarter occurs in test questions only.
+        world_seed: seed of the facts.
+
+    Returns:
+        A world broken down by "needs_both" (yes or no), scored by exact match. Gauge used_both: the share of rollouts
+        with a successful search and a successful calculation.
+
+    Raises:
+        InputError: an argument out of range, or a missing package (extra [search]).
+
+    Example:
+        "417 desk*38?": search {"query": "417 desk"} finds "[417 desk] 52", calculator {"expression": "52*38"} returns
+        "1976", which is the answer;  "417 rank?": the search finds "[417 rank] 7", and the answer is "7"
+    """
+    people = build_people(seed=world_seed, size=size)
+
+    def ask(name: str, rng: random.Random) -> PersonQuestion:
+        hard = rng.random() < 0.5
+        field, factor = ("desk", rng.randint(11, 99)) if hard else ("rank", 1)
+        value, rest = people.facts[name, field], f"*{factor}" if hard else ""
+        expression = f"{value}{rest}"
+        calls: list[dict[str, Any]] = [search_call(name, field)]
+        if hard:
+            calls.append({"name": "calculator", "arguments": {"expression": expression}})
+        metadata = {
+            "needs_both": "yes" if hard else "no",
+            "expression": expression,
+            "gold_documents": [f"{name} {field}"],
+            "gold_calls": calls,
+        }
+        return PersonQuestion(f"{name} {field}{rest}?", str(value * factor), metadata)
+
+    lookups = people_world("fact_sums", size=size, world_seed=world_seed, ask=ask, cards=fact_cards(people))
+    return replace(
+        lookups,
+        name="fact_products",
+        tools=(*lookups.tools, calculator),
+        breakdown=("needs_both",),
+        expert=_expert,
+        start=START,
+        gauges={"used_both": RatioMetric(lambda one, outcome: float(_successful_tools(one) >= set(BOTH)))},
+    )
+
+
+def _expert(task: Task, facts: Facts) -> Message:
+    if facts["turn"] == 0 and (searches := reference_searches(task, facts)):
+        return Message("assistant", "", (searches[0],))
+    calculates = task.metadata["needs_both"] == "yes" or derive_seed("shown", task.id) % NEEDLESS_PERIOD == 0
+    calculators = [name for name in facts["tools"] if name != "search"]
+    if facts["turn"] == 1 and calculates and (call := arithmetic_call(task.metadata["expression"], calculators)):
+        return Message("assistant", "", call)
+    return Message("assistant", task.answer)
+
+
+def _successful_tools(one: Trajectory) -> set[str]:
+    return {reply.name for reply in one.replies if reply.status == "ok"}

@@ -1,0 +1,358 @@
+"""Data of the pages: one function per query, over the runs of a folder, with JSON results."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+import handaxe
+from handaxe.core.errors import InputError
+from handaxe.evaluation.figures import TRAINING
+from handaxe.training.record.groups import Fate, GroupRecord
+from handaxe.view.curves import AXES, bands, run_curves, settings_digest
+from handaxe.view.results import find_results
+from handaxe.view.runs import Runs, ViewedRun
+from handaxe.view.search import Where
+from handaxe.view.trajectory import Decode
+from handaxe.view.whole import attempt_as_json, place_among_scored, told_channels
+from handaxe.view.why import OUTCOMES, StepFacts, facts_of, outcome_classes, totals, why
+
+__all__ = ["ViewApi", "full_step", "parse_query", "reward_documentation", "rollout_as_json", "step_as_json", "to_json"]
+
+Query = Mapping[str, str]
+LIBRARY_REWARD = re.compile(r"(handaxe\.rewards(?:\.\w+)+?)\.(\w+)(?:\.<locals>.*)?")
+SHOWN = ("reward", "calls", "tokens")
+
+
+class ViewApi:
+    """Answers queries of the pages. Not thread-safe.
+
+    Args:
+        folder: a run, or a folder of runs and results.
+        decoder: folder of a run -> decoder of token ids.
+    """
+
+    def __init__(self, folder: Path, decoder: Callable[[Path], Decode]):
+        self.runs = Runs(folder, decoder)
+        self._curves: dict[str, tuple[list[float], dict[str, Any]]] = {}
+        self._queries: dict[str, Callable[[Query], Any]] = {
+            "runs": self._all,
+            "pulse": self._pulse,
+            "results": lambda query: find_results(self.runs.folder),
+            "run": lambda query: _about(self._run(query)),
+            "curves": lambda query: self.curves(self._run(query)),
+            "bands": self._bands,
+            "rows": self._rows,
+            "step": lambda query: step_as_json(self._run(query), _integer(query, "step")),
+            "rollout": lambda query: rollout_as_json(self._run(query), _integer(query, "id")),
+        }
+
+    def answer(self, name: str, query: Query) -> Any:
+        """Answer a query, with None for numbers that are not finite.
+
+        Args:
+            name: of the query.
+            query: its parameters.
+
+        Raises:
+            InputError: the query, or an object that it names, does not exist.
+        """
+        if name not in self._queries:
+            raise InputError(f"there is no query {name!r}; there are {', '.join(self._queries)}")
+        return to_json(self._queries[name](query))
+
+    def close(self) -> None:
+        """Close the records."""
+        self.runs.close()
+
+    def curves(self, run: ViewedRun) -> dict[str, Any]:
+        """All metrics of a run, see `curves.run_curves`; cached until the run writes data."""
+        pulse = run.pulse()
+        cached = self._curves.get(run.name)
+        if cached is None or cached[0] != pulse:
+            cached = self._curves[run.name] = (pulse, run_curves(run.figures()))
+        return cached[1]
+
+    def _run(self, query: Query) -> ViewedRun:
+        return self.runs[query.get("run", "")]
+
+    def _all(self, query: Query) -> dict[str, Any]:
+        del query
+        rows = [_summary(run, self.curves(run)) for run in self.runs.all()]
+        name = self.runs.folder.resolve().name
+        return {"folder": name, "version": handaxe.__version__, "axes": AXES, "runs": rows}
+
+    def _pulse(self, query: Query) -> Any:
+        return self._run(query).pulse() if "run" in query else {run.name: run.pulse() for run in self.runs.all()}
+
+    def _bands(self, query: Query) -> Any:
+        runs = [run for run in self.runs.all() if settings_digest(run) == query.get("setting", "") != ""]
+        found = bands([self.curves(run) for run in runs], query.get("metric", ""), query.get("axis", "steps"))
+        return {"runs": [run.name for run in runs], "band": found}
+
+    def _rows(self, query: Query) -> dict[str, Any]:
+        start, length = _integer(query, "start", 0), _integer(query, "length", 100)
+        order, falling = query.get("sort") or "step", query.get("falling") == "1"
+        rows = self._run(query).rows
+        return rows.page(parse_query(query), order=order, descending=falling, start=start, length=length)
+
+
+def parse_query(query: Query) -> Where:
+    """Parse the search parameters of a page.
+
+    Raises:
+        InputError: text instead of a number, a word that is too long, or an unknown outcome or fate.
+    """
+    return Where(
+        text=query.get("text", ""),
+        tool=query.get("tool", ""),
+        outcome=query.get("outcome", ""),
+        fate=query.get("fate", ""),
+        task=query.get("task", ""),
+        step=(_number(query, "first"), _number(query, "last")),
+        score=(_number(query, "low"), _number(query, "high")),
+        trained=None if not query.get("trained") else query["trained"] == "1",
+    )
+
+
+def step_as_json(run: ViewedRun, step: int) -> dict[str, Any]:
+    """Groups of a step with siblings.
+
+    Raises:
+        InputError: the step does not exist.
+    """
+    return _step(run, step, _groups(run, step))
+
+
+def full_step(run: ViewedRun, step: int) -> dict[str, Any]:
+    """A step for a report: "step" is the result of `step_as_json`, "rollouts" has every rollout in full by id."""
+    groups, facts = _groups(run, step), facts_of(run.record, step)
+    rollouts = dict[int, dict[str, Any]]()
+    for number, group, siblings in groups:
+        rollouts |= _rollouts(run, number, group, facts, siblings, range(len(siblings)))
+    return {"step": _step(run, step, groups), "rollouts": rollouts}
+
+
+def rollout_as_json(run: ViewedRun, row: int) -> dict[str, Any]:
+    """A rollout in full, with siblings.
+
+    Raises:
+        InputError: the run has no rollout of this id.
+    """
+    group, place = run.record.group_of(row)
+    number, facts = run.rows.group_of(row), facts_of(run.record, group.group.step)
+    return _rollouts(run, number, group, facts, _siblings(run, number, group, facts), [place])[row]
+
+
+Siblings = list[dict[str, Any]]
+Numbered = tuple[int, GroupRecord, Siblings]
+
+
+def _groups(run: ViewedRun, step: int) -> list[Numbered]:
+    """Groups of a step, each with row number and siblings."""
+    ids = [number for (number,) in run.record.query("SELECT id FROM groups WHERE step = ? ORDER BY id", step)]
+    facts = facts_of(run.record, step)
+    return [
+        (number, group, _siblings(run, number, group, facts))
+        for number, group in zip(ids, run.record.groups(step=step))
+    ]
+
+
+def _step(run: ViewedRun, step: int, groups: Sequence[Numbered]) -> dict[str, Any]:
+    steps = run.record.steps()
+    if step not in steps:
+        known = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has no step yet"
+        raise InputError(f"there is no step {step} in this run; {known}")
+    place = steps.index(step)
+    return {
+        "step": step,
+        "previous": steps[place - 1] if place else None,
+        "next": steps[place + 1] if place + 1 < len(steps) else None,
+        "first": steps[0],
+        "last": steps[-1],
+        "groups": [_group(number, group, siblings) for number, group, siblings in groups],
+    }
+
+
+def _rollouts(
+    run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts, siblings: Siblings, places: Sequence[int]
+) -> dict[int, dict[str, Any]]:
+    """Siblings of a group in full, by id."""
+    silent = set(run.silent())
+    out = {}
+    for place in places:
+        found, entry = attempt_as_json(group, place, run.decode), siblings[place]
+        silence = why(group, place, facts)
+        for turn, reason in zip(found["turns"], silence.turns):
+            turn["why"] = None if reason is None else reason._asdict()
+        for sequence, has_gradient in zip(found["sequences"], silence.tokens):
+            sequence["gradient"] = has_gradient.tolist()
+        channels = [one | {"silent": one["name"] in silent} for one in found["channels"]]
+        own = {name: entry[name] for name in ("id", "class", "why", "score")}
+        adjacent = run.rows.adjacent(entry["id"])
+        out[entry["id"]] = found | own | adjacent | {"channels": channels, "group": number, "siblings": siblings}
+    return out
+
+
+def to_json(value: Any) -> Any:
+    """Convert a value for JSON: numbers that are not finite become None, objects unknown to JSON become text."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, np.ndarray | np.generic):
+        return to_json(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
+
+
+def _group(number: int, group: GroupRecord, siblings: Siblings) -> dict[str, Any]:
+    task = group.group.task
+    question = next((message.content for message in reversed(task.messages) if message.role == "user"), "")
+    return {
+        "id": number,
+        "task": task.id,
+        "question": question,
+        "answer": task.answer,
+        "fate": group.fate,
+        "part": group.part,
+        "siblings": siblings,
+    }
+
+
+def _siblings(run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts) -> Siblings:
+    rows, classes = run.rows.in_group(number), outcome_classes(group)
+    names = {one.id: row for one, row in zip(group.group, rows)}
+    found = []
+    for index, row in enumerate(rows):
+        reason = why(group, index, facts).whole
+        facts_of_row = {"class": classes[index], "why": None if reason is None else reason._asdict()}
+        found.append(_sibling(group, index, row, names) | facts_of_row)
+    return found
+
+
+def _sibling(group: GroupRecord, index: int, row: int, names: Mapping[str, int]) -> dict[str, Any]:
+    one, place = group.group[index], place_among_scored(group, index)
+    advantages = [] if group.advantages is None or place is None else group.advantages.tokens[place]
+    values = [a[s.mask] for a, s in zip(advantages, one.sequences)]
+    sampled = np.concatenate(values) if values else np.zeros(0)
+    branch = one.branch_of
+    return {
+        "id": row,
+        "name": one.id,
+        "sample": one.sample,
+        "ending": one.ending.kind,
+        "reason": one.ending.reason,
+        "score": None if place is None else float(totals(group)[place]),
+        "channels": told_channels(group, index),
+        "scored": bool(group.scored[index]),
+        "trained": bool(group.trained[index]),
+        "advantage": [float(sampled.min()), float(sampled.max())] if len(sampled) else None,
+        "turns": len(one.turns),
+        "calls": [call.name for call in one.calls],
+        "statuses": [reply.status for reply in one.replies],
+        "tokens": one.num_tokens,
+        "seconds": one.seconds,
+        "cost": one.cost,
+        "final": one.final_text,
+        "folds": len(one.sequences) - 1,
+        "branch": None if branch is None else {"of": names.get(branch.trajectory), **branch._asdict()},
+    }
+
+
+def _summary(run: ViewedRun, curves: Mapping[str, Any]) -> dict[str, Any]:
+    """A run as a row of the table."""
+    ((steps, last),) = run.record.query("SELECT count(*), max(time) FROM steps")
+    ((rollouts,),) = run.record.query("SELECT count(*) FROM trajectories")
+    events = run.record.events()
+    settings = run.settings
+    names = [TRAINING + name for name in SHOWN] + ["pass@1"]
+    figures = {name: curves["metrics"][name][1][-1] for name in names if curves["metrics"].get(name, [[], []])[1]}
+    return {
+        "name": run.name,
+        "method": run.method,
+        "world": settings.get("world"),
+        "model": settings.get("model"),
+        "seed": settings.get("seed"),
+        "setting": settings_digest(run),
+        "steps": steps,
+        "rollouts": rollouts,
+        "state": events[-1].kind if events else "",
+        "started": events[0].time if events else None,
+        "changed": max([one.time for one in events] + [last or 0.0]),
+        "figures": figures,
+    }
+
+
+def _about(run: ViewedRun) -> dict[str, Any]:
+    arguments = run.about.get("arguments")
+    reward = arguments.get("reward") if isinstance(arguments, Mapping) else None
+    return {
+        "name": run.name,
+        "settings": dict(run.settings),
+        "command": _command(run),
+        "setting": settings_digest(run),
+        "steps": run.record.steps(),
+        "events": [event._asdict() for event in run.record.events()],
+        "tools": run.rows.tools(),
+        "outcomes": OUTCOMES,
+        "fates": get_args(Fate),
+        "reward": None if not isinstance(reward, str) else {"name": reward, "text": reward_documentation(reward)},
+        "silent": run.silent(),
+    }
+
+
+def _command(run: ViewedRun) -> str:
+    recipe = run.about.get("recipe")
+    return str(recipe.get("command", "")) if isinstance(recipe, Mapping) else ""
+
+
+def reward_documentation(name: str) -> str:
+    """Docstring of a reward of handaxe, by the name in a record; "" for other rewards.
+
+    Example:
+        reward_documentation("handaxe.rewards.exact_match.exact_match.<locals>.score") -> "Give 1 where ..."
+    """
+    found = LIBRARY_REWARD.fullmatch(name)
+    if found is None:
+        return ""
+    with suppress(ImportError, ValueError, OSError, SyntaxError):
+        spec = importlib.util.find_spec(found[1])
+        if spec is None or spec.origin is None:
+            return ""
+        for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == found[2]:
+                return ast.get_docstring(node) or ""
+    return ""
+
+
+def _integer(query: Query, name: str, default: int | None = None) -> int:
+    found = _number(query, name)
+    if found is None:
+        if default is None:
+            raise InputError(f"{name} is missing; give a whole number")
+        return default
+    if not found.is_integer() or abs(found) >= 2**53:
+        raise InputError(f"{name} is {query[name][:40]!r}; give a whole number")
+    return int(found)
+
+
+def _number(query: Query, name: str) -> float | None:
+    if not query.get(name):
+        return None
+    try:
+        found = float(query[name])
+    except ValueError:
+        raise InputError(f"{name} is {query[name][:40]!r}; give a number") from None
+    if not math.isfinite(found):
+        raise InputError(f"{name} is {query[name]}; give a finite number")
+    return found

@@ -1,0 +1,17 @@
+from helpers.methods import made
+
+from handaxe.core.records import Group
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.worlds.folded_hops import folded_hops
+from handaxe.worlds.parts.demonstrate import demonstrate
+
+
+def test_a_completed_rollout_that_folds_earns_half_a_call_more():
+    method = made("deepagent_folding")
+    world, task = method.world, folded_hops(lengths=(2,)).tasks("train", 1, 0)[0]
+    one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), rollout=method.rollout)
+    assert len(one.sequences) == 2
+    channels = method.reward(Group(task, (one,))).channels
+    assert channels["success"] == [1.0] and channels["action"] == [2.5]
+    plain = made("deepagent_folding", "--fold", "0").reward(Group(task, (one,)))
+    assert plain.channels["action"] == [2.0]

@@ -1,0 +1,4 @@
+"""Constants of the method grounded_prm, read by the tests of every method (tests/papers)."""
+
+SHORT = ["--trees", "4", "--simulations", "4"]
+EVALUATES_FORCED = True

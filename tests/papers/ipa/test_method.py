@@ -1,0 +1,43 @@
+"""Constants of the method ipa, read by the tests of every method (tests/papers), and its parts together."""
+
+from dataclasses import replace
+from math import log
+
+import pytest
+from helpers.methods import made
+
+from handaxe.core.records import Branch
+from handaxe.testing.batches import small_batch
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task
+
+pytest.importorskip("bm25s")
+
+REMEMBERS = "restarts inside earlier rollouts"
+
+
+def test_ipa_imitates_the_turn_of_a_success_if_all_restarts_fail():
+    method, task = made("ipa"), make_task(id="a")
+    (store,) = method.learners
+    group = make_group(layouts=["UUt pp tTt ppp"] * 2, task=task)
+    store.learn([make_rated(group=group, scores=make_scores([0, 1]))], step=0)
+    restarted = [replace(one, id=f"b/{i}", branch_of=Branch(group[1].id, 0, 8)) for i, one in enumerate(group)]
+    failed = make_rated(group=make_group(trajectories=restarted, task=task), scores=make_scores([0, 0]))
+    (one,) = method.select([failed])
+    assert "/replay/" in one.group[0].id
+    assert one.advantages.tokens[0][0].tolist() == [0.0] * 8 + [1.0] * 3
+
+
+def test_masks_per_turn_and_per_token_keep_different_tokens_of_the_sampler():
+    """With top-p 0.7 a token keeps 0.7 to 1 of the probability. A turn with 0.75 and 0.95 has a mean of 0.844."""
+    methods = {unit: made("ipa", "--unit", unit) for unit in ("turn", "token")}
+    assert methods["turn"].sampling.top_p == 0.7
+    sampled = [-1.0 - log(0.75), -1.0 - log(0.95)]
+    batch = small_batch([[1.0, 1.0]], old=[[-1.0, -1.0]], behaviour=[sampled], turn=[[0, 0]])
+    weights = {unit: one.correction(batch).weight_BT[batch.mask_BT].tolist() for unit, one in methods.items()}
+    assert weights == {"turn": [1.0, 1.0], "token": [0.0, 1.0]}
+
+
+def test_the_clip_leaves_the_discount_in_the_first_turns_only():
+    group = make_group(layouts=["Up tp tp tp tp tp"], task=make_task(id="a"))
+    (adv,) = made("ipa").credit(group, make_scores([1])).tokens[0]
+    assert adv[group[0].sequences[0].mask].tolist() == pytest.approx([0.09049, 0.1561, 0.2, 0.2, 0.2, 0.2])

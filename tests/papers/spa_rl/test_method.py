@@ -1,0 +1,9 @@
+from helpers.methods import made
+
+LAB = "the judge is untrained before a stage on rollouts of a run"
+
+
+def test_progress_and_executed_calls_are_paid_and_the_outcome_is_not():
+    method = made("spa_rl")
+    assert sorted(method.reward.parts()) == ["executed", "progress"]
+    assert method.world.correct not in method.reward.parts().values()
