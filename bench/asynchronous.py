@@ -18,13 +18,14 @@ import math
 import random
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from handaxe.core.batch import LossOut
-from handaxe.core.records import Message, Rated, Sampling, Task
+from handaxe.core.records import Message, RatedGroup, Sampling, Task
 from handaxe.core.requests import Act, Completion, EnvReply, Work
 from handaxe.credit.group_norm import group_norm
 from handaxe.curricula.in_order import in_order
@@ -36,7 +37,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
-from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.config import AsyncConfig, RunConfig, Updates
 from handaxe.training.loop.train import train
 
 FORMAT = Compact()
@@ -133,7 +134,9 @@ def every_other(trajectory: Any) -> float:
     return float(trajectory.sample % 2)
 
 
-def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, pace: AsyncConfig) -> dict[str, float]:
+def play(
+    workload: Workload, *, enough: float = math.inf, steps: int = 0, async_config: AsyncConfig
+) -> dict[str, float]:
     """Train on the simulated clock; what it took and how much was trained until that was `enough` tokens."""
     clock = SimulatedClock()
 
@@ -148,7 +151,7 @@ def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, pace: 
     trained = [0]
     done: list[float] = []
 
-    def elsewhere(rated: list[Rated]) -> Work:
+    def elsewhere(rated: list[RatedGroup]) -> Work:
         tokens = sum(trajectory.num_tokens for one in rated for trajectory in one.group)
         trained.append(trained[-1] + tokens)
         done.append(clock.now + tokens * workload.train_seconds)
@@ -170,14 +173,12 @@ def play(workload: Workload, *, enough: float = math.inf, steps: int = 0, pace: 
         steps=steps or workload.steps,
         groups=workload.groups,
         group_size=workload.group_size,
-        micro_batch_rows=4096,
-        workers=workers,
-        meanwhile=elsewhere,
-        pace=pace,
-        keep=RunConfig(progress=False),
+        updates=Updates(micro_batch_rows=4096),
+        async_config=replace(async_config, workers=workers, overlap=elsewhere),
+        run=RunConfig(progress=False),
     )
     if trained[-1] < enough < math.inf:
-        raise SystemExit(f"{pace}: {steps} steps trained {trained[-1]} tokens, not {enough:.0f}")
+        raise SystemExit(f"{async_config}: {steps} steps trained {trained[-1]} tokens, not {enough:.0f}")
     last = next((step for step, tokens in enumerate(trained[1:]) if tokens >= enough), len(done) - 1)
     ages = [row["staleness/max"] for row in result.metrics[: last + 1] if "staleness/max" in row]
     return {
@@ -200,16 +201,16 @@ def main() -> None:
     verltool = VERLTOOL._replace(groups=max(1, VERLTOOL.groups // small))
     agentmath = AGENTMATH._replace(steps=max(2, AGENTMATH.steps // (2 if options.quick else 1)))
     ways: dict[str, dict[str, Any]] = {
-        "every attempt waits for all others": {"pace": AsyncConfig(lockstep=True)},
-        "no attempt waits for another's tool": {"pace": AsyncConfig()},
+        "every attempt waits for all others": {"async_config": AsyncConfig(lockstep=True)},
+        "no attempt waits for another's tool": {"async_config": AsyncConfig()},
     }
     more: dict[str, dict[str, Any]] = {
         "and long rollouts go on in the next step": {
-            "pace": AsyncConfig(segment_tokens=400),
+            "async_config": AsyncConfig(segment_tokens=400),
             "steps": 6 * agentmath.steps,
         },
-        "and one step ahead of training": {"pace": AsyncConfig(staleness=1)},
-        "and four steps ahead of training": {"pace": AsyncConfig(staleness=4)},
+        "and one step ahead of training": {"async_config": AsyncConfig(staleness=1)},
+        "and four steps ahead of training": {"async_config": AsyncConfig(staleness=4)},
     }
     found: dict[str, Any] = {"workloads": {}}
     for name, workload, chosen in (

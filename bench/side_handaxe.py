@@ -25,7 +25,7 @@ from handaxe.models.load import load
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.tools.decorator import tool
-from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.config import AsyncConfig, RunConfig, Updates
 from handaxe.training.loop.train import train
 
 
@@ -120,9 +120,9 @@ def main() -> None:
         groups=len(setting["questions"]),
         group_size=setting["group_size"],
         learning_rate=setting["learning_rate"],
-        micro_batch_rows=16,
-        workers=setting["rollouts"],
-        keep=RunConfig(loggers=(paced,), progress=False),
+        updates=Updates(micro_batch_rows=16),
+        async_config=AsyncConfig(workers=setting["rollouts"]),
+        run=RunConfig(loggers=(paced,), progress=False),
     )
 
 

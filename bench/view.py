@@ -37,7 +37,7 @@ from handaxe.rollouts.driver.executor import Answer
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
-from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.config import AsyncConfig, RunConfig, Updates
 from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
@@ -119,10 +119,9 @@ def make(folder, size):
         steps=-(-size // (GROUP * GROUPS)),
         groups=GROUPS,
         group_size=GROUP,
-        epochs=0,
-        keep=RunConfig(out=folder, progress=False, checkpoint_every=1_000_000),
-        pace=AsyncConfig(lockstep=True),
-        workers=Inline(),
+        updates=Updates(epochs=0),
+        async_config=AsyncConfig(lockstep=True, workers=Inline()),
+        run=RunConfig(out=folder, progress=False, checkpoint_every=1_000_000),
     )
 
 
@@ -250,7 +249,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         large, small = arguments.run or Path(temporary) / "large", Path(temporary) / "small"
         begin = time.process_time()
-        if not RunRecord.begun(large):
+        if not RunRecord.exists(large):
             make(large, arguments.size)
         made = time.process_time() - begin
         if arguments.make:

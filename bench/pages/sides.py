@@ -11,9 +11,9 @@ One step of GRPO with the same 0.9M-parameter Llama, questions, sampling, learni
 tools and update included: `handaxe.training.loop.train.train` and TRL's `GRPOTrainer(tools=...)`; threads of torch on
 each side: {threads}. The policy was trained to make a call at every turn, with a number that it draws, and every
 rollout gets an answer of its own: both sides sample and read equally many tokens, and siblings share little but their
-prompt. Its turns repeat each other's words, as turns of a policy that calls tools do, and every step asks the same questions,
-so that much can be drafted; `LocalEngine` does (docs/driver.md), TRL as it comes does not. What decoding token by token
-takes stands beside it in tables 2 and 6.
+prompt. Its turns repeat each other's words, as turns of a policy that calls tools do, and every step asks the same
+questions, so that much can be drafted; `LocalEngine` does (docs/driver.md), TRL as it comes does not. What decoding
+token by token takes stands beside it in tables 2 and 6.
 Group size 8. Command: `make bench BENCH=--long`, or `python bench/sides.py` with the arguments it lists. {pinned}
 """
 PINNED = """Cases were

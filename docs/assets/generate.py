@@ -77,8 +77,9 @@ def papers():
     counts = Counter(word for one in rows for word in one[-1])
     tally = ", ".join(f"{counts[word]} {verb}" for word, verb in VERBS.items())
     lines = [
-        "---", "hide: [toc]", "---", "", "# Papers", "", f"{sum(counts.values())} claims: {tally}. Click a column to sort.", "",
-        head, "|---|---|---|---|---|---|---|---|---|", *(cells for cells, _ in rows), "",
+        "---", "hide: [toc]", "---", "", "# Papers", "",
+        f"{sum(counts.values())} claims: {tally}. Click a column to sort.", "", head,
+        "|---|---|---|---|---|---|---|---|---|", *(cells for cells, _ in rows), "",
         "## Effects of all decided claims", "", "![Effects of all decided claims](effects.svg)", "",
     ]  # fmt: skip
     write("papers/index.md", "\n".join(lines))

@@ -10,7 +10,7 @@ from handaxe.view.role_tables import expand_markers
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
-def on_page_markdown(markdown, page, config, files):
+def on_page_markdown(markdown, page, files, **_):
     """Keep links to pages, assets and other sites."""
     if "<!-- " in markdown:
         markdown = expand_markers(markdown, read_entries(HOME.parent)[0])

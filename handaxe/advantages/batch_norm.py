@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Shape
-from handaxe.core.records import Rated
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup
 from handaxe.ops.ragged import group_rewards, scatter_group
 from handaxe.ops.returns import Std, standard_deviation, standardise
 
@@ -22,7 +22,7 @@ BATCH_EPS = 1e-9
 
 def batch_norm(
     *, of: Of = "reward", mean: Literal["group", "batch"] = "group", std: Std = "sample", eps: float = 1e-6
-) -> Shape:
+) -> AdvantageTransform:
     """Replace advantages by rewards centred within the group (or batch) and scaled by the batch's spread.
 
         of "reward"         A_i,t = (R_i - mean) / (std_batch(R) + eps)
@@ -44,9 +44,9 @@ def batch_norm(
         eps: added to that std, in units of reward.
 
     Returns:
-        A shape: [Rated] -> [Rated], the same groups in the same order; value targets are kept. A lone sibling (with
-        mean "group"), a group of equal rewards and unscored siblings get exactly 0; so does every sibling in a
-        batch of equal rewards.
+        A transform: [RatedGroup] -> [RatedGroup], the same groups in the same order; value targets are kept. A lone
+        sibling (with mean "group"), a group of equal rewards and unscored siblings get exactly 0; so does every sibling
+        in a batch of equal rewards.
 
     Raises:
         InputError: another word for `of`, or a mean over the batch of what is centred within the group; for scores that
@@ -69,7 +69,7 @@ def batch_norm(
     if of != "reward" and mean != "group":
         raise InputError(f"batch_norm(of={of!r}) is centred within the group; leave mean={mean!r} out")
 
-    def shape(rated: Sequence[Rated]) -> list[Rated]:
+    def shape(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         rewards = [group_rewards(one.group, one.scores) for one in rated]
         scale = _spread(rewards, of, std, eps)
         out = []

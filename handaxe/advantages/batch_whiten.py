@@ -5,20 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.core.protocols import Shape
-from handaxe.core.records import Rated
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup
 from handaxe.ops.returns import Std, whiten
 
 __all__ = ["batch_whiten"]
 
 
-def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8) -> Shape:
+def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8) -> AdvantageTransform:
     """Bring the advantages of a whole batch to mean 0 and variance 1, token by token.
 
         A' = (A - mean(A)) / sqrt(var(A) + eps)
 
     Mean and var are over the tokens that train, of every trained trajectory in the batch; a long trajectory weighs
-    more. Tokens that do not train (`Rated.training_mask`) are neither counted nor changed, and value targets
+    more. Tokens that do not train (`RatedGroup.training_mask`) are neither counted nor changed, and value targets
     (`returns`) stay as they are.
 
     Args:
@@ -27,8 +27,8 @@ def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8)
         eps: added to the variance, in squared units of reward; 1e-8 in released code.
 
     Returns:
-        A shape: [Rated] -> [Rated], the same groups in the same order. Fewer than two tokens, or advantages equal
-        up to rounding, come out as 0 (or unchanged where `centre` is False).
+        A transform: [RatedGroup] -> [RatedGroup], the same groups in the same order. Fewer than two tokens, or
+        advantages equal up to rounding, come out as 0 (or unchanged where `centre` is False).
 
     Example:
         three one-token trajectories with advantages 1, 1, 0  ->  0.57735, 0.57735, -1.15470
@@ -36,7 +36,7 @@ def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8)
     Paper: arXiv:2501.03262 (REINFORCE++), section 3; also usual after `gae`. Differs: nothing.
     """
 
-    def shape(rated: Sequence[Rated]) -> list[Rated]:
+    def shape(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         masks = [[one.training_mask(i) for i in range(len(one.group))] for one in rated]
         flat = [
             adv_T[mask_T]

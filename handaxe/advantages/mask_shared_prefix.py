@@ -1,27 +1,28 @@
-"""A fork learns from what it did itself, and not from what it was given to begin with."""
+"""Masks the tokens that a fork shares with its origin."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from handaxe.core.protocols import Shaper
-from handaxe.core.records import Advantages, Group, Trajectory
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup, Trajectory
 
 __all__ = ["mask_shared_prefix"]
 
 
-def mask_shared_prefix() -> Shaper:
-    """Let a trajectory that left another one train only from there on.
+def mask_shared_prefix() -> AdvantageTransform:
+    """Train a fork from its fork point on only.
 
         trains'_i,t = trains_i,t and A'_i,t = A_i,t     at tokens t from `branch_of` of trajectory i on
         trains'_i,t = False      and A'_i,t = 0         before it
 
-    So what a fork shares with its origin enters neither loss, terms nor denominators a second time, and where the
-    origin is a recorded attempt, what was recorded does not train at all. A trajectory that left none trains as before.
+    Tokens that a fork shares with its origin enter loss, terms and denominators once, in the origin. Tokens shared with
+    a recorded trajectory outside the group do not train at all. A trajectory without `branch_of` trains as before.
 
     Returns:
-        A shaper: (Group, Advantages) -> Advantages, [T] for each sequence, for `shaped`. Value targets and channels
-        stay as they are, since what does not train is read nowhere. A group without forks comes back as it is.
+        An advantage transform: [RatedGroup] -> [RatedGroup], such as for `credit.transformed`. Value targets and
+        channels are unchanged, since masked tokens are read nowhere. A group without forks is returned as it is.
 
     Example:
         t/1 left t/0 at token 4, both have policy tokens at 3, 5 and 6 of advantage 1  ->
@@ -32,28 +33,33 @@ def mask_shared_prefix() -> Shaper:
     Differs: nothing.
     """
 
-    def shaper(group: Group, advantages: Advantages) -> Advantages:
-        if all(one.branch_of is None for one in group):
-            return advantages
-        own = [_own(one) for one in group]
-        tokens = tuple(
-            tuple(np.where(own_T, adv_T, 0.0) for own_T, adv_T in zip(mine, arrays, strict=True))
-            for mine, arrays in zip(own, advantages.tokens, strict=True)
-        )
-        if advantages.trains is None:
-            trains = tuple(own)
-        else:
-            trains = tuple(
-                tuple(own_T & trains_T for own_T, trains_T in zip(mine, arrays, strict=True))
-                for mine, arrays in zip(own, advantages.trains, strict=True)
-            )
-        return replace(advantages, tokens=tokens, trains=trains)
+    def transform(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
+        return [_masked(one) for one in rated]
 
-    return shaper
+    return transform
+
+
+def _masked(one: RatedGroup) -> RatedGroup:
+    group, advantages = one.group, one.advantages
+    if all(trajectory.branch_of is None for trajectory in group):
+        return one
+    own = [_own(trajectory) for trajectory in group]
+    tokens = tuple(
+        tuple(np.where(own_T, adv_T, 0.0) for own_T, adv_T in zip(mine, arrays, strict=True))
+        for mine, arrays in zip(own, advantages.tokens, strict=True)
+    )
+    if advantages.trains is None:
+        trains = tuple(own)
+    else:
+        trains = tuple(
+            tuple(own_T & trains_T for own_T, trains_T in zip(mine, arrays, strict=True))
+            for mine, arrays in zip(own, advantages.trains, strict=True)
+        )
+    return replace(one, advantages=replace(advantages, tokens=tokens, trains=trains))
 
 
 def _own(one: Trajectory) -> tuple[np.ndarray, ...]:
-    """Per sequence [T] bool: the policy's tokens that stand from the trajectory's `branch_of` on."""
+    """Per sequence [T] bool: tokens of the mask from the trajectory's `branch_of` on."""
     masks = tuple(sequence.mask.copy() for sequence in one.sequences)
     if one.branch_of is not None:
         for s, mask_T in enumerate(masks[: one.branch_of.sequence + 1]):

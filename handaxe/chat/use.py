@@ -27,7 +27,7 @@ from handaxe.models.load import Policy, load
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts import driver
 from handaxe.rollouts.play import Play, Rules
-from handaxe.rollouts.play.continued import continued
+from handaxe.rollouts.play.continue_trajectory import continue_trajectory
 from handaxe.tools.tool_owners import ToolSource
 
 __all__ = ["Assistant", "use"]
@@ -147,7 +147,7 @@ class Assistant:
         attempt = self._attempt(last.task.messages)
         before = len(last.turns)
         rules = Rules(max_turns=before + self._rules.max_turns)
-        return self._play(continued(last, _messages(question), attempt, rules), attempt, before=before)
+        return self._play(continue_trajectory(last, _messages(question), attempt, rules), attempt, before=before)
 
     def new(self) -> None:
         """End the conversation and release the tools."""

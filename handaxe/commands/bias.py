@@ -19,7 +19,7 @@ from handaxe.view.plots import plot_bias
 __all__ = ["BiasOptions", "bias_cases", "main"]
 
 SIZE = 4
-KINDS = ("Credit", "Shape", "Shaper", "AdvantageTransform")
+KINDS = ("Credit", "AdvantageTransform")
 DECOMPOSITION = ((-0.5, 0.0, 0.5, 0.9), (1.0, 2.0, 5.0), (4, 8, 32))
 """Correlations, ratios of spreads and group sizes of the section on rewards with several parts."""
 TOLERANCE = 2e-3

@@ -3,7 +3,7 @@
 import importlib.util
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import tyro
@@ -22,7 +22,6 @@ from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.hardware import closing_engine
 from handaxe.methods.run_folder import spec_in_file
 from handaxe.methods.run_spec import RunSpec
-from handaxe.training.loop.config import RunConfig
 
 __all__ = ["DoctorOptions", "check_spec", "main"]
 
@@ -74,7 +73,7 @@ def check_spec(spec: RunSpec, options: DoctorOptions, terminal: Console) -> list
         made = build(spec, method=method, machines=options.machines)
         with closing_engine(made["engine"]):
             return examine(
-                {**made, "keep": RunConfig(out=options.out)},
+                {**made, "run": replace(made["run"], out=options.out)},
                 stages=len(method.stages) + len(method.shared),
                 seconds=options.seconds,
                 report=status.update,

@@ -146,7 +146,7 @@ def _of_method(facts: RunFacts, policy: Policy, options: EvalOptions) -> tuple[E
     given = {name: value for name, value in changes.items() if value is not None}
     spec = recorded_run(facts.need_folder(), changes=given).spec
     kwargs = build(spec, policy=policy, machines=options.machines)
-    return kwargs["engine"], kwargs["evaluate"]
+    return kwargs["engine"], kwargs["run"].evaluation.evaluate
 
 
 def _of_world(world: World, facts: RunFacts, policy: Policy, options: EvalOptions) -> HeldOut:

@@ -14,7 +14,7 @@ from handaxe.commands.output import check_writable, command_line, console, note,
 from handaxe.commands.picture import picture
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
-from handaxe.evaluation.agreement import Agreement, ScoredGroup, agreement, channel_values, summarize_channels
+from handaxe.evaluation.agreement import Agreement, GroupScores, agreement, channel_values, summarize_channels
 from handaxe.evaluation.attack_trials import AttackBench, AttackTrial
 from handaxe.evaluation.rescoring import Rescoring, count_differences, determinism, rescore, scored_groups
 from handaxe.methods.catalog import find_method
@@ -161,7 +161,7 @@ def _rewards(run: Path, names: Sequence[str]) -> dict[str, Reward]:
     return mine | {name: find_reward(name, like=own) for name in names}
 
 
-def _compare_own(recorded: Sequence[ScoredGroup], again: Mapping[str, Rescoring], terminal: Console) -> int | None:
+def _compare_own(recorded: Sequence[GroupScores], again: Mapping[str, Rescoring], terminal: Console) -> int | None:
     """Number of rollouts whose score by the run's reward differs from the record; None without a recorded method."""
     if OWN not in again:
         note(terminal, "record", "a script made this run, and its record holds no reward: name it with --rewards")
@@ -173,11 +173,11 @@ def _compare_own(recorded: Sequence[ScoredGroup], again: Mapping[str, Rescoring]
 
 
 def _agreements(
-    recorded: Sequence[ScoredGroup], again: Mapping[str, Rescoring]
+    recorded: Sequence[GroupScores], again: Mapping[str, Rescoring]
 ) -> tuple[dict[str, Agreement], dict[str, Agreement]]:
     """Agreement of each reward with the record, and of each pair of rewards."""
 
-    def flat(scored: Sequence[ScoredGroup]) -> list[float]:
+    def flat(scored: Sequence[GroupScores]) -> list[float]:
         return [float(value) for own in channel_values(scored)["reward"] for value in own]
 
     of_record, values = flat(recorded), {name: flat(one.scored) for name, one in again.items()}

@@ -21,7 +21,7 @@ from handaxe.methods.lookup import find_tools
 from handaxe.methods.run_folder import recorded_method, recorded_run
 from handaxe.models.load import TINY, dummy_policy
 from handaxe.rollouts.budget import SPEAKER
-from handaxe.rollouts.driver.others import voices
+from handaxe.rollouts.driver.aux_engines import aux_chats
 from handaxe.rollouts.linear import linear
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay.answers import Setup
@@ -90,7 +90,9 @@ def _of_method(options: ReplayOptions) -> Callable[[Group], Setup]:
     kwargs = build(spec, policy=dummy_policy(spec.settings.model.replace(START, TINY)))
     rollout, sampling = _rollout(options) or kwargs["rollout"], kwargs["sampling"]
     context, real = kwargs["engine"].max_length, options.tools is not None
-    setup = Setup(rollout, kwargs["format"], kwargs["env"], sampling, context, real, voices(kwargs["others"]))
+    setup = Setup(
+        rollout, kwargs["format"], kwargs["env"], sampling, context, real, aux_chats(kwargs["run"].aux_policies)
+    )
     return lambda group: setup
 
 

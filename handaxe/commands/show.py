@@ -23,7 +23,7 @@ from handaxe.models.chat_formats.safe_encoder import SafeEncoder
 from handaxe.models.huggingface import load_tokenizer
 from handaxe.models.load import TINY, load_format
 from handaxe.models.saved_policy import find_saved_policy
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup, fate_of
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import escaped_text
 from handaxe.view.tables import metrics_table
@@ -116,13 +116,12 @@ def print_rollout(folder: Path, choice: RolloutChoice, terminal: Console) -> Non
         known = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has no step yet"
         raise InputError(f"there is no step {step} in {folder}; {known}")
     group, index = _choose(groups, choice)
-    trajectory = group.group[index]
-    place = int(np.count_nonzero(group.scored[:index]))
-    scored = bool(group.scored[index])
-    advantages = group.advantages.tokens[place] if scored and group.advantages is not None else None
-    scores = group.scores if scored else None
+    trajectory, found = group.played.group[index], group.place(index)
+    place = found or 0
+    advantages = None if found is None or group.advantages is None else group.advantages.tokens[place]
+    scores = None if found is None else group.scores
     decode = make_decoder(folder)
-    note(terminal, "rollout", f"step {step}, group {escape(group.fate)}, {len(group.group)} siblings")
+    note(terminal, "rollout", f"step {step}, group {escape(fate_of(group))}, {len(group.played.group)} siblings")
     panel = trajectory_panel(
         trajectory,
         decode=decode,
@@ -139,7 +138,7 @@ def print_rollout(folder: Path, choice: RolloutChoice, terminal: Console) -> Non
     terminal.print(_siblings(group))
 
 
-def _choose(groups: list[GroupRecord], choice: RolloutChoice) -> tuple[GroupRecord, int]:
+def _choose(groups: list[RecordedGroup], choice: RolloutChoice) -> tuple[RecordedGroup, int]:
     """The chosen group and sibling; by default the group with the largest spread of scores, and the best of it."""
     named = [one for one in groups if choice.task is None or one.group.task.id == choice.task]
     if not named:
@@ -147,13 +146,10 @@ def _choose(groups: list[GroupRecord], choice: RolloutChoice) -> tuple[GroupReco
         raise InputError(f"there is no task {choice.task!r} in this step; it has {tasks}")
     group = max(named, key=lambda one: 0.0 if one.scores is None else float(one.scores.outcome.std()))
     if choice.sample is None:
-        best = -np.inf * np.ones(len(group.group))
-        if group.scores is not None:
-            best[group.scored] = group.scores.outcome
-        return group, int(best.argmax())
-    found = [(one, i) for one in named for i, t in enumerate(one.group) if t.sample == choice.sample]
+        return group, int(_outcomes(group, -np.inf).argmax())
+    found = [(one, i) for one in named for i, t in enumerate(one.played.group) if t.sample == choice.sample]
     if not found:
-        samples = ", ".join(map(str, sorted({t.sample for one in named for t in one.group})))
+        samples = ", ".join(map(str, sorted({t.sample for one in named for t in one.played.group})))
         scope = "in this step" if choice.task is None else "of this task"
         raise InputError(f"there is no sample {choice.sample} {scope}; there are {samples}")
     return found[0]
@@ -184,11 +180,16 @@ def _ids(ids: object) -> str:
     return "".join(f"<{int(token)}>" for token in np.asarray(ids).ravel())
 
 
-def _siblings(group: GroupRecord) -> object:
-    scores = np.full(len(group.group), np.nan)
-    if group.scores is not None:
-        scores[group.scored] = group.scores.outcome
-    words = [_word(trajectory, float(score)) for trajectory, score in zip(group.group, scores)]
+def _outcomes(group: RecordedGroup, missing: float) -> np.ndarray:
+    """[P]: outcome of each rollout, `missing` for a rollout without a score."""
+    places = [group.place(index) for index in range(len(group.played.group))]
+    scores = group.scores
+    return np.array([missing if p is None or scores is None else scores.outcome[p] for p in places], float)
+
+
+def _siblings(group: RecordedGroup) -> object:
+    pairs = zip(group.played.group, _outcomes(group, np.nan))
+    words = [_word(trajectory, float(score)) for trajectory, score in pairs]
     return escaped_text("siblings   " + "   ".join(words), style="bright_black")
 
 

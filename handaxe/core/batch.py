@@ -109,11 +109,13 @@ class LossOut(NamedTuple):
     """A loss to minimise (scalar, with gradient) and its metrics.
 
     Metrics are already divided by global denominators, so those of micro-batches add up; a name that ends in
-    `_max` is combined by maximum instead.
+    `_max` is combined by maximum instead. `moved_BT` bool: tokens of the mask at which d value / d logp is not 0. An
+    engine fills it; None: unknown.
     """
 
     value: Tensor
     metrics: dict[str, float]
+    moved_BT: Tensor | None = None
 
 
 def combine_metrics(parts: list[Mapping[str, float]]) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import Any, get_args
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Message, Role, Task
 
-__all__ = ["check_tasks", "what_it_is"]
+__all__ = ["check_tasks", "describe_value"]
 
 ROOM = 60
 
@@ -16,7 +16,7 @@ def check_tasks(tasks: Sequence[Any]) -> None:
     for task in tasks:
         if not isinstance(task, Task):
             raise TaskError(
-                f"among the tasks is {what_it_is(task)}: write "
+                f"among the tasks is {describe_value(task)}: write "
                 "Task('my-id', (Message('user', 'What is 2+2?'),), answer='4')"
             )
         if isinstance(task.messages, str):
@@ -25,16 +25,16 @@ def check_tasks(tasks: Sequence[Any]) -> None:
             where = f"message {place} of task {task.id!r}"
             if not isinstance(message, Message):
                 role, content = _read(message)
-                raise TaskError(f"{where} is {what_it_is(message)}: write Message({role!r}, {content!r})")
+                raise TaskError(f"{where} is {describe_value(message)}: write Message({role!r}, {content!r})")
             if message.role not in get_args(Role):
                 raise TaskError(f"{where} has the role {message.role!r}; roles are {', '.join(get_args(Role))}")
 
 
-def what_it_is(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """What a value is, in two words.
 
     Example:
-        what_it_is({}) -> "a dict"; what_it_is("tiny") -> "the text 'tiny'"; what_it_is(None) -> "None"
+        describe_value({}) -> "a dict"; describe_value("tiny") -> "the text 'tiny'"; describe_value(None) -> "None"
     """
     if value is None:
         return "None"

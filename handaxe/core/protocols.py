@@ -1,10 +1,10 @@
-"""The signature of every role, on one page. A mechanism is any callable or object that fits one of these.
+"""Signatures of all roles. A mechanism is any callable or object that fits one of them.
 
     tasks --Curriculum--> [Task] --Rollout(Engine, Env)--> [Group] --Reward--> Scores
-    (Group, Scores) --Credit--> Advantages          [Rated] --Selector--> [Rated]
-    [Rated] --batch--> Batch          (PolicyOut, Batch) --Loss--> LossOut --Engine--> new weights
+    (Group, Scores) --Credit--> Advantages          [RatedGroup] --Selector, AdvantageTransform--> [RatedGroup]
+    [RatedGroup] --batch--> Batch          (PolicyOut, Batch) --Loss--> LossOut --Engine--> new weights
 
-Nothing here is registered or looked up by name: import the function you want and pass it.
+No mechanism is registered or looked up by name: import a function and pass it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
-from handaxe.core.judging import Fittable, Judge, Labelled, PairJudge, StepJudge
 from handaxe.core.records import (
     Advantages,
     Criterion,
@@ -21,15 +20,25 @@ from handaxe.core.records import (
     Message,
     Pair,
     ParsedTurn,
-    Rated,
+    RatedGroup,
     Sampling,
     Scores,
     Task,
     ToolSchema,
     Trajectory,
 )
-from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Measure, Rendered, Sample, Spawn, Work
-from handaxe.core.streams import Stream, Streams
+from handaxe.core.requests import (
+    Act,
+    Attempt,
+    Completion,
+    EnvReply,
+    Measure,
+    Partial,
+    Rendered,
+    Sample,
+    Spawn,
+    Work,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +49,7 @@ if TYPE_CHECKING:
     from handaxe.tools.deadline import Threads
 
 __all__ = [
+    "AdvantageTransform",
     "AsyncEnv",
     "AuxPolicy",
     "Bounded",
@@ -68,8 +78,6 @@ __all__ = [
     "Rollout",
     "RolloutPlan",
     "Selector",
-    "Shape",
-    "Shaper",
     "Source",
     "Stage",
     "StageContext",
@@ -82,14 +90,14 @@ __all__ = [
 
 @runtime_checkable
 class Stateful(Protocol):
-    """Anything that must remember across steps; saved in checkpoints. `isinstance(part, Stateful)` asks for it."""
+    """Part of a run with state, which checkpoints save. Test for it with `isinstance(part, Stateful)`."""
 
     def state_dict(self) -> dict[str, Any]:
-        """JSON-like state (numbers, strings, lists, dicts)."""
+        """Return the state: numbers, strings, lists and dicts."""
         ...
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take back what `state_dict` gave."""
+        """Restore the state that `state_dict` returned."""
         ...
 
 
@@ -97,14 +105,14 @@ class Stateful(Protocol):
 
 
 class Curriculum(Protocol):
-    """What to try next. Seeded: the same (step, count) after the same observations gives the same tasks."""
+    """Sequence of tasks. Seeded: equal (step, count) after equal observations give equal tasks."""
 
     def next(self, step: int, count: int) -> list[Task]:
-        """The `count` tasks of this step. Before another part of a run begins at 0: none of step -1."""
+        """Return the `count` tasks of a step. A part of a run that begins at step 0 first asks for 0 tasks of -1."""
         ...
 
-    def observe(self, groups: Sequence[Rated]) -> None:
-        """What came of them, before selection."""
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
+        """Learn the results of a step, before selection."""
         ...
 
     def state_dict(self) -> dict[str, Any]: ...
@@ -116,48 +124,51 @@ class Curriculum(Protocol):
 
 
 class Env(Protocol):
-    """Made for one task, used once, closed. Messages in, reply out; never sees tokens or the policy."""
+    """Environment of one rollout: made for one task, used once, closed. Messages in, reply out.
+
+    An environment never sees tokens or the policy.
+    """
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        """The opening messages and the tools offered."""
+        """Return the opening messages and the offered tools."""
         ...
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        """Answer one turn of the policy. May block; raises InfrastructureError when its machinery dies."""
+        """Reply to one turn of the policy. May block; raises InfrastructureError if its machinery dies."""
         ...
 
     def report(self) -> Mapping[str, Any]:
-        """JSON facts about the final state, for rewards."""
+        """Return JSON facts about the final state, for rewards."""
         ...
 
     def snapshot(self) -> Any:
-        """An opaque value from which `restore` makes the same state again."""
+        """Return an opaque value for `restore`."""
         ...
 
     def restore(self, state: Any) -> None:
-        """Go back to a snapshot, of this or of another Env of the same task."""
+        """Go back to a snapshot of this or another Env of the same task."""
         ...
 
     def close(self) -> None:
-        """Release everything. Called exactly once, whatever happened."""
+        """Release all resources. Called exactly once in every case."""
         ...
 
 
 @runtime_checkable
 class AsyncEnv(Protocol):
-    """An Env that can wait without holding a thread: the driver then awaits `astep` on its loop instead of `step`."""
+    """Env that waits without a thread: the driver awaits `astep` on its event loop instead of calling `step`."""
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        """As `Env.step`, never blocking; what blocks is done by `await threads.run(work)`. May be cancelled."""
+        """As `Env.step`, without blocking; blocking work goes to `await threads.run(work)`. May be cancelled."""
         ...
 
 
 @runtime_checkable
 class OnAuxReply(Protocol):
-    """An Env that asks others than the policy (`EnvReply.asks`), such as a simulated user."""
+    """Env with requests to auxiliary policies (`EnvReply.aux_request`), such as a simulated user."""
 
-    def heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        """Go on after what the other said to the question asked last; it may ask again."""
+    def on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        """Continue after the auxiliary policy's reply to the latest request. The result may hold another request."""
         ...
 
 
@@ -166,45 +177,44 @@ EnvFactory = Callable[[Task], Env]
 
 @runtime_checkable
 class Bounded(Protocol):
-    """An EnvFactory of which not as many environments may be open at the same time as one likes: a driver has further
-    attempts wait before they begin."""
+    """EnvFactory with a limit on open environments. A driver delays further rollouts until one is closed."""
 
     most: int
-    """Environments that may be open in one driver, >= 1."""
+    """Environments open at a time in one driver, >= 1."""
 
 
 # --- chat formats ----------------------------------------------------------------------------------------------
 
 
 class ChatFormat(Protocol):
-    """Renders message deltas to ids and parses sampled ids. Text of users and tools never yields a control id."""
+    """Renders new messages to ids and parses sampled ids. Text of users and tools never yields a control id."""
 
     stop_ids: frozenset[int]
-    """Ids with which the policy ends its turn; sampled, kept and trained."""
+    """Ids that end the policy's turn; sampled, stored and trained."""
     header_ids: frozenset[int]
     """Ids that begin another speaker's turn; sampling one ends the turn with finish="header"."""
 
     def start(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Rendered:
-        """The whole opening, up to and including what precedes the policy's first token."""
+        """Render the opening, up to the policy's first token."""
         ...
 
     def extend(
         self, history: Sequence[Message], new: Sequence[Message], last_ids: Sequence[int], tools: Sequence[ToolSchema]
     ) -> Rendered:
-        """Glue that closes the policy's turn (whose sampled ids are `last_ids`), the `new` messages, and what
-        precedes the next turn. `history` is everything before `new`, the policy's turn last."""
+        """Render the glue that closes the policy's turn (sampled ids `last_ids`), the `new` messages and the header of
+        the next turn. `history` holds all messages before `new`; the policy's turn is its last."""
         ...
 
     def parse(self, ids: Sequence[int], tools: Sequence[ToolSchema]) -> ParsedTurn:
-        """What the sampled ids of one turn mean. Never raises on what a policy wrote."""
+        """Parse the sampled ids of one turn. Never raises, whatever a policy sampled."""
         ...
 
     def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
-        """The ids a policy would sample to say this assistant message, stop id included (for SFT and scripts)."""
+        """Encode an assistant message as a policy would sample it, with its stop id (for SFT and scripts)."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text for people; control ids are shown by name."""
+        """Decode ids for people; control ids are shown by name."""
         ...
 
 
@@ -213,79 +223,83 @@ class ChatFormat(Protocol):
 
 @runtime_checkable
 class HiddenMeasure(Protocol):
-    """What may be asked of `Engine.forward` besides the measures that it knows by name: anything that hidden states
-    tell. It is sent to other processes, so it has to be picklable; see `papers.effective_rank.effective_rank_of` for
-    one."""
+    """Measure of hidden states, for `Engine.forward` beside its named measures. Must be picklable: it is sent to other
+    processes. `papers.effective_rank.effective_rank_of` is an example."""
 
     @property
     def name(self) -> str:
-        """What the answer is called; no other measure's name."""
+        """Name of the result, different from all other measures."""
         ...
 
     def __call__(self, hidden_PD: torch.Tensor) -> torch.Tensor:
-        """[P] from the states [P, D] of those tokens of one row that are measured, in order, each as it is after the
-        token was read, in the last layer. Asked without gradient, once a row."""
+        """Measure one row: [P] from the last layer's states [P, D] after each measured token, in order. Called without
+        gradient, once a row."""
         ...
 
 
 class Engine(Protocol):
-    """Token in, token out. Six verbs and a version, the same for every backend; `testing.check_engine` checks it."""
+    """Policy behind six methods and a version, token in, token out, equal for every backend.
+
+    `testing.check_engine` checks the contract.
+    """
 
     version: int
     """Number of optimiser steps taken."""
     max_length: int
-    """Most tokens of one sequence."""
+    """Maximum tokens of one sequence."""
     pad_id: int
-    """Fills rows up to the longest; any id of the vocabulary will do."""
+    """Padding id of rows; any id of the vocabulary."""
 
     def sample(self, requests: Sequence[Sample]) -> list[Completion]:
-        """One completion a request, in order. Depends on each request's ids, sampling and seed alone."""
+        """Sample one completion per request, in order. Each depends on its request's ids, sampling and seed alone."""
         ...
 
     def forward(
         self, batch: Batch, *, reference: bool = False, names: Sequence[str | HiddenMeasure] = ("logp",)
     ) -> dict[str, torch.Tensor]:
-        """Named [B, T] tensors without gradient: logp, entropy, collision (sum of squared probabilities), value, and
-        whatever a HiddenMeasure tells under its name; at `batch.mask_BT`, 0 elsewhere. `reference` asks the frozen
-        reference model instead. An engine without hidden states raises InputError that names the measure."""
+        """Measure named [B, T] tensors without gradient, at `batch.mask_BT` and 0 elsewhere: logp, entropy, collision
+        (sum of squared probabilities), value, and HiddenMeasures by name. `reference` measures the frozen reference
+        model. An engine without hidden states raises InputError with the measure's name."""
         ...
 
     def forward_backward(self, batch: Batch, loss: Loss) -> LossOut:
-        """Add the gradient of the loss. May be called several times before `optim_step`."""
+        """Add the gradient of the loss; returns the loss with `moved_BT` (see `LossOut`). May be called several times
+        before `optim_step`."""
         ...
 
     def optim_step(self, *, learning_rate: float) -> dict[str, float]:
-        """Clip, step, zero the gradient, raise the version; metrics such as grad_norm."""
+        """Clip the gradient, take a step, zero the gradient, raise the version; returns metrics such as grad_norm."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Everything stateful: weights, optimiser, version."""
+        """Save all state: weights, optimiser, version."""
         ...
 
     def load(self, folder: Path) -> None:
-        """Take back what `save` wrote; raises CheckpointError."""
+        """Load a saved state; raises CheckpointError."""
         ...
 
 
 @runtime_checkable
 class Restarts(Protocol):
-    """What an engine offers besides for runs of several stages: to begin anew, with its weights or with others."""
+    """Optional methods of an engine for runs of several stages: a fresh optimiser, with the same or other weights."""
 
     def restart(self) -> None:
-        """Forget the optimiser's state; the reference model, where there is one, becomes the policy as it is now."""
+        """Reset the optimiser's state. A reference model becomes a copy of the current policy."""
         ...
 
     def start_digest(self) -> str:
-        """Equal for engines whose policies are equal and train alike, with or without a critic and a reference."""
+        """Return a digest, equal for engines with equal policies and training, with or without critic and
+        reference."""
         ...
 
     def load_weights(self, folder: Path) -> None:
-        """Take the policy's weights and the version from what any engine of the same model `save`d, and restart."""
+        """Load policy weights and version that any engine of the same model saved, and restart."""
         ...
 
 
 class KeptEngine(Engine, Protocol):
-    """An engine that is kept like any other part: a second one of a run, beside the policy's."""
+    """Engine with a state_dict: a second engine of a run, saved in checkpoints like any other part."""
 
     def state_dict(self) -> dict[str, Any]: ...
 
@@ -294,61 +308,140 @@ class KeptEngine(Engine, Protocol):
 
 @runtime_checkable
 class Copyable(Protocol):
-    """What an engine offers besides for parts that begin as a copy of the policy."""
+    """Optional method of an engine for parts that begin as a copy of the policy."""
 
     def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> KeptEngine:
-        """A new engine whose policy begins as this one's is now; they share nothing that either could change. A critic
-        begins anew."""
+        """Make an independent engine with a copy of the current policy. A critic starts from scratch."""
         ...
 
 
 @runtime_checkable
 class Measures(Protocol):
-    """An engine that can be asked about ids while attempts are played: what a `Measure` needs."""
+    """Optional method of an engine: measures of given ids during rollouts, for `Measure` requests."""
 
     def measure(self, requests: Sequence[Measure]) -> list[dict[str, list[float]]]:
-        """One answer a request, in order. Raises InputError for one that cannot be measured."""
+        """Return one answer per request, in order. Raises InputError for a request that cannot be measured."""
         ...
 
 
 class AuxPolicy(NamedTuple):
-    """Another engine that environments and rollouts may ask, and how it is spoken to. It does not learn by that."""
+    """Auxiliary policy for environments and rollouts: an engine with its chat format and sampling. It does not learn
+    from their requests."""
 
     engine: Engine
     format: ChatFormat
     sampling: Sampling
 
 
+class Stream(Protocol):
+    """Continuous batching: requests join and leave between two tokens.
+
+    A completion depends on its request and the weights alone, not on other requests. If the engine's version changed
+    since the last `poll`, requests continue under the new weights, and nothing computed under the old ones is reused.
+    """
+
+    def submit(self, request: Sample) -> int:
+        """Add a request; returns its ticket, counted from 0. Raises InputError if it cannot be sampled."""
+        ...
+
+    def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
+        """Sample a token or more for every open request; returns the completed ones in order of ticket.
+
+        A stream that samples elsewhere waits up to `wait` seconds. A request that fails there ends as the error."""
+        ...
+
+    def interrupt(self, ticket: int) -> Partial:
+        """Remove a request; returns its tokens so far."""
+        ...
+
+    def __len__(self) -> int:
+        """Number of open requests, waiting ones included."""
+        ...
+
+    def close(self) -> None:
+        """Drop all requests and release the memory."""
+        ...
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """Engine with continuous batching. Without it the driver samples a batch at a time."""
+
+    def stream(self) -> Stream:
+        """Make a stream. It may cache keys and values of completed requests for later requests with equal prefixes."""
+        ...
+
+
 # --- rollouts --------------------------------------------------------------------------------------------------
 
 RolloutPlan = Generator["Sample | Measure | Act | Work | Spawn", "Any", list[Trajectory]]
-"""A rollout strategy at work: yields requests, receives a Completion for a Sample, named numbers for a Measure, an
-EnvReply for an Act, what was returned for Work and for each plan of a Spawn, and returns its trajectories. It does no
-I/O itself; `Stopped` may be raised at any yield."""
+"""Running rollout strategy: yields requests and returns trajectories, without I/O of its own.
+
+It receives a Completion for a Sample, named numbers for a Measure, an EnvReply for an Act, the return value of a Work
+and of each plan of a Spawn. `Stopped` may be raised at any yield."""
 
 
 Rollout = Callable[[Attempt], RolloutPlan]
 
 
-# --- rewards, credit, selection, loss --------------------------------------------------------------------------
+# --- rewards, judges, credit, selection, loss --------------------------------------------------------------------
 
 Reward = Callable[[Group], Scores]
 Credit = Callable[[Group, Scores], Advantages]
-Shaper = Callable[[Group, Advantages], Advantages]
-Selector = Callable[[Sequence[Rated]], Sequence[Rated]]
+Selector = Callable[[Sequence[RatedGroup]], Sequence[RatedGroup]]
+"""Chooses groups and rollouts to train. Leave a group out, or return it dropped; mask rollouts with `trained` or
+`Advantages.trains`. `selection.parts.dispositions` has `drop` and `mask`, which record the decision."""
+AdvantageTransform = Callable[[Sequence[RatedGroup]], Sequence[RatedGroup]]
+"""Whitens, weights or clips advantages of the selected groups. It returns every group in order and changes `advantages`
+alone; `Advantages.trains` may only become narrower."""
 Check = Callable[[Trajectory, Sequence[Criterion]], "np.ndarray"]
 """[C, N] bool: whether each criterion is met after turn n, by rule or by a judge."""
-Shape = Callable[[Sequence[Rated]], Sequence[Rated]]
-"""Whitens or reweights the advantages of what was selected; it keeps every group and every choice of what trains."""
 Loss = Callable[[PolicyOut, Batch], LossOut]
+Labelled = tuple[Group, Scores]
+"""Trajectories of one task with labels in the form of a reward's scores; NaN is no label. A preference is a group of
+two with outcomes (strength, 0), a tie has equal outcomes. Labels of steps stand in `turns`."""
+
+
+class Judge(Protocol):
+    """Scorer with parameters of its own. Equal trajectories get equal scores until it learns."""
+
+    def score(self, group: Group) -> np.ndarray:
+        """Return [G] scores, independent of order and presence of siblings up to rounding."""
+        ...
+
+
+@runtime_checkable
+class StepJudge(Protocol):
+    """Judge of single turns."""
+
+    def score_steps(self, group: Group) -> tuple[np.ndarray, ...]:
+        """Return per sibling [N_i] scores, one a turn."""
+        ...
+
+
+@runtime_checkable
+class PairJudge(Protocol):
+    """Judge of pairs of trajectories of one task."""
+
+    def compare(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> np.ndarray:
+        """Return [P] probabilities that the first is better."""
+        ...
+
+
+@runtime_checkable
+class Fittable(Protocol):
+    """Judge with a training method."""
+
+    def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
+        """Train on labels; returns metrics."""
+        ...
 
 
 # --- stages, pairs, learners -------------------------------------------------------------------------------------
 
 
 class StageContext(NamedTuple):
-    """Where a stage of a run works: the roles it may use, its own seed and folder (None keeps nothing), and whether it
-    goes on with what is there."""
+    """Roles, seed and folder of a stage. `out` None stores nothing; `resume` continues from the folder."""
 
     engine: Engine
     format: ChatFormat
@@ -363,19 +456,19 @@ class StageContext(NamedTuple):
     progress: bool = True
 
 
-Source = Callable[[StageContext], list[Rated]]
-"""Groups to learn from: played now, recorded, scripted or joined."""
-Pairs = Callable[[Sequence[Rated]], list[Pair]]
+Source = Callable[[StageContext], list[RatedGroup]]
+"""Training data of a stage: played, recorded, scripted or joined groups."""
+Pairs = Callable[[Sequence[RatedGroup]], list[Pair]]
 Stage = Callable[[StageContext], list[dict[str, float]]]
-"""A part of a run; returns the metrics of each of its steps."""
+"""Part of a run; returns the metrics of each of its steps."""
 
 
 @runtime_checkable
 class Learner(Protocol):
-    """What learns beside the policy, such as a judge: called once a step with all rated groups, in order of launch."""
+    """Part that learns beside the policy, such as a judge. Called once a step with all rated groups in launch order."""
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
-        """Learn from them; metrics."""
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
+        """Learn from the groups; returns metrics."""
         ...
 
     def state_dict(self) -> dict[str, Any]: ...
@@ -385,9 +478,9 @@ class Learner(Protocol):
 
 @runtime_checkable
 class FromPolicy(Protocol):
-    """A learner that begins as a copy of the policy. `train` calls `begin` before anything else, also on resume, where
-    `load_state_dict` comes after it."""
+    """Learner that begins as a copy of the policy. `train` calls `begin` before all else; on resume `load_state_dict`
+    follows."""
 
     def begin(self, engine: Engine) -> None:
-        """Take what it needs of the policy as it is now; the second call and later ones do nothing."""
+        """Copy from the current policy. Further calls do nothing."""
         ...

@@ -1,23 +1,27 @@
-"""The nouns of handaxe: plain data, no behaviour beyond views of itself.
+"""Records of handaxe: plain frozen data, with properties that derive from it.
 
-Legend of shape suffixes, used everywhere: B batch rows (one row is one token sequence), G siblings of a group, N turns,
-S sequences of a trajectory, T tokens, V vocabulary, D hidden width.
+Shape suffixes: B batch rows (one token sequence each), P rollouts of a played group, G siblings of a scored group,
+N turns, S sequences of a trajectory, T tokens, V vocabulary, D hidden width.
 
-A two-turn trajectory as its one sequence stores it (P prompt, A sampled, E tool reply, lower case = the format's glue):
+A trajectory of two turns, stored as one sequence (P prompt, A sampled, E tool reply, lower case: glue of the format):
 
     ids       P0 P1 g0 | A0 A1 | g1 E0 g2 | A2
     author    U  U  t  | p  p  | t  T  t  | p       user, template, policy, tool
     turn      -1 -1 -1 | 0  0  | 0  0  0  | 1       -1 before the first turn; a reply belongs to the turn it answers
-    mask      0  0  0  | 1  1  | 0  0  0  | 1       author is POLICY (or FORCED)
-    logp      0  0  0  | x  x  | 0  0  0  | x       log-prob of the token under the policy that sampled it
-    version   -1 -1 -1 | 7  7  | -1 -1 -1 | 7       which weights wrote it
+    mask      0  0  0  | 1  1  | 0  0  0  | 1       author is POLICY or FORCED
+    logp      0  0  0  | x  x  | 0  0  0  | x       log-prob of the token under the sampling policy
+    version   -1 -1 -1 | 7  7  | -1 -1 -1 | 7       weights that sampled the token
+
+A group passes through a step as PlayedGroup -> ScoredGroup -> RatedGroup. Each holds the one before, and the played
+group holds the history of decisions (`Disposition`) on every rollout.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,16 +33,20 @@ __all__ = [
     "Author",
     "Branch",
     "Criterion",
+    "Disposition",
+    "DispositionKind",
+    "Dispositions",
     "Ending",
     "Group",
     "Message",
     "Pair",
     "ParsedTurn",
-    "Rated",
+    "PlayedGroup",
+    "RatedGroup",
     "STOPPED",
     "Sampling",
+    "ScoredGroup",
     "Scores",
-    "Spent",
     "Task",
     "TokenSequence",
     "ToolCall",
@@ -46,6 +54,7 @@ __all__ = [
     "ToolSchema",
     "Trajectory",
     "Turn",
+    "Usage",
     "check",
 ]
 
@@ -53,11 +62,17 @@ Role = Literal["system", "user", "assistant", "tool"]
 Status = Literal["ok", "retry", "failed", "invalid", "timeout", "infra_error"]
 Finish = Literal["stop", "length", "header"]
 EndingKind = Literal["completed", "truncated", "policy_error", "infra_error", "verifier_error"]
+DispositionKind = Literal["trained", "masked", "dropped", "unscored", "surplus"]
+Ragged = tuple[tuple[np.ndarray, ...], ...]
+"""Per trajectory, per sequence one [T] array."""
 
 
 class Author(IntEnum):
-    """Who wrote a token. POLICY tokens train, and FORCED ones: part of the policy's turn, but drawn by something else,
-    such as a search. EXPERT tokens stand where the policy would have spoken and never train."""
+    """Author of a token.
+
+    POLICY tokens train. FORCED tokens train, too: they stand in a turn of the policy, but another process drew them,
+    such as a search. EXPERT tokens replace a turn of the policy and never train.
+    """
 
     TEMPLATE = 0
     USER = 1
@@ -69,7 +84,7 @@ class Author(IntEnum):
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call that the policy made. `id` is unique within the trajectory; `tools.definition.ToolContext.key` among all."""
+    """Tool call of the policy. `id` is unique in a trajectory, `tools.definition.ToolContext.key` in all runs."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -78,7 +93,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolReply:
-    """What came back from one call. `status` says whose doing it was; `content` is what the policy reads."""
+    """Result of one tool call. The policy reads `content`; `status` names the cause of a failure."""
 
     call_id: str
     name: str
@@ -90,7 +105,7 @@ class ToolReply:
 
 @dataclass(frozen=True)
 class ToolSchema:
-    """What a policy is told about a tool. `parameters` is a JSON schema of type object."""
+    """Tool description in the policy's prompt. `parameters` is a JSON schema of type object."""
 
     name: str
     description: str
@@ -99,7 +114,11 @@ class ToolSchema:
 
 @dataclass(frozen=True)
 class Message:
-    """One chat message. `calls` only from assistants, `call_id` only from tools; other names mark a rollout's words."""
+    """Chat message.
+
+    Only assistants have `calls`, only tools a `call_id`. A `name` on another role marks a message of the rollout
+    strategy.
+    """
 
     role: Role
     content: str
@@ -110,8 +129,11 @@ class Message:
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to try. `tools` names the tools offered: () none, None all that the environment has. `answer` is what a
-    reward compares with (None: no reference answer). `metadata` is JSON."""
+    """Task for a rollout.
+
+    `tools` names the offered tools: () offers none, None all tools of the environment. `answer` is the reference answer
+    for rewards; None: there is no reference. `metadata` is JSON.
+    """
 
     id: str
     messages: tuple[Message, ...]
@@ -122,9 +144,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that can be checked of an attempt. `text` says it in words, for a judge or as a hint. `points` may be
-    negative. `after` names those that must be met before it counts; where a `strict` one fails, what follows is in
-    vain. `kind` is what it belongs to, such as a skill, and `part` which of the user's turns it is about, from 0."""
+    """Criterion of a rubric, checked on a trajectory.
+
+    text    wording for a judge or a hint
+    points  may be negative
+    after   names of criteria that must be met before this one counts
+    strict  a failure voids everything that follows
+    kind    category, such as a skill
+    part    index of the user turn that the criterion concerns, from 0
+    """
 
     name: str
     text: str
@@ -137,8 +165,10 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Sampling:
-    """The exact distribution tokens are drawn from: softmax(logits / temperature), cut to top_k and top_p.
-    `temperature` 0 is greedy. `top_k` 0 and `top_p` 1.0 cut nothing. `max_tokens` bounds one turn."""
+    """Sampling distribution of tokens: softmax(logits / temperature), cut to top_k and top_p.
+
+    `temperature` 0 is greedy. `top_k` 0 and `top_p` 1.0 cut nothing. `max_tokens` bounds one turn.
+    """
 
     temperature: float = 1.0
     top_p: float = 1.0
@@ -148,10 +178,12 @@ class Sampling:
 
 @dataclass(frozen=True)
 class ParsedTurn:
-    """What a turn's sampled ids mean. `raw` is all of it decoded; `text` the part outside calls; `errors` one message
-    for each malformed call. `spans`: where each of `calls` stands among the turn's ids, [start, stop) of every id that
-    holds a character of it, its marks included; () where the format cannot tell. Two readings are the same that differ
-    in nothing else."""
+    """Parse result of a turn's sampled ids.
+
+    `raw` is the decoded turn, `text` the part outside calls, `errors` holds one message per malformed call. `spans`
+    locates each of `calls` in the turn's ids, [start, stop) over every id with a character of the call, marks included;
+    () where the format cannot locate calls. Equality ignores `spans`.
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -162,11 +194,11 @@ class ParsedTurn:
 
 @dataclass(frozen=True)
 class Turn:
-    """One act of the policy: ids [start, stop) of sequence `sequence`, and what came of it.
+    """Turn of the policy: ids [start, stop) of sequence `sequence`, and the environment's reply.
 
-    `finish`: stop (the policy ended its turn), length (cut; calls in it are not executed) or header (it began
-    to write another speaker's turn). `seconds` and `cost` are of sampling; those of tools stand in `replies`. `facts`
-    is what the environment said of its state after this turn (JSON); the policy never reads it.
+    `finish` is stop (the policy ended its turn), length (cut; calls of the turn are not executed) or header (the policy
+    began another speaker's turn). `seconds` and `cost` are of sampling; `replies` hold those of tools. `facts` (JSON)
+    is the environment's state after the turn; the policy never reads it.
     """
 
     sequence: int
@@ -182,8 +214,8 @@ class Turn:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Spent(NamedTuple):
-    """What an attempt has used up: tokens that the policy sampled, calls, seconds and cost of sampling and tools."""
+class Usage(NamedTuple):
+    """Resources of a rollout: tokens sampled by the policy, calls, seconds and cost of sampling and tools."""
 
     tokens: int = 0
     calls: int = 0
@@ -191,36 +223,36 @@ class Spent(NamedTuple):
     cost: float = 0.0
 
     @classmethod
-    def of(cls, turns: Iterable[Turn]) -> Spent:
-        """By these turns and their replies."""
-        spent = cls()
+    def of(cls, turns: Iterable[Turn]) -> Usage:
+        """Sum over turns and their replies."""
+        usage = cls()
         for turn in turns:
-            spent = spent.plus(turn)
-        return spent
+            usage = usage.plus_turn(turn)
+        return usage
 
-    def plus(self, turn: Turn) -> Spent:
-        """With one more turn and its replies."""
-        return Spent(
+    def plus_turn(self, turn: Turn) -> Usage:
+        """Add a turn and its replies."""
+        return Usage(
             self.tokens + turn.stop - turn.start,
             self.calls + len(turn.parsed.calls),
             self.seconds + turn.seconds + sum(reply.seconds for reply in turn.replies),
             self.cost + turn.cost + sum(reply.cost for reply in turn.replies),
         )
 
-    def together(self, other: Spent) -> Spent:
-        """With what another one used up."""
+    def plus(self, other: Usage) -> Usage:
+        """Add another usage."""
         tokens, calls = self.tokens + other.tokens, self.calls + other.calls
-        return Spent(tokens, calls, self.seconds + other.seconds, self.cost + other.cost)
+        return Usage(tokens, calls, self.seconds + other.seconds, self.cost + other.cost)
 
 
 @dataclass(frozen=True, eq=False)
 class TokenSequence:
-    """Parallel arrays over the T tokens of one row; see the module's drawing.
+    """Parallel arrays over the T tokens of one row; the module's drawing shows one.
 
-    logp            [T] float32, log softmax(logits / temperature) over the whole vocabulary; 0 off the mask, and at
-                    FORCED tokens, which no policy was asked about (version is -1 at both)
-    behaviour_logp  [T] float32, the same after top_k and top_p, that is of the distribution drawn from; at FORCED
-                    tokens of whatever drew them
+    logp            [T] float32, log softmax(logits / temperature) over the whole vocabulary; 0 off the mask and at
+                    FORCED tokens, whose version is -1
+    behaviour_logp  [T] float32, log-prob under the sampling distribution after top_k and top_p; at FORCED tokens under
+                    the distribution that drew them
     features        further named [T] arrays, such as ref_logp, old_logp, value, entropy, collision
     """
 
@@ -237,28 +269,32 @@ class TokenSequence:
 
     @property
     def mask(self) -> np.ndarray:
-        """[T] bool: the tokens that the policy wrote, or that were forced on it in its turn."""
+        """[T] bool: POLICY and FORCED tokens."""
         return (self.author == Author.POLICY) | self.forced
 
     @property
     def forced(self) -> np.ndarray:
-        """[T] bool: the tokens of the mask that no policy drew."""
+        """[T] bool: FORCED tokens."""
         return self.author == Author.FORCED
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a trajectory ended. `reason` is length, turns, budget or stopped when truncated, else a sentence or empty."""
+    """End of a trajectory. `reason` is length, turns, budget or stopped when truncated, else a sentence or empty."""
 
     kind: EndingKind
     reason: str = ""
 
 
-STOPPED = Ending("truncated", "stopped")  # no longer wanted: neither scored nor trained
+STOPPED = Ending("truncated", "stopped")
+"""Ending of a rollout that its group no longer needs: neither scored nor trained."""
 
 
 class Branch(NamedTuple):
-    """A fork: the first `token` ids of `sequence` are those of sibling `trajectory`; they train in both, and add up."""
+    """Fork point: the first `token` ids of `sequence` are shared with sibling `trajectory`.
+
+    Shared tokens train in both trajectories; their gradients add up.
+    """
 
     trajectory: str
     sequence: int
@@ -267,12 +303,16 @@ class Branch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """One attempt at a task. `messages` is the whole conversation; `env` is what the environment reports at the
-    end (JSON), for rewards on state; `seed` is derived from (run, step, task, sample); `notes` is what the rollout
-    strategy says of the attempt (JSON). `asked` is what other engines said in it: they are recorded and counted, never
-    scored or trained; `by` names the engine that spoke, "" for the policy. `spent` is all that the attempt used up,
-    where that is not what its turns say: turns that were played and taken back are in it. Figures of cost read
-    `used`."""
+    """Record of one rollout.
+
+    messages     the whole conversation
+    seed         derived from (run, step, task, sample)
+    env          JSON report of the environment at the end, for rewards on state
+    notes        JSON of the rollout strategy
+    by           name of the sampling engine; "" is the policy
+    aux_turns    trajectories of auxiliary policies in this rollout: recorded and counted, never scored or trained
+    total_usage  usage with turns that were taken back; None where the turns tell all of it. Cost metrics read `usage`
+    """
 
     id: str
     task: Task
@@ -288,45 +328,44 @@ class Trajectory:
     seconds: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
     by: str = ""
-    asked: tuple[Trajectory, ...] = ()
-    spent: Spent | None = None
+    aux_turns: tuple[Trajectory, ...] = ()
+    total_usage: Usage | None = None
 
     @property
-    def used(self) -> Spent:
-        """All that the attempt used up, what was taken back included."""
-        return self.spent or Spent(self.num_tokens, len(self.calls), self.seconds, self.cost)
+    def usage(self) -> Usage:
+        """All resources of the rollout, with turns that were taken back."""
+        return self.total_usage or Usage(self.num_tokens, len(self.calls), self.seconds, self.cost)
 
     @property
     def calls(self) -> list[ToolCall]:
-        """Every well-formed call, in order."""
+        """Well-formed calls, in order."""
         return [call for turn in self.turns for call in turn.parsed.calls]
 
     @property
     def replies(self) -> list[ToolReply]:
-        """Every reply, in order."""
+        """Tool replies, in order."""
         return [reply for turn in self.turns for reply in turn.replies]
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens the policy wrote."""
+        """Number of tokens of the mask."""
         return sum(int(sequence.mask.sum()) for sequence in self.sequences)
 
     @property
     def final_text(self) -> str:
-        """The text of the last turn, or "" when there is none."""
+        """Text of the last turn; "" without turns."""
         return self.turns[-1].parsed.text if self.turns else ""
 
     @property
     def cost(self) -> float:
-        """Cost of sampling and of tools, in the unit the tools declare, that of other engines included."""
+        """Cost of sampling, tools and auxiliary policies, in the unit of the tools."""
         own = sum(turn.cost for turn in self.turns) + sum(reply.cost for reply in self.replies)
-        return own + sum(one.cost for one in self.asked)
+        return own + sum(one.cost for one in self.aux_turns)
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The G sibling trajectories of one task: the unit of reward, credit and selection. `step` is the training
-    step they were made for."""
+    """Sibling trajectories of one task: the unit of reward, credit and selection. `step` is their training step."""
 
     task: Task
     trajectories: tuple[Trajectory, ...]
@@ -344,13 +383,13 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What a reward says of a group.
+    """Output of a reward on a group.
 
-    outcome   [G] float64, one number per trajectory
-    turns     per trajectory [N_i] float64, reward attached to each turn, or None
-    channels  named [G] arrays that made up the outcome, kept apart
-    turn_channels  named per-turn twins
-    eligible  [G] bool: which siblings a credit may count in its statistics when told `stats_over="eligible"`
+    outcome        [G] float64, one number per trajectory
+    turns          per trajectory [N_i] float64, reward of each turn, or None
+    channels       named [G] components of the outcome
+    turn_channels  named per-turn components
+    eligible       [G] bool: siblings in the statistics of a credit with `stats_over="eligible"`
     """
 
     outcome: np.ndarray
@@ -362,38 +401,188 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Advantages:
-    """Per trajectory, per sequence one [T] float64 array, zero wherever the policy did not write. `returns`, where a
-    critic is trained, has the same raggedness and holds the value targets. `trains` [T] bool: which of the policy's
-    tokens enter loss, terms and denominators; None is all of them. `channels`: further advantages by name, for terms of
-    the loss; run records do not keep them."""
+    """Advantages per trajectory and sequence: one [T] float64 array, zero off the mask.
 
-    tokens: tuple[tuple[np.ndarray, ...], ...]
-    returns: tuple[tuple[np.ndarray, ...], ...] | None = None
-    trains: tuple[tuple[np.ndarray, ...], ...] | None = None
-    channels: Mapping[str, tuple[tuple[np.ndarray, ...], ...]] = field(default_factory=dict)
+    returns   value targets of a critic, of the same shape, or None
+    trains    [T] bool: tokens in loss, terms and denominators; None is every token of the mask
+    channels  named further advantages, for terms of the loss; run records do not store them
+    """
+
+    tokens: Ragged
+    returns: Ragged | None = None
+    trains: Ragged | None = None
+    channels: Mapping[str, Ragged] = field(default_factory=dict)
+
+
+class Disposition(NamedTuple):
+    """Decision of a step about a rollout.
+
+    kind  trained   the rollout entered an optimiser step
+          masked    some or all of its tokens were left out of loss and denominators
+          dropped   the rollout, or its whole group, was left out of the step
+          unscored  the rollout has no score
+          surplus   its group was beyond the number of groups that the step trains
+    by    name of the decision's author, such as a selector or "on_ending"; the reason of unscored: stopped, superseded,
+          infra_error, verifier_error or reward
+    """
+
+    kind: DispositionKind
+    by: str = ""
+
+
+Dispositions = tuple[Disposition, ...]
+"""History of a rollout in its step, oldest first."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rated:
-    """A group on its way to the batch. `trained` [G] bool: whose tokens enter the loss; the others were scored and
-    counted in statistics, and are left out of loss and denominators. `part`: groups of a lower part train in an earlier
-    optimiser step."""
+class PlayedGroup:
+    """All P rollouts of a task in one step, with failed, superseded and stopped ones.
+
+    dispositions  P histories; every part of the step appends its decisions
+    ages          [P] float64, age in steps of each rollout's oldest sampled token (`training.loop.staleness`); NaN
+                  without sampled tokens, None where ages were not counted
+    """
 
     group: Group
+    dispositions: tuple[Dispositions, ...] = ()
+    ages: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if not self.dispositions:
+            object.__setattr__(self, "dispositions", ((),) * len(self.group))
+
+    @property
+    def played(self) -> PlayedGroup:
+        """This group."""
+        return self
+
+    @property
+    def scores(self) -> None:
+        """None: nothing was scored."""
+        return
+
+    @property
+    def advantages(self) -> None:
+        """None: nothing was rated."""
+        return
+
+    @property
+    def scorable(self) -> np.ndarray:
+        """[P] bool: rollouts that no decision keeps from the reward."""
+        closed = ("unscored", "dropped")
+        return np.array([all(one.kind not in closed for one in own) for own in self.dispositions], bool)
+
+    def place(self, index: int) -> int | None:
+        """None: no rollout was scored."""
+        del index
+        return None
+
+    def decided(self, decisions: Mapping[str, Disposition]) -> PlayedGroup:
+        """Append a disposition to the history of each named rollout. Ids of other groups are ignored."""
+        pairs = zip(self.group, self.dispositions, strict=True)
+        found = tuple((*own, decisions[one.id]) if one.id in decisions else own for one, own in pairs)
+        return replace(self, dispositions=found)
+
+    def siblings(self, chosen: np.ndarray) -> Group:
+        """Group of the chosen rollouts, [P] bool."""
+        return replace(self.group, trajectories=tuple(self.group[int(i)] for i in np.flatnonzero(chosen)))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredGroup:
+    """The G scored siblings of a played group, with their scores.
+
+    `group` holds the siblings as reward, credit and selectors see them. A selector may replace a sibling by a stored
+    trajectory, which `played` lacks.
+    """
+
+    played: PlayedGroup
+    group: Group
     scores: Scores
+
+    @property
+    def advantages(self) -> None:
+        """None: nothing was rated."""
+        return
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {one.id: place for place, one in enumerate(self.group)}
+
+    def place(self, index: int) -> int | None:
+        """Index among the siblings of rollout `index` of the played group; None if it was not scored."""
+        return self._places.get(self.played.group[index].id)
+
+
+@dataclass(frozen=True, eq=False)
+class RatedGroup:
+    """A scored group with its advantages: the element of curricula, selectors, learners and batches.
+
+    trained  [G] bool: siblings whose tokens enter the loss; the others count in statistics only
+    part     groups of a lower part train in an earlier optimiser step
+    live     False once a selector dropped the group, or the step cut it as surplus
+    moved    per sibling and sequence [T] bool: tokens whose log-prob the loss moved; None for a sibling outside every
+             optimiser step, None for the group before its step
+    """
+
+    scored: ScoredGroup
     advantages: Advantages
     trained: np.ndarray
     part: int = 0
+    live: bool = True
+    moved: tuple[tuple[np.ndarray, ...] | None, ...] | None = None
+
+    @classmethod
+    def of(
+        cls, group: Group, scores: Scores, advantages: Advantages, *, trained: np.ndarray | None = None, part: int = 0
+    ) -> RatedGroup:
+        """Rate a group outside a step: all its trajectories are scored, and all train unless `trained` differs."""
+        chosen = np.ones(len(group), bool) if trained is None else trained
+        return cls(ScoredGroup(PlayedGroup(group), group, scores), advantages, chosen, part)
+
+    @property
+    def played(self) -> PlayedGroup:
+        """All rollouts of the group."""
+        return self.scored.played
+
+    @property
+    def group(self) -> Group:
+        """The scored siblings."""
+        return self.scored.group
+
+    @property
+    def scores(self) -> Scores:
+        """Scores of the siblings."""
+        return self.scored.scores
+
+    @property
+    def dispositions(self) -> tuple[Dispositions, ...]:
+        """G histories of the siblings; () for a sibling that was not played in this step."""
+        found = {one.id: own for one, own in zip(self.played.group, self.played.dispositions, strict=True)}
+        return tuple(found.get(one.id, ()) for one in self.group)
+
+    def place(self, index: int) -> int | None:
+        """Index among the siblings of rollout `index` of the played group; None if it was not scored."""
+        return self.scored.place(index)
 
     def training_mask(self, index: int) -> tuple[np.ndarray, ...]:
-        """Per sequence of a sibling [T] bool: its tokens that enter loss, terms and denominators."""
+        """Per sequence of a sibling [T] bool: tokens in loss, terms and denominators."""
         chosen, trains = bool(self.trained[index]), self.advantages.trains
         masks = tuple(sequence.mask & chosen for sequence in self.group[index].sequences)
         return masks if trains is None else tuple(a & b for a, b in zip(masks, trains[index], strict=True))
 
+    def decided(self, decisions: Mapping[str, Disposition]) -> RatedGroup:
+        """Append a disposition to the history of each named rollout."""
+        return replace(self, scored=replace(self.scored, played=self.played.decided(decisions)))
+
+    def with_group(self, group: Group, scores: Scores | None = None) -> RatedGroup:
+        """The same ratings with other siblings, and with other scores unless `scores` is None."""
+        chosen = self.scores if scores is None else scores
+        return replace(self, scored=replace(self.scored, group=group, scores=chosen))
+
 
 class Pair(NamedTuple):
-    """Two attempts at one task, the better first. `strength` >= 0 is how much better; 0 is a tie."""
+    """Preference pair of one task. `strength` >= 0 is the margin; 0 is a tie."""
 
     chosen: Trajectory
     rejected: Trajectory

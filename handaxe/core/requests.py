@@ -1,4 +1,4 @@
-"""What rollouts, engines and environments hand to each other: requests and their answers, as plain data."""
+"""Requests and replies between rollouts, engines and environments, as plain data."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from handaxe.core.records import (
     Message,
     ParsedTurn,
     Sampling,
-    Spent,
     Task,
     ToolReply,
     ToolSchema,
     Trajectory,
+    Usage,
 )
 
 if TYPE_CHECKING:
@@ -25,25 +25,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Act",
-    "Asked",
     "Attempt",
-    "AuxVoice",
+    "AuxChat",
+    "AuxRequest",
     "Completion",
     "EnvReply",
     "Measure",
     "Partial",
-    "Put",
     "Rendered",
     "Sample",
     "Spawn",
+    "Splice",
     "Stopped",
     "Work",
 ]
 
 
-class Asked(NamedTuple):
-    """What an environment asks of another engine, such as a simulated user: what it is called, the conversation as that
-    one sees it (its own words as the assistant's), and the tools that it may call."""
+class AuxRequest(NamedTuple):
+    """Environment's request to an auxiliary policy, such as a simulated user.
+
+    by        name of the auxiliary policy
+    messages  conversation from its side: its own messages have the role assistant
+    tools     tools that it may call
+    """
 
     by: str
     messages: tuple[Message, ...]
@@ -51,39 +55,47 @@ class Asked(NamedTuple):
 
 
 class EnvReply(NamedTuple):
-    """What an environment says to one turn: messages for the policy, the tool replies among them, and whether it
-    is over. `ending` None with `done` True means completed. `facts` (JSON) describe the state that the turn left; they
-    are kept with the turn and never read by the policy. `asks`: somebody else is asked first, and what that one says
-    comes to the environment's `heard` (see slots.Hears), which replies in turn."""
+    """Environment's reply to one turn.
+
+    messages     messages for the policy, tool results included
+    replies      tool results as records
+    done         the rollout is over
+    ending       None with `done` True means completed
+    facts        JSON state after the turn, recorded with the turn and never read by the policy
+    aux_request  request to an auxiliary policy, whose reply comes to `OnAuxReply.on_aux_reply`
+    """
 
     messages: tuple[Message, ...] = ()
     replies: tuple[ToolReply, ...] = ()
     done: bool = False
     ending: Ending | None = None
     facts: Mapping[str, Any] = {}
-    asks: Asked | None = None
+    aux_request: AuxRequest | None = None
 
 
 class Rendered(NamedTuple):
-    """Ids to append and the Author of each. `fresh` True: the template rewrote history, these ids are a whole new
-    sequence and not a continuation."""
+    """Ids to append, and the Author of each. `fresh` True: the template rewrote history, and the ids are a whole new
+    sequence."""
 
     ids: list[int]
     authors: list[int]
     fresh: bool = False
 
 
-class Put(NamedTuple):
-    """That a turn stands in the place of turns that were taken back: how many of its first tokens the policy drew in
-    this very place, and what those turns used up. Its other tokens are FORCED."""
+class Splice(NamedTuple):
+    """Mark of a turn that replaces turns taken back.
+
+    own    number of its first tokens that the policy drew in this place; all later tokens are FORCED
+    usage  resources of the turns that it replaces
+    """
 
     own: int
-    spent: Spent = Spent()
+    usage: Usage = Usage()
 
 
 class Completion(NamedTuple):
-    """What an engine sampled for one request; arrays of length n >= 1. `version` [n]: weights per token. `put` is for
-    what was drawn elsewhere, by a strategy (`Play.put`), or by the record of one that is played again."""
+    """Sampled tokens of one request; arrays of length n >= 1. `version` [n] are the weights of each token. `splice` is
+    set if a strategy put the turn together from other turns, or a replay repeats such a turn."""
 
     ids: list[int]
     logp: list[float]
@@ -92,11 +104,11 @@ class Completion(NamedTuple):
     finish: Finish
     seconds: float = 0.0
     cost: float = 0.0
-    put: Put | None = None
+    splice: Splice | None = None
 
 
 class Partial(NamedTuple):
-    """The first part of a turn whose sampling was interrupted; parallel lists of length n >= 0, as in Completion."""
+    """First part of a turn whose sampling was interrupted: parallel lists of length n >= 0, as in Completion."""
 
     ids: list[int]
     logp: list[float]
@@ -105,13 +117,12 @@ class Partial(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A rollout's request: continue these ids. `stop` and `header` ids end the turn; `turn` counts from 0.
+    """Rollout's request to continue ids. `stop` and `header` ids end the turn; `turn` counts from 0.
 
-    `begun`: what was sampled of this turn before an interruption. The engine goes on after `ids` + `begun.ids`, its
-    completion holds all of the turn, and `max_tokens` and the draws (token n takes the n-th uniform number of `seed`)
-    count from the turn's first token.
-
-    `by`: the name of the engine that is asked; "" is the policy.
+    prefix  tokens of this turn from before an interruption. The engine continues after `ids` + `prefix.ids`, and its
+            completion holds the whole turn. `max_tokens` and draws count from the turn's first token: token n takes the
+            n-th uniform number of `seed`
+    by      name of the engine; "" is the policy
     """
 
     ids: Sequence[int]
@@ -120,16 +131,16 @@ class Sample(NamedTuple):
     stop: frozenset[int]
     header: frozenset[int] = frozenset()
     turn: int = 0
-    begun: Partial | None = None
+    prefix: Partial | None = None
     by: str = ""
 
 
 class Measure(NamedTuple):
-    """A rollout's request: what the model says of ids that are there, under the weights of now, without a draw.
+    """Rollout's request to measure given ids under the current weights, without sampling.
 
-    The answer has a list of floats for each of `names`, one for each of ids[start:], whose first token has at least one
-    before it (start >= 1): "logp" of the token under softmax(logits / temperature), "entropy" in nats and "collision"
-    (sum of squared probabilities) of the distribution before it. `reference` asks the frozen reference model.
+    The answer has for each of `names` a list of floats, one per token of ids[start:], start >= 1: "logp" of the token
+    under softmax(logits / temperature); "entropy" in nats and "collision" (sum of squared probabilities) of the
+    distribution before the token. `reference` measures the frozen reference model.
     """
 
     ids: Sequence[int]
@@ -140,13 +151,13 @@ class Measure(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Equal for requests that ask the same, 16 hexadecimal digits: under it `Play.measure` keeps the answer."""
+        """Digest of the request, 16 hexadecimal digits: `Play.measure` stores the answer under it."""
         said = f"{list(map(int, self.ids))} {self.start} {self.names} {self.temperature!r} {self.reference}"
         return sha256(said.encode()).hexdigest()[:16]
 
 
 class Act(NamedTuple):
-    """A rollout's request: let the environment answer this turn, which the engine `by` said; "" is the policy."""
+    """Rollout's request to pass a turn of engine `by` to the environment; "" is the policy."""
 
     env: Env
     turn: ParsedTurn
@@ -155,12 +166,13 @@ class Act(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A rollout's request: do something that may block, such as making, forking or closing an environment. The answer
-    is what `call()` returned; what it raised is raised in the plan, at the yield.
+    """Rollout's request for work that may block, such as making, forking or closing an environment.
 
-    `opens` is the factory whose environment the call opens, which the plan closes before it is over. Where it says how
-    many may be open at a time (`slots.Bounded`), the plan waits until there is room. `back`: the call puts an
-    environment back to before turns that are taken back next.
+    The answer is the return value of `call()`; an exception of the call is raised in the plan, at the yield.
+
+    opens  factory of the environment that the call opens; the plan closes it before it ends. The plan waits while the
+           factory's limit on open environments (`core.protocols.Bounded`) is reached
+    back   the call restores an environment to before turns that are taken back next
     """
 
     call: Callable[[], Any]
@@ -169,12 +181,12 @@ class Work(NamedTuple):
 
 
 class Spawn(NamedTuple):
-    """A rollout's request: play these plans at the same time, as parts of this attempt: what they sample counts as the
-    attempt's. `ids` names each, unlike any other in the attempt.
+    """Rollout's request to play plans concurrently, as parts of this rollout.
 
-    The answer is a list of what each plan returned, in the order of `plans`, once all of them have. A plan may spawn in
-    turn. What a plan raises ends the run, as for any plan. When the attempt is no longer wanted, `Stopped` is raised in
-    the spawned plans, and when these have returned, in the one that spawned them. A driver that is closed closes all.
+    Samples of the plans count as the rollout's. `ids` names each plan, unique in the rollout. The answer is the list of
+    return values in the order of `plans`, once all have returned. A plan may spawn in turn; an exception of a plan ends
+    the run, as for any plan. When the rollout is stopped, `Stopped` is raised in the spawned plans, and after their
+    return in the plan that spawned them. Closing a driver closes all.
     """
 
     plans: tuple[RolloutPlan, ...]
@@ -182,17 +194,20 @@ class Spawn(NamedTuple):
 
 
 class Stopped(Exception):
-    """Raised in a plan, at the yield, when its attempt is no longer wanted. A plan that waits for a Sample finds in
-    `partial` what was sampled of the turn, one that waits for a Spawn in `spawned` what its plans returned. It returns
-    what it has, ended as truncated for "stopped"; it may yield Work to clean up, nothing else."""
+    """Raised in a plan, at the yield, when its rollout is no longer needed.
+
+    `partial` holds the tokens so far for a plan that waits for a Sample, `spawned` the return values of plans for one
+    that waits for a Spawn. The plan returns its trajectories, ended as truncated for "stopped". It may yield Work to
+    clean up, and nothing else.
+    """
 
     def __init__(self, partial: Partial | None = None, spawned: Sequence[list[Trajectory]] = ()):
-        super().__init__("the attempt is no longer wanted")
+        super().__init__("the rollout is no longer needed")
         self.partial, self.spawned = partial, spawned
 
 
-class AuxVoice(NamedTuple):
-    """How another engine is spoken to: its chat format, how it is sampled, and the most tokens of a conversation."""
+class AuxChat(NamedTuple):
+    """Chat format, sampling and context of an auxiliary policy. `context` bounds a conversation, in tokens."""
 
     format: ChatFormat
     sampling: Sampling
@@ -201,10 +216,14 @@ class AuxVoice(NamedTuple):
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a rollout strategy is given for one sample of one task. `context` bounds a sequence, in tokens. `step` is
-    the training step it is made for, 0 in an evaluation; it is number `sibling`, from 0, of the `siblings` attempts
-    that were launched for its group. `others` may be asked besides the policy, by name; `by` names the engine that
-    plays this attempt, "" for the policy."""
+    """Input of a rollout strategy for one sample of one task.
+
+    context        maximum tokens of a sequence
+    step           training step, 0 in an evaluation
+    sibling        index among the `siblings` rollouts that were launched for the group, from 0
+    by             name of the engine that plays; "" is the policy
+    aux_policies   auxiliary policies, by name
+    """
 
     task: Task
     env: Callable[[Task], Env]
@@ -218,4 +237,4 @@ class Attempt:
     sibling: int = 0
     siblings: int = 1
     by: str = ""
-    others: Mapping[str, AuxVoice] = field(default_factory=dict)
+    aux_policies: Mapping[str, AuxChat] = field(default_factory=dict)

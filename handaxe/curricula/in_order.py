@@ -7,7 +7,7 @@ from typing import Any
 from handaxe.core.check_tasks import check_tasks
 from handaxe.core.errors import CheckpointError, TaskError
 from handaxe.core.protocols import Curriculum
-from handaxe.core.records import Rated, Task
+from handaxe.core.records import RatedGroup, Task
 from handaxe.ops.seeds import generator
 
 __all__ = ["InOrder", "in_order"]
@@ -67,7 +67,7 @@ class InOrder:
         self._count = count
         return self._slice(self._start, count)
 
-    def observe(self, groups: Sequence[Rated]) -> None:
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
         """Looks at nothing: the order does not depend on what came of the tasks."""
 
     def state_dict(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from handaxe.core.protocols import Curriculum
-from handaxe.core.records import Rated, Task
+from handaxe.core.records import RatedGroup, Task
 from handaxe.curricula.in_order import in_order
 
 __all__ = ["TaskPool", "task_pool"]
@@ -53,7 +53,7 @@ class TaskPool:
         """The `count` tasks of this step."""
         return self._order.next(step, count)
 
-    def observe(self, groups: Sequence[Rated]) -> None:
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
         """Looks at nothing: the order does not depend on what came of the tasks."""
 
     def state_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Criterion, Rated, Task, ToolCall, Trajectory
+from handaxe.core.records import Criterion, RatedGroup, Task, ToolCall, Trajectory
 from handaxe.curricula.advice import ADVICE, failure_tags
 from handaxe.curricula.task_pool import TaskPool
 from handaxe.ops.ragged import group_rewards
@@ -129,7 +129,7 @@ class TipPool:
         ranked = [(self._similar(asked, tip.asked), k) for k, tip in enumerate(self.tips)]
         return [self.tips[k] for score, k in sorted(ranked, reverse=True)[: self._top] if score > 0]
 
-    def observe(self, groups: Sequence[Rated]) -> None:
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
         """Keep a tip of each group."""
         for one in groups:
             reward_G = group_rewards(one.group, one.scores)
@@ -162,7 +162,7 @@ class TippedTasks(TaskPool):
         """The `count` tasks of this step, each with its tips."""
         return [_tipped(task, self._pool.recall(task)) for task in super().next(step, count)]
 
-    def observe(self, groups: Sequence[Rated]) -> None:
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
         """The pool learns; the order does not depend on what came of the tasks."""
         self._pool.observe(groups)
 

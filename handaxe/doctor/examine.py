@@ -23,7 +23,7 @@ from handaxe.doctor.trial_steps import CheckpointCost, TrialSteps, check_steps, 
 from handaxe.doctor.truncation import check_truncation
 from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.methods.evaluator import HeldOut
-from handaxe.training.loop.run import Evaluate
+from handaxe.training.loop.config import Evaluate
 from handaxe.training.loop.train import train
 from handaxe.worlds.world import World
 
@@ -52,7 +52,7 @@ def examine(
     state of engine and other parts is restored afterwards, so that `train` can be called with the same objects.
 
     Args:
-        arguments: of `train`, by name. Only the folder and the checkpoint settings of `keep` are used.
+        arguments: of `train`, by name. Of `run`, only evaluation, folder and checkpoint settings are used.
         world: supplies correctness rule and expert; by default the world of `evaluate` if it is a `HeldOut`.
         stages: number of stages before the training loop. Stages are not played, which gives a warning.
         limits: thresholds of warnings and errors.
@@ -75,7 +75,7 @@ def examine(
         raise InputError(f"{', '.join(few)}: too few")
     if not seconds > 0:
         raise InputError(f"seconds is {seconds}: give more than 0")
-    evaluate = given["evaluate"]
+    evaluate = _evaluate(given)
     home = world if world is not None or not isinstance(evaluate, HeldOut) else evaluate.world
     found = [*_check_stages(stages)]
     report("playing the expert")
@@ -88,7 +88,7 @@ def examine(
     with restored_state(engine, given["learners"], _parts(given)) as checkpoint:
         trial, used = _train_steps(given, seconds, report)
     report("checking the rollouts")
-    first = next((step for step in trial.steps if any(one.scored.any() for one in step)), [])
+    first = next((step for step in trial.steps if any(one.scores is not None for one in step)), [])
     rollouts = trial.rollouts
     found.append(check_steps(trial, limits=limits))
     found += _tried("mask", lambda: check_mask(trial.groups, format))
@@ -97,7 +97,7 @@ def examine(
     found += _tried(
         "zero gradient",
         lambda: check_zero_gradient(
-            trial.groups, group_size=given["group_size"], trains=given["epochs"] > 0, limits=limits
+            trial.groups, group_size=given["group_size"], trains=given["updates"].epochs > 0, limits=limits
         ),
     )
     found += _check_world(home, demonstrations, given, limits)
@@ -122,6 +122,11 @@ def _bind(arguments: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"these are not the arguments of train: {error}") from None
     bound.apply_defaults()
     return bound.arguments
+
+
+def _evaluate(given: Mapping[str, Any]) -> Evaluate | None:
+    evaluation = given["run"].evaluation
+    return None if evaluation is None else evaluation.evaluate
 
 
 def _parts(given: Mapping[str, Any]) -> list[Any]:
@@ -185,7 +190,7 @@ def _check_world(
         return [not_checked(name, why, "pass world= to examine") for name in ("expert", "empty answer", "limits")]
     found = _tried("expert", lambda: check_expert(played, world.correct, given["reward"], limits=limits))
     found += _tried("empty answer", lambda: check_empty(played, world.correct, limits=limits))
-    sampling, evaluate = given["sampling"], given["evaluate"]
+    sampling, evaluate = given["sampling"], _evaluate(given)
     if callable(sampling):
         sampling = sampling(0)
     rollout = evaluate.rollout if isinstance(evaluate, HeldOut) else given["rollout"]
@@ -212,15 +217,15 @@ def _check_cost(
     limits: Thresholds,
     seconds: float,
 ) -> list[Finding]:
-    keep, engine = given["keep"], given["engine"]
-    evaluate = given["evaluate"]
+    keep, engine = given["run"], given["engine"]
+    evaluate, every = _evaluate(given), 0 if keep.evaluation is None else keep.evaluation.every
     if not trial.walls:
         return [not_checked(name, "no step was finished") for name in ("memory", "time")]
     phases = [
         {name.removeprefix("seconds/"): value for name, value in row.items() if name.startswith("seconds/")}
         for row in trial.metrics
     ]
-    evaluates = evaluate is not None and given["eval_every"] > 0
+    evaluates = evaluate is not None and every > 0
     cost = Cost(trial.walls, phases, groups, given["groups"], save=checkpoint.seconds, checkpoint=checkpoint.bytes)
     device = getattr(engine, "device", None)
 
@@ -229,7 +234,7 @@ def _check_cost(
         return check_time(
             cost._replace(evaluation=evaluation, sampled=sampled),
             steps=given["steps"],
-            evaluations=count_evaluations(given["steps"], given["eval_every"]) if evaluates else 0,
+            evaluations=count_evaluations(given["steps"], every) if evaluates else 0,
             checkpoint_every=keep.checkpoint_every,
             evaluates=evaluates,
         )

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from handaxe.core.protocols import Reward
+from handaxe.core.records import RatedGroup, ScoredGroup
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, not_checked
 from handaxe.evaluation.agreement import SAME
 from handaxe.evaluation.rescoring import determinism, scored_groups
 from handaxe.ops.ragged import group_rewards
 from handaxe.training.loop.watch import why_flat
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup, fate_of
 
 __all__ = ["check_determinism", "check_zero_gradient", "expected_equal"]
 
@@ -20,7 +21,7 @@ ENOUGH = 16
 """Minimum number of rollouts, in two groups or more, for an error if no group has a gradient; fewer only warn."""
 
 
-def check_determinism(reward: Reward, groups: Sequence[GroupRecord]) -> Finding:
+def check_determinism(reward: Reward, groups: Sequence[RecordedGroup]) -> Finding:
     """Check that the reward gives equal scores when called again on the same groups from the same state.
 
     A dependence on the order of siblings gives a warning.
@@ -75,7 +76,7 @@ def expected_equal(values: Sequence[float], group_size: int) -> float:
 
 
 def check_zero_gradient(
-    groups: Sequence[GroupRecord], *, group_size: int, trains: bool = True, limits: Thresholds = THRESHOLDS
+    groups: Sequence[RecordedGroup], *, group_size: int, trains: bool = True, limits: Thresholds = THRESHOLDS
 ) -> Finding:
     """Grade the share of groups without a gradient; report it beside the expected share (`expected_equal`) and the
     spread of scores within groups.
@@ -88,7 +89,7 @@ def check_zero_gradient(
         group_size: rollouts of a group.
         trains: False for a run that trains no policy.
     """
-    rated = [one for one in _scored(groups) if one.fate != "surplus"]
+    rated = [one for one in _scored(groups) if fate_of(one) != "surplus"]
     if not rated:
         return not_checked("zero gradient", "no group was scored")
     totals = [group_rewards(group, scores) for group, scores in scored_groups(rated)]
@@ -129,18 +130,17 @@ def check_zero_gradient(
     return Finding("zero gradient", "ok", found, figures=figures)
 
 
-def _scored(groups: Sequence[GroupRecord]) -> list[GroupRecord]:
-    return [one for one in groups if one.scores is not None and one.scored.any()]
+def _scored(groups: Sequence[RecordedGroup]) -> list[ScoredGroup | RatedGroup]:
+    return [one for one in groups if isinstance(one, ScoredGroup | RatedGroup)]
 
 
-def _has_gradient(one: GroupRecord) -> bool:
+def _has_gradient(one: ScoredGroup | RatedGroup) -> bool:
     """Return True if a trained advantage differs from 0."""
-    if one.advantages is None:
+    if not isinstance(one, RatedGroup):
         return False
-    trained = one.trained[one.scored]
-    return any(np.any(array) for own, kept in zip(one.advantages.tokens, trained) if kept for array in own)
+    return any(np.any(array) for own, kept in zip(one.advantages.tokens, one.trained) if kept for array in own)
 
 
-def _remedy(rated: Sequence[GroupRecord]) -> str:
-    kept = [one for one in rated if one.advantages is not None]
+def _remedy(rated: Sequence[RecordedGroup]) -> str:
+    kept = [one for one in rated if isinstance(one, RatedGroup)]
     return why_flat(kept) if kept else "selection dropped every group: compare the scores with its condition"

@@ -9,13 +9,13 @@ import numpy as np
 
 from handaxe.core.errors import HandaxeError, RecordError
 from handaxe.core.protocols import ChatFormat, Engine
-from handaxe.core.records import Author, Group, Sampling, TokenSequence, Trajectory
+from handaxe.core.records import Author, Group, RatedGroup, Sampling, TokenSequence, Trajectory
 from handaxe.core.requests import Completion, Sample
 from handaxe.core.validation import check_group
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, grade, not_checked
 from handaxe.ops.seeds import derive_seed
 from handaxe.training.loop.batch import Row, pad, temperature
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup
 
 __all__ = ["OTHER_SAMPLING", "check_logps", "check_mask"]
 
@@ -30,7 +30,7 @@ MOST_ROWS = 256
 # --- mask --------------------------------------------------------------------------------------------------------
 
 
-def check_mask(groups: Sequence[GroupRecord], format: ChatFormat) -> Finding:
+def check_mask(groups: Sequence[RecordedGroup], format: ChatFormat) -> Finding:
     """Check that exactly the sampled tokens of the policy train, stop ids included, and report their share.
 
     The tokens of each turn must decode to the text that was parsed as the policy's turn. No other token may train.
@@ -39,13 +39,13 @@ def check_mask(groups: Sequence[GroupRecord], format: ChatFormat) -> Finding:
         groups: records of the trial steps.
         format: chat format that decodes.
     """
-    trajectories = [trajectory for one in groups for trajectory in one.group]
+    trajectories = [trajectory for one in groups for trajectory in one.played.group]
     if not any(trajectory.turns for trajectory in trajectories):
         return not_checked("mask", "no rollout has a turn")
     problems = list[str]()
     for one in groups:
         try:
-            check_group(Group(one.group.task, one.group.trajectories))
+            check_group(Group(one.played.group.task, one.played.group.trajectories))
         except RecordError as error:
             problems.append(str(error).replace("\n ", ""))
     for trajectory in trajectories:
@@ -74,16 +74,11 @@ def check_mask(groups: Sequence[GroupRecord], format: ChatFormat) -> Finding:
     return Finding("mask", "ok", found, figures=figures)
 
 
-def _trained(one: GroupRecord) -> list[np.ndarray]:
+def _trained(one: RecordedGroup) -> list[np.ndarray]:
     """[T] bool of each trained sequence: tokens that enter the loss."""
-    out, place = list[np.ndarray](), 0
-    for trajectory, scored, trained in zip(one.group, one.scored, one.trained, strict=True):
-        kept = None if one.advantages is None or one.advantages.trains is None else one.advantages.trains
-        if trained:
-            for s, sequence in enumerate(trajectory.sequences):
-                out.append(sequence.mask if kept is None or not scored else sequence.mask & kept[place][s])
-        place += bool(scored)
-    return out
+    if not isinstance(one, RatedGroup):
+        return []
+    return [mask_T for i in np.flatnonzero(one.trained) for mask_T in one.training_mask(int(i))]
 
 
 def _span_problems(trajectory: Trajectory, format: ChatFormat) -> list[str]:
@@ -105,7 +100,7 @@ def _span_problems(trajectory: Trajectory, format: ChatFormat) -> list[str]:
 # --- log-probs ---------------------------------------------------------------------------------------------------
 
 
-def check_logps(engine: Engine, groups: Sequence[GroupRecord], *, limits: Thresholds = THRESHOLDS) -> Finding:
+def check_logps(engine: Engine, groups: Sequence[RecordedGroup], *, limits: Thresholds = THRESHOLDS) -> Finding:
     """Compare the log-probs of sampler and trainer under the same weights.
 
         d = log-prob by `forward` - log-prob by `sample`, at every sampled token, both of softmax(logits / temperature)
@@ -121,7 +116,7 @@ def check_logps(engine: Engine, groups: Sequence[GroupRecord], *, limits: Thresh
     sequences = [
         (sequence, temperature(one))
         for group in groups
-        for one in group.group
+        for one in group.played.group
         for sequence in one.sequences
         if _own(sequence, engine.version).any()
     ][:MOST_ROWS]
@@ -175,9 +170,9 @@ def _differences(engine: Engine, sequences: Sequence[tuple[TokenSequence, float]
     return np.concatenate(sampled), np.concatenate(behaviour)
 
 
-def _continuations(engine: Engine, groups: Sequence[GroupRecord]) -> list[tuple[TokenSequence, float]]:
+def _continuations(engine: Engine, groups: Sequence[RecordedGroup]) -> list[tuple[TokenSequence, float]]:
     """Some prompts of the groups, continued with OTHER_SAMPLING."""
-    begun = [one for group in groups for one in group.group if one.turns][:PROMPTS]
+    begun = [one for group in groups for one in group.played.group if one.turns][:PROMPTS]
     prompts = [one.sequences[one.turns[0].sequence].ids[: one.turns[0].start] for one in begun]
     requests = [
         Sample([int(i) for i in ids], OTHER_SAMPLING, derive_seed("doctor", k), frozenset())
@@ -204,8 +199,8 @@ def _sequence(request: Sample, done: Completion) -> TokenSequence:
     )
 
 
-def _sampling(groups: Sequence[GroupRecord]) -> Sampling:
-    return next((turn.sampling for one in groups for t in one.group for turn in t.turns), Sampling())
+def _sampling(groups: Sequence[RecordedGroup]) -> Sampling:
+    return next((turn.sampling for one in groups for t in one.played.group for turn in t.turns), Sampling())
 
 
 def _describe(sampling: Sampling) -> str:

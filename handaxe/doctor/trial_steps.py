@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,11 +14,10 @@ from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.protocols import Engine, Learner
 from handaxe.core.records import STOPPED, Trajectory
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, grade
-from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.learners import begin_all
 from handaxe.training.loop.rate import rewinder
 from handaxe.training.loop.train import train
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["CheckpointCost", "TrialSteps", "check_steps", "restored_state", "train_steps"]
@@ -42,20 +41,20 @@ class TrialSteps:
     error      the error that ended the trial early, "" for none
     """
 
-    steps: list[list[GroupRecord]] = field(default_factory=list)
+    steps: list[list[RecordedGroup]] = field(default_factory=list)
     metrics: list[dict[str, float]] = field(default_factory=list)
     walls: list[float] = field(default_factory=list)
     error: str = ""
 
     @property
-    def groups(self) -> list[GroupRecord]:
+    def groups(self) -> list[RecordedGroup]:
         """Group records of all steps."""
         return [one for step in self.steps for one in step]
 
     @property
     def rollouts(self) -> list[Trajectory]:
         """Trajectories of all groups, without stopped surplus rollouts."""
-        return [one for group in self.groups for one in group.group if one.ending != STOPPED]
+        return [one for group in self.groups for one in group.played.group if one.ending != STOPPED]
 
 
 class _Stopwatch:
@@ -111,15 +110,16 @@ def train_steps(arguments: Mapping[str, Any], *, steps: int, groups: int) -> Tri
     watch, found = _Stopwatch(), TrialSteps()
     with TemporaryDirectory(prefix="handaxe-doctor-") as folder:
         out = Path(folder) / "run"
-        keep = RunConfig(out=out, progress=False, loggers=(watch,), checkpoint_every=steps + 1, checkpoints=1)
-        own = {"steps": steps, "groups": groups, "evaluate": None, "eval_every": 0, "keep": keep}
+        files = {"out": out, "resume": False, "checkpoint_every": steps + 1, "checkpoints": 1}
+        run = replace(arguments["run"], **files, progress=False, loggers=(watch,), evaluation=None, recipe=None)
+        own = {"steps": steps, "groups": groups, "run": run}
         try:
             if train(**{**arguments, **own}).stopped:
                 raise KeyboardInterrupt
         except Exception as error:
             cause = error.__cause__ if error.__cause__ is not None else error
             found.error = f"{type(error).__name__}: {cause}"
-        if RunRecord.begun(out):
+        if RunRecord.exists(out):
             with RunRecord.open(out) as record:
                 found.steps = [record.groups(step=step) for step in record.steps()]
                 found.metrics = record.metrics()

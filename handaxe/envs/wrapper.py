@@ -26,7 +26,7 @@ class EnvWrapper:
     def __init__(self, env: Env):
         self.env = env
         if isinstance(env, OnAuxReply):
-            self.heard = self._heard
+            self.on_aux_reply = self._on_aux_reply
 
     def transform_turn(self, turn: ParsedTurn) -> ParsedTurn:
         """Return the turn that the inner environment receives."""
@@ -54,9 +54,9 @@ class EnvWrapper:
     def close(self) -> None:
         self.env.close()
 
-    def _heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+    def _on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         assert isinstance(self.env, OnAuxReply)
-        return self.transform_reply(self.env.heard(turn, seed=seed))
+        return self.transform_reply(self.env.on_aux_reply(turn, seed=seed))
 
 
 class AsyncEnvWrapper(EnvWrapper):

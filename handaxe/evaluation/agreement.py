@@ -17,14 +17,14 @@ __all__ = [
     "Agreement",
     "COVARIATES",
     "ChannelSummary",
+    "GroupScores",
     "SAME",
-    "ScoredGroup",
     "agreement",
     "channel_values",
     "summarize_channels",
 ]
 
-ScoredGroup = tuple[Group, Scores]
+GroupScores = tuple[Group, Scores]
 
 REWARD = "reward"
 """Channel of the total reward of a rollout: its outcome and its turns."""
@@ -74,7 +74,7 @@ class Agreement(NamedTuple):
     kappa: float
 
 
-def channel_values(scored: Sequence[ScoredGroup]) -> dict[str, list[np.ndarray]]:
+def channel_values(scored: Sequence[GroupScores]) -> dict[str, list[np.ndarray]]:
     """Channel -> [G] array for each group; "reward" first. NaN in groups without the channel."""
     names = dict.fromkeys(name for _, scores in scored for name in scores.channels)
     out = {REWARD: [group_rewards(group, scores) for group, scores in scored]}
@@ -83,7 +83,7 @@ def channel_values(scored: Sequence[ScoredGroup]) -> dict[str, list[np.ndarray]]
     return out
 
 
-def summarize_channels(scored: Sequence[ScoredGroup]) -> list[ChannelSummary]:
+def summarize_channels(scored: Sequence[GroupScores]) -> list[ChannelSummary]:
     """Summarize every channel; all NaN for a channel without scores.
 
     Example:

@@ -15,8 +15,8 @@ from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
+from handaxe.rollouts.driver.aux_engines import NO_AUX_POLICIES, aux_chats, check_own
 from handaxe.rollouts.driver.executor import Executor
-from handaxe.rollouts.driver.others import NO_OTHERS, check_own, voices
 
 __all__ = ["evaluate", "summarize"]
 
@@ -42,7 +42,7 @@ def evaluate(
     correct_above: float = 0.5,
     level: float = 0.95,
     progress: Callable[[int], None] | None = None,
-    aux_policies: Mapping[str, AuxPolicy] = NO_OTHERS,
+    aux_policies: Mapping[str, AuxPolicy] = NO_AUX_POLICIES,
 ) -> Evaluation:
     """Play every task `samples` times and estimate metrics with intervals.
 
@@ -94,14 +94,14 @@ def evaluate(
             context=engine.max_length if context is None else context,
             sibling=sample,
             siblings=samples,
-            others=voices(aux_policies),
+            aux_policies=aux_chats(aux_policies),
         )
         for task in tasks
         for sample in range(samples)
     ]
     engines = {name: one.engine for name, one in aux_policies.items()}
     played = driver.run(
-        attempts, rollout, engine, workers=workers, lockstep=lockstep, progress=progress, others=engines
+        attempts, rollout, engine, workers=workers, lockstep=lockstep, progress=progress, aux_engines=engines
     )
     check_own(trajectory for attempt in played for trajectory in attempt)
     scored = []

@@ -106,9 +106,7 @@ class RunFigures:
             raise InputError(f"none of the {len(found.tasks)} held-out tasks has {key} {wanted!r}")
         all_columns = columns(tasks, ks=found.settings.get("ks", (1,)))
         if metric not in all_columns:
-            raise InputError(
-                f"{metric!r} is not defined for a part of the tasks; there are {', '.join(all_columns)}"
-            )
+            raise InputError(f"{metric!r} is not defined for a part of the tasks; there are {', '.join(all_columns)}")
         column = all_columns[metric]
         return ratio(column.top_T[column.usable_T], column.bottom_T[column.usable_T])
 

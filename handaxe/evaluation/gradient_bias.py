@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from handaxe.core.protocols import Credit, Shape
+from handaxe.core.protocols import AdvantageTransform, Credit
 from handaxe.testing.mdp import StopOrGo, estimate_moments, exact_gradient
 
 __all__ = ["BiasCase", "BiasRow", "Unbiased", "measure_bias"]
@@ -38,7 +38,7 @@ class BiasCase:
 
     text: str
     credit: Callable[[], Credit]
-    transform: Callable[[], Shape] | None = None
+    transform: Callable[[], AdvantageTransform] | None = None
     groups: int = 1
     forks: bool = False
     by_turn: bool = False
@@ -102,7 +102,7 @@ def _on_process(case: BiasCase, process: StopOrGo, size: int) -> BiasRow:
         case.credit(),
         size // case.groups,
         groups=case.groups,
-        shape=case.transform() if case.transform else None,
+        transform=case.transform() if case.transform else None,
         forks=case.forks,
     )
     length = float(mean @ true / (true @ true))

@@ -13,10 +13,10 @@ import numpy as np
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores
-from handaxe.evaluation.agreement import SAME, ScoredGroup
+from handaxe.evaluation.agreement import SAME, GroupScores
 from handaxe.evaluation.attack_trials import RewardCallError, call_reward
 from handaxe.ops.ragged import group_rewards
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup
 
 __all__ = ["Determinism", "Rescoring", "count_differences", "determinism", "rescore", "scored_groups"]
 
@@ -29,7 +29,7 @@ class Rescoring(NamedTuple):
     seconds  wall time, by group
     """
 
-    scored: list[ScoredGroup]
+    scored: list[GroupScores]
     failed: list[str]
     seconds: list[float]
 
@@ -51,17 +51,13 @@ class Determinism(NamedTuple):
     failed: str
 
 
-def scored_groups(records: Sequence[GroupRecord]) -> list[ScoredGroup]:
+def scored_groups(records: Sequence[RecordedGroup]) -> list[GroupScores]:
     """The recorded groups, reduced to scored siblings, with scores.
 
     Raises:
         InputError: no rollout was scored.
     """
-    found = []
-    for one in records:
-        if one.scores is not None and one.scored.any():
-            siblings = tuple(each for each, scored in zip(one.group, one.scored, strict=True) if scored)
-            found.append((replace(one.group, trajectories=siblings), one.scores))
+    found = [(one.group, one.scores) for one in records if one.scores is not None]
     if not found:
         raise InputError("no recorded rollout was scored, so there is nothing to score again")
     return found
@@ -95,7 +91,7 @@ def rescore(reward: Reward, groups: Sequence[Group], *, seconds: float | None = 
 
 
 def count_differences(
-    recorded: Sequence[ScoredGroup], rescored: Sequence[ScoredGroup], *, tolerance: float = 0.0
+    recorded: Sequence[GroupScores], rescored: Sequence[GroupScores], *, tolerance: float = 0.0
 ) -> int:
     """Count rollouts with a different total reward, outcome and turns together.
 

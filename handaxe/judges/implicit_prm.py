@@ -12,7 +12,7 @@ import torch
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Copyable, Engine, KeptEngine, Labelled, Pairs
-from handaxe.core.records import Advantages, Group, Rated, Scores, TokenSequence, Trajectory
+from handaxe.core.records import Advantages, Group, RatedGroup, Scores, TokenSequence, Trajectory
 from handaxe.losses.dpo import dpo
 from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy
 from handaxe.ops.ragged import gather, token_turn_indices
@@ -148,8 +148,8 @@ class ImplicitPrm:
             return
         if not isinstance(engine, Copyable):
             raise InputError(
-                f"{type(engine).__name__} has no twins, so an implicit PRM cannot start as a copy of the policy: give it "
-                "its own engine; see protocols.Copyable"
+                f"{type(engine).__name__} has no twins, so an implicit PRM cannot start as a copy of the policy: give "
+                "it an engine; see protocols.Copyable"
             )
         self._engine = engine.twin(reference=self._reference == "frozen", clip_norm=self._clip_norm)
 
@@ -222,7 +222,7 @@ class ImplicitPrm:
         """Learn from outcomes; metrics as of `learn`, without scores before the update."""
         return self._fit([_rated(group, scores, np.ones(len(group), bool)) for group, scores in labelled])
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Learn from correct and wrong rollouts in all groups of a step.
 
         Returns:
@@ -237,7 +237,7 @@ class ImplicitPrm:
         self._read = 0
         return found
 
-    def _metrics_before(self, groups: Sequence[Rated]) -> dict[str, float]:
+    def _metrics_before(self, groups: Sequence[RatedGroup]) -> dict[str, float]:
         steps = self._steps([one for rated in groups for one in rated.group])
         right: list[np.ndarray] = []
         wrong: list[np.ndarray] = []
@@ -262,7 +262,7 @@ class ImplicitPrm:
         value_G = np.asarray(scores.outcome if self._channel is None else scores.channels[self._channel], np.float64)
         return np.where(np.isnan(value_G), np.nan, value_G > self._above)
 
-    def _fit(self, groups: Sequence[Rated]) -> dict[str, float]:
+    def _fit(self, groups: Sequence[RatedGroup]) -> dict[str, float]:
         members = self._singles(groups) if self._pairs is None else self._sides(self._pairs(groups))
         if not members:
             return {"labels": 0.0, "tokens_learned": 0.0}
@@ -276,7 +276,7 @@ class ImplicitPrm:
             "tokens_learned": float(batch.attend_BT.sum()) * self._epochs,
         }
 
-    def _singles(self, groups: Sequence[Rated]) -> list[Rated]:
+    def _singles(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
         """Every rollout with a known label, at advantage 1 or -1."""
         found = []
         for one in groups:
@@ -287,7 +287,7 @@ class ImplicitPrm:
                 found.append(self._as_rated(group, 2 * label_G[able] - 1))
         return found
 
-    def _sides(self, pairs: Sequence[Any]) -> list[Rated]:
+    def _sides(self, pairs: Sequence[Any]) -> list[RatedGroup]:
         """A group of two for each pair without a tie, the better one first."""
         return [
             self._as_rated(Group(pair.chosen.task, (pair.chosen, pair.rejected)), np.ones(2))
@@ -298,10 +298,10 @@ class ImplicitPrm:
     def _has_tokens(self, trajectory: Trajectory) -> bool:
         return any(self._known(sequence).any() for sequence in trajectory.sequences)
 
-    def _as_rated(self, group: Group, value_G: np.ndarray) -> Rated:
+    def _as_rated(self, group: Group, value_G: np.ndarray) -> RatedGroup:
         trains = tuple(tuple(self._known(sequence) for sequence in one.sequences) for one in group)
         tokens = tuple(tuple(v * known for known in own) for v, own in zip(value_G, trains, strict=True))
-        return Rated(group, Scores(value_G), Advantages(tokens, trains=trains), np.ones(len(group), bool))
+        return RatedGroup.of(group, Scores(value_G), Advantages(tokens, trains=trains))
 
     # --- keeping ---------------------------------------------------------------------------------------------------
 
@@ -313,9 +313,9 @@ class ImplicitPrm:
             self._own.load_state_dict(state["engine"])
 
 
-def _rated(group: Group, scores: Scores, trained: np.ndarray) -> Rated:
+def _rated(group: Group, scores: Scores, trained: np.ndarray) -> RatedGroup:
     nothing = tuple(tuple(np.zeros(len(sequence)) for sequence in one.sequences) for one in group)
-    return Rated(group, scores, Advantages(nothing), trained)
+    return RatedGroup.of(group, scores, Advantages(nothing), trained=trained)
 
 
 def _mean(values: Sequence[np.ndarray]) -> float:

@@ -11,9 +11,9 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat, KeptEngine, Measures, Source, StageContext
-from handaxe.core.records import Criterion, Group, Message, Rated, Trajectory
+from handaxe.core.records import Criterion, Group, Message, RatedGroup, Trajectory
 from handaxe.judges.verdict_token import Ask, VerdictToken, turn_question, verdict_token
-from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.training.stages.sources import scripted
 
@@ -67,13 +67,13 @@ def trained_verdict(
     Paper: arXiv:2510.14942 (GroundedPRM), the reward model.
     Differs: it answers directly, without a written query or rationale.
     """
-    return TrainedVerdict(SecondPolicy(engine), format, ask)
+    return TrainedVerdict(AuxLearner(engine), format, ask)
 
 
 class TrainedVerdict:
     """See `trained_verdict`. `second` holds its model."""
 
-    def __init__(self, second: SecondPolicy, format: ChatFormat | None, ask: Ask):
+    def __init__(self, second: AuxLearner, format: ChatFormat | None, ask: Ask):
         self.second = second
         self._format = format
         self._ask = ask
@@ -100,7 +100,7 @@ class TrainedVerdict:
     def training_source(self, groups: Source, labels: Labels) -> Source:
         """A source of questions and answers about labelled steps of groups."""
 
-        def source(site: StageContext) -> list[Rated]:
+        def source(site: StageContext) -> list[RatedGroup]:
             self._format = self._format or site.format
             labelled = labels(one for rated in groups(site) for one in rated.group)
             made = [self._example(*label, number=n) for n, label in enumerate(labelled)]

@@ -20,11 +20,12 @@ from handaxe.methods.method import Method, RunSettings
 from handaxe.methods.run_spec import NamedFactory, RunSpec, default_base, is_root
 from handaxe.models.load import Policy, dummy_policy, load
 from handaxe.rewards.permuted import permuted
+from handaxe.training.loop.config import PeriodicEvaluation, RunConfig, Updates
 from handaxe.training.loop.siblings import check_siblings
 from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.world import World
 
-__all__ = ["build", "create_world", "make_loss", "make_method", "make_world", "offered_tools"]
+__all__ = ["build", "create_world", "make_loss", "make_method", "make_updates", "make_world", "offered_tools"]
 
 TRAIN = 4096
 """Number of training tasks of a run."""
@@ -60,14 +61,25 @@ def build(
     tools = offered_tools(settings, world)
     env, method = world.env(tools), method or make_method(spec, world)
     if method.epochs:
-        check_siblings(settings.group_size, credit=method.credit, shape=method.shape, rollout=method.rollout)
+        check_siblings(settings.group_size, credit=method.credit, transform=method.transform, rollout=method.rollout)
     held_out, train = world.tasks("test", settings.held_out, 0), world.tasks("train", TRAIN, settings.seed)
-    others = load_aux_policies(settings.aux_policies, max_tokens=settings.max_tokens)
+    aux_policies = load_aux_policies(settings.aux_policies, max_tokens=settings.max_tokens)
     load = _remote_loader(settings) if machines and policy is None else None
     policy = policy or (
         _load_policy(settings, world, tools, progress) if load is None else dummy_policy(settings.model)
     )
     sampling = Sampling(max_tokens=settings.max_tokens)
+    evaluate = HeldOut(
+        world=world,
+        tasks=held_out,
+        env=env,
+        format=policy.format,
+        rollout=method.evaluate_rollout or world.make_rollout(settings.max_turns),
+        sampling=sampling,
+        samples=settings.samples,
+        seed=settings.seed,
+        aux_policies=aux_policies,
+    )
     return {
         "engine": _engine(spec, policy, method, machines, load),
         "format": policy.format,
@@ -78,34 +90,32 @@ def build(
         "credit": method.credit,
         "loss": make_loss(method),
         "select": method.select,
-        "shape": method.shape,
+        "transform": method.transform,
         "learners": method.learners,
         "sampling": sampling if method.sampling is None else method.sampling,
         "steps": settings.steps,
         "groups": settings.groups,
         "group_size": settings.group_size,
         "learning_rate": settings.learning_rate,
-        "epochs": method.epochs,
-        "minibatches": method.minibatches,
-        "enough": method.enough,
-        "micro_batch_rows": ROWS,
-        "annotate": method.annotate,
-        "evaluate": HeldOut(
-            world=world,
-            tasks=held_out,
-            env=env,
-            format=policy.format,
-            rollout=method.evaluate_rollout or world.make_rollout(settings.max_turns),
-            sampling=sampling,
-            samples=settings.samples,
-            seed=settings.seed,
-            others=others,
-        ),
-        "eval_every": settings.eval_every or SELDOM,
         "seed": settings.seed,
-        "pace": method.pace,
-        "others": others,
+        "updates": make_updates(method),
+        "async_config": method.async_config,
+        "run": RunConfig(
+            evaluation=PeriodicEvaluation(evaluate=evaluate, every=settings.eval_every or SELDOM),
+            aux_policies=aux_policies,
+        ),
     }
+
+
+def make_updates(method: Method) -> Updates:
+    """Settings of a method's optimiser steps."""
+    return Updates(
+        epochs=method.epochs,
+        minibatches=method.minibatches,
+        micro_batch_rows=ROWS,
+        early_stop=method.early_stop,
+        annotate=method.annotate,
+    )
 
 
 def make_loss(method: Method) -> Loss:

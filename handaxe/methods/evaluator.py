@@ -38,7 +38,7 @@ class HeldOut:
     sampling: Sampling
     samples: int = 1
     seed: int = 0
-    others: Mapping[str, AuxPolicy] = field(default_factory=dict)
+    aux_policies: Mapping[str, AuxPolicy] = field(default_factory=dict)
     progress: Callable[[int, int], None] | None = None
 
     def evaluation(self, engine: Engine) -> Evaluation:
@@ -57,7 +57,7 @@ class HeldOut:
             breakdown=self.world.breakdown,
             gauges=self.world.gauges,
             statistics=self.world.statistics,
-            aux_policies=self.others,
+            aux_policies=self.aux_policies,
             progress=None if tell is None else lambda over: tell(over, total),
         )
 

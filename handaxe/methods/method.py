@@ -11,12 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from handaxe.core.protocols import Credit, Curriculum, HiddenMeasure, Learner, Reward, Rollout, Selector, Shape, Stage
+from handaxe.core.protocols import (
+    AdvantageTransform,
+    Credit,
+    Curriculum,
+    HiddenMeasure,
+    Learner,
+    Reward,
+    Rollout,
+    Selector,
+    Stage,
+)
 from handaxe.core.records import Sampling, Task
 from handaxe.losses.parts.components import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
 from handaxe.selection.keep_all import keep_all
-from handaxe.training.loop.config import AsyncConfig
-from handaxe.training.loop.update import Enough
+from handaxe.training.loop.config import AsyncConfig, EarlyStop
 from handaxe.worlds.world import World
 
 __all__ = ["Change", "Method", "RunSettings", "StudyFunction", "replace"]
@@ -85,7 +94,7 @@ class Method:
     shared, stages    stages before the training loop. `shared` stages are independent of the seed and run once for all
                runs, see training.stages.run_stages. A stage with a reference in its loss needs "ref_logp" in `annotate`
     closing    stages after the last step of the loop and before the last evaluation; they produce the final weights
-    enough     called after each optimizer step; True skips the remaining optimizer steps of the training step
+    early_stop called after each optimizer step; True skips the remaining optimizer steps of the training step
     evaluate_rollout  rollout strategy of evaluations; None: the strategy of the world, usually linear
     """
 
@@ -100,7 +109,7 @@ class Method:
     correction: Correction | None = None
     adjustments: tuple[Adjustment, ...] = ()
     terms: tuple[Term, ...] = ()
-    shape: Shape | None = None
+    transform: AdvantageTransform | None = None
     select: Selector = KEEP_ALL
     tasks: Callable[[list[Task], int], Curriculum] | None = None
     sampling: Sampling | Callable[[int], Sampling] | None = None
@@ -109,8 +118,8 @@ class Method:
     shared: tuple[Stage, ...] = ()
     stages: tuple[Stage, ...] = ()
     closing: tuple[Stage, ...] = ()
-    pace: AsyncConfig = field(default_factory=AsyncConfig)
+    async_config: AsyncConfig = field(default_factory=AsyncConfig)
     epochs: int = 1
     minibatches: int = 1
-    enough: Enough | None = None
+    early_stop: EarlyStop | None = None
     evaluate_rollout: Rollout | None = None

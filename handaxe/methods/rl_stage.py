@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handaxe.core.protocols import Curriculum, Stage
-from handaxe.methods.build import ROWS, make_loss
+from handaxe.methods.build import make_loss, make_updates
 from handaxe.methods.method import Method
 from handaxe.training.stages.reinforce import reinforce
 
@@ -26,7 +26,7 @@ def rl_stage(method: Method, *, steps: int, tasks: Curriculum | None = None) -> 
     """
     own = method.settings
     sizes: dict[str, Any] = {"steps": steps, "groups": own.groups, "group_size": own.group_size}
-    sizes |= {"learning_rate": own.learning_rate, "micro_batch_rows": ROWS}
+    sizes["learning_rate"] = own.learning_rate
     return reinforce(arguments={**update_arguments(method), **sizes, **({} if tasks is None else {"tasks": tasks})})
 
 
@@ -35,10 +35,7 @@ def update_arguments(method: Method) -> dict[str, Any]:
     return {
         "credit": method.credit,
         "loss": make_loss(method),
-        "shape": method.shape,
+        "transform": method.transform,
         "select": method.select,
-        "annotate": method.annotate,
-        "epochs": method.epochs,
-        "minibatches": method.minibatches,
-        "enough": method.enough,
+        "updates": make_updates(method),
     }

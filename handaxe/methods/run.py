@@ -48,9 +48,10 @@ def run(spec: RunSpec, keep: RunConfig, *, machines: Machines = THIS_PROCESS) ->
 
 
 def _run(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
+    evaluation, aux_policies = made["run"].evaluation, made["run"].aux_policies
     site = make_site(
         **{name: made[name] for name in ROLES},
-        sampling=made["evaluate"].sampling,
+        sampling=evaluation.evaluate.sampling,
         out=None if keep.out is None else keep.out / "stages",
         resume=keep.resume,
         progress=keep.progress,
@@ -58,19 +59,20 @@ def _run(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
     if method.closing:
         out = None if keep.out is None else keep.out / f"closing-{made['steps']:06d}"
         last = site._replace(seed=derive_seed(site.seed, "closing"), out=out, resume=out is not None)
-        made["evaluate"] = _Closing(made["evaluate"], made["steps"], method.closing, last)
+        evaluation = replace(evaluation, evaluate=_Closing(evaluation.evaluate, made["steps"], method.closing, last))
+    keep = replace(keep, evaluation=evaluation, aux_policies=aux_policies)
     if not (method.stages or method.shared):
-        return train(**made, keep=keep)
+        return train(**{**made, "run": keep})
     if keep.out is not None:
         _begin(keep.out, keep.resume, keep.recipe)
     if stopped := run_stages(method.stages, site, shared=method.shared).stopped:
         return TrainResult([], keep.out, stopped)
-    return train(**made, keep=replace(keep, resume=keep.out is not None))
+    return train(**{**made, "run": replace(keep, resume=keep.out is not None)})
 
 
 def _begin(out: Path, resume: bool, recipe: Mapping[str, Any] | None) -> None:
     """Write recipe.json before the first stage, to make the run resumable from a stage."""
-    if not resume and RunRecord.begun(out):
+    if not resume and RunRecord.exists(out):
         raise InputError(f"there is a run in {out} already: resume it, or name another folder")
     about = {"recipe": recipe, "arguments": {}}
     with RunRecord(out, about=about) as record:

@@ -22,7 +22,7 @@ def rewind_obstacle(trajectory: Trajectory) -> str:
     Example:
         a trajectory that asked a simulated user  ->  "it contains auxiliary turns"
     """
-    if trajectory.asked:
+    if trajectory.aux_turns:
         return "it contains auxiliary turns"
     if trajectory.by:
         return "another engine sampled it"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.core.records import Author, Branch, Group, Spent, Trajectory
+from handaxe.core.records import Author, Branch, Group, Trajectory, Usage
 
 __all__ = ["TurnTree", "shared_turn_count", "token_owners", "total_usage", "turn_tree"]
 
@@ -103,7 +103,7 @@ def shared_turn_count(trajectory: Trajectory) -> int:
     return sum((turn.sequence, turn.stop) < (branch.sequence, branch.token) for turn in trajectory.turns)
 
 
-def total_usage(group: Group) -> Spent:
+def total_usage(group: Group) -> Usage:
     """Sum the resources that a group used: sampled tokens, tool calls, seconds and cost.
 
     Tokens and calls that a fork shares with its parent in the group count once. Forced tokens do not count as sampled.
@@ -112,16 +112,16 @@ def total_usage(group: Group) -> Spent:
     Example:
         t/0 has 6 sampled tokens, t/1 left t/0 at the second of them and has 5  ->  tokens 6 + 5 - 2
     """
-    siblings, total = {trajectory.id for trajectory in group}, Spent()
+    siblings, total = {trajectory.id for trajectory in group}, Usage()
     for fork in group:
-        shared = Spent()
+        shared = Usage()
         if fork.branch_of is not None and fork.branch_of.trajectory in siblings:
-            shared = Spent.of(fork.turns[: shared_turn_count(fork)])._replace(
+            shared = Usage.of(fork.turns[: shared_turn_count(fork)])._replace(
                 tokens=_sampled_before(fork, fork.branch_of)
             )
         forced = sum(int(sequence.forced.sum()) for sequence in fork.sequences)
-        own = fork.used.together(Spent(-shared.tokens - forced, -shared.calls, -shared.seconds, -shared.cost))
-        total = total.together(own)
+        own = fork.usage.plus(Usage(-shared.tokens - forced, -shared.calls, -shared.seconds, -shared.cost))
+        total = total.plus(own)
     return total
 
 

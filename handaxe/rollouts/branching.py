@@ -10,7 +10,7 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Branch, Ending
 from handaxe.core.requests import Attempt, Measure, Stopped
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.fork import fork
 from handaxe.rollouts.play.rounds import Rounds
@@ -32,7 +32,7 @@ def branching(
     first_tokens: int = 20,
     max_turns: int = 4,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play a question's trajectories side by side, and copy those that hesitate after a tool's reply.
 
@@ -153,7 +153,7 @@ class _Tree:
 
     def _begin(self, upto: int) -> None:
         """Add plays from the question on until there are so many; none where nothing was sampled after it."""
-        if self._root.over and not self._root.turns:
+        if self._root.done and not self._root.turns:
             return
         while len(self.rounds.plays) < upto:
             self._add(self._root, Branch(self._root.attempt.id, 0, 0), turn=0)

@@ -5,9 +5,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Spent
+from handaxe.core.records import Message, Usage
 
-__all__ = ["Budget", "Left", "SPEAKER", "Tell", "budgets", "left_of", "say_left"]
+__all__ = [
+    "Budget",
+    "BudgetMessage",
+    "Remaining",
+    "SPEAKER",
+    "budget_messages",
+    "budgets",
+    "describe_remaining",
+    "remaining_of",
+]
 
 SPEAKER = "budget"
 """The name on the user messages that tell what is left: they are the library's words, not the environment's."""
@@ -42,7 +51,7 @@ class Budget:
             raise InputError(f"{self}: give tokens 1 or more, calls 0 or more, seconds and cost above 0, or None")
 
 
-class Left(NamedTuple):
+class Remaining(NamedTuple):
     """What is left, never below 0; None where there is no bound."""
 
     turns: int
@@ -57,7 +66,7 @@ class Left(NamedTuple):
         return 0 in (self.tokens, self.seconds, self.cost)
 
 
-Tell = Callable[[Left], str]
+BudgetMessage = Callable[[Remaining], str]
 
 
 def budgets(*, tokens: Sequence[int] = (), calls: Sequence[int] = ()) -> tuple[Budget, ...]:
@@ -76,9 +85,9 @@ def budgets(*, tokens: Sequence[int] = (), calls: Sequence[int] = ()) -> tuple[B
     return tuple(Budget(tokens=t, calls=c) for t, c in zip(tokens or none, calls or none))
 
 
-def left_of(budget: Budget, spent: Spent, *, turns: int) -> Left:
+def remaining_of(budget: Budget, spent: Usage, *, turns: int) -> Remaining:
     """What is left of a budget, never below 0, with so many turns to go."""
-    return Left(
+    return Remaining(
         turns,
         None if budget.tokens is None else max(0, budget.tokens - spent.tokens),
         None if budget.calls is None else max(0, budget.calls - spent.calls),
@@ -87,11 +96,11 @@ def left_of(budget: Budget, spent: Spent, *, turns: int) -> Left:
     )
 
 
-def say_left(left: Left) -> str:
+def describe_remaining(left: Remaining) -> str:
     """What is left, in plain words.
 
     Example:
-        say_left(Left(turns=1, tokens=40, seconds=2.5)) is "You have left: 1 turn, 40 tokens, 2.5 seconds."
+        describe_remaining(Remaining(turns=1, seconds=2.5)) is "You have left: 1 turn, 2.5 seconds."
     """
     counts = [("turn", left.turns), ("token", left.tokens), ("call", left.calls)]
     words = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts if n is not None]
@@ -100,3 +109,11 @@ def say_left(left: Left) -> str:
     if left.cost is not None:
         words.append(f"a cost of {left.cost:.4g}")
     return f"You have left: {', '.join(words)}."
+
+
+def budget_messages(tell: bool | BudgetMessage, remaining: Remaining) -> list[Message]:
+    """Make the user message with the remaining budget; [] if `tell` is False."""
+    if tell is False:
+        return []
+    text = (describe_remaining if tell is True else tell)(remaining)
+    return [Message("user", text, name=SPEAKER)]

@@ -8,8 +8,8 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Message
 from handaxe.core.requests import Attempt
 from handaxe.ops.turn_positions import initial_messages
-from handaxe.rollouts.budget import Budget, Tell
-from handaxe.rollouts.play import Following, Play, Request, Rules
+from handaxe.rollouts.budget import Budget, BudgetMessage
+from handaxe.rollouts.play import Continuation, Play, Request, Rules
 
 __all__ = ["SPEAKER", "folding"]
 
@@ -23,7 +23,7 @@ def folding(
     fold_at: float | None = None,
     max_turns: int = 8,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play like `linear`, and begin a new sequence wherever the policy folds its memory.
 
@@ -59,19 +59,19 @@ def folding(
     if fold_at is not None and not 0 < fold_at <= 1:
         raise InputError(f"fold_at is {fold_at}; give a share of the context above 0 and up to 1, or None")
 
-    def following(play: Play) -> Following:
+    def continuation(play: Play) -> Continuation:
         memory = _folded(play, tool)
         if memory is not None:
-            return Following(anew=(*initial_messages(play.messages, turns=len(play.turns)), memory))
+            return Continuation(new_sequence=(*initial_messages(play.messages, turns=len(play.turns)), memory))
         asks = fold_at is not None and len(play.sequences[-1].ids) >= fold_at * play.attempt.context
         asked = Message("user", f"Your context is nearly full. Call {tool} now.", name=SPEAKER)
-        return Following(said=(asked,) if asks and asked not in play.history else ())
+        return Continuation(messages=(asked,) if asks and asked not in play.history else ())
 
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, following=following)
+    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, continuation=continuation)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        return [(yield from play.whole(_turns(play, tool)))]
+        return [(yield from play.run(_turns(play, tool)))]
 
     return rollout
 

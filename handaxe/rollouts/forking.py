@@ -7,7 +7,7 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Branch, Trajectory
 from handaxe.core.requests import Attempt, Spawn, Stopped
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.fork import fork
 
@@ -22,7 +22,7 @@ def forking(
     branch_turns: int | None = None,
     max_turns: int = 4,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play a trunk like `linear`, then fork it at chosen places and play all branches at the same time.
 
@@ -60,7 +60,7 @@ def forking(
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         trunk = Play(attempt, rules)
-        first = yield from trunk.whole()
+        first = yield from trunk.run()
         if first.ending.kind == "infra_error" or first.ending.reason == "stopped":
             return [first]
         names = [(f"{attempt.id}/branch-{n}", place) for n, place in enumerate(at(first))]

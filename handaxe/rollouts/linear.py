@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.requests import Attempt
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Rules
 
 __all__ = ["linear"]
@@ -14,7 +14,7 @@ def linear(
     *,
     max_turns: int | Callable[[int], int] = 4,
     budget: Budget | Callable[[int], Budget] | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play one attempt turn by turn on one growing sequence.
 
@@ -37,8 +37,8 @@ def linear(
         budget: what the attempt may use up over all turns (see `rollouts.budget`); spent means truncated for "budget".
             Or a function of the training step, such as `grown_limits`.
         tell_budget: after each reply that another turn follows, append a user message that says what is left, in the
-            words of `rollouts.budget.say_left`, or of a function Left -> str given here. The policy reads it and does
-            not train on it; its `name` is "budget".
+            words of `rollouts.budget.describe_remaining`, or of a function Left -> str given here. The policy reads it
+            and does not train on it; its `name` is "budget".
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory. Making and starting the
@@ -63,6 +63,6 @@ def linear(
     changes = callable(max_turns) or callable(budget)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
-        return [(yield from Play(attempt, at(attempt.step) if changes else first).whole())]
+        return [(yield from Play(attempt, at(attempt.step) if changes else first).run())]
 
     return rollout

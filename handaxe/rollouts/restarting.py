@@ -6,7 +6,7 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Rollout, RolloutPlan
-from handaxe.core.records import Ending, Message, ParsedTurn, Spent, Task, ToolSchema, Trajectory
+from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolSchema, Trajectory, Usage
 from handaxe.core.requests import Attempt, EnvReply
 from handaxe.ops.seeds import generator
 from handaxe.rollouts.budget import Budget
@@ -80,13 +80,13 @@ def restarting(
     def rollout(attempt: Attempt) -> RolloutPlan:
         found = place(attempt)
         if found is None:
-            return [(yield from Play(attempt, rules).whole())]
+            return [(yield from Play(attempt, rules).run())]
         recorded, turn = found
         if answered:
-            return [(yield from rewind(attempt, rules, recorded, turn=turn).whole())]
+            return [(yield from rewind(attempt, rules, recorded, turn=turn).run())]
         alone = replace(attempt, env=_Silent)
-        one = yield from rewind(alone, rules, recorded, turn=turn, again=False).whole()
-        return [replace(one, spent=Spent.of(one.turns[turn:])._replace(calls=0))]
+        one = yield from rewind(alone, rules, recorded, turn=turn, again=False).run()
+        return [replace(one, total_usage=Usage.of(one.turns[turn:])._replace(calls=0))]
 
     return rollout
 

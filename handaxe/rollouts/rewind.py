@@ -1,7 +1,7 @@
 """From a recorded attempt, a play that begins where one of its turns began."""
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, Spent, Trajectory
+from handaxe.core.records import Branch, Trajectory, Usage
 from handaxe.core.requests import Attempt
 from handaxe.ops.rewindable import rewind_obstacle
 from handaxe.ops.turn_positions import turn_positions
@@ -21,8 +21,8 @@ def rewind(attempt: Attempt, rules: Rules, trajectory: Trajectory, *, turn: int,
     else to a turn (messages; name, text and status of replies; facts; whether it is over), the attempt ends as
     infra_error before the policy is asked: nothing is trained on a state that is not the recorded one.
 
-    What was recorded was not sampled again: `Trajectory.spent` leaves the tokens, seconds and cost of its sampling out,
-    and has its calls, which are made once more. A budget counts all of it, as for a fork.
+    What was recorded was not sampled again: `Trajectory.total_usage` leaves the tokens, seconds and cost of its
+    sampling out, and has its calls, which are made once more. A budget counts all of it, as for a fork.
 
     Args:
         attempt: whose environment, format and seeds play on; turn n draws from derive_seed(attempt.seed, n).
@@ -56,7 +56,7 @@ def rewind(attempt: Attempt, rules: Rules, trajectory: Trajectory, *, turn: int,
     cut = turn_positions(trajectory.messages, turns=len(trajectory.turns))[turn]
     builders = [SequenceBuilder.of(sequence) for sequence in trajectory.sequences[: first.sequence + 1]]
     shared = trajectory.turns[:turn]
-    spared = Spent(
+    spared = Usage(
         -sum(one.stop - one.start for one in shared),
         0,
         -sum(one.seconds for one in shared),
@@ -69,6 +69,6 @@ def rewind(attempt: Attempt, rules: Rules, trajectory: Trajectory, *, turn: int,
         turns=list(shared),
         sequences=[*builders[:-1], builders[-1].prefix(first.start)],
         marks=[Mark(cut, None, {})],
-        again=spared if again else None,
+        replayed=spared if again else None,
     )
     return Play(attempt, rules, beginning=beginning)

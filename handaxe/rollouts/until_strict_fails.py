@@ -53,7 +53,7 @@ def until_strict_fails(
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        return [(yield from play.whole(_turns(play, criteria(attempt.task), check)))]
+        return [(yield from play.run(_turns(play, criteria(attempt.task), check)))]
 
     return rollout
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.ops.ragged import group_rewards, resolve_channel
 from handaxe.ops.returns import Std, standard_deviation
+from handaxe.selection.parts.dispositions import drop
 
 __all__ = ["drop_equal_groups"]
 
@@ -29,8 +30,8 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
         std: "sample" (n - 1) or "population" (n); matters for tolerances above 0 only.
 
     Returns:
-        A selector: [Rated] -> [Rated], the groups kept, unchanged and in order. A group with fewer than two scored
-        siblings is dropped.
+        A selector: [RatedGroup] -> [RatedGroup], the groups kept, unchanged and in order. A group with fewer than two
+        scored siblings is dropped.
 
     Raises:
         InputError: for a negative tolerance, and scores that do not fit their group.
@@ -43,12 +44,12 @@ def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std
     if tolerance < 0:
         raise InputError(f"drop_equal_groups takes a tolerance of at least 0, not {tolerance}")
 
-    def differs(one: Rated) -> bool:
+    def differs(one: RatedGroup) -> bool:
         known = channel is not None and resolve_channel(one.scores, channel) in one.scores.channels
         reward_G = group_rewards(one.group, one.scores, channel=channel if known else None)
         return standard_deviation(reward_G[~np.isnan(reward_G)], std) > tolerance
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
-        return [one for one in rated if differs(one)]
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
+        return [one if differs(one) else drop(one, by="drop_equal_groups") for one in rated]
 
     return select

@@ -1,13 +1,13 @@
 """Leave out of the loss every trajectory that did about as well as its siblings."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
+from handaxe.selection.parts.dispositions import mask
 
 __all__ = ["drop_small_advantages"]
 
@@ -24,8 +24,8 @@ def drop_small_advantages(*, least: float = 0.01) -> Selector:
         least: > 0, in units of the advantage; 0.01 in the paper.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared where small. A
-        trajectory without a token that trains does not train.
+        A selector: [RatedGroup] -> [RatedGroup], the same groups in the same order, `trained` [G] cleared where small.
+        A trajectory without a token that trains does not train.
 
     Raises:
         InputError: `least` is not above 0, or not finite.
@@ -39,14 +39,12 @@ def drop_small_advantages(*, least: float = 0.01) -> Selector:
     if not 0 < least < np.inf:
         raise InputError(f"drop_small_advantages takes a finite bound above 0, not {least}")
 
-    def large(one: Rated, i: int) -> bool:
+    def large(one: RatedGroup, i: int) -> bool:
         arrays = zip(one.advantages.tokens[i], one.training_mask(i), strict=True)
         return any((np.abs(adv_T[mask_T]) >= least).any() for adv_T, mask_T in arrays)
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
-        return [
-            replace(one, trained=one.trained & np.array([large(one, i) for i in range(len(one.group))], bool))
-            for one in rated
-        ]
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
+        large_GG = [np.array([large(one, i) for i in range(len(one.group))], bool) for one in rated]
+        return [mask(one, large_G, by="drop_small_advantages") for one, large_G in zip(rated, large_GG, strict=True)]
 
     return select

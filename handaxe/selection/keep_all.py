@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 
 __all__ = ["keep_all"]
 
@@ -14,7 +14,7 @@ def keep_all() -> Selector:
         select(rated) = rated
 
     Returns:
-        A selector: [Rated] -> [Rated], all of them in order; an empty list gives an empty list.
+        A selector: [RatedGroup] -> [RatedGroup], all of them in order; an empty list gives an empty list.
 
     Example:
         two groups, one of them with equal rewards  ->  the same two groups
@@ -22,7 +22,7 @@ def keep_all() -> Selector:
     Idea: the absence of selection, so that a recipe names its choice for every role.
     """
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         return list(rated)
 
     return select

@@ -1,15 +1,15 @@
 """Keep the attempts that went well, for a policy to learn from."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.records import RatedGroup, Trajectory
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.tool_calls import call_key
+from handaxe.selection.parts.dispositions import drop, mask
 
 __all__ = ["keep_successes"]
 
@@ -43,7 +43,7 @@ def keep_successes(
             lower `sample` decides among equals: what B-STaR selects.
 
     Returns:
-        A selector: [Rated] -> [Rated], the groups kept, in order.
+        A selector: [RatedGroup] -> [RatedGroup], the groups kept, in order.
 
     Raises:
         InputError: bounds out of order, `most` below 1, or a channel that some group lacks.
@@ -65,14 +65,17 @@ def keep_successes(
             "and 1 or more"
         )
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
-        narrowed = [replace(one, trained=_good(one)) for one in rated]
-        return [one for one in narrowed if one.trained.any()]
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
+        good = [_good(one) for one in rated]
+        return [
+            mask(one, good_G, by="keep_successes") if good_G.any() else drop(one, by="keep_successes")
+            for one, good_G in zip(rated, good, strict=True)
+        ]
 
-    def _place(one: Rated, reward_G: np.ndarray, i: int) -> tuple[float, int, str]:
+    def _place(one: RatedGroup, reward_G: np.ndarray, i: int) -> tuple[float, int, str]:
         return -float(reward_G[i]) if best else 0.0, one.group[i].sample, one.group[i].id
 
-    def _good(one: Rated) -> np.ndarray:
+    def _good(one: RatedGroup) -> np.ndarray:
         reward_G = group_rewards(one.group, one.scores, channel=channel)
         good_G = np.zeros(len(one.group), bool)
         seen = set[tuple[tuple[str, ...], ...]]()

@@ -7,9 +7,10 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.returns import Std, standard_deviation
+from handaxe.selection.parts.dispositions import drop
 
 __all__ = ["keep_varied"]
 
@@ -29,8 +30,8 @@ def keep_varied(*, share: float = 0.75, channel: str | None = None, std: Std = "
         std: "sample" (n - 1) or "population" (n); with groups of unequal size it changes the ranks.
 
     Returns:
-        A selector: [Rated] -> [Rated], the groups kept, unchanged and in order. Fewer than two scored siblings, and
-        rewards equal up to rounding, count as 0.
+        A selector: [RatedGroup] -> [RatedGroup], the groups kept, unchanged and in order. Fewer than two scored
+        siblings, and rewards equal up to rounding, count as 0.
 
     Raises:
         InputError: for a share out of range, a channel that some group lacks, and scores that do not fit their group.
@@ -43,7 +44,7 @@ def keep_varied(*, share: float = 0.75, channel: str | None = None, std: Std = "
     if not 0 < share <= 1:
         raise InputError(f"keep_varied takes a share above 0 and up to 1, not {share}")
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         if not rated:
             return []
         spreads = []
@@ -51,6 +52,7 @@ def keep_varied(*, share: float = 0.75, channel: str | None = None, std: Std = "
             reward_G = group_rewards(one.group, one.scores, channel=channel)
             spreads.append(standard_deviation(reward_G[~np.isnan(reward_G)], std))
         limit = sorted(spreads, reverse=True)[ceil(share * len(spreads)) - 1]
-        return [one for one, spread in zip(rated, spreads, strict=True) if spread >= limit]
+        pairs = zip(rated, spreads, strict=True)
+        return [one if spread >= limit else drop(one, by="keep_varied") for one, spread in pairs]
 
     return select

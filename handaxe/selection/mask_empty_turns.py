@@ -1,13 +1,13 @@
 """Leave out of the loss every trajectory in which a turn did nothing."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated, Trajectory, Turn
+from handaxe.core.records import RatedGroup, Trajectory, Turn
 from handaxe.ops.empty_turn import is_empty_turn
+from handaxe.selection.parts.dispositions import mask
 
 __all__ = ["mask_empty_turns", "says_something"]
 
@@ -34,7 +34,8 @@ def mask_empty_turns(*, answer: Callable[[Turn], bool] = says_something, keep: b
         keep: train on such trajectories all the same, which is what the filter is compared with.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in order, `trained` [G] cleared where void. A trajectory
+        A selector: [RatedGroup] -> [RatedGroup], the same groups in order, `trained` [G] cleared where void. A
+            trajectory
         without turns has no void turn. Malformed calls are no calls.
 
     Example:
@@ -50,7 +51,8 @@ def mask_empty_turns(*, answer: Callable[[Turn], bool] = says_something, keep: b
     def void(trajectory: Trajectory) -> bool:
         return not keep and any(is_empty_turn(turn, answer=answer) for turn in trajectory.turns)
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
-        return [replace(one, trained=one.trained & ~np.array([void(t) for t in one.group], bool)) for one in rated]
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
+        full = [~np.array([void(t) for t in one.group], bool) for one in rated]
+        return [mask(one, full_G, by="mask_empty_turns") for one, full_G in zip(rated, full, strict=True)]
 
     return select

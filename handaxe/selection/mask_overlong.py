@@ -1,13 +1,13 @@
 """Leave out of the loss every trajectory that was cut for being too long."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
+from handaxe.selection.parts.dispositions import mask
 
 __all__ = ["mask_overlong"]
 
@@ -26,7 +26,8 @@ def mask_overlong(*, reasons: Collection[str] = ("length",)) -> Selector:
         reasons: among length (a turn or the context was full), turns and budget; the paper has only length.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared where truncated.
+        A selector: [RatedGroup] -> [RatedGroup], the same groups in the same order, `trained` [G] cleared where
+            truncated.
 
     Raises:
         InputError: for a reason that does not exist.
@@ -40,11 +41,11 @@ def mask_overlong(*, reasons: Collection[str] = ("length",)) -> Selector:
     if unknown or isinstance(reasons, str):
         raise InputError(f"mask_overlong knows the reasons {', '.join(REASONS)}, not {reasons!r}")
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         out = []
         for one in rated:
             cut = [t.ending.kind == "truncated" and t.ending.reason in reasons for t in one.group]
-            out.append(replace(one, trained=one.trained & ~np.array(cut, bool)))
+            out.append(mask(one, ~np.array(cut, bool), by="mask_overlong"))
         return out
 
     return select

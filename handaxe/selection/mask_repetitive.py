@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.records import RatedGroup, Trajectory
+from handaxe.selection.parts.dispositions import mask
 
 __all__ = ["mask_repetitive"]
 
@@ -26,7 +26,8 @@ def mask_repetitive(*, length: int = 20, times: int = 10) -> Selector:
         times: >= 2; 10 in the paper.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared where repetitive.
+        A selector: [RatedGroup] -> [RatedGroup], the same groups in the same order, `trained` [G] cleared where
+            repetitive.
 
     Raises:
         InputError: a number out of range.
@@ -48,11 +49,11 @@ def mask_repetitive(*, length: int = 20, times: int = 10) -> Selector:
                 return True
         return False
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         out = []
         for one in rated:
-            masked = [repetitive(trajectory) for trajectory in one.group]
-            out.append(replace(one, trained=one.trained & ~np.array(masked, bool)))
+            repeats = [repetitive(trajectory) for trajectory in one.group]
+            out.append(mask(one, ~np.array(repeats, bool), by="mask_repetitive"))
         return out
 
     return select

@@ -1,22 +1,13 @@
-"""Selectors one after the other."""
+"""Selectors in sequence."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
 
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.ops.stateful_composite import StatefulComposite
+from handaxe.selection.parts.dispositions import apply_selector, live
 
-__all__ = ["Staged", "pipe"]
-
-
-@runtime_checkable
-class Staged(Protocol):
-    """A selector that is made of others, called in order, and says so."""
-
-    def stages(self) -> Sequence[Selector]:
-        """What it passes groups through."""
-        ...
+__all__ = ["pipe"]
 
 
 def pipe(*selectors: Selector) -> Selector:
@@ -24,17 +15,18 @@ def pipe(*selectors: Selector) -> Selector:
 
         pipe(f, g)(rated) = g(f(rated))
 
-    Order is part of the choice: a selector sees what those before it left.
+    Each selector gets the live groups of the one before, so order matters.
 
     Returns:
-        A selector. It is Stateful, and its state is that of its stateful parts by their place. Without parts it keeps
-        everything.
+        A selector: [RatedGroup] -> [RatedGroup], the live groups of the last selector, then the groups that any
+        selector dropped. It is Stateful; its state is the state of stateful selectors by position. Without selectors it
+        keeps all groups.
 
     Example:
-        pipe(void_turns(answer=...), drop_equal_groups()): first masks trajectories, then drops groups by the rewards
-        of all siblings, masked ones included
+        pipe(mask_empty_turns(), drop_equal_groups()): masks rollouts first, then drops groups by the rewards of all
+        siblings, masked ones included
 
-    Idea: each selection is one file; a recipe lists those it wants.
+    Idea: each selector is one file; a method lists its own.
     """
     return _Pipe(selectors)
 
@@ -43,11 +35,13 @@ class _Pipe(StatefulComposite):
     def __init__(self, selectors: tuple[Selector, ...]):
         self._selectors = selectors
 
-    def __call__(self, rated: Sequence[Rated]) -> list[Rated]:
-        kept: Sequence[Rated] = list(rated)
+    def __call__(self, rated: Sequence[RatedGroup]) -> list[RatedGroup]:
+        found, dropped = live(rated), [one for one in rated if not one.live]
         for select in self._selectors:
-            kept = select(kept)
-        return list(kept)
+            result = apply_selector(select, found)
+            found = live(result)
+            dropped += [one for one in result if not one.live]
+        return found + dropped
 
     def stages(self) -> Sequence[Selector]:
         return self._selectors

@@ -8,12 +8,12 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Credit, Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.returns import standard_deviation
 from handaxe.ops.seeds import generator
 from handaxe.ops.stateful_composite import has_state
-from handaxe.selection.parts.stored import alone, dump, earned, load, put
+from handaxe.selection.parts.stored import dump, load, stored_reward, stored_sibling, swap_in
 
 __all__ = ["SuccessReplay", "success_replay"]
 
@@ -53,7 +53,7 @@ def success_replay(
         seed: of the draws, each of which depends on step and group alone.
 
     Returns:
-        A stateful selector: [Rated] -> [Rated], all groups in order. A sibling put in has the id
+        A stateful selector: [RatedGroup] -> [RatedGroup], all groups in order. A sibling put in has the id
         REPLACED/replay/STORED and trains; the one replaced is in the record, untrained. A group without a scored
         sibling is left alone, a lone sibling may be replaced (and has advantage 0 by most credits).
 
@@ -92,7 +92,7 @@ class SuccessReplay:
         tasks: int,
         seed: int,
     ):
-        self.stored: dict[str, list[Rated]] = {}
+        self.stored: dict[str, list[RatedGroup]] = {}
         self._credit = credit
         self._above = above
         self._most = most
@@ -103,7 +103,7 @@ class SuccessReplay:
         self._tasks = tasks
         self._seed = seed
 
-    def __call__(self, rated: Sequence[Rated]) -> list[Rated]:
+    def __call__(self, rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         changed = [self._helped(one) for one in rated]
         for one in rated:
             self._store(one)
@@ -115,7 +115,7 @@ class SuccessReplay:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.stored = {name: [load(one) for one in found] for name, found in state["tasks"]}
 
-    def _helped(self, one: Rated) -> Rated:
+    def _helped(self, one: RatedGroup) -> RatedGroup:
         reward_G = group_rewards(one.group, one.scores, channel=self._channel)
         reward_G = reward_G[~np.isnan(reward_G)]
         found = self.stored.get(one.group.task.id)
@@ -127,17 +127,17 @@ class SuccessReplay:
         stored = found[int(rng.integers(len(found)))]
         index = int(rng.integers(len(one.group))) if self._place == "random" else 0
         name = f"{one.group[index].id}/replay/{stored.group[0].id}"
-        group, scores = put(one, index, stored, id=name)
+        swapped = swap_in(one, index, stored, id=name, by="success_replay")
         trained_G = one.trained.copy()
         trained_G[index] = True
-        return replace(one, group=group, scores=scores, advantages=self._credit(group, scores), trained=trained_G)
+        return replace(swapped, advantages=self._credit(swapped.group, swapped.scores), trained=trained_G)
 
-    def _store(self, one: Rated) -> None:
+    def _store(self, one: RatedGroup) -> None:
         successes = [
             stored
             for i in np.flatnonzero(one.trained)
             if one.group[int(i)].num_tokens
-            and earned(stored := alone(one, int(i)), channel=self._channel) > self._above
+            and stored_reward(stored := stored_sibling(one, int(i)), channel=self._channel) > self._above
         ]
         if successes:
             found = self.stored.pop(one.group.task.id, [])

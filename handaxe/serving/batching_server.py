@@ -88,7 +88,7 @@ class BatchingServer:
         while True:
             max_tokens = min(len(partial.ids) + STEP, limit)
             sampling = replace(request.sampling, max_tokens=max_tokens)
-            done = await self.complete(request._replace(sampling=sampling, begun=partial))
+            done = await self.complete(request._replace(sampling=sampling, prefix=partial))
             yield done
             if done.finish != "length" or len(done.ids) >= limit:
                 return

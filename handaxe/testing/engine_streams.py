@@ -1,8 +1,9 @@
 """Engine contract for streams: completions do not depend on other requests.
 
 A completion equals the one that a new engine samples for its request alone: rows that join, leave or are interrupted,
-and cached prefixes, must not change it. A stream may sample in another process, also between two polls. The progress of
-a request is then unknown, so the checks bound its time and not the number of polls.
+and cached prefixes, must not change it. A stream may sample in
+another process, also between two polls. The progress of a request is then unknown, so the checks bound its time and not
+the number of polls.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def check_interrupting(case: EngineCase) -> None:
         neighbour = request._replace(seed=request.seed + 1)
         for cut in (0, 1, 5):
             part = Partial(want.ids[:cut], want.logp[:cut], want.behaviour_logp[:cut], want.version[:cut])
-            begun = request._replace(begun=part)
+            begun = request._replace(prefix=part)
             stream = _stream(case.make_engine())
             beside = stream.submit(neighbour)
             got = stream.interrupt(stream.submit(begun))
@@ -145,7 +146,7 @@ def check_refusals(case: EngineCase) -> None:
     assert_raises(InputError, lambda: stream.submit(request._replace(ids=[])), "a request without ids")
     full = Partial([1, 1, 1], [-1.0] * 3, [-1.0] * 3, [0] * 3)
     assert_raises(
-        InputError, lambda: stream.submit(request._replace(begun=full)), "a turn with no token left to sample"
+        InputError, lambda: stream.submit(request._replace(prefix=full)), "a turn with no token left to sample"
     )
     ticket = stream.submit(request)
     assert_raises(InputError, lambda: stream.interrupt(ticket + 1), "interrupting a request that was never submitted")
@@ -164,8 +165,8 @@ def _stream(engine: Engine) -> Stream:
 
 def _once_more(stream: Stream, begun: Sample, want: Completion) -> tuple[int, dict[int, Completion]]:
     """Submit, interrupt after some tokens, and submit again; returns the ticket and the ended requests."""
-    cut = len(begun.begun.ids) if begun.begun is not None else 0
-    done, got = dict[int, Completion](), begun.begun
+    cut = len(begun.prefix.ids) if begun.prefix is not None else 0
+    done, got = dict[int, Completion](), begun.prefix
     for tried in range(TRIES):
         ticket = stream.submit(begun)
         done |= dict(stream.poll(WAIT * (2**tried - 1)))
@@ -174,12 +175,12 @@ def _once_more(stream: Stream, begun: Sample, want: Completion) -> tuple[int, di
         got = stream.interrupt(ticket)
         count = len(got.ids)
         assert count < len(want.ids), f"interrupted, it has {got}, which leaves no token to go on with"
-        if count > cut or got != begun.begun:
+        if count > cut or got != begun.prefix:
             break
     count = len(got.ids) if got is not None else 0
     right = count > cut and got is not None and got.ids == want.ids[:count]
     assert right, f"begun at {cut}, it has one token more after a poll, or several, of {want.ids}, not {got}"
-    return stream.submit(begun._replace(begun=got)), done
+    return stream.submit(begun._replace(prefix=got)), done
 
 
 def _finish(stream: Stream) -> dict[int, Completion]:

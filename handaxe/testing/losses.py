@@ -35,7 +35,7 @@ def differentiate(loss: Loss, out: PolicyOut, batch: Batch) -> LossEvaluation:
     leaves = {"logp": out.logp_BT, "entropy": out.entropy()}
     if out.value_BT is not None:
         leaves["value"] = out.value_BT
-    value, metrics = loss(out, batch)
+    value, metrics, _ = loss(out, batch)
     assert value.shape == (), f"a loss is a scalar, but this one has shape {tuple(value.shape)}"
     assert value.requires_grad, "the loss has no gradient"
     found = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)

@@ -34,7 +34,7 @@ from handaxe.core.records import (
     Group,
     Message,
     ParsedTurn,
-    Rated,
+    RatedGroup,
     Sampling,
     Scores,
     Task,
@@ -189,7 +189,7 @@ def make_rated(
     scores: Scores | None = None,
     advantage: Sequence[float] | None = None,
     trained: Sequence[bool] | None = None,
-) -> Rated:
+) -> RatedGroup:
     """Make a rated group.
 
     Args:
@@ -207,7 +207,8 @@ def make_rated(
         tuple(np.where(sequence.mask, float(value), 0.0) for sequence in trajectory.sequences)
         for trajectory, value in zip(group, values, strict=True)
     )
-    return Rated(group, scores, Advantages(tokens), np.asarray([True] * len(group) if trained is None else trained))
+    chosen = np.asarray([True] * len(group) if trained is None else trained, bool)
+    return RatedGroup.of(group, scores, Advantages(tokens), trained=chosen)
 
 
 def _free_layout(turns: int, replies: Sequence[Sequence[Any]] | None) -> str:

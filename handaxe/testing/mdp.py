@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.core.protocols import Credit, Shape
-from handaxe.core.records import Branch, Group, Rated, Scores, Trajectory
+from handaxe.core.protocols import AdvantageTransform, Credit
+from handaxe.core.records import Branch, Group, RatedGroup, Scores, Trajectory
 from handaxe.testing.make_records import make_group, make_scores, make_trajectory
 
 __all__ = ["Moments", "StopOrGo", "estimate_moments", "exact_gradient", "expected_gradient"]
@@ -128,7 +128,7 @@ def estimate_moments(
     size: int,
     *,
     groups: int = 1,
-    shape: Shape | None = None,
+    transform: AdvantageTransform | None = None,
     turn_rewards: bool = True,
     forks: bool = False,
 ) -> Moments:
@@ -137,7 +137,7 @@ def estimate_moments(
     Args:
         credit: under test; its loss is -A * logp summed over tokens, averaged over siblings and groups.
         size, groups: there are (N + 1) ** (size * groups) batches, without forks.
-        shape: advantage transform applied to the batch before the loss.
+        transform: advantage transform applied to the batch before the loss.
         turn_rewards: False adds the rewards of turns to the outcome.
         forks: every rollout that reaches turn 1 is forked there; its branch is a sibling, and half of the group are
             branches.
@@ -150,7 +150,7 @@ def estimate_moments(
             _rated(world, credit, [one for one, _ in chosen[g * each :][:each]], turn_rewards) for g in range(groups)
         ]
         attempts = [attempt for one, _ in chosen for attempt in one]
-        rows = [row for one in (batch if shape is None else shape(batch)) for (row,) in one.advantages.tokens]
+        rows = [row for one in (batch if transform is None else transform(batch)) for (row,) in one.advantages.tokens]
         estimate = np.zeros(len(world.logits))
         for attempt, row in zip(attempts, rows, strict=True):
             score = world.score(attempt)
@@ -178,7 +178,7 @@ def _forked(world: StopOrGo) -> list[tuple[tuple[int, ...], float]]:
     return found
 
 
-def _rated(world: StopOrGo, credit: Credit, members: Sequence[tuple[int, ...]], turn_rewards: bool) -> Rated:
+def _rated(world: StopOrGo, credit: Credit, members: Sequence[tuple[int, ...]], turn_rewards: bool) -> RatedGroup:
     group, scores = world.group([attempt for one in members for attempt in one], turn_rewards=turn_rewards)
     place, siblings = 0, list[Trajectory]()
     for one in members:
@@ -186,4 +186,4 @@ def _rated(world: StopOrGo, credit: Credit, members: Sequence[tuple[int, ...]], 
         siblings += [trunk, *(replace(each, branch_of=Branch(trunk.id, 0, TURN_ONE_START)) for each in branches)]
         place += len(one)
     group = replace(group, trajectories=tuple(siblings))
-    return Rated(group, scores, credit(group, scores), np.ones(len(group), bool))
+    return RatedGroup.of(group, scores, credit(group, scores))

@@ -59,7 +59,7 @@ class ScriptedEngine:
             ids = encode_reply(self._format, self._words(request), self._tools)
             room = request.sampling.max_tokens
             finish: Finish = "stop" if len(ids) <= room else "length"
-            begun = request.begun or Partial([], [], [], [])
+            begun = request.prefix or Partial([], [], [], [])
             rest = ids[len(begun.ids) : room]
             zeros = [0.0] * len(rest)
             version = [*begun.version, *[self.version] * len(rest)]

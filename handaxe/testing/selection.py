@@ -7,14 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.core.protocols import Selector, Shape, Stateful
-from handaxe.core.records import Group, Rated
+from handaxe.core.protocols import AdvantageTransform, Selector, Stateful
+from handaxe.core.records import Group, RatedGroup
+from handaxe.selection.parts.dispositions import live
 from handaxe.testing.credit import check_advantages
 from handaxe.testing.isolated_copy import isolated_copy
 from handaxe.testing.make_records import make_group, make_rated, make_scores
 from handaxe.testing.random_groups import random_group, random_scores
 
-__all__ = ["check_selector", "check_shape"]
+__all__ = ["check_selector", "check_transform"]
+
+
+Arrays = Sequence[Sequence[np.ndarray]]
 
 
 def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) -> None:
@@ -30,6 +34,7 @@ def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) ->
         siblings     ids within a group are unique
         memory       (`core.protocols.Stateful`) state_dict holds the whole state: a copy restored from it is equivalent
 
+    A dropped group (`live` False) may be returned for its dispositions, and counts as left out; nothing of it trains.
     A filter must also invent nothing: each returned group was given, no sibling trains that did not before, unchanged
     groups keep their scores, and value targets (`returns`), trained tokens (`trains`) and `part` are unchanged.
 
@@ -49,31 +54,32 @@ def check_selector(select: Selector, *, filters: bool = True, seeds: int = 6) ->
     _check_memory(select, untouched, seeds)
 
 
-def check_shape(shape: Shape, *, seeds: int = 6) -> None:
+def check_transform(transform: AdvantageTransform, *, seeds: int = 6) -> None:
     """Check the contract of an advantage transform on random batches of ragged groups.
 
-    The contract is the selector's. In addition, every group is returned with its scores, its trained siblings and
-    tokens (`trained`, `trains`, `part`) and its value targets (`returns`): only `advantages.tokens` may differ.
+    The contract is the selector's. In addition, every group is returned with its scores, its trained siblings
+    (`trained`, `part`) and its value targets (`returns`): only `advantages.tokens` may differ, and tokens may stop
+    training (`advantages.trains`).
 
     Args:
-        shape: unused transform. A Stateful one is shown a batch, and its state is restored before every call; any other
-            must not have state.
+        transform: unused transform. A Stateful one is shown a batch, and its state is restored before every call; any
+            other must not have state.
         seeds: number of random batches.
 
     Raises:
         AssertionError: a promise is broken; the message names it.
     """
-    untouched, pure = isolated_copy(shape), _from_one_state(shape)
-    for batch, shaped in _results(pure, "shape", seeds):
-        assert len(shaped) == len(batch), f"the shape returns {len(shaped)} of {len(batch)} groups"
-        for new, old in zip(shaped, batch, strict=True):
-            assert new.group is old.group, "the shape returns other groups, or another order"
-            assert new.scores is old.scores, "the shape changes scores"
-            assert np.array_equal(new.trained, old.trained), "the shape changes the trained siblings"
-            _check_unchanged(new, old, "the shape")
+    untouched, pure = isolated_copy(transform), _from_one_state(transform)
+    for batch, found in _results(pure, "transform", seeds):
+        assert len(found) == len(batch), f"the transform returns {len(found)} of {len(batch)} groups"
+        for new, old in zip(found, batch, strict=True):
+            assert new.group is old.group, "the transform returns other groups, or another order"
+            assert new.scores is old.scores, "the transform changes scores"
+            assert np.array_equal(new.trained, old.trained), "the transform changes the trained siblings"
+            _check_unchanged(new, old, "the transform", narrower=True)
         reordered = list(pure(batch[::-1]))[::-1]
-        _check_same(reordered, shaped, "the order of groups changes the shape's results")
-    _check_memory(shape, untouched, seeds)
+        _check_same(reordered, found, "the order of groups changes the transform's results")
+    _check_memory(transform, untouched, seeds)
 
 
 def _from_one_state(select: Selector) -> Selector:
@@ -83,7 +89,7 @@ def _from_one_state(select: Selector) -> Selector:
     select(_batch(-1))
     state, stateful = deepcopy(select.state_dict()), select
 
-    def restored(rated: Sequence[Rated]) -> list[Rated]:
+    def restored(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         stateful.load_state_dict(deepcopy(state))
         return list(select(rated))
 
@@ -101,11 +107,11 @@ def _check_memory(select: Selector, untouched: Selector, seeds: int) -> None:
     except AssertionError as error:
         raise AssertionError(f"load_state_dict does not restore the whole state: {error}") from error
     for seed in (seeds + 1, seeds + 2):
-        original, restored = list(select(_batch(seed))), list(untouched(_batch(seed)))
+        original, restored = live(select(_batch(seed))), live(untouched(_batch(seed)))
         _check_same(original, restored, "it has state outside its state_dict")
 
 
-def _results(component: Selector, name: str, seeds: int) -> Iterator[tuple[list[Rated], list[Rated]]]:
+def _results(component: Selector, name: str, seeds: int) -> Iterator[tuple[list[RatedGroup], list[RatedGroup]]]:
     """Yield random batches with the results; checks the common contract of selectors and transforms."""
     assert list(component([])) == [], f"the {name} makes groups from no group"
     for seed in range(seeds):
@@ -115,12 +121,13 @@ def _results(component: Selector, name: str, seeds: int) -> Iterator[tuple[list[
         assert pickle.dumps(batch) == before, f"the {name} changed its input"
         for one in found:
             _check_rated(one)
-        _check_same(found, list(component(batch)), f"two calls of the {name} differ")
-        _check_same(found, list(component(_batch(seed, off_mask=float("nan")))), "features off the mask matter")
+        found = live(found)
+        _check_same(found, live(component(batch)), f"two calls of the {name} differ")
+        _check_same(found, live(component(_batch(seed, off_mask=float("nan")))), "features off the mask matter")
         yield batch, found
 
 
-def _batch(seed: int, off_mask: float = 0.0) -> list[Rated]:
+def _batch(seed: int, off_mask: float = 0.0) -> list[RatedGroup]:
     """Draw groups, with equal outcomes, a lone sibling, or no trained sibling; with separate tasks, and some with value
     targets, trained tokens or a part.
     """
@@ -149,19 +156,32 @@ def _random(rng: np.random.Generator, group: Group, kind: type) -> tuple[tuple[n
     )
 
 
-def _check_unchanged(one: Rated, old: Rated, who: str) -> None:
+def _check_unchanged(one: RatedGroup, old: RatedGroup, who: str, *, narrower: bool = False) -> None:
+    """Check part and value targets, and the trained tokens, of which `narrower` allows a subset."""
     assert one.part == old.part, f"{who} changes or loses `part`: use dataclasses.replace"
-    for name, now, before in (
-        ("returns", one.advantages.returns, old.advantages.returns),
-        ("trains", one.advantages.trains, old.advantages.trains),
-    ):
-        assert (now is None) == (before is None), f"{who} loses or invents advantages.{name}: use dataclasses.replace"
-        if now is not None and before is not None:
-            same = [np.array_equal(x, y) for a, b in zip(now, before, strict=True) for x, y in zip(a, b, strict=True)]
-            assert all(same), f"{who} changes advantages.{name}"
+    returns, before = one.advantages.returns, old.advantages.returns
+    assert (returns is None) == (before is None), f"{who} loses or invents advantages.returns: use dataclasses.replace"
+    assert returns is None or before is None or _equal(returns, before), f"{who} changes advantages.returns"
+    trains, before = one.advantages.trains, old.advantages.trains
+    changed = f"{who} loses or invents advantages.trains: use dataclasses.replace"
+    if narrower and trains is not None:
+        given = before or tuple(tuple(sequence.mask for sequence in one.sequences) for one in old.group)
+        wider = any(np.any(x & ~y) for x, y in _pairs(trains, given))
+        assert not wider, f"{who} trains tokens that did not train"
+        return
+    assert (trains is None) == (before is None), changed
+    assert trains is None or before is None or _equal(trains, before), f"{who} changes advantages.trains"
 
 
-def _check_rated(one: Rated) -> None:
+def _pairs(left: Arrays, right: Arrays) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    return (pair for a, b in zip(left, right, strict=True) for pair in zip(a, b, strict=True))
+
+
+def _equal(left: Arrays, right: Arrays) -> bool:
+    return all(np.array_equal(x, y) for x, y in _pairs(left, right))
+
+
+def _check_rated(one: RatedGroup) -> None:
     ids = [trajectory.id for trajectory in one.group]
     assert len(set(ids)) == len(ids), f"two siblings of task {one.group.task.id!r} share an id"
     check_advantages(one.advantages, one.group)
@@ -170,7 +190,7 @@ def _check_rated(one: Rated) -> None:
     assert np.shape(one.scores.outcome) == (len(one.group),), "scores do not fit the group"
 
 
-def _check_same(left: Sequence[Rated], right: Sequence[Rated], message: str) -> None:
+def _check_same(left: Sequence[RatedGroup], right: Sequence[RatedGroup], message: str) -> None:
     assert [one.group.task.id for one in left] == [one.group.task.id for one in right], message
     for a, b in zip(left, right, strict=True):
         assert np.array_equal(a.trained, b.trained), message
@@ -178,16 +198,16 @@ def _check_same(left: Sequence[Rated], right: Sequence[Rated], message: str) -> 
             assert all(np.allclose(u, v, rtol=1e-9, atol=1e-9) for u, v in zip(x, y, strict=True)), message
 
 
-def _check_filter(select: Selector, batch: list[Rated], kept: list[Rated]) -> None:
+def _check_filter(select: Selector, batch: list[RatedGroup], kept: list[RatedGroup]) -> None:
     given = {one.group.task.id: one for one in batch}
     ids = [one.group.task.id for one in kept]
-    assert ids == [name for name in given if name in ids], "the groups kept are not in their order, or some are new"
+    assert ids == [name for name in given if name in ids], "the selected groups are in another order, or some are new"
     for one in kept:
         old = given[one.group.task.id]
         assert one.group is old.group, "a filter returns another group than it was given"
         assert one.scores is old.scores, "a filter changes scores"
         assert not np.any(one.trained & ~old.trained), "a sibling trains that did not before"
         _check_unchanged(one, old, "the selector")
-    other = {one.group.task.id: one for one in select(batch[::-1])}
-    assert sorted(other) == sorted(ids), "with groups in another order, others are kept"
-    _check_same([other[name] for name in ids], kept, "with groups in another order, they fare differently")
+    other = {one.group.task.id: one for one in live(select(batch[::-1]))}
+    assert sorted(other) == sorted(ids), "the order of groups changes which of them are selected"
+    _check_same([other[name] for name in ids], kept, "the order of groups changes the results of the selector")

@@ -211,7 +211,7 @@ class _Stream:
 
     def submit(self, request: Sample) -> int:
         ticket = self._inner.submit(request)
-        self._ids[ticket] = [*request.ids, *(request.begun.ids if request.begun else ())]
+        self._ids[ticket] = [*request.ids, *(request.prefix.ids if request.prefix else ())]
         self._unread.append(self._ids[ticket])
         return ticket
 
@@ -264,8 +264,8 @@ class _Turns:
         self._count = 0
 
     def submit(self, request: Sample) -> int:
-        (whole,) = self._engine.sample([request._replace(begun=None)])
-        self._turns[self._count] = (whole, list(request.begun.version) if request.begun else [])
+        (whole,) = self._engine.sample([request._replace(prefix=None)])
+        self._turns[self._count] = (whole, list(request.prefix.version) if request.prefix else [])
         self._count += 1
         return self._count - 1
 

@@ -128,7 +128,14 @@ class StdioServerProcess:
         ):
             server = StdioServerParameters(
                 command=sys.executable,
-                args=["-I", "-S", RELAY, str(MAX_MESSAGE), folder, *(part.replace(FOLDER, folder) for part in self.command)],
+                args=[
+                    "-I",
+                    "-S",
+                    RELAY,
+                    str(MAX_MESSAGE),
+                    folder,
+                    *(part.replace(FOLDER, folder) for part in self.command),
+                ],
                 env={name: os.environ[name] for name in INHERITED if name in os.environ}
                 | {"TMPDIR": folder}
                 | {name: value.replace(FOLDER, folder) for name, value in self.env.items()},

@@ -15,15 +15,16 @@ import numpy as np
 
 import handaxe
 from handaxe.core.errors import InputError
+from handaxe.core.records import RatedGroup
 from handaxe.evaluation.figures import TRAINING
-from handaxe.training.record.groups import Fate, GroupRecord
+from handaxe.training.record.groups import Fate, RecordedGroup, fate_of, is_trained
 from handaxe.view.curves import AXES, bands, run_curves, settings_digest
 from handaxe.view.results import find_results
 from handaxe.view.runs import Runs, ViewedRun
 from handaxe.view.search import Where
 from handaxe.view.trajectory import Decode
-from handaxe.view.whole import attempt_as_json, place_among_scored, told_channels
-from handaxe.view.why import OUTCOMES, StepFacts, facts_of, outcome_classes, totals, why
+from handaxe.view.whole import attempt_as_json, told_channels
+from handaxe.view.why import OUTCOMES, outcome_classes, staleness_bound, totals, why
 
 __all__ = ["ViewApi", "full_step", "parse_query", "reward_documentation", "rollout_as_json", "step_as_json", "to_json"]
 
@@ -134,10 +135,10 @@ def step_as_json(run: ViewedRun, step: int) -> dict[str, Any]:
 
 def full_step(run: ViewedRun, step: int) -> dict[str, Any]:
     """A step for a report: "step" is the result of `step_as_json`, "rollouts" has every rollout in full by id."""
-    groups, facts = _groups(run, step), facts_of(run.record, step)
+    groups, staleness = _groups(run, step), staleness_bound(run.record)
     rollouts = dict[int, dict[str, Any]]()
     for number, group, siblings in groups:
-        rollouts |= _rollouts(run, number, group, facts, siblings, range(len(siblings)))
+        rollouts |= _rollouts(run, number, group, staleness, siblings, range(len(siblings)))
     return {"step": _step(run, step, groups), "rollouts": rollouts}
 
 
@@ -148,20 +149,20 @@ def rollout_as_json(run: ViewedRun, row: int) -> dict[str, Any]:
         InputError: the run has no rollout of this id.
     """
     group, place = run.record.group_of(row)
-    number, facts = run.rows.group_of(row), facts_of(run.record, group.group.step)
-    return _rollouts(run, number, group, facts, _siblings(run, number, group, facts), [place])[row]
+    number, staleness = run.rows.group_of(row), staleness_bound(run.record)
+    return _rollouts(run, number, group, staleness, _siblings(run, number, group, staleness), [place])[row]
 
 
 Siblings = list[dict[str, Any]]
-Numbered = tuple[int, GroupRecord, Siblings]
+Numbered = tuple[int, RecordedGroup, Siblings]
 
 
 def _groups(run: ViewedRun, step: int) -> list[Numbered]:
     """Groups of a step, each with row number and siblings."""
     ids = [number for (number,) in run.record.query("SELECT id FROM groups WHERE step = ? ORDER BY id", step)]
-    facts = facts_of(run.record, step)
+    staleness = staleness_bound(run.record)
     return [
-        (number, group, _siblings(run, number, group, facts))
+        (number, group, _siblings(run, number, group, staleness))
         for number, group in zip(ids, run.record.groups(step=step))
     ]
 
@@ -183,14 +184,19 @@ def _step(run: ViewedRun, step: int, groups: Sequence[Numbered]) -> dict[str, An
 
 
 def _rollouts(
-    run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts, siblings: Siblings, places: Sequence[int]
+    run: ViewedRun,
+    number: int,
+    group: RecordedGroup,
+    staleness: int | None,
+    siblings: Siblings,
+    places: Sequence[int],
 ) -> dict[int, dict[str, Any]]:
     """Siblings of a group in full, by id."""
     silent = set(run.silent())
     out = {}
     for place in places:
         found, entry = attempt_as_json(group, place, run.decode), siblings[place]
-        silence = why(group, place, facts)
+        silence = why(group, place, staleness)
         for turn, reason in zip(found["turns"], silence.turns):
             turn["why"] = None if reason is None else reason._asdict()
         for sequence, has_gradient in zip(found["sequences"], silence.tokens):
@@ -215,7 +221,7 @@ def to_json(value: Any) -> Any:
     return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
 
 
-def _group(number: int, group: GroupRecord, siblings: Siblings) -> dict[str, Any]:
+def _group(number: int, group: RecordedGroup, siblings: Siblings) -> dict[str, Any]:
     task = group.group.task
     question = next((message.content for message in reversed(task.messages) if message.role == "user"), "")
     return {
@@ -223,25 +229,25 @@ def _group(number: int, group: GroupRecord, siblings: Siblings) -> dict[str, Any
         "task": task.id,
         "question": question,
         "answer": task.answer,
-        "fate": group.fate,
-        "part": group.part,
+        "fate": fate_of(group),
+        "part": group.part if isinstance(group, RatedGroup) else 0,
         "siblings": siblings,
     }
 
 
-def _siblings(run: ViewedRun, number: int, group: GroupRecord, facts: StepFacts) -> Siblings:
+def _siblings(run: ViewedRun, number: int, group: RecordedGroup, staleness: int | None) -> Siblings:
     rows, classes = run.rows.in_group(number), outcome_classes(group)
-    names = {one.id: row for one, row in zip(group.group, rows)}
+    names = {one.id: row for one, row in zip(group.played.group, rows)}
     found = []
     for index, row in enumerate(rows):
-        reason = why(group, index, facts).whole
+        reason = why(group, index, staleness).whole
         facts_of_row = {"class": classes[index], "why": None if reason is None else reason._asdict()}
         found.append(_sibling(group, index, row, names) | facts_of_row)
     return found
 
 
-def _sibling(group: GroupRecord, index: int, row: int, names: Mapping[str, int]) -> dict[str, Any]:
-    one, place = group.group[index], place_among_scored(group, index)
+def _sibling(group: RecordedGroup, index: int, row: int, names: Mapping[str, int]) -> dict[str, Any]:
+    one, place = group.played.group[index], group.place(index)
     advantages = [] if group.advantages is None or place is None else group.advantages.tokens[place]
     values = [a[s.mask] for a, s in zip(advantages, one.sequences)]
     sampled = np.concatenate(values) if values else np.zeros(0)
@@ -254,8 +260,8 @@ def _sibling(group: GroupRecord, index: int, row: int, names: Mapping[str, int])
         "reason": one.ending.reason,
         "score": None if place is None else float(totals(group)[place]),
         "channels": told_channels(group, index),
-        "scored": bool(group.scored[index]),
-        "trained": bool(group.trained[index]),
+        "scored": place is not None,
+        "trained": is_trained(group, index),
         "advantage": [float(sampled.min()), float(sampled.max())] if len(sampled) else None,
         "turns": len(one.turns),
         "calls": [call.name for call in one.calls],

@@ -22,7 +22,7 @@ from handaxe.view.verdicts import claim_with_baseline
 __all__ = ["expand_markers", "paper_table", "role_claims_table", "role_table"]
 
 ARXIV = re.compile(r"arXiv:\s*(\d{4}\.\d{4,5})")
-KINDS = {"credit": ("Credit",), "advantages": ("Shape", "Shaper", "AdvantageTransform"), "rewards": ("Reward",)}
+KINDS = {"credit": ("Credit",), "advantages": ("AdvantageTransform",), "rewards": ("Reward",)}
 """Role -> return types of its factories."""
 MARKER = re.compile(r"<!-- (table|papers|verdicts): ([\w ]+) -->")
 

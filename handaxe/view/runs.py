@@ -36,7 +36,7 @@ def find_runs(folder: Path) -> dict[str, Path]:
     found = {}
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(one for one in folders if one not in INSIDE and not one.startswith("."))
-        if "record.sqlite" in files and RunRecord.begun(Path(place)):
+        if "record.sqlite" in files and RunRecord.exists(Path(place)):
             name = Path(place).relative_to(folder).as_posix()
             found[folder.resolve().name or "run" if name == "." else name] = Path(place)
     return found

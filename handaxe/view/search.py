@@ -43,7 +43,7 @@ class Where:
             case is ignored.
         tool: name of a called tool.
         outcome: one of `view.why.OUTCOMES`, or "scored".
-        fate: of the group; see `GroupRecord`.
+        fate: of the group; see `training.record.groups`.
         task: id of the task.
         step: bounds of the training step.
         score: bounds of the total reward, turn rewards included. Unscored trajectories match no bounds.
@@ -80,8 +80,8 @@ class Where:
 class FoundRow(NamedTuple):
     """Row of the table of trajectories.
 
-    `key`: row in the record, argument of `RunRecord.group_of`. `group`: row of the group. `score`: total reward, NaN for
-    an unscored trajectory.
+    `key`: row in the record, argument of `RunRecord.group_of`. `group`: row of the group. `score`: total reward, NaN
+    for an unscored trajectory.
     """
 
     key: int

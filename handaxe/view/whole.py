@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.core.records import Author, TokenSequence, Trajectory, Turn
+from handaxe.core.records import Author, RatedGroup, TokenSequence, Trajectory, Turn
 from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup, fate_of, is_trained
 from handaxe.view.trajectory import Decode, pieces
 
-__all__ = ["attempt_as_json", "place_among_scored", "told_channels"]
+__all__ = ["attempt_as_json", "told_channels"]
 
 
-def attempt_as_json(record: GroupRecord, index: int, decode: Decode) -> dict[str, Any]:
+def attempt_as_json(record: RecordedGroup, index: int, decode: Decode) -> dict[str, Any]:
     """Convert a recorded rollout to JSON.
 
     Args:
@@ -28,23 +28,23 @@ def attempt_as_json(record: GroupRecord, index: int, decode: Decode) -> dict[str
         JSON with NaN. Values of tokens are exact; undefined values (the log-prob of a token not sampled by a policy)
         are None.
     """
-    one = record.group[index]
-    place = place_among_scored(record, index)
+    one, place = record.played.group[index], record.place(index)
     return {
         "name": one.id,
         "sample": one.sample,
-        "step": record.group.step,
+        "step": record.played.group.step,
         "task": asdict(one.task),
         "ending": asdict(one.ending),
         "seed": str(one.seed),  # 64 bits, which a number of JavaScript does not hold
         "seconds": one.seconds,
         "cost": one.cost,
-        "used": one.used._asdict(),
+        "used": one.usage._asdict(),
         "env": one.env,
         "notes": one.notes,
-        "fate": record.fate,
-        "scored": bool(record.scored[index]),
-        "trained": bool(record.trained[index]),
+        "fate": fate_of(record),
+        "scored": place is not None,
+        "trained": is_trained(record, index),
+        "dispositions": [one._asdict() for one in record.played.dispositions[index]],
         "channels": told_channels(record, index),
         "tools": [asdict(tool) for tool in one.tools],
         "messages": [asdict(message) for message in one.messages],
@@ -52,25 +52,18 @@ def attempt_as_json(record: GroupRecord, index: int, decode: Decode) -> dict[str
         "sequences": [_sequence(record, index, place, s, decode) for s in range(len(one.sequences))],
         "folds": _folds(one),
         "branch": None if one.branch_of is None else _branch(one),
-        "asked": [_asked(other) for other in one.asked],
+        "asked": [_asked(other) for other in one.aux_turns],
     }
 
 
-def place_among_scored(record: GroupRecord, index: int) -> int | None:
-    """Index of a sibling in scores and advantages; None for an unscored sibling."""
-    if record.scores is None or not record.scored[index]:
-        return None
-    return int(np.count_nonzero(record.scored[:index]))
-
-
-def told_channels(record: GroupRecord, index: int) -> list[dict[str, Any]]:
+def told_channels(record: RecordedGroup, index: int) -> list[dict[str, Any]]:
     """Reward channels of a sibling.
 
     Returns:
         Per channel: name; value; mean, low and high over the scored siblings (low equals high for a channel without
         spread); values by turn, if any. The name "" is the turn reward without a channel.
     """
-    place, scores = place_among_scored(record, index), record.scores
+    place, scores = record.place(index), record.scores
     if place is None or scores is None:
         return []
     turns = dict(scores.turn_channels) | ({} if scores.turns is None else {"": scores.turns})
@@ -105,9 +98,9 @@ def _turn(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _sequence(record: GroupRecord, index: int, place: int | None, s: int, decode: Decode) -> dict[str, Any]:
+def _sequence(record: RecordedGroup, index: int, place: int | None, s: int, decode: Decode) -> dict[str, Any]:
     """A row of tokens: `text` has [text, number of tokens], all other lists a value per token."""
-    one = record.group[index].sequences[s]
+    one = record.played.group[index].sequences[s]
     mask, drawn = one.mask, one.author == Author.POLICY
     out: dict[str, Any] = {
         "text": [[piece.text, piece.stop - piece.start] for piece in pieces(one.ids.tolist(), decode)],
@@ -117,9 +110,9 @@ def _sequence(record: GroupRecord, index: int, place: int | None, s: int, decode
         "version": [int(number) if there else None for number, there in zip(one.version, drawn)],
         "logp": _numbers(one.logp, drawn),
         "behaviour_logp": _numbers(one.behaviour_logp, mask),
-        "trains": (mask & bool(record.trained[index])).tolist(),
+        "trains": (mask & is_trained(record, index)).tolist(),
     }
-    if record.advantages is not None and place is not None:
+    if isinstance(record, RatedGroup) and place is not None:
         out["advantage"] = _numbers(record.advantages.tokens[place][s], mask)
         if record.advantages.returns is not None:
             out["return"] = _numbers(record.advantages.returns[place][s], mask)

@@ -2,24 +2,24 @@
 
 A token has a gradient if the token was trained, the advantage is not 0, and the loss has a gradient at the token:
 
-    got(t) = updated and trained_i and trains(t) and A(t) != 0 and pushed(t)
+    got(t) = entered_i and trains(t) and A(t) != 0 and moved(t)
 
-`trains` and `pushed` are all tokens of the policy in records without these fields; records before format 5 have no
-clipped tokens. Loss terms without advantage, such as a KL penalty, do not count as gradient. With such a term no token
-counts as clipped, since the term also moves clipped tokens.
-"""
+The reason is the first decision in the rollout's dispositions that took the token out, or else a fact of the
+advantages. Records before format 5 have no `moved`, so no clipped tokens. Loss terms without advantage, such as a KL
+penalty, do not count as gradient. With such a term no token counts as clipped, since the term also moves clipped
+tokens."""
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from handaxe.core.records import STOPPED, Author, Trajectory
+from handaxe.core.records import STOPPED, Author, Dispositions, RatedGroup, Trajectory
 from handaxe.ops.returns import standard_deviation
 from handaxe.selection.mask_empty_turns import mask_empty_turns
 from handaxe.selection.mask_overlong import mask_overlong
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.loop.describe import read_arguments
+from handaxe.training.record.groups import RecordedGroup, is_trained, left_out_by
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = [
@@ -28,11 +28,10 @@ __all__ = [
     "OutcomeClass",
     "Reason",
     "Silence",
-    "StepFacts",
-    "facts_of",
     "no_gradient",
     "outcome_class",
     "outcome_classes",
+    "staleness_bound",
     "totals",
     "why",
 ]
@@ -86,10 +85,15 @@ TEXTS: Mapping[Kind, str] = {
     "zero_advantage": "The advantage is 0 at every trained token.",
     "clipped": "The loss has no gradient at any token with an advantage, because of a clip or a mask on ratios.",
 }
-ALL_THE_SAME = "Another term of the loss, such as a KL penalty, still has a gradient."
+MOVED_ANYWAY = "Another term of the loss, such as a KL penalty, still has a gradient."
 BY: Mapping[str, Kind] = {mask_empty_turns.__name__: "void_turn", mask_overlong.__name__: "truncated"}
-"""Reasons of selectors that mask rollouts."""
-RETRY = re.compile(r"\d+/retry-(\d+)(?:/|$)")
+"""Selector -> kind of reason."""
+UNSCORED: Mapping[str, Kind] = {
+    "stopped": "stopped",
+    "superseded": "superseded",
+    "infra_error": "infra_error",
+    "verifier_error": "verifier_error",
+}
 
 
 class Reason(NamedTuple):
@@ -98,20 +102,6 @@ class Reason(NamedTuple):
     kind: Kind
     text: str
     by: str = ""
-
-
-class StepFacts(NamedTuple):
-    """Facts of a step, in addition to the groups.
-
-    updated    True if the step took an optimizer step
-    staleness  bound on the age of a trained token in steps; None: no bound
-    """
-
-    updated: bool = True
-    staleness: int | None = None
-
-
-FACTS = StepFacts()
 
 
 class Silence(NamedTuple):
@@ -153,47 +143,50 @@ def outcome_class(trajectory: Trajectory, total: float | None, *, right: float =
     return kind if kind == "truncated" or kind == "policy_error" else "incorrect"
 
 
-def outcome_classes(record: GroupRecord, *, right: float = 0.5) -> list[OutcomeClass]:
-    """Classify the outcomes of a group's siblings."""
-    earned = np.full(len(record.group), np.nan)
-    earned[record.scored] = totals(record)
-    return [outcome_class(one, total, right=right) for one, total in zip(record.group, earned, strict=True)]
+def outcome_classes(record: RecordedGroup, *, right: float = 0.5) -> list[OutcomeClass]:
+    """Classify the outcome of each rollout of a group."""
+    earned = totals(record)
+    places = [record.place(index) for index in range(len(record.played.group))]
+    return [
+        outcome_class(one, None if place is None else float(earned[place]), right=right)
+        for one, place in zip(record.played.group, places, strict=True)
+    ]
 
 
-def no_gradient(record: GroupRecord, facts: StepFacts = FACTS) -> list[str]:
-    """Kind of reason for each sibling without a gradient; "" for a sibling with a gradient."""
-    reasons = [why(record, index, facts).whole for index in range(len(record.group))]
+def no_gradient(record: RecordedGroup, staleness: int | None = None) -> list[str]:
+    """Name for each rollout the kind of reason why it got no gradient; "" where it got one."""
+    reasons = [why(record, index, staleness).whole for index in range(len(record.played.group))]
     return ["" if one is None else one.kind.replace("_", " ") for one in reasons]
 
 
-def facts_of(record: RunRecord, step: int) -> StepFacts:
-    """Read the facts of a step from record and recipe.json."""
-    found = record.query("SELECT value FROM metrics WHERE step = ? AND name = 'optimiser_steps'", step)
-    pace: Any = record.about().get("arguments", {}).get("pace")
-    pace = pace if isinstance(pace, Mapping) else {}
-    carried = pace.get("segment_tokens") is not None or pace.get("segment_calls") is not None
-    return StepFacts(not found or found[0][0] != 0, None if carried else pace.get("staleness"))
+def staleness_bound(record: RunRecord) -> int | None:
+    """Maximum age in steps of a trained token in a run, from its recipe.json; None: no bound."""
+    config = read_arguments(record.about()).get("async_config")
+    if not isinstance(config, Mapping):
+        return None
+    segments = config.get("segment_tokens") is not None or config.get("segment_calls") is not None
+    return None if segments else config.get("staleness")
 
 
-def why(record: GroupRecord, index: int, facts: StepFacts = FACTS) -> Silence:
-    """Find the reasons for missing gradients of a sibling, of rows and of turns.
+def why(record: RecordedGroup, index: int, staleness: int | None = None) -> Silence:
+    """Find the reasons why a rollout, each of its rows and each of its turns got no gradient.
 
     Args:
-        record: record of the group.
-        index: of the trajectory in the group.
-        facts: of the step; see `facts_of`.
+        record: the group as its step left it.
+        index: of the rollout in the played group.
+        staleness: bound on the age of its tokens; see `staleness_bound`.
 
     Returns:
-        The reasons. Rows and turns of a rollout without a gradient have the reason of the rollout.
+        Reasons. Rows and turns of a rollout without gradient have the rollout's reason.
 
     Example:
         outcomes 1 and 1 -> both equal_group; outcomes 1 and 0, the second truncated, under mask_overlong -> the first
         None, the second truncated by mask_overlong
     """
-    trajectory = record.group[index]
+    trajectory = record.played.group[index]
     seen = _Seen.of(record, index)
-    got = tuple(one & facts.updated for one in seen.got())
-    whole = None if any(one.any() for one in got) else _whole(record, index, seen, facts)
+    got = tuple(one & seen.updated for one in seen.got())
+    whole = None if any(one.any() for one in got) else _whole(record, index, seen, staleness)
     rows = tuple(
         None if one.any() else whole or _part(record, index, seen, s, slice(None)) for s, one in enumerate(got)
     )
@@ -204,81 +197,74 @@ def why(record: GroupRecord, index: int, facts: StepFacts = FACTS) -> Silence:
 
 class _Seen(NamedTuple):
     """Input of the loss for a rollout, per sequence [T]: tokens of the policy, trained tokens, advantages, and tokens
-    with a gradient of the loss."""
+    that the loss moved; and whether the step took an optimizer step."""
 
     own: tuple[np.ndarray, ...]
     trained: tuple[np.ndarray, ...]
     advantages: tuple[np.ndarray, ...]
-    pushed: tuple[np.ndarray, ...]
+    moved: tuple[np.ndarray, ...]
+    updated: bool
 
     @classmethod
-    def of(cls, record: GroupRecord, index: int) -> "_Seen":
-        trajectory, k = record.group[index], _place(record, index)
-        own = tuple(sequence.mask for sequence in trajectory.sequences)
-        trains, advantages = own, tuple(np.zeros(len(mask)) for mask in own)
-        if record.advantages is not None and k is not None:
-            advantages = record.advantages.tokens[k]
-            if record.advantages.trains is not None:
-                trains = tuple(a & b for a, b in zip(own, record.advantages.trains[k], strict=True))
-        pushed = None if record.pushed is None else record.pushed[index]
+    def of(cls, record: RecordedGroup, index: int) -> "_Seen":
+        own = tuple(sequence.mask for sequence in record.played.group[index].sequences)
+        updated = any(one.kind == "trained" for one in record.played.dispositions[index])
+        place = record.place(index)
+        if not isinstance(record, RatedGroup) or place is None:
+            nothing = tuple(np.zeros(len(mask)) for mask in own)
+            return cls(own, tuple(np.zeros(len(mask), bool) for mask in own), nothing, own, updated)
+        moved = None if record.moved is None else record.moved[place]
         everything = tuple(np.ones(len(mask), bool) for mask in own)
-        return cls(own, tuple(one & record.trained[index] for one in trains), advantages, pushed or everything)
+        tokens = record.advantages.tokens[place]
+        return cls(own, record.training_mask(place), tokens, moved or everything, updated)
 
     def got(self) -> Iterator[np.ndarray]:
-        for trained, advantages, pushed in zip(self.trained, self.advantages, self.pushed, strict=True):
-            yield trained & (advantages != 0) & pushed
+        for trained, advantages, moved in zip(self.trained, self.advantages, self.moved, strict=True):
+            yield trained & (advantages != 0) & moved
 
 
-def _whole(record: GroupRecord, index: int, seen: _Seen, facts: StepFacts) -> Reason:
+def _whole(record: RecordedGroup, index: int, seen: _Seen, staleness: int | None) -> Reason:
     """Reason for a rollout without any gradient."""
-    earned = totals(record)
-    k = _place(record, index)
-    if k is None or np.isnan(earned[k]):
-        return _unscored(record, index)
-    if not record.trained[index]:
-        return _left_out(record, index, earned, facts)
-    if not facts.updated:
+    earned, place, history = totals(record), record.place(index), record.played.dispositions[index]
+    if place is None or np.isnan(earned[place]):
+        return _unscored(history)
+    if not is_trained(record, index):
+        return _left_out(record, index, earned, staleness)
+    if not seen.updated:
         return _reason("not_updated")
     if not any(one.any() for one in seen.trained):
         found = [_untrained(record, index, seen, s, slice(None)) for s in range(len(seen.own))]
         return next((one for one in found if one.kind in ("masked", "forced")), found[0])
     if not any((a[b] != 0).any() for a, b in zip(seen.advantages, seen.trained)):
         still = _reason(_nothing_to_compare(earned) or "zero_advantage")
-        moved = record.pushed is not None and any(one.any() for one in record.pushed[index] or ())
-        return still._replace(text=f"{still.text} {ALL_THE_SAME}") if moved else still
+        moved = isinstance(record, RatedGroup) and record.moved is not None
+        moved = moved and any(one.any() for one in seen.moved)
+        return still._replace(text=f"{still.text} {MOVED_ANYWAY}") if moved else still
     return _reason("clipped")
 
 
-def _unscored(record: GroupRecord, index: int) -> Reason:
-    trajectory = record.group[index]
-    kind = trajectory.ending.kind
-    if trajectory.ending == STOPPED:
-        return _reason("stopped")
-    if kind == "infra_error" or kind == "verifier_error":
-        return _reason(kind)
-    if any(one.sample == trajectory.sample and _retry(one) > _retry(trajectory) for one in record.group):
-        return _reason("superseded")
-    if record.fate == "dropped":
+def _unscored(history: Dispositions) -> Reason:
+    first = next((one for one in history if one.kind in ("unscored", "dropped")), None)
+    if first is not None and first.kind == "dropped":
         return _reason("dropped")
-    # A rollout that ends at the moment of the group's decision is not scored, in contrast to its siblings.
-    return _reason("unscored" if record.scored[index] or not record.scored.any() else "stopped")
+    return _reason("unscored" if first is None else UNSCORED.get(first.by, "unscored"))
 
 
-def _left_out(record: GroupRecord, index: int, earned: np.ndarray, facts: StepFacts) -> Reason:
-    """Reason for a scored rollout that did not train."""
-    by = "" if record.left_out_by is None else record.left_out_by[index]
-    kind = BY.get(by)
-    if kind is not None:
-        return _reason(kind, by)
-    if record.ages is not None and facts.staleness is not None and record.ages[index] > facts.staleness:
+def _left_out(record: RecordedGroup, index: int, earned: np.ndarray, staleness: int | None) -> Reason:
+    """Reason for a scored rollout that did not train: the first decision against training."""
+    history, ages = record.played.dispositions[index], record.played.ages
+    first = next((one for one in history if one.kind in ("masked", "dropped", "surplus")), None)
+    by = "" if first is None else first.by
+    if by in BY:
+        return _reason(BY[by], by)
+    if ages is not None and staleness is not None and ages[index] > staleness:
         return _reason("stale", by)
-    if record.fate == "surplus":
+    if first is not None and first.kind == "surplus":
         return _reason("surplus")
-    if record.fate == "unselected":
+    if first is not None and first.kind == "dropped":
         return _reason(_nothing_to_compare(earned) or "unselected", by)
-    if not by and record.group[index].ending.kind == "truncated":
-        return _reason("truncated", "on_ending")
-    return _reason("masked", by or ("on_ending" if record.left_out_by is not None else ""))
+    cut = by == "on_ending" and record.played.group[index].ending.kind == "truncated"
+    return _reason("truncated" if cut else "masked", by)
 
 
 def _nothing_to_compare(earned: np.ndarray) -> Literal["equal_group", "lone"] | None:
@@ -288,7 +274,7 @@ def _nothing_to_compare(earned: np.ndarray) -> Literal["equal_group", "lone"] | 
     return "equal_group" if standard_deviation(counted) == 0 else None
 
 
-def _part(record: GroupRecord, index: int, seen: _Seen, s: int, part: slice) -> Reason:
+def _part(record: RecordedGroup, index: int, seen: _Seen, s: int, part: slice) -> Reason:
     """Reason for tokens without a gradient in a rollout with a gradient elsewhere."""
     trained = seen.trained[s][part]
     if not trained.any():
@@ -296,34 +282,23 @@ def _part(record: GroupRecord, index: int, seen: _Seen, s: int, part: slice) -> 
     return _reason("clipped" if (seen.advantages[s][part][trained] != 0).any() else "zero_advantage")
 
 
-def _untrained(record: GroupRecord, index: int, seen: _Seen, s: int, part: slice) -> Reason:
-    author, own = record.group[index].sequences[s].author[part], seen.own[s][part]
+def _untrained(record: RecordedGroup, index: int, seen: _Seen, s: int, part: slice) -> Reason:
+    author, own = record.played.group[index].sequences[s].author[part], seen.own[s][part]
     if not own.any():
         return _reason("expert" if (author == Author.EXPERT).any() else "no_tokens")
     if (author[own] == Author.FORCED).all():
         return _reason("forced")
-    return _reason("masked", "" if record.left_out_by is None else record.left_out_by[index])
+    return _reason("masked", left_out_by(record.played.dispositions[index]))
 
 
-def totals(record: GroupRecord) -> np.ndarray:
-    """Total reward of each scored sibling; NaN without a score."""
+def totals(record: RecordedGroup) -> np.ndarray:
+    """[G] total reward of each rollout; NaN without a score."""
     scores = record.scores
     if scores is None:
-        return np.full(int(record.scored.sum()), np.nan)
+        return np.zeros(0)
     turns = 0.0 if scores.turns is None else np.array([float(np.sum(own)) for own in scores.turns])
     return np.asarray(scores.outcome, np.float64) + turns
 
 
-def _place(record: GroupRecord, index: int) -> int | None:
-    """Index among scored siblings."""
-    return int(np.count_nonzero(record.scored[:index])) if record.scored[index] else None
-
-
 def _reason(kind: Kind, by: str = "") -> Reason:
     return Reason(kind, TEXTS[kind], by)
-
-
-def _retry(trajectory: Trajectory) -> int:
-    """Number of the retry, from 0. An id is STEP/TASK/SAMPLE, then /retry-N, then forks; task ids are arbitrary text."""
-    found = RETRY.match(trajectory.id.partition(f"/{trajectory.task.id}/")[2])
-    return int(found[1]) if found else 0

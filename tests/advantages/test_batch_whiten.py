@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.advantages.batch_whiten import batch_whiten
-from handaxe.core.records import Advantages, Rated
+from handaxe.core.records import Advantages, RatedGroup
 from handaxe.credit.return_to_go import return_to_go
 from handaxe.evaluation.gradient_bias import BiasCase
 from handaxe.ops.ragged import gather
@@ -61,7 +61,9 @@ def test_value_targets_stay():
     group = make_group(layouts=["Utp", "Utp"])
     one = make_rated(group=group, outcome=[1, 0])
     targets = ((np.array([0, 0, 7.0]),), (np.array([0, 0, 8.0]),))
-    (after,) = batch_whiten()([Rated(group, one.scores, Advantages(one.advantages.tokens, targets), one.trained)])
+    (after,) = batch_whiten()(
+        [RatedGroup.of(group, one.scores, Advantages(one.advantages.tokens, targets), trained=one.trained)]
+    )
     assert after.advantages.returns is targets
 
 

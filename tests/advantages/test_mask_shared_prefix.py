@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.core.records import Advantages, Branch
+from handaxe.core.records import Branch
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.return_to_go import return_to_go
@@ -31,38 +31,43 @@ BIAS = [
 ]
 
 
+OF_GROUPS = True
 FEATURES = {"ref_logp": -0.7, "old_logp": -0.9}
 
 
-def named(name, *layouts, left=None):
+def apply(transform, group, advantages):
+    return transformed(lambda group, scores: advantages, transform)(group, make_scores([0.0] * len(group)))
+
+
+def rollout(name, *layouts, left=None):
     one = make_trajectory(layouts=list(layouts), features=FEATURES)
     return replace(one, id=name, branch_of=None if left is None else Branch(*left))
 
 
 def forked():
-    """t/1 left t/0 in its second sequence; t/2 left t/1 within a turn, as t/3 left an attempt that is not here."""
+    """t/1 forks from t/0 in its second sequence, t/2 from t/1 within a turn, t/3 from a rollout of another group."""
     rows = ("UUt pp tTt p", "Ut pp tTt pp")
     return make_group(
         trajectories=[
-            named("t/0", *rows),
-            named("t/1", *rows, left=("t/0", 1, 2)),
-            named("t/2", *rows, left=("t/1", 1, 8)),
-            named("t/3", "Ut p tTt ppp", left=("elsewhere", 0, 7)),
+            rollout("t/0", *rows),
+            rollout("t/1", *rows, left=("t/0", 1, 2)),
+            rollout("t/2", *rows, left=("t/1", 1, 8)),
+            rollout("t/3", "Ut p tTt ppp", left=("elsewhere", 0, 7)),
         ]
     )
 
 
-def test_example():
-    group = make_group(trajectories=[named("t/0", "UUt p t pp"), named("t/1", "UUt p t pp", left=("t/0", 0, 4))])
+def test_mask_shared_prefix_trains_a_fork_from_its_fork_point_on():
+    group = make_group(trajectories=[rollout("t/0", "UUt p t pp"), rollout("t/1", "UUt p t pp", left=("t/0", 0, 4))])
     found = transformed(constant_baseline(), mask_shared_prefix())(group, make_scores([1.0, 1.0]))
     assert [np.flatnonzero(own[0]).tolist() for own in found.trains] == [[3, 5, 6], [5, 6]]
     assert [own[0][group[0].sequences[0].mask].tolist() for own in found.tokens] == [[1, 1, 1], [0, 1, 1]]
 
 
-def test_against_a_slow_loop():
+def test_mask_shared_prefix_equals_a_slow_loop_over_tokens():
     group = forked()
     plain = group_norm()(group, make_scores([1.0, 0.0, 0.5, 2.0]))
-    found, owner = mask_shared_prefix()(group, plain), token_owners(group)
+    found, owner = apply(mask_shared_prefix(), group, plain), token_owners(group)
     count = 0
     for i, one in enumerate(group):
         for s, sequence in enumerate(one.sequences):
@@ -74,25 +79,28 @@ def test_against_a_slow_loop():
     assert count == 7 + 4 + 1 + 2
 
 
-def test_what_the_credit_left_out_stays_out():
+def test_mask_shared_prefix_keeps_tokens_masked_that_the_credit_masks():
     group = forked()
     plain = group_norm()(group, make_scores([1.0, 0.0, 0.5, 2.0]))
     first = tuple(tuple(s.mask & (np.arange(len(s)) % 2 == 0) for s in one.sequences) for one in group)
-    both, alone = mask_shared_prefix()(group, replace(plain, trains=first)), mask_shared_prefix()(group, plain)
+    both = apply(mask_shared_prefix(), group, replace(plain, trains=first))
+    alone = apply(mask_shared_prefix(), group, plain)
     for a, b, c in zip(both.trains, first, alone.trains, strict=True):
         assert all(np.array_equal(x, y & z) for x, y, z in zip(a, b, c, strict=True))
 
 
-def test_without_forks_nothing_is_changed():
-    group = make_group(trajectories=[named("t/0", "Utp"), named("t/1", "Utp")])
-    said = Advantages(tuple((np.zeros(3),) for _ in group))
-    assert mask_shared_prefix()(group, said) is said
+def test_mask_shared_prefix_returns_groups_without_forks_unchanged():
+    group = make_group(trajectories=[rollout("t/0", "Utp"), rollout("t/1", "Utp")])
+    one = make_rated(group=group)
+    assert mask_shared_prefix()([one])[0] is one
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_what_a_fork_was_given_is_as_if_it_were_not_the_policy_s(split):
-    """With KL, entropy and likelihood terms on, too: the gradient there is exactly 0, and loss and gradient elsewhere
-    are those of a batch in which these tokens have no mask."""
+def test_shared_prefix_of_a_fork_has_the_loss_and_gradient_of_tokens_without_a_mask(split):
+    """Also with KL, entropy and likelihood terms: the gradient there is exactly 0, and loss and gradient elsewhere
+    equal
+    those of a batch in which these tokens are masked.
+    """
     group = forked()
     if split:
         group = replace(group, trajectories=group.trajectories[1:])
@@ -113,7 +121,7 @@ def test_what_a_fork_was_given_is_as_if_it_were_not_the_policy_s(split):
     ]
     rows = iter(unmasked)
     cut = [replace(t, sequences=tuple(next(rows) for _ in t.sequences), branch_of=None) for t in group]
-    bare = replace(suffix, group=replace(group, trajectories=tuple(cut)))
+    bare = suffix.with_group(replace(group, trajectories=tuple(cut)))
     bare = replace(bare, advantages=replace(suffix.advantages, trains=None))
     again = differentiate(loss, out, make_batch([bare], pad_id=0, dtype=torch.float64))
     assert again.value == found.value

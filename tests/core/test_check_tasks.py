@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from handaxe.core.check_tasks import check_tasks, what_it_is
+from handaxe.core.check_tasks import check_tasks, describe_value
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Message, Task
 from handaxe.curricula.in_order import in_order
@@ -34,5 +34,5 @@ def test_what_is_no_task_or_no_message_is_told_wherever_tasks_are_handed_over(ta
 
 def test_what_is_right_passes():
     check_tasks(of((SYSTEM, Message("user", "2+2?"))))
-    assert (what_it_is({}), what_it_is("tiny"), what_it_is(None)) == ("a dict", "the text 'tiny'", "None")
-    assert what_it_is("x" * 1000) == "a text"
+    assert (describe_value({}), describe_value("tiny"), describe_value(None)) == ("a dict", "the text 'tiny'", "None")
+    assert describe_value("x" * 1000) == "a text"

@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.advantages.batch_whiten import batch_whiten
 from handaxe.core.errors import InputError
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.credit.kl_return import kl_return
 from handaxe.evaluation.gradient_bias import BiasCase
 from handaxe.ops.ragged import gather
@@ -33,7 +33,7 @@ def test_batch_whiten_gives_the_docstring_example():
     scores = make_scores([1, 1, 0])
     adv = kl_return()(group, scores)
     assert [own[0][2] for own in adv.tokens] == [1, 1, 0]
-    (white,) = batch_whiten()([Rated(group, scores, adv, np.array([True] * 3))])
+    (white,) = batch_whiten()([RatedGroup.of(group, scores, adv, trained=np.array([True] * 3))])
     got = [own[0][2] for own in white.advantages.tokens]
     np.testing.assert_allclose(got, [0.57735, 0.57735, -1.15470], atol=1e-5)
 

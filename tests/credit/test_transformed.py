@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from handaxe.core.protocols import Stateful
 from handaxe.core.records import Advantages
 from handaxe.credit.constant_baseline import constant_baseline
@@ -7,23 +9,31 @@ from handaxe.testing.make_records import make_group, make_scores
 BIAS = "depends on the credit and the transforms"
 
 
-def double(group, advantages):
-    return Advantages(tuple(tuple(2 * a for a in own) for own in advantages.tokens))
+def double(rated):
+    return [with_tokens(one, [[2 * a for a in own] for own in one.advantages.tokens]) for one in rated]
 
 
-def add_one(group, advantages):
-    return Advantages(
-        tuple(tuple((a + 1) * s.mask for a, s in zip(own, t.sequences)) for own, t in zip(advantages.tokens, group))
-    )
+def add_one(rated):
+    return [
+        with_tokens(
+            one,
+            [[(a + 1) * s.mask for a, s in zip(own, t.sequences)] for own, t in zip(one.advantages.tokens, one.group)],
+        )
+        for one in rated
+    ]
+
+
+def with_tokens(one, tokens):
+    return replace(one, advantages=Advantages(tuple(tuple(own) for own in tokens)))
 
 
 class Counter:
     def __init__(self):
         self.calls = 0
 
-    def __call__(self, group, advantages):
+    def __call__(self, rated):
         self.calls += 1
-        return advantages
+        return rated
 
     def state_dict(self):
         return {"calls": self.calls}

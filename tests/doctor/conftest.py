@@ -31,6 +31,6 @@ def changed_attempt():
     def change(groups, how):
         first, *others = groups
         attempts = (how(first.group[0]), *first.group.trajectories[1:])
-        return [replace(first, group=replace(first.group, trajectories=attempts)), *others]
+        return [first.with_group(replace(first.group, trajectories=attempts)), *others]
 
     return change

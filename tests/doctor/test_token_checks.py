@@ -92,7 +92,7 @@ def test_sampler_in_a_coarser_format_is_a_warning(made, played, changed_attempt)
     found = check_logps(made["engine"], groups)
     assert found.figures["max"] > 1e-4
     groups = [
-        replace(one, group=replace(one.group, trajectories=tuple(_moved(t, 5e-3) for t in one.group))) for one in groups
+        one.with_group(replace(one.group, trajectories=tuple(_moved(t, 5e-3) for t in one.group))) for one in groups
     ]
     found = check_logps(made["engine"], groups)
     assert found.level == "warning" and "add a correction" in found.remedy

@@ -79,8 +79,8 @@ def test_plain_wrapper_has_no_astep():
 
 def test_auxiliary_replies_are_transformed():
     class Hearing:
-        def heard(self, turn, *, seed):
+        def on_aux_reply(self, turn, *, seed):
             return EnvReply((Message("user", turn.text),))
 
     assert not isinstance(EnvWrapper(env()), OnAuxReply) and isinstance(Louder(Hearing()), OnAuxReply)
-    assert Louder(Hearing()).heard(ParsedTurn("well"), seed=0).messages[0].content == "well!"
+    assert Louder(Hearing()).on_aux_reply(ParsedTurn("well"), seed=0).messages[0].content == "well!"

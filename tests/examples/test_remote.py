@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import chat_server as chat
 
 from handaxe.core.errors import VerifierError
 from handaxe.engines.openai.engine import OpenAICompatible
@@ -16,7 +17,6 @@ from handaxe.tools.mcp import mcp
 from handaxe.tools.serve import serve
 
 ROOT = Path(__file__).parents[2]
-from helpers import chat_server as chat
 
 STATEFUL = f"[{sys.executable!r}, {str(ROOT / 'tests' / 'tools' / 'servers' / 'stateful.py')!r}]"
 

@@ -78,7 +78,7 @@ def options(said):
 
 def roll(name, request):
     """Answers a Sample. Token n is decided by the ids before it and by the n-th uniform number of the seed."""
-    begun = request.begun or Partial([], [], [], [])
+    begun = request.prefix or Partial([], [], [], [])
     ids, logp = list(begun.ids), list(begun.logp)
     draws = uniforms(request.seed, request.sampling.max_tokens)
     finish = "length"

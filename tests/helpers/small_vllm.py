@@ -132,7 +132,7 @@ class SmallVllm:
         sampling = Sampling(draws["temperature"], draws["top_p"], draws["top_k"], drawn + params["max_tokens"])
         begun = Partial(ids[len(ids) - drawn :], *([0.0] * drawn for _ in range(2)), [0] * drawn)
         stop = frozenset(params["stop_token_ids"])
-        sample = Sample(ids[: len(ids) - drawn], sampling, int(draws["seed"]), stop, begun=begun)
+        sample = Sample(ids[: len(ids) - drawn], sampling, int(draws["seed"]), stop, prefix=begun)
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         with self.lock:

@@ -33,8 +33,8 @@ from handaxe.rollouts.linear import linear
 from handaxe.testing.crash import kill_self_at
 from handaxe.testing.scripted_engine import encode_reply
 from handaxe.tools.calculator import calculator
-from handaxe.training.loop.aux_policy import SecondPolicy
-from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.aux_policy import AuxLearner
+from handaxe.training.loop.config import AsyncConfig, RunConfig, Updates
 from handaxe.training.loop.train import train
 from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.training.stages.context import make_site
@@ -188,8 +188,8 @@ def calls_then_answers(request):
     return ToolCall("add", {"numbers": "1 2"}) if request.turn == 0 else "3" * (1 + request.seed % 3) + "zz"
 
 
-KEEPS = {field.name for field in fields(RunConfig)}
-PACES = {field.name for field in fields(AsyncConfig)}
+HOLDERS = {"updates": Updates, "async_config": AsyncConfig, "run": RunConfig}
+HELD = {name: {field.name for field in fields(kind)} for name, kind in HOLDERS.items()}
 
 
 def calculating(*, answers, **changes):
@@ -210,8 +210,8 @@ def calculating(*, answers, **changes):
 
 
 def arguments(**changes):
-    """The arguments of a small run in lockstep; three groups of four, four steps. Fields of Pace and Keep stand among
-    the others, so that a test can say what it changes in one word."""
+    """The arguments of a small run in lockstep; three groups of four, four steps. Fields of Updates, AsyncConfig and
+    RunConfig are arguments, too, so that a test changes one by its name."""
     base = {
         "engine": make_engine(),
         "format": FORMAT,
@@ -232,9 +232,8 @@ def arguments(**changes):
         "workers": 2,
         "lockstep": True,
     } | changes
-    keep = RunConfig(**{name: value for name, value in base.items() if name in KEEPS})
-    pace = AsyncConfig(**{name: value for name, value in base.items() if name in PACES})
-    return {name: base[name] for name in base if name not in KEEPS | PACES} | {"keep": keep, "pace": pace}
+    held = {name: kind(**{n: base.pop(n) for n in HELD[name] if n in base}) for name, kind in HOLDERS.items()}
+    return base | {name: value for name, value in held.items() if name not in base}
 
 
 def weights(engine):
@@ -292,7 +291,7 @@ def resume_first_come(folder, steps, kill):
         return small_bytes(group)
 
     tasks = in_order([task(f"t{i}") for i in range(3 * steps)], shuffle=False)
-    ahead = {"staleness": 2, "first_come": True, "lockstep": False, "env": Waits, "tasks": tasks, "groups": 2}
+    ahead = {"staleness": 2, "race": True, "lockstep": False, "env": Waits, "tasks": tasks, "groups": 2}
     train(**arguments(steps=steps, out=Path(folder), resume=True, checkpoint_every=1, reward=reward, **ahead))
 
 
@@ -351,9 +350,9 @@ def site(**changes):
     return make_site(**base | roles | changes)
 
 
-TRAIN = {"credit": centred, "loss": reinforce, "groups": 2, "group_size": 3, "learning_rate": 0.01, "workers": 2}
-TRAIN |= {"pace": AsyncConfig(lockstep=True)}
-PLAY = {"workers": 2, "pace": AsyncConfig(lockstep=True)}
+TRAIN = {"credit": centred, "loss": reinforce, "groups": 2, "group_size": 3, "learning_rate": 0.01}
+PLAY = {"async_config": AsyncConfig(lockstep=True, workers=2)}
+TRAIN |= PLAY
 
 
 def stages(pause=0.0):
@@ -440,7 +439,7 @@ def two_policies(begun=lambda: False):
             kill_self_at(1)()
         return by_ids(group)
 
-    second = SecondPolicy(reference=True)
+    second = AuxLearner(reference=True)
     asks = proposing(read=read_anything, solve=linear(max_turns=2), samples=2)
     asking = {**PLAY, "tasks": in_order([OPENING]), "rollout": asks, "reward": fatal}
     learning = {"credit": centred, "loss": reinforce, "learning_rate": 0.01, "groups": 1, "group_size": 3, "steps": 2}

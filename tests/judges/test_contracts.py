@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from helpers import contract
 
-from handaxe.core.judging import StepJudge
+from handaxe.core.protocols import StepJudge
 from handaxe.core.records import ToolReply
 from handaxe.testing.judges import check_judge
 from handaxe.testing.make_records import make_group, make_trajectory

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from handaxe.core.batch import PolicyOut
-from handaxe.core.records import Advantages, Branch, Rated
+from handaxe.core.records import Advantages, Branch, RatedGroup
 from handaxe.losses.corrections.mis import mis
 from handaxe.losses.corrections.tis import tis
 from handaxe.losses.parts.token_metrics import effective_sample_size
@@ -54,7 +54,7 @@ def through(batch, pulls, *, p, surrogate, correction=None):
     logp_BT = torch.nn.functional.logsigmoid(sign_BT * theta)
     out = PolicyOut(logp_BT, lambda: torch.zeros_like(logp_BT))
     loss = policy(ratio=token(), surrogate=surrogate, reduction=rollout_sum(), correction=correction)
-    value, metrics = loss(out, batch)
+    value, metrics, _ = loss(out, batch)
     value.backward()
     return theta.grad.item(), metrics
 
@@ -183,7 +183,7 @@ def test_a_batch_with_a_quarter_of_forced_rollouts(now):
     members = [replace(one, id=f"t/{k}") for k, one in enumerate([*firsts, *clones])]
     earned = [float(arm) for arm in [*own, *put]]
     advantages = Advantages(tuple((np.array([0.0, value]),) for value in earned))
-    rated = Rated(make_group(trajectories=members), make_scores([0.0] * 16), advantages, np.ones(16, bool))
+    rated = RatedGroup.of(make_group(trajectories=members), make_scores([0.0] * 16), advantages)
     batch = make_batch(behaviour_mixture()([rated]), pad_id=0, dtype=torch.float64)
     found, metrics = through(batch, [[arm] for arm in [*own, *put]], p=now, surrogate=unclipped())
     mixed = {arm: (1 - a) * pi[arm] + a * mu[arm] for arm in (0, 1)}

@@ -54,10 +54,10 @@ def test_policy_argument_replaces_the_model():
 def test_chain_of_bases_is_applied_from_the_root():
     made = make_spec("retool")
     method = make_method(made, make_world(made))
-    assert method.annotate == ("value",) and method.minibatches == 2 and method.shape is not None
+    assert method.annotate == ("value",) and method.minibatches == 2 and method.transform is not None
     otc = make_spec("otc", base="dapo", **{"base.rounds": 7})
     method = make_method(otc, make_world(otc))
-    assert method.pace.rounds == 7 and method.terms == () and "fewer_calls" in type(method.reward).__module__
+    assert method.async_config.rounds == 7 and method.terms == () and "fewer_calls" in type(method.reward).__module__
 
 
 def test_world_without_a_part_that_the_method_needs_raises():

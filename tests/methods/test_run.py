@@ -35,8 +35,8 @@ def with_teaching(base):
         base,
         annotate=("ref_logp",),
         shared=(teach(source=scripted(trajectories=said), batch_size=4),),
-        stages=(teach(source=played(groups=2, group_size=2, arguments={"pace": STEADY}), batch_size=2),),
-        pace=STEADY,
+        stages=(teach(source=played(groups=2, group_size=2, arguments={"async_config": STEADY}), batch_size=2),),
+        async_config=STEADY,
     )
 """
 

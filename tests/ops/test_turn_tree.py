@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.core.records import Branch, Group, Spent
+from handaxe.core.records import Branch, Group, Usage
 from handaxe.ops.turn_tree import shared_turn_count, token_owners, total_usage, turn_tree
 from handaxe.testing.make_records import make_trajectory
 
@@ -87,6 +87,6 @@ def test_total_usage_counts_shared_tokens_once():
     assert total_usage(group).tokens == 6 + 5 - 2
     alone = forked(("t/1", ["Uppppp"], Branch("elsewhere", 0, 3)))
     assert total_usage(alone).tokens == 5
-    spent = replace(group[1], spent=Spent(tokens=9, calls=2, seconds=1.5, cost=3.0))
+    spent = replace(group[1], total_usage=Usage(tokens=9, calls=2, seconds=1.5, cost=3.0))
     both = total_usage(Group(group.task, (group[0], spent)))
-    assert both == Spent(6 + 9 - 2, 2, both.seconds, both.cost), "what a fork took back is its own"
+    assert both == Usage(6 + 9 - 2, 2, both.seconds, both.cost), "what a fork took back is its own"

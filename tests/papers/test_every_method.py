@@ -20,7 +20,7 @@ from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.catalog import list_methods
 from handaxe.methods.run import run
-from handaxe.methods.run_spec import method_page, run_template, base_spec
+from handaxe.methods.run_spec import base_spec, method_page, run_template
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.make_records import make_group, make_rated
@@ -172,7 +172,7 @@ def test_the_selection_of_another_base_accepts_the_scores_of_the_method(name):
 def test_unchanged_parts_come_from_the_base():
     made = chosen("otc", "--base", "dapo", "--base.rounds", "7")
     method = make_method(made, make_world(made))
-    assert method.pace.rounds == 7 and method.terms == ()
+    assert method.async_config.rounds == 7 and method.terms == ()
     assert "fewer_calls" in type(method.reward).__module__
     own = chosen("retool")
     assert own.options["base"]["lam"] == 1.0 and method_page(own.template.base.make).short == "PPO"

@@ -62,7 +62,10 @@ def test_deepeyes_pays_2_for_a_right_answer_with_a_look():
     assert outcomes(method, attempt(method, task, says="1" * 1000)) == [0]
     easy = task_of(method, needs="no")
     assert outcomes(method, attempt(method, easy), attempt(method, easy, look, says="no")) == pytest.approx([1.6, 0.4])
-    never, always = method_of("deepeyes", "--bonus", "0"), method_of("deepeyes", "--bonus", "0", "--unconditional-bonus", "1.2")
+    never, always = (
+        method_of("deepeyes", "--bonus", "0"),
+        method_of("deepeyes", "--bonus", "0", "--unconditional-bonus", "1.2"),
+    )
     assert outcomes(never, *attempts) == pytest.approx([1.0, 1.0, 0.2, 0.0])
     assert outcomes(always, *attempts[:3]) == pytest.approx([2.2, 1.0, 1.4])
 

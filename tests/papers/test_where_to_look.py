@@ -178,7 +178,12 @@ def test_every_part_changes_some_advantage(name, without):
 def _with_habits(world, task, other):
     """The last but two does what is right for another task."""
     speakers = [
-        noisy_expert(world.expert, DemonstrationNoise(call_rate=0.7, corrupt_rate=0.4), guesses=["10 20 30 40", "17"], seed=number)
+        noisy_expert(
+            world.expert,
+            DemonstrationNoise(call_rate=0.7, corrupt_rate=0.4),
+            guesses=["10 20 30 40", "17"],
+            seed=number,
+        )
         for number in range(6)
     ]
     for number, speaker in enumerate([*speakers, lambda _, facts: world.expert(other, facts)]):

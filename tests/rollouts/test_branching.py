@@ -15,7 +15,7 @@ from handaxe.rollouts.branch_chance import branch_chance
 from handaxe.rollouts.branching import branching
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.play.play import MEASURED
+from handaxe.rollouts.play.play import MEASURE_NOTE
 
 CHANCE = branch_chance(vocabulary=264)
 
@@ -102,7 +102,7 @@ def test_entropy_is_the_mean_over_the_first_tokens_of_a_turn(dice):
         ids = one.sequences[0].ids
         slow = [np.mean(weigh("", Measure(list(ids[: min(t.start + 3, t.stop)]), t.start, ("entropy",)))["entropy"])
                 for t in one.turns]  # fmt: skip
-        assert one.notes["entropy"] == pytest.approx(slow) and one.notes[MEASURED]
+        assert one.notes["entropy"] == pytest.approx(slow) and one.notes[MEASURE_NOTE]
     assert all(request.temperature == 1.0 and request.names == ("entropy",) for request in requests)
 
 

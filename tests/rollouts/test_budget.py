@@ -1,8 +1,8 @@
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Spent, ToolReply
-from handaxe.rollouts.budget import Budget, Left, budgets, left_of, say_left
+from handaxe.core.records import ToolReply, Usage
+from handaxe.rollouts.budget import Budget, Remaining, budgets, describe_remaining, remaining_of
 from handaxe.testing.make_records import make_trajectory
 
 
@@ -17,25 +17,25 @@ def turns():
 
 def test_what_turns_use_up():
     first, second = turns()
-    assert Spent().plus(first) == (3, 2, 1.5, 2.0)
-    assert Spent.of(turns()) == Spent().plus(first).plus(second) == (5, 2, 1.5, 2.0)
-    assert Spent.of([]) == (0, 0, 0.0, 0.0)
+    assert Usage().plus_turn(first) == (3, 2, 1.5, 2.0)
+    assert Usage.of(turns()) == Usage().plus_turn(first).plus_turn(second) == (5, 2, 1.5, 2.0)
+    assert Usage.of([]) == (0, 0, 0.0, 0.0)
 
 
 def test_what_is_left_is_never_below_nothing():
-    assert left_of(Budget(), Spent(9, 9, 9, 9), turns=2) == Left(2)
-    assert left_of(Budget(10, 3, 2.0, 5.0), Spent(4, 1, 0.5, 5.5), turns=1) == (1, 6, 2, 1.5, 0.0)
+    assert remaining_of(Budget(), Usage(9, 9, 9, 9), turns=2) == Remaining(2)
+    assert remaining_of(Budget(10, 3, 2.0, 5.0), Usage(4, 1, 0.5, 5.5), turns=1) == (1, 6, 2, 1.5, 0.0)
 
 
 @pytest.mark.parametrize(
     ("left", "nothing"),
     [
-        (Left(1), False),
-        (Left(1, tokens=1, seconds=0.1, cost=0.1), False),
-        (Left(1, calls=0), False),
-        (Left(1, tokens=0), True),
-        (Left(1, seconds=0.0), True),
-        (Left(1, cost=0.0), True),
+        (Remaining(1), False),
+        (Remaining(1, tokens=1, seconds=0.1, cost=0.1), False),
+        (Remaining(1, calls=0), False),
+        (Remaining(1, tokens=0), True),
+        (Remaining(1, seconds=0.0), True),
+        (Remaining(1, cost=0.0), True),
     ],
 )
 def test_no_call_left_is_still_a_turn(left, nothing):
@@ -43,8 +43,14 @@ def test_no_call_left_is_still_a_turn(left, nothing):
 
 
 def test_the_words():
-    assert say_left(Left(turns=1, tokens=40, seconds=2.5)) == "You have left: 1 turn, 40 tokens, 2.5 seconds."
-    assert say_left(Left(2, 1, 0, None, 0.125)) == "You have left: 2 turns, 1 token, 0 calls, a cost of 0.125."
+    assert (
+        describe_remaining(Remaining(turns=1, tokens=40, seconds=2.5))
+        == "You have left: 1 turn, 40 tokens, 2.5 seconds."
+    )
+    assert (
+        describe_remaining(Remaining(2, 1, 0, None, 0.125))
+        == "You have left: 2 turns, 1 token, 0 calls, a cost of 0.125."
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.folding import folding
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.play import Following, Play, Rules
-from handaxe.rollouts.play.continued import continued
+from handaxe.rollouts.play import Continuation, Play, Rules
+from handaxe.rollouts.play.continue_trajectory import continue_trajectory
 from handaxe.rollouts.play.fork import fork
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
@@ -188,7 +188,7 @@ class Rewriting(Compact):
 
 def forgetful(play):
     """Goes on from the task and the last reply alone."""
-    return Following(anew=(play.messages[0], Message("user", f"so far {len(play.turns)}", name="memory")))
+    return Continuation(new_sequence=(play.messages[0], Message("user", f"so far {len(play.turns)}", name="memory")))
 
 
 def test_a_template_that_rewrites_history_is_shown_what_the_new_sequence_began_with():
@@ -203,7 +203,7 @@ def folded_play(script, *, snapshots=True):
     rules = Rules(
         max_turns=6,
         snapshots=snapshots,
-        following=lambda play: forgetful(play) if len(play.turns) == 2 else Following(),
+        continuation=lambda play: forgetful(play) if len(play.turns) == 2 else Continuation(),
     )
     play = Play(attempt(), rules)
     engine = ScriptedEngine(Compact(), script, tools=TOOLS)
@@ -232,7 +232,7 @@ def test_a_fork_goes_on_in_the_sequence_it_is_in():
 
 def test_continued_reads_what_stands_in_the_last_sequence():
     _, made = folded_play(SCRIPT, snapshots=False)
-    again = continued(made, [Message("user", "and?")], attempt(), Rules(max_turns=8))
+    again = continue_trajectory(made, [Message("user", "and?")], attempt(), Rules(max_turns=8))
     assert again.history == [made.messages[0], *made.messages[5:], Message("user", "and?")]
     more = played(lambda one: again.plan(), ["", "", "", "", "", "10"])
     assert shown(more.sequences[-1]).endswith("9<END><USER>and?<END><ASSISTANT>10<END>") and len(more.sequences) == 2
@@ -244,11 +244,11 @@ def test_continued_after_a_stop_right_behind_a_fold():
             raise Stopped
         return ScriptedEngine(Compact(), SCRIPT, tools=TOOLS).sample([request])[0]
 
-    rules = Rules(following=lambda play: forgetful(play) if len(play.turns) == 2 else Following())
+    rules = Rules(continuation=lambda play: forgetful(play) if len(play.turns) == 2 else Continuation())
     (made,) = run_plan(Play(attempt(), rules).plan(), sample=speak)
     records.check(made)
     assert len(made.sequences) == 2 and made.ending == Ending("truncated", "stopped")
-    again = continued(made, [Message("user", "and?")], attempt(), Rules(max_turns=8))
+    again = continue_trajectory(made, [Message("user", "and?")], attempt(), Rules(max_turns=8))
     more = played(lambda one: again.plan(), ["", "", "10"])
     assert (
         shown(more.sequences[-1]) == f"{TELLS}<USER>12*34+5?<END><USER>so far 2<END><USER>and?<END><ASSISTANT>10<END>"

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Group, Message, Rated, Sampling, Scores, Task, ToolCall, check
+from handaxe.core.records import Group, Message, RatedGroup, Sampling, Scores, Task, ToolCall, check
 from handaxe.core.requests import Attempt
 from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local.engine import LocalEngine
@@ -77,7 +77,7 @@ class SaysNext:
 
 def rate(found, outcome):
     scores = Scores(np.array(outcome, float))
-    return Rated(found, scores, group_norm(std=None)(found, scores), np.ones(len(found), bool))
+    return RatedGroup.of(found, scores, group_norm(std=None)(found, scores))
 
 
 def annotated(found, engine):
@@ -124,7 +124,7 @@ def test_no_failed_token_trains_and_the_ratio_is_one():
     text = Compact().decode(found[0].sequences[0].ids)
     assert "12*<" not in text and "calculator 12*34" in text and found[0].notes["repaired"][0]["retries"] == 2
     batch = make_batch([rate(found, [1, 0])], pad_id=engine.pad_id, dtype=torch.float64)
-    assert batch.denominators.tokens == sum(one.num_tokens for one in found) < sum(one.used.tokens for one in found)
+    assert batch.denominators.tokens == sum(one.num_tokens for one in found) < sum(one.usage.tokens for one in found)
     gaps = []
 
     def watched(out, part):
@@ -150,11 +150,11 @@ def test_the_record_keeps_all_of_it(name, script, tmp_path):
         (kept,) = record.groups()
     for one, other in zip(kept.group, found, strict=True):
         check(one)
-        assert one.spent == other.spent and one.notes == other.notes and one.messages == other.messages
+        assert one.total_usage == other.total_usage and one.notes == other.notes and one.messages == other.messages
         assert [t.parsed.spans for t in one.turns] == [t.parsed.spans for t in other.turns]
         for mine, theirs in zip(one.sequences, other.sequences, strict=True):
             np.testing.assert_array_equal(mine.author, theirs.author)
-    assert (found[0].spent is None) == (name == "folding") and any(t.parsed.spans for t in found[0].turns)
+    assert (found[0].total_usage is None) == (name == "folding") and any(t.parsed.spans for t in found[0].turns)
 
 
 @pytest.mark.parametrize("tools", [False, True])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.core.records import Author, Group, Rated, Scores
+from handaxe.core.records import Author, Group, RatedGroup, Scores
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.transformed import transformed
@@ -77,7 +77,7 @@ def measured(group):
 
 def rated(group, credit):
     scores = Scores(np.arange(len(group)) % 3.0)
-    return Rated(group, scores, credit(group, scores), np.ones(len(group), bool))
+    return RatedGroup.of(group, scores, credit(group, scores))
 
 
 def gradient(one, *, packing="rows", apart=False):
@@ -115,7 +115,7 @@ def test_forced_words_train_as_what_the_policy_said_with_that_log_prob(groups, m
         return replace(sequence, author=author, logp=sequence.features["old_logp"], features={})
 
     plain = tuple(replace(t, sequences=tuple(map(said, t.sequences))) for t in one.group)
-    same(gradient(one), gradient(replace(one, group=replace(one.group, trajectories=plain))))
+    same(gradient(one), gradient(one.with_group(replace(one.group, trajectories=plain))))
 
 
 def test_a_probes_ratio_is_what_the_policy_says_to_the_mixture_and_not_1(groups):
@@ -158,7 +158,7 @@ def test_what_drew_a_forced_word_reaches_the_loss_through_the_mixture_and_what_w
             return replace(sequence, features={**sequence.features, "old_logp": old})
 
         made = tuple(replace(t, sequences=tuple(map(changed, t.sequences))) for t in rated.group)
-        return replace(rated, group=replace(rated.group, trajectories=made))
+        return rated.with_group(replace(rated.group, trajectories=made))
 
     def apart(name, mixed):
         other = with_feature(one, name, -1.0)

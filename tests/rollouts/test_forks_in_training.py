@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from handaxe.core.records import Branch, Group, Rated, Scores
+from handaxe.core.records import Branch, Group, RatedGroup, Scores
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
 from handaxe.ops.turn_tree import total_usage
@@ -33,7 +33,7 @@ def group(dice):
 
 def rate(group, outcome):
     scores = Scores(np.array(outcome, float))
-    return Rated(group, scores, group_norm(std=None)(group, scores), np.ones(len(group), bool))
+    return RatedGroup.of(group, scores, group_norm(std=None)(group, scores))
 
 
 def test_a_shared_token_trains_once_for_each_branch_with_that_ones_advantage(group):
@@ -86,7 +86,7 @@ def test_what_a_group_used_is_what_was_drawn_and_asked(dice, name):
 
         def sample(_, request):
             made = dice.roll("", request)
-            drawn.append(len(made.ids) - (0 if request.begun is None else len(request.begun.ids)))
+            drawn.append(len(made.ids) - (0 if request.prefix is None else len(request.prefix.ids)))
             return made
 
         def act(_, request):

@@ -54,7 +54,7 @@ class Ledger:
 def everywhere(attempt):
     """A trunk, and a fork with the trunk's own seed at every token where there can be one."""
     trunk = Play(attempt, RULES)
-    first = yield from trunk.whole()
+    first = yield from trunk.run()
     stops = {turn.stop for turn in first.turns if turn.finish == "stop"}
     tokens = sorted(stops | set(range(first.turns[-1].stop)))
     names = [f"{attempt.id}/at-{t}" for t in tokens]

@@ -6,7 +6,7 @@ import pytest
 from handaxe.commands.configure import parse_train
 from handaxe.core import records
 from handaxe.core.errors import InputError
-from handaxe.core.records import Advantages, Author, Criterion, Message, Rated, Sampling, Scores, Task
+from handaxe.core.records import Advantages, Author, Criterion, Message, RatedGroup, Sampling, Scores, Task
 from handaxe.core.requests import Attempt
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
@@ -118,7 +118,7 @@ def test_a_stripped_attempt_trains_on_what_was_measured_of_it():
     def rated(one):
         group = make_group(trajectories=[one], task=TASK)
         ones = tuple(tuple(np.ones(len(s)) for s in each.sequences) for each in group)
-        return Rated(group, Scores(np.ones(1)), Advantages(ones), np.ones(1, bool))
+        return RatedGroup.of(group, Scores(np.ones(1)), Advantages(ones))
 
     with pytest.raises(InputError, match="old_logp"):
         make_batch([rated(bare)], pad_id=0)
@@ -138,10 +138,10 @@ def test_a_strategy_that_drops_the_opening_cannot_be_stripped():
         play = Play(one, Rules(max_turns=1))
 
         def turns():
-            play.anew(one.task.messages[1:])
+            play.new_sequence(one.task.messages[1:])
             return (yield from play.turn())
 
-        return [(yield from play.whole(turns()))]
+        return [(yield from play.run(turns()))]
 
     assert len(played([attempt()], rollout=forgets)[0].sequences) == 2
     with pytest.raises(InputError, match="does not begin as the attempt did"):

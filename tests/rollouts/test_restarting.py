@@ -5,7 +5,7 @@ import pytest
 
 from handaxe.core import records
 from handaxe.core.errors import InputError
-from handaxe.core.records import Ending, Group, Spent
+from handaxe.core.records import Ending, Group, Usage
 from handaxe.papers.archer.replayed_states import replayed_states
 from handaxe.papers.cleaner.repairing import repairing
 from handaxe.papers.flow_grpo.from_memory import from_memory
@@ -49,7 +49,7 @@ def test_no_share_and_no_place_are_the_plain_rollout(dice, recorded):
         rollout = restarting(starts=starts, share=share, max_turns=6)
         one, plain = play(dice, rollout), play(dice, linear(max_turns=6))
         np.testing.assert_array_equal(one.sequences[0].ids, plain.sequences[0].ids)
-        assert one.branch_of is None and one.spent is None
+        assert one.branch_of is None and one.total_usage is None
 
 
 def test_siblings_begin_at_one_place_whatever_the_store_learns_meanwhile(dice, recorded):
@@ -78,7 +78,7 @@ def test_unanswered_is_one_turn_and_no_environment(dice, recorded):
     assert not dice.Counter.made and len(one.turns) == 3 and one.turns[:2] == recorded.turns[:2]
     assert one.ending in (Ending("truncated", "turns"), Ending("truncated", "length"))
     own = one.turns[2]
-    assert one.used == Spent(own.stop - own.start, 0, own.seconds, own.cost), "no call was made"
+    assert one.usage == Usage(own.stop - own.start, 0, own.seconds, own.cost), "no call was made"
 
 
 @pytest.mark.parametrize("make", [rollback_starts, replayed_states])

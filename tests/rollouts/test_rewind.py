@@ -7,7 +7,7 @@ import torch
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
 from handaxe.core import records
 from handaxe.core.errors import InputError
-from handaxe.core.records import Advantages, Author, Branch, Ending, Group, Message, Rated, Spent
+from handaxe.core.records import Advantages, Author, Branch, Ending, Group, Message, RatedGroup, Usage
 from handaxe.core.requests import Act, EnvReply, Sample
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.transformed import transformed
@@ -87,14 +87,14 @@ def test_what_was_recorded_is_not_sampled_again_but_its_calls_are_made_again(dic
     one = again(dice, recorded, 2)
     own, calls = one.turns[2:], sum(len(turn.parsed.calls) for turn in one.turns)
     replies = [reply for turn in one.turns for reply in turn.replies]
-    assert one.used == Spent(
+    assert one.usage == Usage(
         sum(turn.stop - turn.start for turn in own),
         calls,
         sum(turn.seconds for turn in own) + sum(reply.seconds for reply in replies),
         sum(turn.cost for turn in own) + sum(reply.cost for reply in replies),
     )
     later = again(dice, one, 1, id="t/10")  # and what was gone back to can be gone back to
-    assert later.used.tokens == later.num_tokens - sum(turn.stop - turn.start for turn in later.turns[:1])
+    assert later.usage.tokens == later.num_tokens - sum(turn.stop - turn.start for turn in later.turns[:1])
 
 
 def never(name, request):
@@ -173,7 +173,7 @@ def test_what_cannot_be_gone_back_to(dice):
         again(dice, recorded, 1, rules=Rules(snapshots=True))
     for other in (
         replace(recorded, by="judge"),
-        replace(recorded, asked=(recorded,)),
+        replace(recorded, aux_turns=(recorded,)),
         replace(recorded, notes={"anew": [1]}),
     ):
         with pytest.raises(InputError, match="cannot be gone back to"):
@@ -219,12 +219,10 @@ def test_its_gradient_is_that_of_plain_rows_of_its_own_part(dice):
     model.module.to(torch.float64)
     engine = LocalEngine(model)
     found = [
-        gradient(engine, make_batch([Rated(own, scores, said, np.ones(3, bool))], pad_id=engine.pad_id))
+        gradient(engine, make_batch([RatedGroup.of(own, scores, said)], pad_id=engine.pad_id))
         for own, said in ((group, advantages), (rows, alike))
     ]
     assert np.abs(found[0]).max() > 1e-3
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
-    whole = make_batch(
-        [Rated(group, scores, constant_baseline()(group, scores), np.ones(3, bool))], pad_id=engine.pad_id
-    )
+    whole = make_batch([RatedGroup.of(group, scores, constant_baseline()(group, scores))], pad_id=engine.pad_id)
     assert np.abs(gradient(engine, whole) - found[0]).max() > 1e-4  # without `own_part` it is another one

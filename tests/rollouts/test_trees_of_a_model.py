@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe.core.records import Ending, Group, Message, Rated, Sampling, Scores, Task
+from handaxe.core.records import Ending, Group, Message, RatedGroup, Sampling, Scores, Task
 from handaxe.core.requests import Attempt
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
@@ -85,7 +85,7 @@ def rated(found, credit):
     kept = tuple(one for one in found if one.ending != STOPPED)
     group = Group(kept[0].task, kept)
     scores = Scores(np.array([float(one.sequences[-1].ids[-6:].sum() % 7) for one in kept]))
-    return Rated(group, scores, credit(group, scores), np.ones(len(kept), bool))
+    return RatedGroup.of(group, scores, credit(group, scores))
 
 
 def gradient(groups, packing):

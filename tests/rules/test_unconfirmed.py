@@ -37,7 +37,8 @@ def docstrings(file):
 
 
 def silent_mechanisms(package, guessed=GUESSED, only_in=ONLY_IN):
-    """Files with a docstring that cites a paper of the list without "Unconfirmed:". The page of a method has its own."""
+    """Files with a docstring that cites a paper of the list without "Unconfirmed:". The page of a method has its
+    own."""
     found, methods = [], {one.file for one in (*list_methods(), *list_studies())}
     for file in sorted(set(package.rglob("*.py")) - methods):
         asked = {arxiv for arxiv in guessed if file.stem in only_in.get(arxiv, (file.stem,))}

@@ -53,7 +53,7 @@ def test_against_a_slow_loop():
 
 def test_of_those_alike_the_one_with_the_lower_sample_stays_whatever_the_order():
     one = played([1, 1], texts=["a", "a"])
-    other = replace(one, group=replace(one.group, trajectories=one.group.trajectories[::-1]))
+    other = one.with_group(replace(one.group, trajectories=one.group.trajectories[::-1]))
     assert kept(keep_successes(), one) == [[True, False]] and kept(keep_successes(), other) == [[False, True]]
 
 

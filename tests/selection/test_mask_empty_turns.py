@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.credit.group_norm import group_norm
 from handaxe.selection.mask_empty_turns import mask_empty_turns, says_something
 from handaxe.testing.make_records import make_group, make_scores, make_trajectory
@@ -17,7 +17,7 @@ def boxed(turn):
 def select(trajectories, outcome=None, **more):
     group = make_group(trajectories=trajectories)
     scores = make_scores([0.0] * len(group) if outcome is None else outcome)
-    one = Rated(group, scores, group_norm()(group, scores), np.ones(len(group), bool))
+    one = RatedGroup.of(group, scores, group_norm()(group, scores))
     return mask_empty_turns(**more)([one])[0]
 
 
@@ -78,7 +78,7 @@ def test_no_turn_is_no_void_turn_and_nobody_is_woken_up():
     silent = make_trajectory(layouts=["Ut"])
     assert select([silent]).trained.tolist() == [True]
     group, scores = make_group(trajectories=[make_trajectory(texts=["4"])]), make_scores([1])
-    one = Rated(group, scores, group_norm()(group, scores), np.array([False]))
+    one = RatedGroup.of(group, scores, group_norm()(group, scores), trained=np.array([False]))
     assert mask_empty_turns()([one])[0].trained.tolist() == [False]
 
 

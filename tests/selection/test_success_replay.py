@@ -173,5 +173,5 @@ def test_two_groups_of_a_task_get_ids_of_their_own():
     select([played([1.0])])
     twins = [played([0.0, 0.0], step=1) for _ in range(2)]
     later = replace(twins[1].group, trajectories=tuple(replace(t, id=f"{t.id}+") for t in twins[1].group))
-    ids = [t.id for one in select([twins[0], replace(twins[1], group=later)]) for t in one.group]
+    ids = [t.id for one in select([twins[0], twins[1].with_group(later)]) for t in one.group]
     assert len(set(ids)) == 4

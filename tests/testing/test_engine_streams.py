@@ -90,7 +90,7 @@ class Miscounted(SlotStream):
 
 class StartsOver(SlotStream):
     def submit(self, request):
-        return super().submit(request._replace(begun=None))
+        return super().submit(request._replace(prefix=None))
 
 
 class ForgetsBegun(SlotStream):

@@ -124,13 +124,13 @@ def test_kill_hits_the_process_behind_a_tool():
 
 def test_faulty_environment_keeps_auxiliary_replies():
     class Hearing(OnlyStep):
-        def heard(self, turn, *, seed):
+        def on_aux_reply(self, turn, *, seed):
             return turn.text
 
     task = Task("t", (Message("user", "go"),))
     assert not isinstance(faulty_env(OnlyStep)(task), OnAuxReply)
     env = faulty_env(Hearing, **(NEVER | {"crash": 1}))(task)
-    assert isinstance(env, OnAuxReply) and env.heard(ParsedTurn("hi"), seed=0) == "hi"
+    assert isinstance(env, OnAuxReply) and env.on_aux_reply(ParsedTurn("hi"), seed=0) == "hi"
 
 
 @pytest.mark.parametrize("made", [echo, aecho])

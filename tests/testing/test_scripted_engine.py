@@ -39,7 +39,7 @@ def test_max_tokens_cuts_a_reply():
 
 def test_partial_turn_gets_the_rest():
     begun = Partial([*b"ab"], [-1.0] * 2, [-1.0] * 2, [7] * 2)
-    (whole,) = ScriptedEngine(Compact(), ["abc"]).sample([request()._replace(begun=begun)])
+    (whole,) = ScriptedEngine(Compact(), ["abc"]).sample([request()._replace(prefix=begun)])
     assert whole.ids == [*b"abc", END] and whole.finish == "stop"
     assert whole.logp == [-1.0, -1.0, 0.0, 0.0] and whole.version == [7, 7, 0, 0]
 

@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.core.records import Advantages
 from handaxe.testing.make_records import make_rated, make_scores
-from handaxe.testing.selection import check_selector, check_shape
+from handaxe.testing.selection import check_selector, check_transform
 
 
 def train_all(rated):
@@ -134,9 +134,9 @@ class Fading(Alternates):
 
 
 def test_good_transforms_pass():
-    check_shape(list)
-    check_shape(halved)
-    check_shape(Fading())
+    check_transform(list)
+    check_transform(halved)
+    check_transform(Fading())
 
 
 def halved(rated):
@@ -177,4 +177,4 @@ def by_place(rated):
 )
 def test_broken_transforms_raise(shape, message):
     with pytest.raises(AssertionError, match=message):
-        check_shape(shape)
+        check_transform(shape)

@@ -137,7 +137,7 @@ def test_interrupted_turn_continues():
     begun = stream.interrupt(ticket)
     assert begun == ([100], [-0.5], [-0.25], [0]) and len(stream) == 0
     simulated.inner.version += 1
-    stream.submit(request(4, begun=begun))
+    stream.submit(request(4, prefix=begun))
     assert stream.poll() == [] and stream.poll() == []
     ((ticket, whole),) = stream.poll()
     assert ticket == 1 and whole.ids == [100, 101, 102, STOP] and whole.version == [0, 1, 1, 1]

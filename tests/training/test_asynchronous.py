@@ -12,7 +12,7 @@ import torch
 
 from handaxe.core.batch import PolicyOut
 from handaxe.core.errors import CheckpointError, InputError
-from handaxe.core.records import Advantages, Group, Message, Rated, Scores, ToolCall, ToolReply, ToolSchema
+from handaxe.core.records import Advantages, Group, Message, RatedGroup, Scores, ToolCall, ToolReply, ToolSchema
 from handaxe.core.requests import Attempt, EnvReply, Work
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.curricula.in_order import in_order
@@ -91,7 +91,7 @@ def by_hand(world, engine, *, steps=4):
             ]
             group = Group(task, tuple(one for (one,) in run(attempts, rollout, engine, workers=2)), step)
             scores = world.small_bytes(group)
-            rated.append(Rated(group, scores, world.centred(group, scores), np.ones(4, bool)))
+            rated.append(RatedGroup.of(group, scores, world.centred(group, scores)))
         engine.forward_backward(make_batch(rated, pad_id=engine.pad_id), world.reinforce)
         engine.optim_step(learning_rate=0.01)
         played.append({t.id: t.sequences[0].ids.tolist() for one in rated for t in one.group})
@@ -252,9 +252,7 @@ def test_decoupled_ppo_of_the_paper():
     features = {"old_logp": np.where(one.sequences[0].mask, -1.0, 0.0)}
     vars(one.sequences[0]).update(features=features)
     adv = one.sequences[0].mask.astype(float)
-    batch = make_batch(
-        [Rated(Group(one.task, (one,)), Scores(np.ones(1)), Advantages(((adv,),)), np.ones(1, bool))], pad_id=0
-    )
+    batch = make_batch([RatedGroup.of(Group(one.task, (one,)), Scores(np.ones(1)), Advantages(((adv,),)))], pad_id=0)
     logp_BT = torch.where(batch.mask_BT, batch.old_logp_BT + np.log(1.3), 0.0)
     out = PolicyOut(logp_BT, entropy=lambda: torch.zeros_like(logp_BT))
     for correction, second in ((tis(cap=5), -5 * 1.2), (mis(cap=5, floor=0), 0.0)):
@@ -344,7 +342,7 @@ def test_one_worker_an_arm_pushes_the_wrong_way_without_weights(world):
         def observe(self, rated):
             self.ended += [arm_of(one.group) for one in rated]
 
-    steps, batch = raced(world, Anew(), groups=1, staleness=1, steps=11, first_come=True)
+    steps, batch = raced(world, Anew(), groups=1, staleness=1, steps=11, race=True)
     assert steps == [["fast"]] * 9 + [["slow"], ["fast"]]  # both end after 10 seconds, slow began first
     assert push(batch) == pytest.approx(3 / 1)
     assert push(duration_weight()(batch)) == pytest.approx(3 / 10)
@@ -354,7 +352,7 @@ def test_a_window_that_cuts_off_what_is_slow(world):
     """Of (1 + eta) B under way half are slow, and half of what each step launches: eta steps train B fast ones each,
     the step after it half and half, when the first slow ones end. So fast is pushed 2 eta + 1 times as often."""
     eta, size = 4, 2
-    steps, batch = raced(world, alternating(world, 60), groups=size, staleness=eta, steps=eta + 1, first_come=True)
+    steps, batch = raced(world, alternating(world, 60), groups=size, staleness=eta, steps=eta + 1, race=True)
     assert steps[:eta] == [["fast"] * size] * eta and sorted(steps[eta]) == ["fast", "slow"]
     fast = 2 * eta + 1
     assert push(batch) == pytest.approx(0.3 * fast) == pytest.approx(2.7)
@@ -379,7 +377,7 @@ def test_first_come_resumed_goes_on_with_what_was_under_way(world, tmp_path):
 
     def options(**changes):
         run, _ = simulated(talking(world), seconds=lambda request: min(8.0, seconds_of(request)))
-        shape = {"groups": 2, "group_size": 1, "staleness": 1, "first_come": True, "minibatches": 1}
+        shape = {"groups": 2, "group_size": 1, "staleness": 1, "race": True, "minibatches": 1}
         return world.arguments(**run, **shape, tasks=numbered(world, 99, slow={1, 3}), out=tmp_path, **changes)
 
     train(**options(steps=2))

@@ -33,7 +33,7 @@ def test_an_attempt_is_a_whole_group_of_which_what_was_given_up_is_not_scored(wo
         np.testing.assert_array_equal(one.scored, np.invert(given_up))
     for row in result.metrics:
         assert 0 < row["calls/executed"] <= row["calls/made"] and row["trajectories/left"] > 0
-    apart = sum(t.used.calls for one in found for t in one.group)
+    apart = sum(t.usage.calls for one in found for t in one.group)
     assert sum(row["calls/made"] for row in result.metrics) < apart, "what branches share was called once"
     stopped = sum(row["stopped"] for row in result.metrics)
     assert (stopped > 0) == (name == "tree")

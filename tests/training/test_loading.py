@@ -9,7 +9,7 @@ import torch
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.models.load import load, load_format, dummy_policy
+from handaxe.models.load import dummy_policy, load, load_format
 from handaxe.training.loop.train import train
 from handaxe.training.stages.run_stages import run_stages
 

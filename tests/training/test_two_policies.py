@@ -8,7 +8,7 @@ from handaxe.curricula.in_order import in_order
 from handaxe.curricula.task_pool import task_pool
 from handaxe.papers.agent0.frontier import frontier
 from handaxe.papers.agent0.reinforce_second import reinforce_second
-from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.record import RunRecord
 from handaxe.training.stages.reinforce import reinforce
 from handaxe.training.stages.run_stages import run_stages
@@ -40,7 +40,10 @@ def rows(folder):
         played = record.trajectories()
     own = {(tuple(s.ids.tolist()), tuple(s.mask.tolist())) for one in played for s in one.sequences}
     asked = {
-        (tuple(s.ids.tolist()), tuple(s.mask.tolist())) for one in played for said in one.asked for s in said.sequences
+        (tuple(s.ids.tolist()), tuple(s.mask.tolist()))
+        for one in played
+        for said in one.aux_turns
+        for s in said.sequences
     }
     return played, own, asked
 
@@ -50,7 +53,7 @@ def rows(folder):
 @example(seed=610)
 def test_each_trains_on_its_own_words_alone_and_only_in_its_own_step(world, tmp_path_factory, seed):
     out = tmp_path_factory.mktemp("run")
-    second, seen, moved = SecondPolicy(), {"second": [], "own": []}, list[bool]()
+    second, seen, moved = AuxLearner(), {"second": [], "own": []}, list[bool]()
     site = world.speaking_site(out=out, seed=seed, tasks=task_pool([world.task("t0"), world.task("t1")]))
     weights, states = (lambda: [world.weights(site.engine), world.weights(second.engine)]), []
     rollout = world.proposing(read=world.read_anything, solve=world.linear(max_turns=2), samples=2)

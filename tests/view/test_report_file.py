@@ -50,7 +50,7 @@ def test_report_converts_values_unknown_to_json(viewed, decoder, tmp_path):
     first, *others = group.group
     odd = replace(first, notes={"n": float("nan"), "x": [float("inf"), "y"]})
     with RunRecord(tmp_path / "run") as record:
-        record.write_step(0, [replace(group, group=replace(group.group, trajectories=(odd, *others)))], {"reward": 0.0})
+        record.write_step(0, [group.with_group(replace(group.group, trajectories=(odd, *others)))], {"reward": 0.0})
     write_report(tmp_path / "run", tmp_path / "report.html", decoder)
     found = held_in((tmp_path / "report.html").read_text(encoding="utf-8"), "step/run/0")
     assert found["rollouts"]["1"]["notes"] == {"n": None, "x": [None, "y"]}

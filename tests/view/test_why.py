@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import training_world as world
 
-from handaxe.core.records import Advantages, Ending, Group, Rated, Scores
+from handaxe.core.records import Advantages, Ending, Group, RatedGroup, Scores
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
@@ -150,7 +150,7 @@ def settled(layouts, trains, *, advantages=None, outcomes=(1.0, 0.0)):
     group = Group(siblings[0].task, tuple(siblings))
     tokens = tuple(tuple(np.where(s.mask, v, 0.0) for s in t.sequences) for v, t in zip((1.0, -1.0), siblings))
     kept = tuple(tuple(np.isin(s.author, trains) & s.mask for s in t.sequences) for t in siblings)
-    rated = Rated(group, Scores(np.array(outcomes)), Advantages(tokens, trains=kept), np.ones(2, bool))
+    rated = RatedGroup.of(group, Scores(np.array(outcomes)), Advantages(tokens, trains=kept))
     (record,) = settle([Tried(group, np.ones(2, bool), np.ones(2, bool), rated)], [rated], [rated])
     return record
 

@@ -24,5 +24,5 @@ def dapo(base: Method, *, rounds: int = 3, length_limit: int = 96, length_cache:
         annotate=(),
         reward=rewards.weighted({"correct": (1.0, base.reward), "overlong": (1.0, overlong)}),
         select=selection.drop_equal_groups(channel="correct"),
-        pace=replace(base.pace, rounds=rounds),
+        async_config=replace(base.async_config, rounds=rounds),
     )

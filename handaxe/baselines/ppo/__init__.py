@@ -21,7 +21,7 @@ def ppo(
     return replace(
         base,
         credit=credit.gae(gamma=gamma, lam=lam),
-        shape=advantages.batch_whiten(),
+        transform=advantages.batch_whiten(),
         reduction=reductions.token_mean(),
         terms=(terms.value(coefficient=value_coefficient),),
         annotate=("value",),

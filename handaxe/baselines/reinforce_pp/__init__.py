@@ -16,7 +16,7 @@ def reinforce_pp(base: Method, *, kl_coefficient: float = 0.01) -> Method:
     return replace(
         base,
         credit=credit.kl_return(kl_coefficient=kl_coefficient),
-        shape=advantages.batch_whiten(),
+        transform=advantages.batch_whiten(),
         reduction=reductions.token_mean(),
         annotate=("old_logp", "ref_logp"),
     )

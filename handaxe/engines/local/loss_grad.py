@@ -62,7 +62,8 @@ def loss_grad(
     elif bool(batch.mask_BT.any()):
         raise TrainingError("the loss does not depend on the model, so there is nothing to learn")
     grads = {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}
-    return LossOut(result.value.detach(), result.metrics), grads
+    moved_BT = (grads["logp"] != 0) & batch.mask_BT if "logp" in grads else None
+    return LossOut(result.value.detach(), result.metrics, moved_BT), grads
 
 
 def check_trainable(batch: Batch) -> None:

@@ -40,7 +40,7 @@ class SamplingLimits(Protocol):
 
 def partial_turn(request: Sample) -> Partial:
     """The part of the request's turn sampled before an interruption; empty for a new turn."""
-    return request.begun or Partial([], [], [], [])
+    return request.prefix or Partial([], [], [], [])
 
 
 def remaining_uniforms(request: Sample, max_length: int) -> np.ndarray:

@@ -217,7 +217,7 @@ class OpenAICompatible:
         return self._pool.submit(self._complete, self._body(number, request))
 
     def _body(self, number: int, request: Sample) -> dict[str, Any]:
-        if request.begun is not None and request.begun.ids:
+        if request.prefix is not None and request.prefix.ids:
             raise InputError(f"request {number}: a chat server cannot continue a partial turn")
         if request.sampling.max_tokens < 1:
             raise InputError(f"request {number}: max_tokens is {request.sampling.max_tokens}; give 1 or more")

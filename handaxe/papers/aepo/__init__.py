@@ -26,6 +26,6 @@ def aepo(base: Method, *, leaves: int = 8, forks: int = 4, vocabulary: int = 264
         ),
         surrogate=clip_with_gradient(cap=3.0),
         reduction=reductions.token_mean(),
-        shape=entropy_scaled(),
+        transform=entropy_scaled(),
         annotate=(*base.annotate, "entropy"),
     )

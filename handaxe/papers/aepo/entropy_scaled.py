@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.core.protocols import Shape
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup, Trajectory
 from handaxe.ops.ragged import gather, scatter, token_feature
 from handaxe.ops.returns import standardise
 
 __all__ = ["entropy_scaled"]
 
 
-def entropy_scaled(*, weight: float = 0.2, feature: str = "entropy") -> Shape:
+def entropy_scaled(*, weight: float = 0.2, feature: str = "entropy") -> AdvantageTransform:
     """Scale advantages up at tokens of above-average entropy, and down at the others.
 
         z_t = (H_t - mean(H)) / std(H)          A'_t = A_t * (1 + weight * z_t)
@@ -40,7 +40,7 @@ def entropy_scaled(*, weight: float = 0.2, feature: str = "entropy") -> Shape:
     Differs: statistics of the batch; the released code takes those of a micro-batch.
     """
 
-    def shape(rated: Sequence[Rated]) -> list[Rated]:
+    def shape(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         trains = [[_trains(one, i) for i in range(len(one.group))] for one in rated]
         found = [
             token_feature(trajectory, feature)[trains_P] if trains_P.any() else np.zeros(0)
@@ -61,7 +61,7 @@ def entropy_scaled(*, weight: float = 0.2, feature: str = "entropy") -> Shape:
     return shape
 
 
-def _trains(one: Rated, i: int) -> np.ndarray:
+def _trains(one: RatedGroup, i: int) -> np.ndarray:
     """[P] bool: True for trained tokens."""
     return gather(one.group[i], one.training_mask(i)).astype(bool)
 

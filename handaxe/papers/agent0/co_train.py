@@ -8,12 +8,11 @@ from typing import Any
 
 from handaxe.core.records import Task
 from handaxe.curricula.in_order import in_order
-from handaxe.methods.build import ROWS
 from handaxe.methods.method import Method
 from handaxe.methods.rl_stage import update_arguments
 from handaxe.papers.agent0.frontier import frontier
 from handaxe.papers.agent0.reinforce_second import reinforce_second
-from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.stages.reinforce import reinforce
 from handaxe.training.stages.repeat import repeat
 
@@ -65,8 +64,8 @@ def co_train(
     Paper: arXiv:2511.16043 (Agent0), the alternation of curriculum agent and executor agent.
     Differs: the sizes of the phases.
     """
-    own, second = solver.settings, SecondPolicy(reference="ref_logp" in proposer.annotate)
-    shared: dict[str, Any] = {"learning_rate": own.learning_rate, "micro_batch_rows": ROWS}
+    own, second = solver.settings, AuxLearner(reference="ref_logp" in proposer.annotate)
+    shared: dict[str, Any] = {"learning_rate": own.learning_rate}
     prompts = in_order([opening], shuffle=False)
     writing = {"tasks": prompts, "rollout": proposer.rollout, "reward": proposer.reward, **shared}
     proposer_arguments = {**writing, **update_arguments(proposer), "steps": steps, "groups": 1, "group_size": questions}

@@ -6,10 +6,10 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Stage, StageContext
-from handaxe.core.records import Rated, Task
+from handaxe.core.records import RatedGroup, Task
 from handaxe.papers.agent0.reinforce_second import with_own_policy
 from handaxe.papers.agent0.votes import proposal_of
-from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.probe import tasks_of
 from handaxe.training.stages.sources import play_at
@@ -19,7 +19,7 @@ __all__ = ["frontier", "frontier_of"]
 
 def frontier(
     *,
-    second: SecondPolicy,
+    second: AuxLearner,
     aux_name: str,
     low: float = 0.3,
     high: float = 0.8,
@@ -89,14 +89,14 @@ def frontier(
 
 
 def frontier_of(
-    played: Iterable[Rated], *, low: float, high: float, accept: Callable[[Task], bool] = lambda task: True
+    played: Iterable[RatedGroup], *, low: float, high: float, accept: Callable[[Task], bool] = lambda task: True
 ) -> list[Task]:
     """Make tasks of the uncertain questions of played groups, in order; see `frontier`."""
     found: dict[str, Task] = {}
     for one in (trajectory for rated in played for trajectory in rated.group):
         proposal = proposal_of(one)
-        if proposal.question and one.asked and proposal.answer and one.asked[0].task.id not in found:
-            task = one.asked[0].task
+        if proposal.question and one.aux_turns and proposal.answer and one.aux_turns[0].task.id not in found:
+            task = one.aux_turns[0].task
             metadata = {**task.metadata, "score": proposal.share}
             found[task.id] = replace(task, answer=proposal.answer, metadata=metadata)
     inside = [one for one in found.values() if low - 1e-9 <= one.metadata["score"] <= high + 1e-9]

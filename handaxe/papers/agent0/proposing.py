@@ -64,7 +64,7 @@ def proposing(
         raise InputError(f"samples is {samples}; give 1 or more")
 
     def rollout(attempt: Attempt) -> RolloutPlan:
-        if aux_name not in attempt.others:
+        if aux_name not in attempt.aux_policies:
             raise InputError(
                 f"this rollout needs the aux policy {aux_name!r}: give aux_policies={{{aux_name!r}: AuxPolicy(...)}}"
             )
@@ -73,7 +73,7 @@ def proposing(
                 f"{attempt.id!r} keeps its environment open while {aux_name!r} needs {samples} more, and at most "
                 f"{attempt.env.most} may be open: give proposing(env=...)"
             )
-        written = yield from Play(attempt, RULES).whole()
+        written = yield from Play(attempt, RULES).run()
         task = read(written.final_text) if written.ending.kind == "completed" else None
         if task is None:
             return [_with_proposal(written, Proposal())]
@@ -97,7 +97,7 @@ def proposing(
         return [one for part in found for one in part], None
 
     def _solver_attempt(attempt: Attempt, task: Task, name: str, k: int) -> Attempt:
-        solver = attempt.others[aux_name]
+        solver = attempt.aux_policies[aux_name]
         return replace(
             attempt,
             task=task,
@@ -121,6 +121,6 @@ def _with_proposal(written: Trajectory, proposal: Proposal, played: list[Traject
     return replace(
         written,
         notes={**written.notes, NOTE: proposal._asdict()},
-        asked=(*written.asked, *solutions),
+        aux_turns=(*written.aux_turns, *solutions),
         seconds=written.seconds + sum(one.seconds for one in solutions),
     )

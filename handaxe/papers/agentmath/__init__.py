@@ -36,5 +36,5 @@ def agentmath(
         reduction=reductions.token_mean(),
         rollout=rollouts.linear(max_turns=base.settings.max_turns, budget=limits),
         learners=(*base.learners, limits),
-        pace=replace(base.pace, segment_tokens=segment_tokens, segment_calls=segment_calls),
+        async_config=replace(base.async_config, segment_tokens=segment_tokens, segment_calls=segment_calls),
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 
 __all__ = ["GrownLimits", "grown_limits"]
 
@@ -75,7 +75,7 @@ class GrownLimits(Generic[Limit]):
         self._latest = max(self._latest, step)
         return self._stages[bisect_right(self.began, step)]
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Count truncated rollouts, and move to the next stage if there are too many."""
         first = self.began[-1] if self.began else 0
         ended = [

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.records import RatedGroup, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import generator
-from handaxe.selection.parts.stored import alone, begins_again, dump, load
+from handaxe.selection.parts.stored import dump, is_resumable, load, stored_sibling
 
 __all__ = ["ReplayedStates", "replayed_states"]
 
@@ -53,26 +53,26 @@ class ReplayedStates:
     """Buffer made by `replayed_states`; `stored` has rated groups of size 1, the oldest first."""
 
     def __init__(self, memory: int, seed: int):
-        self.stored: list[Rated] = []
+        self.stored: list[RatedGroup] = []
         self._memory = memory
         self._seed = seed
 
     def __call__(self, attempt: Attempt) -> tuple[Trajectory, int] | None:
         """Draw a state of the attempt's task."""
-        able = [one.group[0] for one in self.stored if begins_again(one.group[0], attempt.task)]
+        able = [one.group[0] for one in self.stored if is_resumable(one.group[0], attempt.task)]
         places = [(one, turn) for one in able for turn in range(len(one.turns))]
         if not places:
             return None
         rng = generator("replayed_states", self._seed, attempt.step, attempt.task.id)
         return places[int(rng.integers(len(places)))]
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Store scored rollouts, except restarted ones."""
         for one in groups:
             known_G = ~np.isnan(group_rewards(one.group, one.scores))
-            resumable = [bool(t.turns) and t.branch_of is None and begins_again(t) for t in one.group]
+            resumable = [bool(t.turns) and t.branch_of is None and is_resumable(t) for t in one.group]
             own = [int(i) for i in np.flatnonzero(known_G & np.array(resumable, bool))]
-            self.stored += [alone(one, i) for i in own]
+            self.stored += [stored_sibling(one, i) for i in own]
         del self.stored[: -self._memory]
         ages = [step - one.group.step for one in self.stored]
         return {"stored": float(len(self.stored)), "age": float(np.mean(ages)) if ages else 0.0}

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Group, Message, Rated, Trajectory
+from handaxe.core.records import Group, Message, RatedGroup, Trajectory
 from handaxe.engines.local.modules import moments, set_moments
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.ops.turn_positions import turn_positions
@@ -210,7 +210,7 @@ class UtteranceCritic:
         with torch.no_grad():
             return self.q(fresh, target=True)
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Store the turns of a step, then train on stored and on fresh turns."""
         self._store(groups)
         fresh = [pair for one in groups for t in one.group for pair in _states_and_actions(t)[shared_turn_count(t) :]]
@@ -242,7 +242,7 @@ class UtteranceCritic:
                 kept.lerp_(own, self._plan.polyak)
         return q_loss.item(), v_loss.item()
 
-    def _store(self, groups: Sequence[Rated]) -> None:
+    def _store(self, groups: Sequence[RatedGroup]) -> None:
         for one in groups:
             channel = self._plan.channel
             if channel not in one.scores.channels:

@@ -27,5 +27,5 @@ def asearcher(
         select=selection.drop_equal_groups(),
         reduction=reductions.token_mean(),
         reward=rewards.weighted({"correct": (scale, base.reward)}),
-        pace=replace(base.pace, staleness=staleness),
+        async_config=replace(base.async_config, staleness=staleness),
     )

@@ -11,4 +11,4 @@ def asyncflow(base: Method, *, staleness: int = 1) -> Method:
     Args:
         staleness: largest age of a trained token in training steps; 1 in the paper.
     """
-    return replace(base, pace=replace(base.pace, staleness=staleness))
+    return replace(base, async_config=replace(base.async_config, staleness=staleness))

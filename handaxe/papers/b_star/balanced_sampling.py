@@ -10,7 +10,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Source, StageContext
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.curricula.in_order import in_order
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import derive_seed
@@ -83,7 +83,7 @@ def balanced_sampling(
     if reserved := {"sampling", "tasks"} & set(arguments):
         raise InputError(f"balanced_sampling sets {' and '.join(sorted(reserved))} itself; leave it out")
 
-    def source(site: StageContext) -> list[Rated]:
+    def source(site: StageContext) -> list[RatedGroup]:
         tasks, trying = site.tasks.next(0, probes), site._replace(seed=derive_seed(site.seed, "probe"))
         leave_step(site.tasks)
         once = {**arguments, "steps": 1, "groups": len(tasks), "group_size": group_size}
@@ -100,14 +100,14 @@ def balanced_sampling(
         every = [_selected(one, threshold) for one in play_at(site, chosen, folder="played")]
         return [one for one in every if one is not None]
 
-    def _selected(one: Rated, threshold: float) -> Rated | None:
-        selected = keep_successes(above=threshold, most=most, best=True)([one])
-        return selected[0] if selected else None
+    def _selected(one: RatedGroup, threshold: float) -> RatedGroup | None:
+        (selected,) = keep_successes(above=threshold, most=most, best=True)([one])
+        return selected if selected.live else None
 
     return source
 
 
-def balance_score(one: Rated | None, *, target: int = 8, correct: str | None = None) -> float:
+def balance_score(one: RatedGroup | None, *, target: int = 8, correct: str | None = None) -> float:
     """Compute b of the trained rollouts of a group; 0 for none.
 
     Args:

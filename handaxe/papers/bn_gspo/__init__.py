@@ -8,4 +8,4 @@ __all__ = ["bn_gspo"]
 
 def bn_gspo(base: Method) -> Method:
     """Divide group-normalised rewards by the batch's standard deviation, which groups of equal rewards lower."""
-    return replace(base, shape=advantages.batch_norm(of="standardised"))
+    return replace(base, transform=advantages.batch_norm(of="standardised"))

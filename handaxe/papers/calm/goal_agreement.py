@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.protocols import Check
-from handaxe.core.records import Rated, Task, Trajectory
+from handaxe.core.records import RatedGroup, Task, Trajectory
 from handaxe.ops.criteria import apply_check
 from handaxe.papers.calm.goal_transitions import Criteria, f1_figures, goal_transitions
 
@@ -49,7 +49,7 @@ class GoalAgreement:
         self._criteria, self._task_filter = criteria, task_filter
         self._judge, self._rule = judge, rule
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Compare the judge with the rule; nothing is learned."""
         del step
         attempts = [one for rated in groups if self._task_filter(rated.group.task) for one in rated.group]

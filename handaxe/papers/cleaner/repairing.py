@@ -10,8 +10,9 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Turn
 from handaxe.core.requests import Attempt, Completion
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
+from handaxe.rollouts.play.takeback import Takeback
 
 __all__ = ["code_similarity", "repairing"]
 
@@ -26,7 +27,7 @@ def repairing(
     similarity: float = 0.5,
     max_turns: int = 4,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play like `linear`; if a call fails and a later turn corrects it, replace the failed turns.
 
@@ -43,7 +44,7 @@ def repairing(
     Authors of tokens: z_t was sampled by the policy in this context (POLICY). c', and in a deep repair the whole turn,
     was sampled after the failed turns, which are gone (FORCED: it trains, with the behaviour_logp of its original
     context, and its log-prob here is measured before training: annotate=("old_logp",)). The ratio starts at 1 for all
-    tokens. Failed turns never train; they count in `Trajectory.spent` and in budgets.
+    tokens. Failed turns never train; they count in `Trajectory.total_usage` and in budgets.
 
     Args:
         retries: K, turns that may correct a failure, >= 0; 0 is `linear`. 3 in the paper (unconfirmed).
@@ -74,7 +75,7 @@ def repairing(
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        return [(yield from play.whole(_turns(play, retries, similarity)))]
+        return [(yield from play.run(_turns(Takeback(play), retries, similarity)))]
 
     return rollout
 
@@ -84,18 +85,19 @@ def code_similarity(failed: Turn, repaired: Turn) -> float:
     return difflib.SequenceMatcher(None, _code(failed), _code(repaired)).ratio()
 
 
-def _turns(play: Play, retries: int, min_similarity: float) -> Generator[Request, Any, Ending]:
+def _turns(takeback: Takeback, retries: int, min_similarity: float) -> Generator[Request, Any, Ending]:
+    play = takeback.play
     while (ending := (yield from play.turn())) is None:
-        if _failed(play.turns[-1]) and not play.was_put(len(play.turns) - 1):
-            ending = yield from _repair(play, retries, min_similarity)
+        if _failed(play.turns[-1]) and not takeback.was_spliced(len(play.turns) - 1):
+            ending = yield from _repair(takeback, retries, min_similarity)
             if ending is not None:
                 return ending
     return ending
 
 
-def _repair(play: Play, retries: int, min_similarity: float) -> Generator[Request, Any, Ending | None]:
+def _repair(takeback: Takeback, retries: int, min_similarity: float) -> Generator[Request, Any, Ending | None]:
     """Play retries after a failed turn. Return the rollout's ending, or None if it can continue."""
-    t = len(play.turns) - 1
+    play, t = takeback.play, len(takeback.play.turns) - 1
     for n in range(retries):
         count = len(play.turns)
         ending = yield from play.turn(seed=derive_seed(play.attempt.seed, "retry", t, n))
@@ -103,7 +105,7 @@ def _repair(play: Play, retries: int, min_similarity: float) -> Generator[Reques
         if worked and not _may_be_repeated(play):
             return ending
         if worked and (ending is None or ending.kind == "completed" or ending.reason in ROOM):
-            return (yield from _replace(play, t, n + 1, min_similarity))
+            return (yield from _replace(takeback, t, n + 1, min_similarity))
         if ending is not None:
             return ending
     return None
@@ -111,11 +113,12 @@ def _repair(play: Play, retries: int, min_similarity: float) -> Generator[Reques
 
 def _may_be_repeated(play: Play) -> bool:
     """Check the budget for another execution of the last turn's calls."""
-    left = play.left.calls
+    left = play.remaining.calls
     return left is None or len(play.turns[-1].parsed.calls) <= left
 
 
-def _replace(play: Play, t: int, tries: int, min_similarity: float) -> Generator[Request, Any, Ending | None]:
+def _replace(takeback: Takeback, t: int, tries: int, min_similarity: float) -> Generator[Request, Any, Ending | None]:
+    play = takeback.play
     failed, repaired = play.turns[t], play.turns[-1]
     alike = code_similarity(failed, repaired)
     place = _calls_begin(failed, repaired) if alike >= min_similarity else None
@@ -125,7 +128,7 @@ def _replace(play: Play, t: int, tries: int, min_similarity: float) -> Generator
         own = cut = 0
     thought = play.sequences[failed.sequence].span(failed.start, failed.start + own)
     rest = play.sequences[repaired.sequence].span(repaired.start + cut, repaired.stop)
-    ending = yield from play.rewind(t)
+    ending = yield from takeback.rewind(t)
     if ending is not None:
         return ending
     repair = {"turn": t, "retries": tries, "similarity": alike, "shallow": place is not None}
@@ -137,7 +140,7 @@ def _replace(play: Play, t: int, tries: int, min_similarity: float) -> Generator
         version=[*thought.version, *rest.version],
         finish="stop",
     )
-    return (yield from play.put(spoken, own=own))
+    return (yield from takeback.splice_turn(spoken, own=own))
 
 
 def _calls_begin(failed: Turn, repaired: Turn) -> tuple[int, int] | None:

@@ -21,4 +21,4 @@ def codedance(base: Method, *, gamma: float = 4.0, turn_weight: float = 0.2) -> 
     answer = rewards.weighted({"right": (1.0, base.reward), "format": (0.2, rewards.well_formed())})
     total = difficulty_bonus(base=answer, bonus=calls, correct=base.reward, gamma=gamma)
     reward = rewards.weighted({"whole": (1.0, total), "steps": (0.0, rewards.reply_status())})
-    return replace(base, reward=reward, shape=turn_bonus(channel="steps", weight=turn_weight))
+    return replace(base, reward=reward, transform=turn_bonus(channel="steps", weight=turn_weight))

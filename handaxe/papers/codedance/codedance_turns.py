@@ -15,4 +15,4 @@ def codedance_turns(base: Method, *, weight: float = 0.2, gamma: float = 0.2) ->
         gamma: discount between calling turns; 0.2 in the released code.
     """
     reward = rewards.weighted({"whole": (1.0, base.reward), "steps": (0.0, rewards.reply_status())})
-    return replace(base, reward=reward, shape=turn_bonus(channel="steps", weight=weight, gamma=gamma))
+    return replace(base, reward=reward, transform=turn_bonus(channel="steps", weight=weight, gamma=gamma))

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Shape
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup, Trajectory
 from handaxe.ops.ragged import gather, scatter, token_turn_indices, turn_channel
 from handaxe.ops.returns import Std, discounted_returns, standardise
 
@@ -21,7 +21,7 @@ def turn_bonus(
     gamma: float = 0.2,
     std: Std = "population",
     eps: float = 1e-8,
-) -> Shape:
+) -> AdvantageTransform:
     """Add the standardised discounted return of each calling turn to the advantages of its tokens.
 
         g_k    = r_k + gamma g_{k+1}                                   over the calling turns of a rollout, in order
@@ -56,7 +56,7 @@ def turn_bonus(
     if not 0 <= gamma <= 1:
         raise InputError(f"gamma is {gamma}; give 0 to 1")
 
-    def shape(rated: Sequence[Rated]) -> list[Rated]:
+    def shape(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         returns = [
             _returns(trajectory, own, gamma)
             for one in rated
@@ -85,7 +85,7 @@ def _returns(trajectory: Trajectory, values: np.ndarray, gamma: float) -> np.nda
     return discounted_returns(values[_calls(trajectory)], gamma)
 
 
-def _raised(one: Rated, added: Sequence[np.ndarray]) -> Rated:
+def _raised(one: RatedGroup, added: Sequence[np.ndarray]) -> RatedGroup:
     tokens = []
     for trajectory, own, more in zip(one.group, one.advantages.tokens, added, strict=True):
         of_turn = np.zeros(len(trajectory.turns))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from handaxe.core.protocols import Credit
-from handaxe.core.records import Advantages, Group
+from handaxe.core.records import RatedGroup
 from handaxe.credit.transformed import transformed
 from handaxe.ops.ragged import gather, scatter
 from handaxe.papers.deepagent.token_masks import TokenMask, tool_call_tokens
@@ -44,10 +44,9 @@ def token_subset(credit: Credit, *, where: TokenMask = CALLS) -> Credit:
     Differs: nothing.
     """
 
-    def limited(group: Group, advantages: Advantages) -> Advantages:
-        tokens = tuple(
-            scatter(one, gather(one, own) * where(one)) for one, own in zip(group, advantages.tokens, strict=True)
-        )
-        return replace(advantages, tokens=tokens)
+    def limited(one: RatedGroup) -> RatedGroup:
+        pairs = zip(one.group, one.advantages.tokens, strict=True)
+        tokens = tuple(scatter(trajectory, gather(trajectory, own) * where(trajectory)) for trajectory, own in pairs)
+        return replace(one, advantages=replace(one.advantages, tokens=tokens))
 
-    return transformed(credit, limited)
+    return transformed(credit, lambda rated: [limited(one) for one in rated])

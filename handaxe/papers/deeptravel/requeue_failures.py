@@ -8,7 +8,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Curriculum
-from handaxe.core.records import Rated, Task
+from handaxe.core.records import RatedGroup, Task
 from handaxe.curricula.in_order import in_order
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import generator
@@ -105,7 +105,7 @@ class RequeueFailures(StatefulComposite):
                 out.append(task)
         return out
 
-    def observe(self, groups: Sequence[Rated]) -> None:
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
         """Add failed tasks to the queue, and remove solved ones."""
         self._inner.observe(groups)
         for one in groups:

@@ -14,4 +14,4 @@ def dgrpo(base: Method, *, family: str = "difficulty", decay: float = 0.9, tempe
         decay: of a family's running mean reward. Unconfirmed.
         temperature: of the family weights, in units of reward; higher values make them more equal. Unconfirmed.
     """
-    return replace(base, shape=difficulty_weight(family=family, decay=decay, temperature=temperature))
+    return replace(base, transform=difficulty_weight(family=family, decay=decay, temperature=temperature))

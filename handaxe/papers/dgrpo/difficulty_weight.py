@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from handaxe.core.errors import InputError, TaskError
-from handaxe.core.protocols import Shape
-from handaxe.core.records import Rated, Task
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup, Task
 from handaxe.ops.ragged import group_rewards, scale_tokens
 
 __all__ = ["DifficultyWeight", "difficulty_weight"]
@@ -26,7 +26,7 @@ def difficulty_weight(
     low: float = 0.5,
     high: float = 2.0,
     channel: str | None = None,
-) -> Shape:
+) -> AdvantageTransform:
     """Scale advantages up on tasks with low mean reward, and down on the others.
 
         A'_i,t = w A_i,t        w = clip(w_family(k) * w_task(q), low, high)        task q, of family k
@@ -99,7 +99,7 @@ class DifficultyWeight:
         self._high = high
         self._channel = channel
 
-    def __call__(self, rated: Sequence[Rated]) -> list[Rated]:
+    def __call__(self, rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         families = [self._family_of(one.group.task) for one in rated]
         earned = [self._mean(one) for one in rated]
         self._observe(families, earned)
@@ -134,7 +134,7 @@ class DifficultyWeight:
             return 1 + self._strength * (1 - p)
         return float(np.exp((0.5 - p) / self._strength))
 
-    def _mean(self, one: Rated) -> float:
+    def _mean(self, one: RatedGroup) -> float:
         reward_G = group_rewards(one.group, one.scores, channel=self._channel)
         reward_G = reward_G[~np.isnan(reward_G)]
         return float(reward_G.mean()) if len(reward_G) else float("nan")

@@ -16,4 +16,4 @@ def effective_rank(base: Method, *, stride: int = 4, kappa: float = 2.0, rate: f
         rate: update rate of the running means; 0.3 in the released runs.
     """
     annotate = (*base.annotate, measured(stride=stride))
-    return replace(base, annotate=annotate, shape=effective_rank_bonus(stride=stride, kappa=kappa, rate=rate))
+    return replace(base, annotate=annotate, transform=effective_rank_bonus(stride=stride, kappa=kappa, rate=rate))

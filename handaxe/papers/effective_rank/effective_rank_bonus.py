@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Shape
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup, Trajectory
 from handaxe.ops.ragged import scatter
 from handaxe.ops.ragged import token_feature as feature_of
 
@@ -27,7 +27,7 @@ def effective_rank_bonus(
     kappa: float = 2.0,
     gain: float = 2.0,
     rate: float = 0.3,
-) -> Shape:
+) -> AdvantageTransform:
     """Shape advantages by the effective rank of a rollout's hidden states and by the growth of the rank.
 
         A'_i,t = A_i,t + min(max(Phi_i, 0), abs(A_i,t) / kappa)                  sampled tokens t of trajectory i
@@ -87,7 +87,7 @@ class EffectiveRankBonus:
         self._gain = gain
         self._rate = rate
 
-    def __call__(self, rated: Sequence[Rated]) -> list[Rated]:
+    def __call__(self, rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         found = [[self._dynamics(one, i) for i in range(len(one.group))] for one in rated]
         shaped = [self._shaped(one, own) for one, own in zip(rated, found, strict=True)]
         seen = [one for own in found for one in own if one is not None]
@@ -103,12 +103,12 @@ class EffectiveRankBonus:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.usual = dict(state["usual"])
 
-    def _dynamics(self, one: Rated, i: int) -> dict[str, float] | None:
+    def _dynamics(self, one: RatedGroup, i: int) -> dict[str, float] | None:
         if not any(mask_T.any() for mask_T in one.training_mask(i)):
             return None
         return rank_dynamics(feature_of(one.group[i], self._feature), stride=self._stride)
 
-    def _shaped(self, one: Rated, found: Sequence[Mapping[str, float] | None]) -> Rated:
+    def _shaped(self, one: RatedGroup, found: Sequence[Mapping[str, float] | None]) -> RatedGroup:
         tokens = tuple(
             adv if own is None else self._raised(trajectory, adv, self._phi(own))
             for trajectory, adv, own in zip(one.group, one.advantages.tokens, found, strict=True)

@@ -26,5 +26,5 @@ def fathom(
         reward=redundant_calls(base=base.reward, penalty=penalty, floor=floor, novelty=novelty),
         tasks=prune_solved(rate=rate, around=base.tasks, channel="base"),
         select=selection.pipe(base.select, replay),
-        shape=rescale_by_informative_groups(),
+        transform=rescale_by_informative_groups(),
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Curriculum
-from handaxe.core.records import Rated, Task
+from handaxe.core.records import RatedGroup, Task
 from handaxe.curricula.in_order import in_order
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.stateful_composite import StatefulComposite
@@ -90,7 +90,7 @@ class PruneSolved(StatefulComposite):
             else:
                 request += count - len(open_tasks)
 
-    def observe(self, groups: Sequence[Rated]) -> None:
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
         """Mark solved tasks, and unmark failed tasks."""
         self._inner.observe(groups)
         for one in groups:

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.core.protocols import Shape
-from handaxe.core.records import Rated
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup
 from handaxe.ops.ragged import group_rewards, scale_tokens
 from handaxe.ops.returns import standard_deviation
 
 __all__ = ["rescale_by_informative_groups"]
 
 
-def rescale_by_informative_groups(*, channel: str | None = None) -> Shape:
+def rescale_by_informative_groups(*, channel: str | None = None) -> AdvantageTransform:
     """Compensate for groups of equal rewards: a share of the loss's denominators without a gradient.
 
         A'_i,t = A_i,t * B / B_good        B groups in the batch, of which B_good have std(R) > 0
@@ -41,7 +41,7 @@ def rescale_by_informative_groups(*, channel: str | None = None) -> Shape:
     Differs: nothing known.
     """
 
-    def shape(rated: Sequence[Rated]) -> list[Rated]:
+    def shape(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         informative = sum(_differs(one, channel) for one in rated)
         if not informative:
             return list(rated)
@@ -54,6 +54,6 @@ def rescale_by_informative_groups(*, channel: str | None = None) -> Shape:
     return shape
 
 
-def _differs(one: Rated, channel: str | None) -> bool:
+def _differs(one: RatedGroup, channel: str | None) -> bool:
     reward_G = group_rewards(one.group, one.scores, channel=channel)
     return standard_deviation(reward_G[~np.isnan(reward_G)]) > 0

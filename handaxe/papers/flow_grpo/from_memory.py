@@ -6,7 +6,7 @@ from handaxe.core.records import Message
 from handaxe.core.requests import Attempt
 from handaxe.ops.turn_positions import initial_messages
 from handaxe.rollouts.budget import Budget
-from handaxe.rollouts.play import Following, Play, Rules
+from handaxe.rollouts.play import Continuation, Play, Rules
 
 __all__ = ["MEMORY", "from_memory"]
 
@@ -41,7 +41,7 @@ def from_memory(*, max_turns: int = 4, budget: Budget | None = None) -> Rollout:
     Paper: arXiv:2510.05592 (AgentFlow), the multi-turn problem as independent single turns. Differs: nothing known.
     """
 
-    def following(play: Play) -> Following:
+    def continuation(play: Play) -> Continuation:
         memory = play.turns[-1].facts.get(MEMORY)
         if not isinstance(memory, str):
             raise InputError(
@@ -49,11 +49,11 @@ def from_memory(*, max_turns: int = 4, budget: Budget | None = None) -> Rollout:
                 "papers.flow_grpo.modular_agent, or use another rollout"
             )
         quote = Message("user", memory, name=MEMORY)
-        return Following(anew=(*initial_messages(play.messages, turns=len(play.turns)), quote))
+        return Continuation(new_sequence=(*initial_messages(play.messages, turns=len(play.turns)), quote))
 
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), following=following)
+    rules = Rules(max_turns=max_turns, budget=budget or Budget(), continuation=continuation)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
-        return [(yield from Play(attempt, rules).whole())]
+        return [(yield from Play(attempt, rules).run())]
 
     return rollout

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.protocols import StepJudge
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 
 __all__ = ["StepAgreement", "step_agreement"]
 
@@ -44,7 +44,7 @@ class StepAgreement:
         self._judge = judge
         self._truth = truth
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Compare judge and truth; nothing is learned."""
         del step
         nothing = [np.zeros(0)]

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from handaxe.core.errors import TaskError
-from handaxe.core.protocols import Shaper
-from handaxe.core.records import Advantages, Group, Task
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup, Task
 from handaxe.ops.ragged import scale_tokens
 
 __all__ = ["task_weight"]
 
 
-def task_weight(*, weight: Callable[[Task], float]) -> Shaper:
+def task_weight(*, weight: Callable[[Task], float]) -> AdvantageTransform:
     """Scale every advantage of a group by the weight of its task.
 
         A'_i,t = w(q) A_i,t                w(q) >= 0: weight of the task q of the group
@@ -25,7 +25,7 @@ def task_weight(*, weight: Callable[[Task], float]) -> Shaper:
             target to 1.5 for the smallest, as in the paper.
 
     Returns:
-        A shaper: (Group, Advantages) -> Advantages. It reads neither rewards nor siblings.
+        An advantage transform: [RatedGroup] -> [RatedGroup]. It reads neither rewards nor siblings.
 
     Raises:
         TaskError: a weight below 0 or not finite.
@@ -38,10 +38,10 @@ def task_weight(*, weight: Callable[[Task], float]) -> Shaper:
         advantage; penalties of the loss, of which the paper has none, stay unweighted.
     """
 
-    def shaper(group: Group, advantages: Advantages) -> Advantages:
-        factor = float(weight(group.task))
+    def weighted(one: RatedGroup) -> RatedGroup:
+        factor = float(weight(one.group.task))
         if not 0 <= factor < float("inf"):
-            raise TaskError(f"task {group.task.id!r} has the weight {factor}; give a finite number of 0 or more")
-        return replace(advantages, tokens=scale_tokens(advantages.tokens, factor))
+            raise TaskError(f"task {one.group.task.id!r} has the weight {factor}; give a finite number of 0 or more")
+        return replace(one, advantages=replace(one.advantages, tokens=scale_tokens(one.advantages.tokens, factor)))
 
-    return shaper
+    return lambda rated: [weighted(one) for one in rated]

@@ -8,7 +8,7 @@ from handaxe.core.errors import TaskError
 from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Message, Task
 from handaxe.core.requests import Attempt, Measure
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 
 __all__ = ["answer_likelihood"]
@@ -22,7 +22,7 @@ def answer_likelihood(
     answer: Callable[[Task], str] | None = None,
     note: str = "answer_likelihood",
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play like `linear`, and measure the policy's likelihood of the gold answer before every turn.
 
@@ -68,7 +68,7 @@ def answer_likelihood(
                 if (ending := (yield from play.turn())) is not None:
                     return ending
 
-        return [(yield from play.whole(turns()))]
+        return [(yield from play.run(turns()))]
 
     return rollout
 

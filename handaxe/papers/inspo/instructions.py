@@ -8,7 +8,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Curriculum
-from handaxe.core.records import Message, Rated, Task, Trajectory
+from handaxe.core.records import Message, RatedGroup, Task, Trajectory
 from handaxe.curricula.advice import Failure, Propose, failure_tags
 from handaxe.curricula.in_order import in_order
 from handaxe.ops.ragged import group_rewards
@@ -181,7 +181,7 @@ class Instructions:
                 self.population.append(Instruction(f"i{self._made}", text))
                 self._made += 1
 
-    def observe(self, groups: Sequence[Rated]) -> None:
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
         """Update weights, trials and failures from the groups of a step."""
         for one in self.population:
             own_groups = [group for group in groups if group.group.task.metadata.get("instruction") == one.name]
@@ -210,7 +210,7 @@ class Instructions:
         ]
         self._made, self._evolved = int(state["made"]), int(state["evolved"])
 
-    def _failed(self, one: Rated) -> list[Failure]:
+    def _failed(self, one: RatedGroup) -> list[Failure]:
         name, reward_G = one.group.task.metadata.get("instruction", ""), group_rewards(one.group, one.scores)
         return [
             Failure(name, one.group.task.id, trajectory.final_text, float(reward), self._tags(trajectory))
@@ -233,7 +233,7 @@ class _Instructed(StatefulComposite):
         drawn = self._population.draw(len(tasks), step=step, seed=self._seed)
         return [_opened(task, one) for task, one in zip(tasks, drawn, strict=True)]
 
-    def observe(self, groups: Sequence[Rated]) -> None:
+    def observe(self, groups: Sequence[RatedGroup]) -> None:
         self._order.observe(groups)
         self._population.observe(groups)
 

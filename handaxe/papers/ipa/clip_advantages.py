@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Shaper
-from handaxe.core.records import Advantages, Group
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup
 
 __all__ = ["clip_advantages"]
 
 
-def clip_advantages(*, limit: float = 0.2) -> Shaper:
+def clip_advantages(*, limit: float = 0.2) -> AdvantageTransform:
     """Clip every advantage to a symmetric interval.
 
         A'_i,t = min(max(A_i,t, -limit), limit)
@@ -22,7 +22,7 @@ def clip_advantages(*, limit: float = 0.2) -> Shaper:
         limit: > 0, in units of the advantage; 0.2 in the paper's agentic configuration.
 
     Returns:
-        A shaper: (Group, Advantages) -> Advantages, [T] for each sequence, for `credit.transformed`. A limit below most
+        An advantage transform: [RatedGroup] -> [RatedGroup], such as for `credit.transformed`. A limit below most
         advantages leaves little but their signs.
 
     Raises:
@@ -37,9 +37,8 @@ def clip_advantages(*, limit: float = 0.2) -> Shaper:
     if not 0 < limit < np.inf:
         raise InputError(f"clip_advantages takes a finite limit above 0, not {limit}")
 
-    def shaper(group: Group, advantages: Advantages) -> Advantages:
-        del group
-        tokens = tuple(tuple(np.clip(adv_T, -limit, limit) for adv_T in own) for own in advantages.tokens)
-        return replace(advantages, tokens=tokens)
+    def clipped(one: RatedGroup) -> RatedGroup:
+        tokens = tuple(tuple(np.clip(adv_T, -limit, limit) for adv_T in own) for own in one.advantages.tokens)
+        return replace(one, advantages=replace(one.advantages, tokens=tokens))
 
-    return shaper
+    return lambda rated: [clipped(one) for one in rated]

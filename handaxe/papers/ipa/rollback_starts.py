@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.records import RatedGroup, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.ops.ragged import group_rewards
-from handaxe.selection.parts.stored import alone, begins_again, dump, load
+from handaxe.selection.parts.stored import dump, is_resumable, load, stored_sibling
 
 __all__ = ["RollbackStarts", "rollback_starts"]
 
@@ -56,7 +56,7 @@ class RollbackStarts:
     """Store of `rollback_starts`: `stored` maps a task id to a success, a rated group of one; `depth` maps it to d."""
 
     def __init__(self, above: float, solved: float, channel: str | None, tasks: int):
-        self.stored: dict[str, Rated] = {}
+        self.stored: dict[str, RatedGroup] = {}
         self.depth: dict[str, int] = {}
         self._above = above
         self._solved = solved
@@ -66,13 +66,13 @@ class RollbackStarts:
     def __call__(self, attempt: Attempt) -> tuple[Trajectory, int] | None:
         """Start state of a rollout of the attempt's task."""
         stored = self.stored.get(attempt.task.id)
-        if stored is None or not begins_again(stored.group[0], attempt.task):
+        if stored is None or not is_resumable(stored.group[0], attempt.task):
             return None
         (success,) = stored.group
         turn = len(success.turns) - self.depth[attempt.task.id]
         return (success, turn) if turn > 0 else None
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Store successes, and increase the depth of solved starts."""
         del step
         solved = []
@@ -90,7 +90,7 @@ class RollbackStarts:
             "solved": float(np.mean(solved)) if solved else 0.0,
         }
 
-    def correct(self, one: Rated) -> np.ndarray:
+    def correct(self, one: RatedGroup) -> np.ndarray:
         """[G]: 1 for a success, 0 for none, NaN for unscored."""
         reward_G = group_rewards(one.group, one.scores, channel=self._channel)
         return np.where(np.isnan(reward_G), np.nan, reward_G > self._above)
@@ -107,13 +107,13 @@ class RollbackStarts:
             most = len(self.stored[name].group[0].turns)  # beyond it there is nothing to go back to
             self.depth[name] = min(self.depth[name] + 1, most)
 
-    def _store(self, one: Rated, right_G: np.ndarray) -> None:
+    def _store(self, one: RatedGroup, right_G: np.ndarray) -> None:
         name = one.group.task.id
         correct = [int(i) for i in np.flatnonzero(right_G)]
-        resumable = [i for i in correct if len(one.group[i].turns) > 1 and begins_again(one.group[i])]
+        resumable = [i for i in correct if len(one.group[i].turns) > 1 and is_resumable(one.group[i])]
         if resumable:
             self.stored.pop(name, None)
-            self.stored[name] = alone(one, resumable[-1])
+            self.stored[name] = stored_sibling(one, resumable[-1])
             self.depth.setdefault(name, 1)
         while len(self.stored) > self._tasks:
             oldest = next(iter(self.stored))

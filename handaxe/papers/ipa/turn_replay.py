@@ -7,9 +7,9 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Advantages, Rated, TokenSequence, Turn
+from handaxe.core.records import Advantages, RatedGroup, TokenSequence, Turn
 from handaxe.papers.ipa.rollback_starts import RollbackStarts
-from handaxe.selection.parts.stored import put
+from handaxe.selection.parts.stored import swap_in
 
 __all__ = ["turn_replay"]
 
@@ -32,10 +32,11 @@ def turn_replay(*, starts: RollbackStarts, weight: float = 1.0) -> Selector:
         weight: w, >= 0; 0 replaces nothing.
 
     Returns:
-        A selector: [Rated] -> [Rated], all groups in order. A replayed success has the id REPLACED/replay/STORED and
-        trains; the replaced sibling stays in the record, untrained. A group is unchanged if a sibling started
-        elsewhere, none was scored, or the store has another success by now, as for groups that were held over several
-        steps. Value targets are the stored ones; further channels of advantages are 0 for the replayed success.
+        A selector: [RatedGroup] -> [RatedGroup], all groups in order. A replayed success has the id
+        REPLACED/replay/STORED and trains; the replaced sibling stays in the record, untrained. A group is unchanged if
+        a sibling started elsewhere, none was scored, or the store has another success by now, as for groups that were
+        held over several steps. Value targets are the stored ones; further channels of advantages are 0 for the
+        replayed success.
 
     Raises:
         InputError: a weight that is negative or not finite; a stored rollout scored by another reward.
@@ -52,13 +53,13 @@ def turn_replay(*, starts: RollbackStarts, weight: float = 1.0) -> Selector:
     if not 0 <= weight < np.inf:
         raise InputError(f"turn_replay takes a finite weight of 0 or more, not {weight}")
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         return [_replayed(one, starts, weight) for one in rated]
 
     return select
 
 
-def _replayed(one: Rated, starts: RollbackStarts, weight: float) -> Rated:
+def _replayed(one: RatedGroup, starts: RollbackStarts, weight: float) -> RatedGroup:
     stored = starts.stored.get(one.group.task.id)
     turn = None if stored is None else _restart_turn(one, stored)
     right_G = starts.correct(one)
@@ -67,8 +68,8 @@ def _replayed(one: Rated, starts: RollbackStarts, weight: float) -> Rated:
         return one
     success = stored.group[0]
     sequences = tuple(_as_drawn(sequence) for sequence in success.sequences)
-    as_drawn = replace(stored, group=replace(stored.group, trajectories=(replace(success, sequences=sequences),)))
-    group, scores = put(one, 0, as_drawn, id=f"{one.group[0].id}/replay/{success.id}")
+    as_drawn = stored.with_group(replace(stored.group, trajectories=(replace(success, sequences=sequences),)))
+    replaced = swap_in(one, 0, as_drawn, id=f"{one.group[0].id}/replay/{success.id}", by="turn_replay")
     trained_tokens = tuple(
         sequence.mask & (np.arange(len(sequence)) >= turn.start) & (np.arange(len(sequence)) < turn.stop)
         if place == turn.sequence
@@ -78,10 +79,10 @@ def _replayed(one: Rated, starts: RollbackStarts, weight: float) -> Rated:
     trained_G = one.trained.copy()
     trained_G[0] = True
     advantages = _advantages(one, trained_tokens, stored.advantages, weight)
-    return replace(one, group=group, scores=scores, advantages=advantages, trained=trained_G)
+    return replace(replaced, advantages=advantages, trained=trained_G)
 
 
-def _restart_turn(one: Rated, stored: Rated) -> Turn | None:
+def _restart_turn(one: RatedGroup, stored: RatedGroup) -> Turn | None:
     """Turn of the stored success at which every sibling restarted; None without such a turn."""
     places = {sibling.branch_of for sibling in one.group}
     place, success = places.pop(), stored.group[0]
@@ -95,7 +96,7 @@ def _as_drawn(sequence: TokenSequence) -> TokenSequence:
     return replace(sequence, features={**sequence.features, "old_logp": sequence.behaviour_logp})
 
 
-def _advantages(one: Rated, trained_tokens: Arrays, stored: Advantages, weight: float) -> Advantages:
+def _advantages(one: RatedGroup, trained_tokens: Arrays, stored: Advantages, weight: float) -> Advantages:
     """Advantages of the group, with the weight at the `own` tokens of sibling 0."""
     current = one.advantages
     nothing = tuple(np.zeros(len(own_T)) for own_T in trained_tokens)

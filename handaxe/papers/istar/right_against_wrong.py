@@ -6,7 +6,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Pairs
-from handaxe.core.records import Pair, Rated
+from handaxe.core.records import Pair, RatedGroup
 
 __all__ = ["right_against_wrong"]
 
@@ -24,8 +24,8 @@ def right_against_wrong(*, above: float = 0.5, channel: str | None = None) -> Pa
         channel: compare this channel of the scores instead of the outcome.
 
     Returns:
-        Pairs: [Rated] -> [Pair], group after group; within a group by `sample` of the correct one, then of the wrong
-            one. A
+        Pairs: [RatedGroup] -> [Pair], group after group; within a group by `sample` of the correct one, then of the
+            wrong one. A
         group without both kinds has none.
 
     Raises:
@@ -38,10 +38,10 @@ def right_against_wrong(*, above: float = 0.5, channel: str | None = None) -> Pa
     Differs: nothing.
     """
 
-    def pairs(rated: Sequence[Rated]) -> list[Pair]:
+    def pairs(rated: Sequence[RatedGroup]) -> list[Pair]:
         return [pair for one in rated for pair in _pairs(one)]
 
-    def _pairs(one: Rated) -> list[Pair]:
+    def _pairs(one: RatedGroup) -> list[Pair]:
         if channel is not None and channel not in one.scores.channels:
             channels = ", ".join(sorted(one.scores.channels)) or "none"
             raise InputError(f"the scores have no channel {channel!r}; there are {channels}")

@@ -8,4 +8,4 @@ __all__ = ["lite_ppo"]
 
 def lite_ppo(base: Method) -> Method:
     """Divide centered rewards by the standard deviation of the batch, and weight every token equally."""
-    return replace(base, shape=advantages.batch_norm(), reduction=losses.reductions.token_mean())
+    return replace(base, transform=advantages.batch_norm(), reduction=losses.reductions.token_mean())

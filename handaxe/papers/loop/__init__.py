@@ -4,7 +4,7 @@ from handaxe import losses, selection
 from handaxe.losses.parts.mismatch import Unit
 from handaxe.methods.method import Method, replace
 from handaxe.papers.loop.log_clip import log_clip
-from handaxe.training.loop.early_stop import above
+from handaxe.training.loop.early_stop import stop_above
 
 __all__ = ["loop"]
 
@@ -26,5 +26,5 @@ def loop(base: Method, *, unit: Unit = "token", eps: float = 0.1, epochs: int = 
         select=selection.pipe(base.select, selection.drop_small_advantages(least=0.01)),
         epochs=epochs,
         minibatches=minibatches,
-        enough=above("loss/approx_kl", 20.0),
+        early_stop=stop_above("loss/approx_kl", 20.0),
     )

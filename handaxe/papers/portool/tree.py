@@ -10,9 +10,9 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Branch
 from handaxe.core.requests import Attempt, Stopped
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
-from handaxe.rollouts.play.attached import attached
+from handaxe.rollouts.play.attach_branches import attach_branches
 from handaxe.rollouts.play.fork import fork
 from handaxe.rollouts.play.rounds import Rounds
 
@@ -25,7 +25,7 @@ def tree(
     fork_most: int = 2,
     max_turns: int = 4,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Grow a tree of turns with a constant number of leaves.
 
@@ -79,7 +79,7 @@ def tree(
             yield from rounds.stop()
         finally:
             rounds.close()
-        return attached(rounds.trajectories, dropped)
+        return attach_branches(rounds.trajectories, dropped)
 
     rollout.branches = True  # type: ignore[attr-defined]
     return rollout

@@ -7,7 +7,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.ops.ragged import group_rewards, scale_tokens
 from handaxe.ops.returns import standard_deviation
 from handaxe.ops.seeds import generator
@@ -36,8 +36,8 @@ def refill_by_value(*, best: float = 1.0, damping: float = 0.5, even: bool = Fal
         seed: of the sampling, which also depends on the step and on the ids and values of the groups.
 
     Returns:
-        A selector: [Rated] -> [Rated], the remaining groups in order, then the copies. There are no copies if no group
-        remains or none was dropped; a group without a trained sibling is never copied.
+        A selector: [RatedGroup] -> [RatedGroup], the remaining groups in order, then the copies. There are no copies if
+        no group remains or none was dropped; a group without a trained sibling is never copied.
 
     Raises:
         InputError: damping out of range, a rollout with a reward above `best`.
@@ -54,7 +54,7 @@ def refill_by_value(*, best: float = 1.0, damping: float = 0.5, even: bool = Fal
     if not 0 <= damping <= 1:
         raise InputError(f"refill_by_value takes a damping from 0 to 1, not {damping}")
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         value_R = [_value(one, best) for one in rated]
         valued = [(one, value) for one, value in zip(rated, value_R, strict=True) if value is not None]
         varied, dropped = [one for one, _ in valued], len(rated) - len(valued)
@@ -76,7 +76,7 @@ def refill_by_value(*, best: float = 1.0, damping: float = 0.5, even: bool = Fal
     return select
 
 
-def _value(one: Rated, best: float) -> float | None:
+def _value(one: RatedGroup, best: float) -> float | None:
     """V of a group; None for equal rewards."""
     reward_G = group_rewards(one.group, one.scores)
     reward_G = reward_G[~np.isnan(reward_G)]
@@ -90,11 +90,11 @@ def _value(one: Rated, best: float) -> float | None:
     return (best - float(reward_G.mean())) * spread
 
 
-def _trains(one: Rated) -> bool:
+def _trains(one: RatedGroup) -> bool:
     return any(mask_T.any() for i in range(len(one.group)) for mask_T in one.training_mask(i))
 
 
-def _scaled(one: Rated, factor: float) -> Rated:
+def _scaled(one: RatedGroup, factor: float) -> RatedGroup:
     old = one.advantages
     channels = {name: scale_tokens(values, factor) for name, values in old.channels.items()}
     return replace(one, advantages=replace(old, tokens=scale_tokens(old.tokens, factor), channels=channels))

@@ -9,10 +9,10 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Group, Rated, Trajectory
+from handaxe.core.records import Group, RatedGroup, Trajectory
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.selection.parts.stored import alone, dump, load
+from handaxe.selection.parts.stored import dump, load, stored_sibling
 
 __all__ = ["Recompose", "num_calls", "num_tokens", "recompose"]
 
@@ -65,10 +65,9 @@ def recompose(
         seed: of the sampling.
 
     Returns:
-        A stateful selector: [Rated] -> [Rated]: the groups, with only the priority rollouts trained, then those that
-        left
-        the buffer, with the ids STORED/replay/STEP. A group without a priority rollout is left out. Unscored siblings
-        (outcome NaN) and masked ones belong to neither kind; a lone sibling is treated as any other.
+        A stateful selector: [RatedGroup] -> [RatedGroup]: the groups, with only the priority rollouts trained, then
+        those that left the buffer, with the ids STORED/replay/STEP. A group without a priority rollout is left out.
+        Unscored siblings (outcome NaN) and masked ones belong to neither kind; a lone sibling is treated as any other.
 
     Raises:
         InputError: a number out of range; a `chance` outside [0, 1] at some step.
@@ -100,7 +99,7 @@ class Recompose:
         channel: str | None,
         seed: int,
     ):
-        self.stored: list[Rated] = []
+        self.stored: list[RatedGroup] = []
         self._share = share
         self._capacity = capacity
         self._chance = chance
@@ -109,7 +108,7 @@ class Recompose:
         self._channel = channel
         self._seed = seed
 
-    def __call__(self, rated: Sequence[Rated]) -> list[Rated]:
+    def __call__(self, rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         if not rated:
             return []
         step = max(one.group.step for one in rated)
@@ -117,7 +116,7 @@ class Recompose:
         first = {*self._least(rated, right, sign=1.0), *self._least(rated, wrong, sign=-1.0)}
         # In an order that siblings' places do not decide, since the oldest leave first.
         rest = sorted({*right, *wrong} - first, key=lambda place: self._draw(_at(rated, place)))
-        self.stored += [alone(rated[g], i) for g, i in rest]
+        self.stored += [stored_sibling(rated[g], i) for g, i in rest]
         leaving = self._overflow()
         part = 1 + max(one.part for one in rated)
         later = [_again(one, step, part) for one in leaving] if self._replays(step) else []
@@ -131,7 +130,7 @@ class Recompose:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.stored = [load(one) for one in state["stored"]]
 
-    def _judged(self, rated: Sequence[Rated]) -> tuple[list[Place], list[Place]]:
+    def _judged(self, rated: Sequence[RatedGroup]) -> tuple[list[Place], list[Place]]:
         """Places of the correct and of the wrong trained rollouts."""
         right, wrong = list[Place](), list[Place]()
         for g, one in enumerate(rated):
@@ -140,7 +139,7 @@ class Recompose:
                 (right if reward_G[i] > self._above else wrong).append((g, int(i)))
         return right, wrong
 
-    def _least(self, rated: Sequence[Rated], places: Sequence[Place], *, sign: float) -> list[Place]:
+    def _least(self, rated: Sequence[RatedGroup], places: Sequence[Place], *, sign: float) -> list[Place]:
         """The share of the places with the least amount times `sign`."""
 
         def rank(place: Place) -> tuple[float, int]:
@@ -153,7 +152,7 @@ class Recompose:
     def _draw(self, trajectory: Trajectory) -> int:
         return derive_seed("recompose", self._seed, trajectory.id)
 
-    def _overflow(self) -> list[Rated]:
+    def _overflow(self) -> list[RatedGroup]:
         count = max(0, len(self.stored) - self._capacity)
         leaving, self.stored = self.stored[:count], self.stored[count:]
         return leaving
@@ -165,12 +164,13 @@ class Recompose:
         return bool(generator("recompose", self._seed, step).random() < chance)
 
 
-def _at(rated: Sequence[Rated], place: Place) -> Trajectory:
+def _at(rated: Sequence[RatedGroup], place: Place) -> Trajectory:
     return rated[place[0]].group[place[1]]
 
 
-def _again(stored: Rated, step: int, part: int) -> Rated:
+def _again(stored: RatedGroup, step: int, part: int) -> RatedGroup:
     """A stored rollout under a new id: the record of the first step counts the old id."""
     trajectory = stored.group[0]
     replayed = replace(trajectory, id=f"{trajectory.id}/replay/{step}")
-    return replace(stored, group=Group(stored.group.task, (replayed,), stored.group.step), part=part)
+    again = stored.with_group(Group(stored.group.task, (replayed,), stored.group.step))
+    return replace(again, part=part)

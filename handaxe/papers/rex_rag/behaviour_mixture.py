@@ -9,7 +9,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Branch, Rated, TokenSequence, Trajectory
+from handaxe.core.records import Branch, RatedGroup, TokenSequence, Trajectory
 from handaxe.ops.ragged import group_rewards
 
 __all__ = ["behaviour_mixture"]
@@ -46,9 +46,8 @@ def behaviour_mixture(
             since one of them was wrong.
 
     Returns:
-        A selector: [Rated] -> [Rated], all groups in order with the feature old_logp, [T], 0 off the mask; unchanged if
-        no
-        clone trains. Scores, advantages and masks are unchanged.
+        A selector: [RatedGroup] -> [RatedGroup], all groups in order with the feature old_logp, [T], 0 off the mask;
+        unchanged if no clone trains. Scores, advantages and masks are unchanged.
 
     Raises:
         InputError: a weight out of [0, 1]; a sequence with forced words and without old_logp: pass
@@ -67,7 +66,7 @@ def behaviour_mixture(
     if not 0 <= weight <= 1 or error not in ("group", "batch"):
         raise InputError(f"behaviour_mixture has weight={weight} and error={error!r}; give 0 to 1, 'group' or 'batch'")
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         trained = [one.group[int(i)] for one in rated for i in np.flatnonzero(one.trained)]
         clones = sum(one.branch_of is not None for one in trained)
         if not clones or not weight:
@@ -81,7 +80,7 @@ def behaviour_mixture(
     return select
 
 
-def _wrong(one: Rated, channel: str | None, right: float) -> np.ndarray:
+def _wrong(one: RatedGroup, channel: str | None, right: float) -> np.ndarray:
     """Whether each scored trajectory that is no clone is wrong."""
     value_G = group_rewards(one.group, one.scores, channel=channel)
     first_G = np.array([sibling.branch_of is None for sibling in one.group], bool) & ~np.isnan(value_G)
@@ -92,9 +91,9 @@ def _share(wrong: np.ndarray) -> float:
     return max(int(wrong.sum()), 1) / max(len(wrong), 1)
 
 
-def _mixed(one: Rated, a: float, err: float) -> Rated:
+def _mixed(one: RatedGroup, a: float, err: float) -> RatedGroup:
     siblings = tuple(_sibling(trajectory, a, err) for trajectory in one.group)
-    return replace(one, group=replace(one.group, trajectories=siblings))
+    return one.with_group(replace(one.group, trajectories=siblings))
 
 
 def _sibling(one: Trajectory, a: float, err: float) -> Trajectory:

@@ -1,24 +1,24 @@
 """Masks trajectories by a predicate."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
+from handaxe.selection.parts.dispositions import mask
 
 __all__ = ["eligible", "mask_where"]
 
 
-def eligible(one: Rated) -> np.ndarray:
+def eligible(one: RatedGroup) -> np.ndarray:
     """[G] bool: the siblings in `Scores.eligible`; all siblings for None."""
     named = one.scores.eligible
     return np.ones(len(one.group), bool) if named is None else np.asarray(named, bool)
 
 
-def mask_where(*, keep: Callable[[Rated], np.ndarray] = eligible) -> Selector:
+def mask_where(*, keep: Callable[[RatedGroup], np.ndarray] = eligible) -> Selector:
     """Mask trajectories that a predicate does not keep.
 
         trained_i' = trained_i and keep(group)_i
@@ -30,7 +30,8 @@ def mask_where(*, keep: Callable[[Rated], np.ndarray] = eligible) -> Selector:
         keep: a rated group -> [G] bool; `eligible` keeps those that the reward calls eligible.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared for rejected siblings.
+        A selector: [RatedGroup] -> [RatedGroup], the same groups in the same order, `trained` [G] cleared for rejected
+        siblings.
 
     Raises:
         InputError: `keep` does not return one bool per sibling.
@@ -42,7 +43,7 @@ def mask_where(*, keep: Callable[[Rated], np.ndarray] = eligible) -> Selector:
     Differs: nothing.
     """
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         out = []
         for one in rated:
             chosen_G = np.asarray(keep(one))
@@ -51,7 +52,7 @@ def mask_where(*, keep: Callable[[Rated], np.ndarray] = eligible) -> Selector:
                     f"keep of mask_where returned {chosen_G.dtype} of shape {chosen_G.shape} for {len(one.group)} "
                     f"siblings of task {one.group.task.id!r}: give one bool each"
                 )
-            out.append(replace(one, trained=one.trained & chosen_G))
+            out.append(mask(one, chosen_G, by="mask_where"))
         return out
 
     return select

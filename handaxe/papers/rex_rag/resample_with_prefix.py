@@ -13,7 +13,7 @@ from handaxe.core.protocols import ChatFormat, Reward, Rollout, RolloutPlan
 from handaxe.core.records import Branch, Group, Message, ToolSchema, Trajectory
 from handaxe.core.requests import Attempt, Spawn, Stopped, Work
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.fork import Forced, fork
 
@@ -31,7 +31,7 @@ def resample_with_prefix(
     right: float = 1.0,
     max_turns: int = 4,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play like `linear`; with some probability resample a wrong answer that followed a tool call, after a probe.
 
@@ -78,7 +78,7 @@ def resample_with_prefix(
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        first = yield from play.whole()
+        first = yield from play.run()
         draws = generator("probing", attempt.seed)  # the name of version 0.1: equal seeds, equal draws
         drawn, number = draws.random() < chance, int(draws.integers(len(probes)))
         if not drawn or not _answered_after_a_call(first):

@@ -21,6 +21,6 @@ def rl_mle(base: Method, *, duration_power: float = 1.0, staleness: int = 4, lan
         base,
         reward=rewards.gate(on=submitted(), then=base.reward, otherwise=partial),
         credit=credit.constant_baseline(),
-        shape=duration_weight(power=duration_power, tools_only=True),
-        pace=replace(base.pace, staleness=staleness, first_come=True),
+        transform=duration_weight(power=duration_power, tools_only=True),
+        async_config=replace(base.async_config, staleness=staleness, race=True),
     )

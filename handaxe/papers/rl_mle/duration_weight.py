@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Shape
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.protocols import AdvantageTransform
+from handaxe.core.records import RatedGroup, Trajectory
 from handaxe.ops.ragged import scatter, token_turn_indices
 
 __all__ = ["duration_weight"]
@@ -17,7 +17,7 @@ __all__ = ["duration_weight"]
 Unit = Literal["rollout", "turn"]
 
 
-def duration_weight(*, unit: Unit = "rollout", power: float = 1.0, tools_only: bool = False) -> Shape:
+def duration_weight(*, unit: Unit = "rollout", power: float = 1.0, tools_only: bool = False) -> AdvantageTransform:
     """Weight advantages by duration, to undo the bias of a race in which fast rollouts train more often.
 
         A'_i,t = A_i,t * dt^p / mean(dt^p)
@@ -34,8 +34,8 @@ def duration_weight(*, unit: Unit = "rollout", power: float = 1.0, tools_only: b
             tool call then has weight 0.
 
     Returns:
-        A shape: [Rated] -> [Rated], the same groups in the same order. Masked rollouts are neither counted nor changed.
-        Nothing changes if all durations are 0. Value targets, channels and masks are unchanged.
+        A transform: [RatedGroup] -> [RatedGroup], the same groups in the same order. Masked rollouts are neither
+        counted nor changed. Nothing changes if all durations are 0. Value targets, channels and masks are unchanged.
 
     Raises:
         InputError: an unknown `unit`, a power that is negative or infinite.
@@ -52,7 +52,7 @@ def duration_weight(*, unit: Unit = "rollout", power: float = 1.0, tools_only: b
     if not (power >= 0 and isfinite(power)):
         raise InputError(f"power is {power}; give a finite number of 0 or more")
 
-    def shape(rated: Sequence[Rated]) -> list[Rated]:
+    def shape(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         if not power:
             return list(rated)
         found = [[_seconds(trajectory, unit, tools_only) ** power for trajectory in one.group] for one in rated]
@@ -72,20 +72,20 @@ def _seconds(trajectory: Trajectory, unit: Unit, tools_only: bool) -> np.ndarray
     return turns_N if unit == "turn" else turns_N.sum(keepdims=True)
 
 
-def _trained_units(one: Rated, i: int, unit: Unit) -> np.ndarray:
+def _trained_units(one: RatedGroup, i: int, unit: Unit) -> np.ndarray:
     """[N] bool of turns, [1] of a rollout: whether a token of it trains."""
     trains_N = np.zeros(len(one.group[i].turns), bool)
     trains_N[token_turn_indices(one.group[i])[_trained_tokens(one, i)]] = True
     return trains_N if unit == "turn" else np.array([trains_N.any()])
 
 
-def _trained_tokens(one: Rated, i: int) -> np.ndarray:
+def _trained_tokens(one: RatedGroup, i: int) -> np.ndarray:
     """[P] bool: trained tokens among the policy's."""
     masks = zip(one.group[i].sequences, one.training_mask(i), strict=True)
     return np.concatenate([np.zeros(0, bool), *(trains_T[sequence.mask] for sequence, trains_T in masks)])
 
 
-def _weighted(one: Rated, seconds: Sequence[np.ndarray], mean: float) -> Rated:
+def _weighted(one: RatedGroup, seconds: Sequence[np.ndarray], mean: float) -> RatedGroup:
     tokens = list(one.advantages.tokens)
     for i in np.flatnonzero(one.trained):
         trajectory, own = one.group[int(i)], seconds[int(i)] / mean

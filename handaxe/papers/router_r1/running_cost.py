@@ -116,7 +116,7 @@ class RunningCost(StatefulComposite):
 
 
 def _used(trajectory: Trajectory) -> float:
-    return trajectory.used.cost
+    return trajectory.usage.cost
 
 
 def _root(cost: Callable[[Trajectory], float], trajectory: Trajectory) -> float:

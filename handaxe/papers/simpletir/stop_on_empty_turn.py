@@ -43,7 +43,7 @@ def stop_on_empty_turn(*, answer: Callable[[Turn], bool], max_turns: int = 4, bu
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        return [(yield from play.whole(_turns(play, answer)))]
+        return [(yield from play.run(_turns(play, answer)))]
 
     return rollout
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Rollout, Source, StageContext
-from handaxe.core.records import Message, Rated, Task, Trajectory
+from handaxe.core.records import Message, RatedGroup, Task, Trajectory
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.linear import linear
 from handaxe.training.sft.supervised import as_rated
@@ -70,7 +70,7 @@ def by_need(
     if show not in ("need", "always", "never"):
         raise InputError(f"show is need, always or never, not {show!r}")
 
-    def source(site: StageContext) -> list[Rated]:
+    def source(site: StageContext) -> list[RatedGroup]:
         tasks = [one for one in tasks_of(site, "by_need").tasks if one.metadata.get(label) is not None]
         if not tasks:
             raise InputError(f"no task has the label {label!r}: let a `probe` stage come before, with that label")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from handaxe.core.protocols import Stage, StageContext
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.sources import play_at
 
@@ -17,9 +17,9 @@ class GroupPool:
     """Groups of a `collect` stage, a Source for later stages."""
 
     def __init__(self) -> None:
-        self.groups: list[Rated] = []
+        self.groups: list[RatedGroup] = []
 
-    def __call__(self, site: StageContext) -> list[Rated]:
+    def __call__(self, site: StageContext) -> list[RatedGroup]:
         del site
         return list(self.groups)
 

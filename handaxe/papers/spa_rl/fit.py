@@ -6,7 +6,7 @@ from handaxe.core.protocols import Learner, Source, Stage, StageContext
 from handaxe.training.loop.describe import describe
 from handaxe.training.loop.learners import begin_all
 from handaxe.training.loop.run import Run
-from handaxe.training.sft.supervised import in_batches, keep_at, stateful_parts
+from handaxe.training.sft.supervised import in_batches, stage_run, stateful_parts
 
 __all__ = ["fit"]
 
@@ -36,7 +36,7 @@ def fit(*, learner: Learner, source: Source, epochs: int = 1, batch_size: int = 
         groups = source(site)
         order = list(in_batches(len(groups), batch_size, epochs, site.seed))
         parts = {**stateful_parts(site), "learner": learner}
-        run = Run(site.engine, parts, len(order), about, keep_at(site), title="fit", format=site.format)
+        run = Run(site.engine, parts, len(order), about, stage_run(site), title="fit", format=site.format)
         with run:
             for step in run.todo():
                 found = learner.learn([groups[i] for i in order[step]], step=step)

@@ -10,7 +10,7 @@ import numpy as np
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Copyable, Engine, KeptEngine, Labelled
-from handaxe.core.records import Advantages, Group, Rated, Scores, Trajectory
+from handaxe.core.records import Advantages, Group, RatedGroup, Scores, Trajectory
 from handaxe.papers.spa_rl.sum_regression import sum_regression
 from handaxe.training.loop.batch import Row, make_batch, microbatches, pad
 from handaxe.training.loop.update import mean_metrics, optimiser_step
@@ -142,7 +142,7 @@ class Progress:
         """Learn from outcomes; metrics as for `learn`, without the error before learning."""
         return self._fit([self._as_rated(group, scores) for group, scores in labelled])
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Learn from the outcomes of a step's groups.
 
         Returns:
@@ -168,7 +168,7 @@ class Progress:
             raise InputError(f"the scores have no channel {self._channel!r} to learn from; there are {channels}")
         return np.asarray(scores.outcome if self._channel is None else scores.channels[self._channel], np.float64)
 
-    def _as_rated(self, group: Group, scores: Scores) -> Rated:
+    def _as_rated(self, group: Group, scores: Scores) -> RatedGroup:
         """The group with R at each of a rollout's tokens as value target."""
         label_G = self._labels(scores)
         known_G = np.array([not np.isnan(v) and _speaks(one) for one, v in zip(group, label_G, strict=True)], bool)
@@ -177,9 +177,9 @@ class Progress:
             for one, v in zip(group, label_G, strict=True)
         )
         nothing = tuple(tuple(np.zeros(len(sequence)) for sequence in one.sequences) for one in group)
-        return Rated(group, scores, Advantages(nothing, targets), known_G)
+        return RatedGroup.of(group, scores, Advantages(nothing, targets), trained=known_G)
 
-    def _fit(self, groups: Sequence[Rated]) -> dict[str, float]:
+    def _fit(self, groups: Sequence[RatedGroup]) -> dict[str, float]:
         labels = float(sum(one.trained.sum() for one in groups))
         if not labels:
             return {"labels": 0.0}

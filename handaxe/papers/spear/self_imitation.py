@@ -9,13 +9,14 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Advantages, Group, Rated, Trajectory
+from handaxe.core.records import Advantages, Group, RatedGroup, Trajectory
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.returns import standard_deviation
 from handaxe.ops.seeds import generator
 from handaxe.ops.stateful_composite import StatefulComposite
 from handaxe.selection.keep_all import keep_all
-from handaxe.selection.parts.stored import alone, dump, earned, load
+from handaxe.selection.parts.dispositions import apply_selector, live
+from handaxe.selection.parts.stored import dump, load, stored_reward, stored_sibling
 
 __all__ = ["REPLAYED", "SelfImitation", "made_a_call", "self_imitation"]
 
@@ -75,7 +76,7 @@ def self_imitation(
         seed: of the sampling, which depends on the step alone.
 
     Returns:
-        A stateful selector: [Rated] -> [Rated], the groups of `select`, then the replayed ones with the ids
+        A stateful selector: [RatedGroup] -> [RatedGroup], the groups of `select`, then the replayed ones with the ids
         STORED/replay/STEP. Unscored siblings (outcome NaN) are ignored. The store holds at most the rollouts of
         `tolerate` + 1 steps.
 
@@ -113,7 +114,7 @@ class SelfImitation(StatefulComposite):
         select: Selector,
         seed: int,
     ):
-        self.stored: list[Rated] = []
+        self.stored: list[RatedGroup] = []
         self._means, self._stds = deque[float](maxlen=history), deque[float](maxlen=history)
         self._capacity = capacity
         self._tolerate = tolerate
@@ -125,22 +126,22 @@ class SelfImitation(StatefulComposite):
         self._select = select
         self._seed = seed
 
-    def __call__(self, rated: Sequence[Rated]) -> list[Rated]:
-        kept = list(self._select(rated))
+    def __call__(self, rated: Sequence[RatedGroup]) -> list[RatedGroup]:
+        selected = apply_selector(self._select, rated)
         if not rated:
-            return kept
+            return selected
         step = max(one.group.step for one in rated)
         self._observe(rated)
-        masked = {one.group[int(i)].id for one in kept for i in np.flatnonzero(~one.trained)}
+        masked = {one.group[int(i)].id for one in live(selected) for i in np.flatnonzero(~one.trained)}
         self.stored = [one for one in self.stored if step - one.group.step <= self._tolerate]
         self.stored += [stored for one in rated for stored in self._successes(one, masked)]
-        above = [earned(one, channel=self._channel) - self._baseline() for one in self.stored]
+        above = [stored_reward(one, channel=self._channel) - self._baseline() for one in self.stored]
         if sum(value > 0 for value in above) <= FULL * self._capacity:
-            return kept
-        part = 1 + max(one.part for one in [*rated, *kept])
+            return selected
+        part = 1 + max(one.part for one in [*rated, *selected])
         replayed = [replace(one, part=part) for one in self._replay(step, above)]
         self.stored = []
-        return kept + replayed
+        return selected + replayed
 
     def parts(self) -> Mapping[str, object]:
         return {"select": self._select}
@@ -156,7 +157,7 @@ class SelfImitation(StatefulComposite):
         self._stds = deque(state["stds"], self._stds.maxlen)
         super().load_state_dict(state)
 
-    def _observe(self, rated: Sequence[Rated]) -> None:
+    def _observe(self, rated: Sequence[RatedGroup]) -> None:
         for one in rated:
             reward_G = group_rewards(one.group, one.scores, channel=self._channel)
             reward_G = reward_G[~np.isnan(reward_G)]
@@ -164,10 +165,10 @@ class SelfImitation(StatefulComposite):
                 self._means.append(float(reward_G.mean()))
                 self._stds.append(standard_deviation(reward_G))
 
-    def _successes(self, one: Rated, masked: set[str]) -> list[Rated]:
+    def _successes(self, one: RatedGroup, masked: set[str]) -> list[RatedGroup]:
         places = [int(i) for i in np.flatnonzero(one.trained & ~np.isnan(one.scores.outcome))]
         return [
-            alone(one, i)
+            stored_sibling(one, i)
             for i in places
             if one.group[i].id not in masked and _mean_advantage(one, i) > 0 and self._worth(one.group[i])
         ]
@@ -175,7 +176,7 @@ class SelfImitation(StatefulComposite):
     def _baseline(self) -> float:
         return float(np.median(self._means)) if self._means else 0.0
 
-    def _replay(self, step: int, above: Sequence[float]) -> list[Rated]:
+    def _replay(self, step: int, above: Sequence[float]) -> list[RatedGroup]:
         """Sample replayed groups from the stored ones, given the distances to the baseline."""
         weight = self._weight(step) if callable(self._weight) else self._weight
         if not 0 <= weight < np.inf:
@@ -191,13 +192,13 @@ class SelfImitation(StatefulComposite):
         return [_again(self.stored[i], step, value, weight) for i, value in given.items()]
 
 
-def _mean_advantage(one: Rated, index: int) -> float:
+def _mean_advantage(one: RatedGroup, index: int) -> float:
     pairs = zip(one.advantages.tokens[index], one.training_mask(index), strict=True)
     found = np.concatenate([adv_T[mask_T] for adv_T, mask_T in pairs])
     return float(found.mean()) if len(found) else 0.0
 
 
-def _again(stored: Rated, step: int, value: float | None, weight: float) -> Rated:
+def _again(stored: RatedGroup, step: int, value: float | None, weight: float) -> RatedGroup:
     """A stored rollout with a new advantage at trained tokens, or with `weight` times the stored advantages."""
     trajectory = stored.group[0]
     marked = tuple(
@@ -210,4 +211,4 @@ def _again(stored: Rated, step: int, value: float | None, weight: float) -> Rate
     )
     group = Group(stored.group.task, (replayed,), stored.group.step)
     advantages = Advantages((tokens,), stored.advantages.returns, stored.advantages.trains)
-    return replace(stored, group=group, advantages=advantages)
+    return replace(stored.with_group(group), advantages=advantages)

@@ -9,8 +9,9 @@ from handaxe.core.records import Ending
 from handaxe.core.requests import Attempt
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.thor.failed_calls import failed_at
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
+from handaxe.rollouts.play.takeback import Takeback
 
 __all__ = ["resample_failed_turn"]
 
@@ -21,7 +22,7 @@ def resample_failed_turn(
     back: int = 20,
     max_turns: int = 4,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play like `linear`; after a failed call resample the end of the thought before it and the call, up to N times.
 
@@ -64,35 +65,37 @@ def resample_failed_turn(
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        return [(yield from play.whole(_turns(play, retries, back)))]
+        return [(yield from play.run(_turns(Takeback(play), retries, back)))]
 
     return rollout
 
 
-def _turns(play: Play, retries: int, back: int) -> Generator[Request, Any, Ending]:
+def _turns(takeback: Takeback, retries: int, back: int) -> Generator[Request, Any, Ending]:
+    play = takeback.play
     while (ending := (yield from play.turn())) is None:
         k = len(play.turns) - 1
         place = failed_at(play.turns[k])
-        if place is not None and not play.was_put(k):
-            ending = yield from _resample(play, k, max(0, place - back), retries)
+        if place is not None and not takeback.was_spliced(k):
+            ending = yield from _resample(takeback, k, max(0, place - back), retries)
             if ending is not None:
                 return ending
     return ending
 
 
-def _resample(play: Play, k: int, kept: int, retries: int) -> Generator[Request, Any, Ending | None]:
+def _resample(takeback: Takeback, k: int, kept: int, retries: int) -> Generator[Request, Any, Ending | None]:
     """Resample turn k until it does not fail. Return the ending of the rollout, or None if it can continue."""
-    first, ending = play.turns[k], None
+    play, ending = takeback.play, None
+    first = play.turns[k]
     prefix_span = play.sequences[first.sequence].span(first.start, first.start + kept)
     for n in range(retries):
-        left = play.left
+        left = play.remaining
         if left.nothing or left.calls == 0:
             break
-        failure = yield from play.rewind(k)
+        failure = yield from takeback.rewind(k)
         if failure is not None:
             return failure
         play.notes["redrawn"] = [*play.notes.get("redrawn", []), {"turn": k, "tries": n + 1, "kept": kept}]
-        ending = yield from play.turn(seed=derive_seed(play.attempt.seed, "redrawn", k, n), begun=prefix_span)
+        ending = yield from takeback.resample_turn(prefix_span, seed=derive_seed(play.attempt.seed, "redrawn", k, n))
         if failed_at(play.turns[k]) is None if ending is None else ending.kind in ("completed", "infra_error"):
             break
     return ending

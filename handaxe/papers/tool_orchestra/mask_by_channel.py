@@ -1,14 +1,14 @@
 """Masks trajectories by a channel of the scores."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 from handaxe.ops.ragged import group_rewards
+from handaxe.selection.parts.dispositions import mask
 
 __all__ = ["mask_by_channel"]
 
@@ -27,7 +27,8 @@ def mask_by_channel(*, channel: str | None = None, above: float = 0.0) -> Select
         above: bound, in the channel's unit.
 
     Returns:
-        A selector: [Rated] -> [Rated], the same groups in the same order, `trained` [G] cleared where not above.
+        A selector: [RatedGroup] -> [RatedGroup], the same groups in the same order, `trained` [G] cleared where not
+        above.
 
     Raises:
         InputError: a bound that is not finite, or a channel that some group lacks.
@@ -41,11 +42,11 @@ def mask_by_channel(*, channel: str | None = None, above: float = 0.0) -> Select
     if not np.isfinite(above):
         raise InputError(f"mask_by_channel has above={above}; give a finite number")
 
-    def select(rated: Sequence[Rated]) -> list[Rated]:
+    def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         out = []
         for one in rated:
             values_G = group_rewards(one.group, one.scores, channel=channel)
-            out.append(replace(one, trained=one.trained & (values_G > above)))
+            out.append(mask(one, values_G > above, by="mask_by_channel"))
         return out
 
     return select

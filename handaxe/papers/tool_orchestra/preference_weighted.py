@@ -102,7 +102,7 @@ def _compared(name: str, group: Group, outcome: np.ndarray) -> np.ndarray:
 
 def _coordinate(name: str, one: Trajectory) -> float:
     if name == COST:
-        return -one.used.cost
+        return -one.usage.cost
     if name == SECONDS:
         return -sum(reply.seconds for reply in one.replies)
     return float(sum(call.name == name for call in one.calls))

@@ -6,7 +6,7 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Pairs
-from handaxe.core.records import Pair, Rated
+from handaxe.core.records import Pair, RatedGroup
 from handaxe.ops.ragged import group_rewards
 
 __all__ = ["best_against_worst"]
@@ -26,7 +26,7 @@ def best_against_worst(*, gap: float = 0.0, channel: str | None = None) -> Pairs
             an outer reward.
 
     Returns:
-        Pairs: [Rated] -> [Pair], at most one a group, in their order.
+        Pairs: [RatedGroup] -> [Pair], at most one a group, in their order.
 
     Raises:
         InputError: a negative gap, a channel that some group lacks, and scores that do not fit their group.
@@ -40,10 +40,10 @@ def best_against_worst(*, gap: float = 0.0, channel: str | None = None) -> Pairs
     if gap < 0:
         raise InputError(f"best_against_worst takes a gap of at least 0, not {gap}")
 
-    def pairs(rated: Sequence[Rated]) -> list[Pair]:
+    def pairs(rated: Sequence[RatedGroup]) -> list[Pair]:
         return [pair for one in rated if (pair := _pair(one)) is not None]
 
-    def _pair(one: Rated) -> Pair | None:
+    def _pair(one: RatedGroup) -> Pair | None:
         reward_G = group_rewards(one.group, one.scores, channel=channel)
         able = [
             i

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.protocols import Rollout, Source, StageContext
-from handaxe.core.records import Message, Rated, Scores, Task, Trajectory
+from handaxe.core.records import Message, RatedGroup, Scores, Task, Trajectory
 from handaxe.ops.ragged import group_rewards
 from handaxe.papers.tool_star.hinted import HINT, ask_again, hinted
 from handaxe.rollouts.linear import linear
@@ -62,7 +62,7 @@ def hinted_play(
     """
     check_train_arguments(arguments)
 
-    def source(site: StageContext) -> list[Rated]:
+    def source(site: StageContext) -> list[RatedGroup]:
         env = hinted(arguments.get("env", site.env), hint=hint)
         chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments, "env": env}
         return [_unhinted(one, site, plays) for one in play_at(site, chosen, folder="played")]
@@ -97,11 +97,12 @@ def without_hint(one: Trajectory, site: StageContext, plays: Plays = _linear) ->
     return replace(made, sample=one.sample) if made.ending.kind == "completed" else None
 
 
-def _unhinted(one: Rated, site: StageContext, plays: Plays) -> Rated:
+def _unhinted(one: RatedGroup, site: StageContext, plays: Plays) -> RatedGroup:
     found = [without_hint(trajectory, site, plays) for trajectory in one.group]
     able_G = np.array([trajectory is not None for trajectory in found], bool)
     kept = tuple(new or old for new, old in zip(found, one.group, strict=True))
     group = replace(one.group, trajectories=kept)
     # What was said of single turns is said of turns that are no longer there; their sum stays.
     scores = Scores(group_rewards(one.group, one.scores), channels=one.scores.channels, eligible=one.scores.eligible)
-    return replace(one, group=group, scores=scores, advantages=as_rated(kept).advantages, trained=one.trained & able_G)
+    advantages = as_rated(kept).advantages
+    return replace(one.with_group(group, scores), advantages=advantages, trained=one.trained & able_G)

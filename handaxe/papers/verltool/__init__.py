@@ -13,4 +13,6 @@ def verltool(base: Method, *, lockstep: bool = False) -> Method:
         lockstep: let all trajectories wait for each other's tools, the synchronous rollout of the comparison.
     """
     mask = selection.mask_overlong(reasons=("length", "turns"))
-    return replace(base, select=selection.pipe(base.select, mask), pace=replace(base.pace, lockstep=lockstep))
+    return replace(
+        base, select=selection.pipe(base.select, mask), async_config=replace(base.async_config, lockstep=lockstep)
+    )

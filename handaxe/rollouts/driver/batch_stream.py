@@ -40,7 +40,7 @@ class BatchStream:
 
     def interrupt(self, ticket: int) -> Partial:
         """Take a request out; nothing is sampled of it but what was begun before."""
-        return self._waiting.pop(ticket).begun or Partial([], [], [], [])
+        return self._waiting.pop(ticket).prefix or Partial([], [], [], [])
 
     def close(self) -> None:
         """Forget every request."""

@@ -10,11 +10,11 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Measures, Rollout, Stream, Streams
 from handaxe.core.records import Trajectory
 from handaxe.core.requests import Attempt, Completion, Measure, Work
+from handaxe.rollouts.driver.aux_engines import NO_AUX_POLICIES
 from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.garbage_collection import fewer_collections
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
-from handaxe.rollouts.driver.others import NO_OTHERS
 from handaxe.rollouts.driver.scheduler import Scheduler
 from handaxe.rollouts.driver.several_streams import SeveralStreams
 from handaxe.rollouts.driver.workers import Workers
@@ -40,7 +40,7 @@ def run(
     workers: int | Executor = 8,
     lockstep: bool = False,
     progress: Callable[[int], None] | None = None,
-    others: Mapping[str, Engine] = NO_OTHERS,
+    aux_engines: Mapping[str, Engine] = NO_AUX_POLICIES,
 ) -> list[list[Trajectory]]:
     """Play every attempt to its end.
 
@@ -51,14 +51,14 @@ def run(
         workers: threads for environments, or an Executor, which is closed at the end.
         lockstep: see `Driver`.
         progress: called with the number of attempts that are over, whenever it changes.
-        others: see `Driver`.
+        aux_engines: see `Driver`.
 
     Returns:
         For each attempt the trajectories it yielded, in order. An exception inside an environment ends its own
         attempt as infra_error; an exception of the engine closes every attempt and is raised.
     """
     results: dict[str, list[Trajectory]] = {}
-    made = Driver(engine, workers=workers, lockstep=lockstep, others=others)
+    made = Driver(engine, workers=workers, lockstep=lockstep, aux_engines=aux_engines)
     with closing(made) as driver, fewer_collections(len(attempts)):
         for attempt in attempts:
             driver.add(attempt, rollout)
@@ -87,7 +87,7 @@ class Driver:
         lockstep: rounds instead: all turns that wait to be sampled are one batch, in order of `add`, then all
             environments answer. So nothing depends on how long a tool takes, to the last bit, unless the plans do
             (`Budget(seconds=)`); and all wait for the slowest. Keys and values are kept as long as any attempt is live.
-        others: further engines that rollouts and environments may ask, by name.
+        aux_engines: auxiliary engines that rollouts and environments may ask, by name.
 
     Example:
         driver.add(attempt, linear()); while driver.live: for attempt, trajectories in driver.advance(): ...
@@ -103,10 +103,10 @@ class Driver:
         *,
         workers: int | Executor = 8,
         lockstep: bool = False,
-        others: Mapping[str, Engine] = NO_OTHERS,
+        aux_engines: Mapping[str, Engine] = NO_AUX_POLICIES,
     ):
         executor: Executor = Workers(workers) if isinstance(workers, int) else workers
-        self._engine, self._others = engine, others
+        self._engine, self._aux_engines = engine, aux_engines
         self._scheduler = Scheduler(self._new_stream(), executor, queue=lockstep)
         self._lockstep = lockstep
         self._answered: dict[int, Answer] = {}  # in lockstep: answers that have arrived before it is their turn
@@ -137,7 +137,7 @@ class Driver:
         """
         if attempt.id in self._scheduler.live:
             raise InputError(f"two live attempts are called {attempt.id!r}: give each an id of its own")
-        if missing := ({*attempt.others, attempt.by} - {"", *self._others}):
+        if missing := ({*attempt.aux_policies, attempt.by} - {"", *self._aux_engines}):
             raise InputError(f"attempt {attempt.id!r} asks {sorted(missing)}, but no engine of that name was given")
         plan = rollout(attempt)
         live = self._scheduler.live[attempt.id] = LiveAttempt(attempt, self._added)
@@ -240,7 +240,9 @@ class Driver:
     def _new_stream(self) -> Stream:
         policy = _stream(self._engine)
         return (
-            SeveralStreams({"": policy, **{n: _stream(e) for n, e in self._others.items()}}) if self._others else policy
+            SeveralStreams({"": policy, **{n: _stream(e) for n, e in self._aux_engines.items()}})
+            if self._aux_engines
+            else policy
         )
 
     def _forget_prefixes(self) -> None:

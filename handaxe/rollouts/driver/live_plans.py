@@ -52,7 +52,7 @@ class LivePlan:
 
     request      what it waits for; None before it is begun
     ticket       of that request, in the stream or with the executor
-    begun        what is sampled of the turn that it waits for, in earlier segments
+    prefix       what is sampled of the turn that it waits for, in earlier segments
     allowed      tokens that this turn may have by the end of the segment
     answers      what the plans that it spawned returned; `unanswered` of them have not
     stop_raised  Stopped was raised in it
@@ -61,12 +61,12 @@ class LivePlan:
     __slots__ = (
         "allowed",
         "answers",
-        "begun",
         "cost",
         "generator",
         "key",
         "live",
         "parent",
+        "prefix",
         "request",
         "seconds",
         "stop_raised",
@@ -79,7 +79,7 @@ class LivePlan:
         self.key, self.parent = key, parent
         self.request: Sample | Measure | Act | Work | Spawn | None = None
         self.ticket = -1
-        self.begun: Partial | None = None
+        self.prefix: Partial | None = None
         self.allowed = 0
         self.seconds = self.cost = 0.0
         self.answers: list[list[Trajectory]] = []
@@ -93,20 +93,20 @@ class LivePlan:
         if segment.tokens is not None and not request.by:
             self.allowed = min(most, self.written() + segment.tokens - self.live.added)
         sampling = request.sampling if self.allowed == most else replace(request.sampling, max_tokens=self.allowed)
-        if sampling is request.sampling and self.begun is request.begun:
+        if sampling is request.sampling and self.prefix is request.prefix:
             return request
-        return request._replace(sampling=sampling, begun=self.begun)
+        return request._replace(sampling=sampling, prefix=self.prefix)
 
     def written(self) -> int:
         """Tokens of the turn in `begun`."""
-        return 0 if self.begun is None else len(self.begun.ids)
+        return 0 if self.prefix is None else len(self.prefix.ids)
 
     def interrupted(self, partial: Partial) -> None:
         """Keep what was sampled of a turn that is not over."""
         if not (isinstance(self.request, Sample) and self.request.by):
             self.live.count(len(partial.ids) - self.written())
         if partial.ids:
-            self.begun = partial
+            self.prefix = partial
 
     def completed(self, completion: Completion, request: Sample) -> Completion | None:
         """The whole turn, or None when it ended for the segment alone, and is kept as begun."""
@@ -117,9 +117,9 @@ class LivePlan:
             completion = completion._replace(seconds=seconds, cost=cost)
         cut = completion.finish == "length" and len(completion.ids) < request.sampling.max_tokens
         if cut and self.allowed < request.sampling.max_tokens:
-            self.begun = Partial(completion.ids, completion.logp, completion.behaviour_logp, completion.version)
+            self.prefix = Partial(completion.ids, completion.logp, completion.behaviour_logp, completion.version)
             self.seconds, self.cost = completion.seconds, completion.cost
             return None
-        self.begun = None
+        self.prefix = None
         self.seconds = self.cost = 0.0
         return completion

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from handaxe.core.records import Ending, Message, ToolReply
 from handaxe.core.records import Status as Status_
-from handaxe.core.requests import Asked, EnvReply
+from handaxe.core.requests import AuxRequest, EnvReply
 from handaxe.rollouts.driver.executor import Answer
 
 __all__ = ["reply_of"]
@@ -50,7 +50,7 @@ def _wrong(reply: Any) -> str:
             return f"a tool reply {wrong}"
     if reply.ending is not None and not isinstance(reply.ending, Ending):
         return f"its ending is a {type(reply.ending).__name__}"
-    if reply.asks is not None and (wrong := _wrong_question(reply.asks)):
+    if reply.aux_request is not None and (wrong := _wrong_question(reply.aux_request)):
         return f"what it asks {wrong}"
     if not isinstance(reply.facts, Mapping):
         return f"its facts are a {type(reply.facts).__name__}, not a mapping"
@@ -58,7 +58,7 @@ def _wrong(reply: Any) -> str:
 
 
 def _wrong_question(asked: Any) -> str:
-    if not isinstance(asked, Asked) or not asked.by or not isinstance(asked.by, str):
+    if not isinstance(asked, AuxRequest) or not asked.by or not isinstance(asked.by, str):
         return f"is a {type(asked).__name__}, or has no name"
     if not asked.messages or not all(isinstance(message, Message) for message in asked.messages):
         return "has no messages"

@@ -84,9 +84,9 @@ class Scheduler:
                     raise
                 self._finish(plan, [])
                 return
-            plan.request, plan.begun = request, None
+            plan.request, plan.prefix = request, None
             if isinstance(request, Sample):
-                plan.begun = request.begun
+                plan.prefix = request.prefix
             if not live.stopping or (isinstance(request, Work) and not fresh):
                 self.dispatch(plan)
                 return
@@ -244,7 +244,7 @@ class Scheduler:
 
 def _stopped(plan: LivePlan) -> Stopped:
     if isinstance(plan.request, Sample):
-        return Stopped(plan.begun or NOTHING)
+        return Stopped(plan.prefix or NOTHING)
     if isinstance(plan.request, Spawn):
         return Stopped(None, [[] for _ in plan.request.plans])
     return Stopped()

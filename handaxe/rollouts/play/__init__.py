@@ -13,8 +13,8 @@ asking.py            what other engines say in an attempt, such as a simulated u
 env_session.py       the environment, from its making to its closing
 """
 
-from handaxe.rollouts.play.history import Following
+from handaxe.rollouts.play.history import Continuation
 from handaxe.rollouts.play.play import Play, Request
 from handaxe.rollouts.play.rules import Beginning, Mark, Rules
 
-__all__ = ["Beginning", "Following", "Mark", "Play", "Request", "Rules"]
+__all__ = ["Beginning", "Continuation", "Mark", "Play", "Request", "Rules"]

@@ -48,7 +48,7 @@ def fork(play: Play, at: Branch, *, id: str, seed: int, forced: Forced | None = 
             unless told otherwise.
 
     Returns:
-        The fork, not begun: `yield Spawn((fork.plan(),), (id,))`, or `yield from fork.whole()`. It can be forked in
+        The fork, not begun: `yield Spawn((fork.plan(),), (id,))`, or `yield from fork.run()`. It can be forked in
         turn. Its `branch_of` says where it begins to differ at the earliest.
 
     Raises:
@@ -70,15 +70,15 @@ def fork(play: Play, at: Branch, *, id: str, seed: int, forced: Forced | None = 
     k, start = _turn(play, at)
     mark, shared = play.marks[k], play.sequences[at.sequence]
     token = max(at.token, start)
-    begun = whole = None
+    prefix = ended = None
     if token > start:
-        begun = shared.span(start, token)
-        whole = play.turns[k] if token == play.turns[k].stop else None
+        prefix = shared.span(start, token)
+        ended = play.turns[k] if token == play.turns[k].stop else None
     own = shared.forced(start, token)
     if forced is not None:
-        _check_forced(play, forced, at, ended=whole is not None)
+        _check_forced(play, forced, at, ended=ended is not None)
         own += range(token - start, token - start + len(forced.ids))
-        begun = _followed_by(begun or Partial([], [], [], []), forced)
+        prefix = _followed_by(prefix or Partial([], [], [], []), forced)
     beginning = Beginning(
         branch=at._replace(token=token),
         messages=play.messages[: mark.messages],
@@ -86,9 +86,9 @@ def fork(play: Play, at: Branch, *, id: str, seed: int, forced: Forced | None = 
         turns=play.turns[:k],
         sequences=[*play.sequences[: at.sequence], shared.prefix(start)],
         marks=play.marks[: k + 1],
-        begun=begun,
-        whole=whole,
-        said=play.said[: mark.said],
+        prefix=prefix,
+        ended=ended,
+        aux_turns=play.aux_turns[: mark.aux_turns],
         forced=tuple(own),
     )
     rules = play.rules
@@ -99,13 +99,13 @@ def fork(play: Play, at: Branch, *, id: str, seed: int, forced: Forced | None = 
     return Play(replace(play.attempt, id=id, seed=seed), rules, beginning=beginning)
 
 
-def _followed_by(begun: Partial, forced: Forced) -> Partial:
+def _followed_by(prefix: Partial, forced: Forced) -> Partial:
     count = len(forced.ids)
     return Partial(
-        ids=[*begun.ids, *forced.ids],
-        logp=[*begun.logp, *[0.0] * count],
-        behaviour_logp=[*begun.behaviour_logp, *forced.behaviour_logp],
-        version=[*begun.version, *[-1] * count],
+        ids=[*prefix.ids, *forced.ids],
+        logp=[*prefix.logp, *[0.0] * count],
+        behaviour_logp=[*prefix.behaviour_logp, *forced.behaviour_logp],
+        version=[*prefix.version, *[-1] * count],
     )
 
 
@@ -126,7 +126,7 @@ def _turn(play: Play, at: Branch) -> tuple[int, int]:
             _check_answered(turn, at)
             return k, turn.start
     last = len(play.sequences) - 1
-    if at.sequence == last and not play.over:
+    if at.sequence == last and not play.done:
         return len(play.turns), len(play.sequences[last].ids)
     raise InputError(f"{at}: nothing was sampled after it")
 

@@ -1,10 +1,11 @@
-"""Which messages of a conversation its present sequence holds: all of them, until a strategy begins anew.
+"""Messages of a play's current sequence: all of them until a strategy begins a new sequence.
 
     messages   0 user | 1 assistant, 2 tool, 3 assistant, 4 tool | 5 memory | 6 assistant
     notes      {"anew": [{"read": [0, 5], "then": 6}]}              the second sequence holds 0, 5 and all from 6 on
 
-The notes of a trajectory say it (JSON), one entry a new sequence, so that a fork and `continued` know it too.
-Idea: a play may show its policy less than was said, and the record still has to say what it was shown.
+The notes of a trajectory (JSON) have one entry per new sequence, so that forks and `continue_trajectory` know its
+messages.
+Idea: a strategy may show its policy less than the conversation, and the record must hold the messages that it showed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,22 +14,25 @@ from typing import Any, NamedTuple
 from handaxe.core.records import Message
 from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
 
-__all__ = ["Following", "GO_ON", "begun_after", "history", "note_anew"]
+__all__ = ["CONTINUE", "Continuation", "history", "record_new_sequence", "starts_after"]
 
 
-class Following(NamedTuple):
-    """What a strategy does between an answer and the next turn: `said`, messages with a `name` that it adds to the
-    answer; `anew`, what the next turn reads in the place of all that there was (see `Play.anew`), or None to go on."""
+class Continuation(NamedTuple):
+    """Strategy's action between a reply and the next turn.
 
-    said: tuple[Message, ...] = ()
-    anew: tuple[Message, ...] | None = None
+    messages      messages with a `name`, appended to the reply
+    new_sequence  opening of a new sequence (see `Play.new_sequence`); None continues the current one
+    """
+
+    messages: tuple[Message, ...] = ()
+    new_sequence: tuple[Message, ...] | None = None
 
 
-GO_ON = Following()
+CONTINUE = Continuation()
 
 
 def history(messages: Sequence[Message], notes: Mapping[str, Any]) -> list[Message]:
-    """The messages of the present sequence, in order.
+    """Return the messages of the current sequence, in order.
 
     Example:
         of the drawing above: messages 0, 5 and 6
@@ -39,12 +43,12 @@ def history(messages: Sequence[Message], notes: Mapping[str, Any]) -> list[Messa
     return [*(messages[i] for i in last["read"]), *messages[last["then"] :]]
 
 
-def note_anew(messages: Sequence[Message], notes: dict[str, Any], read: Sequence[Message]) -> None:
-    """Note that a new sequence begins now with `read`, each of which is among the messages."""
-    places = [messages.index(message) for message in read]
+def record_new_sequence(messages: Sequence[Message], notes: dict[str, Any], opening: Sequence[Message]) -> None:
+    """Write into the notes that a new sequence begins with `opening`, whose messages are all in the conversation."""
+    places = [messages.index(message) for message in opening]
     notes[NEW_SEQUENCE_NOTE] = [*notes.get(NEW_SEQUENCE_NOTE, []), {"read": places, "then": len(messages)}]
 
 
-def begun_after(notes: Mapping[str, Any], stop: int) -> bool:
-    """Whether the present sequence was begun with more than the first `stop` messages there."""
+def starts_after(notes: Mapping[str, Any], stop: int) -> bool:
+    """Whether the current sequence began after more than the first `stop` messages."""
     return bool(notes.get(NEW_SEQUENCE_NOTE)) and notes[NEW_SEQUENCE_NOTE][-1]["then"] > stop

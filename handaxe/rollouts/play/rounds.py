@@ -103,7 +103,7 @@ class _Lane:
 
     def __init__(self, play: Play, turn: TakeTurn, *, pause: bool = False):
         self.play = play
-        self.plan = play.whole(self._turns(turn, pause))
+        self.plan = play.run(self._turns(turn, pause))
         self.trajectory: Trajectory | None = None
         self._begun = False
 

@@ -1,4 +1,4 @@
-"""How long an attempt may go on, and what a play begins from where it does not begin at the start."""
+"""Limits and options of a play, and the beginning that it shares with another one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, Message, Spent, ToolSchema, Turn
+from handaxe.core.records import Branch, Message, ToolSchema, Turn, Usage
 from handaxe.core.requests import Completion, Partial
-from handaxe.rollouts.budget import Budget, Tell
-from handaxe.rollouts.play.asking import OtherTurn
+from handaxe.rollouts.budget import Budget, BudgetMessage
+from handaxe.rollouts.play.aux_turns import AuxTurn
 from handaxe.rollouts.play.env_session import State
-from handaxe.rollouts.play.history import Following
+from handaxe.rollouts.play.history import Continuation
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 
 if TYPE_CHECKING:
@@ -25,15 +25,20 @@ UNBOUNDED = Budget()
 
 @dataclass(frozen=True)
 class Rules:
-    """How long an attempt may go on; `linear` says what each means. `snapshots` keeps the environment's state from
-    before every turn, so that the play can be forked or rewound. `following` is asked after every answer that another
-    turn can follow, and before that is written to the sequence."""
+    """Limits and options of a play; `linear` documents the first three.
+
+    snapshots     take a snapshot of the environment before every turn, for forks and `Takeback`
+    continuation  called after every reply that another turn can follow, before the reply joins the sequence
+
+    Raises:
+        InputError: max_turns is below 1.
+    """
 
     max_turns: int = 4
     budget: Budget = UNBOUNDED
-    tell_budget: bool | Tell = False
+    tell_budget: bool | BudgetMessage = False
     snapshots: bool = False
-    following: Callable[[Play], Following] | None = None
+    continuation: Callable[[Play], Continuation] | None = None
 
     def __post_init__(self) -> None:
         if self.max_turns < 1:
@@ -41,21 +46,25 @@ class Rules:
 
 
 class Mark(NamedTuple):
-    """What there was before a turn: so many messages, the environment in this state (None: not asked for), these notes
-    of the strategy, and so much said by others."""
+    """State of a play before a turn: number of messages, the environment's snapshot (None without snapshots), the
+    strategy's notes, and number of auxiliary turns."""
 
     messages: int
     state: State | None
     notes: dict[str, Any]
-    said: int = 0
+    aux_turns: int = 0
 
 
 class Beginning(NamedTuple):
-    """What a fork shares with the play it leaves; see `rollouts.play.fork`. `begun` is the first part of the next turn,
-    or all of it where `whole` says how that turn ended; `forced` are the places in it of ids that the policy did not
-    draw. `branch` is None for a play that goes on, see `rollouts.play.continued`. `again` where there is no state to go
-    back to: the environment is brought there by answering the recorded turns once more, and this much of what the play
-    uses up was not used up by it (see `rollouts.rewind`)."""
+    """Part of a play that it shares with another one; see `rollouts.play.fork`.
+
+    branch    None for a play that continues a trajectory, see `rollouts.play.continue_trajectory`
+    prefix    first part of the next turn, or the whole turn if `ended` is set
+    ended     the shared turn, which says how it ended
+    replayed  usage to take off the account of a play without a snapshot: its environment replays the recorded turns,
+              whose sampling was paid before (see `rollouts.rewind`)
+    forced    places in `prefix` of ids that the policy did not draw
+    """
 
     branch: Branch | None
     messages: list[Message]
@@ -63,20 +72,21 @@ class Beginning(NamedTuple):
     turns: list[Turn]
     sequences: list[SequenceBuilder]
     marks: list[Mark]
-    begun: Partial | None = None
-    whole: Turn | None = None
-    said: list[OtherTurn] | None = None
-    again: Spent | None = None
+    prefix: Partial | None = None
+    ended: Turn | None = None
+    aux_turns: list[AuxTurn] | None = None
+    replayed: Usage | None = None
     forced: tuple[int, ...] = ()
 
-    def spoken(self, limit: int) -> Completion | None:
-        """The next turn, where nothing of it is left to sample: all of it is shared, or forced words fill `limit`."""
-        if self.begun is None:
+    def completion(self, limit: int) -> Completion | None:
+        """Return the next turn if nothing of it is left to sample: all of it is shared, or forced tokens fill
+        `limit`."""
+        if self.prefix is None:
             return None
-        if self.whole is not None:
-            return Completion(*self.begun, self.whole.finish, self.whole.seconds, self.whole.cost)
-        if len(self.begun.ids) < limit:
+        if self.ended is not None:
+            return Completion(*self.prefix, self.ended.finish, self.ended.seconds, self.ended.cost)
+        if len(self.prefix.ids) < limit:
             return None
-        begun = self.begun
-        logp, behaviour_logp = begun.logp[:limit], begun.behaviour_logp[:limit]
-        return Completion(begun.ids[:limit], logp, behaviour_logp, begun.version[:limit], "length")
+        given = self.prefix
+        logp, behaviour_logp = given.logp[:limit], given.behaviour_logp[:limit]
+        return Completion(given.ids[:limit], logp, behaviour_logp, given.version[:limit], "length")

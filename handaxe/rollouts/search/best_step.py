@@ -10,9 +10,10 @@ from handaxe.core.protocols import Rollout, RolloutPlan, StepJudge
 from handaxe.core.records import Ending, Group, Trajectory
 from handaxe.core.requests import Attempt, Completion, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.env_session import infra_error
+from handaxe.rollouts.play.takeback import Takeback
 
 __all__ = ["best_step"]
 
@@ -23,7 +24,7 @@ def best_step(
     samples: int = 4,
     max_turns: int = 4,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play one attempt greedily by a judge of steps.
 
@@ -61,19 +62,20 @@ def best_step(
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        return [(yield from play.whole(_turns(play, judge, samples) if samples > 1 else None))]
+        return [(yield from play.run(_turns(play, judge, samples) if samples > 1 else None))]
 
     return rollout
 
 
 def _turns(play: Play, judge: StepJudge, samples: int) -> Generator[Request, Any, Ending]:
-    while (ending := (yield from _turn(play, judge, samples))) is None:
+    takeback = Takeback(play)
+    while (ending := (yield from _turn(takeback, judge, samples))) is None:
         pass
     return ending
 
 
-def _turn(play: Play, judge: StepJudge, samples: int) -> Generator[Request, Any, Ending | None]:
-    k = len(play.turns)
+def _turn(takeback: Takeback, judge: StepJudge, samples: int) -> Generator[Request, Any, Ending | None]:
+    play, k = takeback.play, len(takeback.play.turns)
     scores: list[float] = []
     tried: list[Completion] = []
     for n in range(samples):
@@ -82,19 +84,19 @@ def _turn(play: Play, judge: StepJudge, samples: int) -> Generator[Request, Any,
             return ending
         if play.turns[k].finish == "stop":
             try:
-                scores.append(float((yield Work(partial(_last, judge, play.so_far())))))
+                scores.append(float((yield Work(partial(_last, judge, play.partial_trajectory())))))
             except InfrastructureError as error:  # of a judge that is asked elsewhere
                 return infra_error(error)
             tried.append(_said(play))
         if n + 1 == samples and not tried:
             return ending
-        gone = yield from play.rewind(k)
+        gone = yield from takeback.rewind(k)
         if gone is not None:
             return gone
     known = [-inf if isnan(score) else score for score in scores]
     best = known.index(max(known))
     play.notes["chosen"] = {**play.notes.get("chosen", {}), str(k): scores}
-    return (yield from play.put(tried[best], own=0))
+    return (yield from takeback.splice_turn(tried[best], own=0))
 
 
 def _said(play: Play) -> Completion:

@@ -13,9 +13,9 @@ from handaxe.core.errors import InfrastructureError, InputError, VerifierError
 from handaxe.core.protocols import Reward, Rollout, RolloutPlan, StepJudge
 from handaxe.core.records import Group, Trajectory
 from handaxe.core.requests import Attempt, Stopped, Work
-from handaxe.rollouts.budget import Budget, Tell
+from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
-from handaxe.rollouts.play.attached import attached
+from handaxe.rollouts.play.attach_branches import attach_branches
 from handaxe.rollouts.play.rounds import Rounds
 from handaxe.rollouts.search.node import Node, grow
 from handaxe.rollouts.search.uct import Select, uct
@@ -41,7 +41,7 @@ def mcts(
     above: float = 0.5,
     max_turns: int = 4,
     budget: Budget | None = None,
-    tell_budget: bool | Tell = False,
+    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Grow a tree by select, expand, simulate, back up; a node is the state after a turn.
 
@@ -78,9 +78,9 @@ def mcts(
         A rollout strategy: Attempt -> generator of requests that returns a trajectory for each simulation that ended in
         a place of its own, then the expansions that no simulation continued, ended as stopped. `notes["search"]` says
         of each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`.
-        What was sampled in all is `ops.turn_tree.total_usage`. One attempt is a whole group: `group_size=1`. A simulation
-        that failed, or could not be scored (an InfrastructureError or VerifierError of the judge or the outcome too),
-        is not backed up.
+        What was sampled in all is `ops.turn_tree.total_usage`. One attempt is a whole group: `group_size=1`. A
+        simulation that failed, or could not be scored (an InfrastructureError or VerifierError of the judge or the
+        outcome too), is not backed up.
 
     Raises:
         InputError: a number out of range, an environment without snapshots, or one of which only so many may be open.
@@ -118,7 +118,7 @@ def mcts(
             yield from rounds.stop()
         finally:
             rounds.close()
-        return _noted(attached(rounds.trajectories, given_up), root)
+        return _noted(attach_branches(rounds.trajectories, given_up), root)
 
     rollout.branches = True  # type: ignore[attr-defined]
     return rollout
@@ -144,7 +144,7 @@ def _simulate(
         if node.closed:
             return
         node = chosen(node)
-    while not node.play.over:
+    while not node.play.done:
         yield from rounds.next(only=[node.play])
     one = next(own for own in rounds.trajectories if own.id == node.play.attempt.id)
     found = None if one.ending.kind == "infra_error" else (yield Work(partial(_scored, one, outcome, judge)))

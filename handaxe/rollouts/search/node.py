@@ -37,7 +37,7 @@ class Node:
     @property
     def terminal(self) -> bool:
         """Whether the attempt is over here."""
-        return self.play.over and len(self.play.turns) <= self.depth
+        return self.play.done and len(self.play.turns) <= self.depth
 
     @property
     def closed(self) -> bool:
@@ -67,7 +67,7 @@ def grow(rounds: Rounds, node: Node, count: int) -> Generator[Request, Any, None
 
     A play that waits in this state is the first child's; the others are forks, each with the environment as it was.
     """
-    waits = len(node.play.turns) == node.depth and not node.play.over
+    waits = len(node.play.turns) == node.depth and not node.play.done
     plays = [node.play] if waits else []
     first = rounds.plays[0].attempt
     while len(plays) < count:

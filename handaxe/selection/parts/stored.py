@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Advantages, Group, Rated, Scores, Task, TokenSequence, Trajectory
+from handaxe.core.records import Advantages, Disposition, Group, RatedGroup, Scores, Task, TokenSequence, Trajectory
 from handaxe.ops.codec import dump_record, load_record
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.rewindable import rewind_obstacle
 
-__all__ = ["alone", "begins_again", "dump", "earned", "load", "put"]
+__all__ = ["dump", "is_resumable", "load", "stored_reward", "stored_sibling", "swap_in"]
 
 ARRAYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
 
 
-def alone(one: Rated, index: int) -> Rated:
+def stored_sibling(one: RatedGroup, index: int) -> RatedGroup:
     """A sibling as a group of its own, with its scores and advantages.
 
     The log-prob that a ratio compares with becomes part of it, as the feature old_logp: the one that was measured, or
@@ -31,7 +31,7 @@ def alone(one: Rated, index: int) -> Rated:
     advantages, scores = one.advantages, one.scores
     trajectory = one.group[index]
     sequences = tuple(_with_old_logp(sequence) for sequence in trajectory.sequences)
-    return Rated(
+    return RatedGroup.of(
         Group(one.group.task, (replace(trajectory, sequences=sequences, branch_of=None),), one.group.step),
         Scores(
             outcome=np.array([scores.outcome[index]], np.float64),
@@ -45,24 +45,27 @@ def alone(one: Rated, index: int) -> Rated:
             returns=None if advantages.returns is None else (advantages.returns[index],),
             trains=None if advantages.trains is None else (advantages.trains[index],),
         ),
-        np.ones(1, bool),
     )
 
 
-def earned(stored: Rated, *, channel: str | None = None) -> float:
+def stored_reward(stored: RatedGroup, *, channel: str | None = None) -> float:
     """What the attempt earned in all, or in a channel."""
     return float(group_rewards(stored.group, stored.scores, channel=channel)[0])
 
 
-def begins_again(recorded: Trajectory, task: Task | None = None) -> bool:
+def is_resumable(recorded: Trajectory, task: Task | None = None) -> bool:
     """Whether an attempt says enough for others to begin in its middle, as `rollouts.rewind` wants it; with a task,
     whether theirs is the recorded one, opened in the same words."""
     same = task is None or (task.id, task.messages) == (recorded.task.id, recorded.task.messages)
     return same and not rewind_obstacle(recorded)
 
 
-def put(one: Rated, index: int, stored: Rated, *, id: str) -> tuple[Group, Scores]:
-    """The group and its scores with a stored attempt in the place of a sibling.
+def swap_in(one: RatedGroup, index: int, stored: RatedGroup, *, id: str, by: str) -> RatedGroup:
+    """Replace a sibling by a stored trajectory, in group and scores. The sibling is dropped.
+
+    Args:
+        id: of the trajectory in the group.
+        by: name of the selector, for the record.
 
     Raises:
         InputError: the attempt was scored by another reward: what it has and what the group has are not the same.
@@ -93,10 +96,11 @@ def put(one: Rated, index: int, stored: Rated, *, id: str) -> tuple[Group, Score
     )
     siblings = list(group.trajectories)
     siblings[index] = replace(stored.group[0], id=id, sample=group[index].sample)
-    return replace(group, trajectories=tuple(siblings)), changed
+    dropped = one.decided({group[index].id: Disposition("dropped", by)})
+    return dropped.with_group(replace(group, trajectories=tuple(siblings)), changed)
 
 
-def dump(stored: Rated) -> dict[str, Any]:
+def dump(stored: RatedGroup) -> dict[str, Any]:
     """A stored attempt as strings, numbers, arrays, lists and dicts of these."""
     trajectory = stored.group[0]
     scores, advantages = stored.scores, stored.advantages
@@ -119,7 +123,7 @@ def dump(stored: Rated) -> dict[str, Any]:
     }
 
 
-def load(state: Mapping[str, Any]) -> Rated:
+def load(state: Mapping[str, Any]) -> RatedGroup:
     """What `dump` was given."""
     trajectory: Trajectory = load_record(Trajectory, state["trajectory"])
     sequences = tuple(
@@ -140,7 +144,7 @@ def load(state: Mapping[str, Any]) -> Rated:
     )
     advantages = Advantages((tuple(state["advantages"]),), ragged("returns"), ragged("trains"))
     group = Group(task, (replace(trajectory, task=task, sequences=sequences),), state["step"])
-    return Rated(group, scores, advantages, np.ones(1, bool))
+    return RatedGroup.of(group, scores, advantages)
 
 
 def _with_old_logp(sequence: TokenSequence) -> TokenSequence:

@@ -1,52 +1,56 @@
-"""A policy beside the run's own, whose weights are in the run's checkpoints."""
+"""Auxiliary policy of a run, with weights in the run's checkpoints."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Copyable, Engine, KeptEngine
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup
 
-__all__ = ["SecondPolicy"]
+__all__ = ["AuxLearner"]
 
 
-class SecondPolicy:
-    """Implements `slots.Learner` and `slots.FromPolicy`, so that `train(learners=[...])` keeps its weights, moments and
-    reference in every checkpoint. It learns nothing of what the policy does: stages train it (`reinforce_second`).
+class AuxLearner:
+    """Learner that keeps an auxiliary policy: `train(learners=[...])` saves its weights, moments and reference.
+
+    It learns nothing from the policy's rollouts; stages train it (`papers.agent0.reinforce_second`). Implements
+    `core.protocols.Learner` and `core.protocols.FromPolicy`.
 
     Args:
-        engine: its own; None: a twin of the policy as it is when `begin` is first called.
-        reference: whether such a twin keeps the model that it begins as, for a loss against it.
-        clip_norm: of such a twin.
+        engine: of the auxiliary policy; None copies the policy at the first call of `begin`.
+        reference: whether the copy keeps its first weights, for a loss against them.
+        clip_norm: of the copy.
 
     Raises:
-        InputError: it is asked for its engine before it has one; an engine that cannot be twinned, or kept.
+        InputError: `engine` is read before `begin`, or the engine cannot be copied or saved.
     """
 
     def __init__(self, engine: Engine | None = None, *, reference: bool = False, clip_norm: float = 1.0):
-        self._engine = None if engine is None else _kept(engine)
+        self._engine = None if engine is None else _checked(engine)
         self._reference = reference
         self._clip_norm = clip_norm
 
     @property
     def engine(self) -> KeptEngine:
-        """Samples and trains it."""
+        """Engine that samples and trains the auxiliary policy."""
         if self._engine is None:
-            raise InputError("this second policy has no model yet: list it in learners= of train, or give it an engine")
+            raise InputError(
+                "this auxiliary policy has no model yet: list it in learners= of train, or give it an engine"
+            )
         return self._engine
 
     def begin(self, engine: Engine) -> None:
-        """Become a twin of the policy, unless it has a model already."""
+        """Copy the policy, unless there is a model already."""
         if self._engine is None:
             if not isinstance(engine, Copyable):
                 raise InputError(
-                    f"{type(engine).__name__} cannot be twinned, so a second policy cannot begin as its policy: give "
-                    "it an engine of its own; see slots.Twins"
+                    f"{type(engine).__name__} cannot be copied, so an auxiliary policy cannot start as the policy: "
+                    "give it an engine; see core.protocols.Copyable"
                 )
             self._engine = engine.twin(reference=self._reference, clip_norm=self._clip_norm)
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
-        """Learns nothing: what the policy did is not its own."""
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
+        """Learn nothing."""
         del groups, step
         return {}
 
@@ -57,8 +61,8 @@ class SecondPolicy:
         self.engine.load_state_dict(state)
 
 
-def _kept(engine: Any) -> KeptEngine:
+def _checked(engine: Any) -> KeptEngine:
     if not (hasattr(engine, "state_dict") and hasattr(engine, "load_state_dict")):
-        raise InputError(f"{type(engine).__name__} cannot be kept beside another engine; see slots.KeptEngine")
+        raise InputError(f"{type(engine).__name__} cannot be saved in checkpoints; see core.protocols.KeptEngine")
     kept: KeptEngine = engine
     return kept

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from handaxe.core.batch import CHANNEL, Batch, Denominators
 from handaxe.core.errors import InputError, TrainingError
-from handaxe.core.records import Rated, TokenSequence, Trajectory
+from handaxe.core.records import RatedGroup, TokenSequence, Trajectory
 from handaxe.training.loop.denominators import with_denominators
 
 __all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 def make_batch(
-    rated: Sequence[Rated], *, pad_id: int, dtype: torch.dtype = torch.float32, compares: bool = True
+    rated: Sequence[RatedGroup], *, pad_id: int, dtype: torch.dtype = torch.float32, compares: bool = True
 ) -> Batch:
     """Make one batch of every sequence that holds a token to train; a row is a sequence.
 

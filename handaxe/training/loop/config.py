@@ -1,45 +1,119 @@
-"""How a run goes on in time, and what is kept of it."""
+"""Settings of `train`: updates, evaluation, asynchrony, and the run itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from handaxe.core.endings import Treatment, treatments
 from handaxe.core.errors import InputError
+from handaxe.core.protocols import AuxPolicy, Engine, HiddenMeasure
+from handaxe.core.records import EndingKind, RatedGroup
+from handaxe.core.requests import Work
+from handaxe.rollouts.driver.executor import Executor
 from handaxe.rollouts.stopping.rule import StopRule
 from handaxe.training.loop.loggers import Logger
 
-__all__ = ["AsyncConfig", "RunConfig"]
+__all__ = ["AsyncConfig", "EarlyStop", "Evaluate", "PeriodicEvaluation", "RunConfig", "Updates"]
+
+EarlyStop = Callable[[Mapping[str, float]], bool]
+"""Metrics of an optimiser step -> whether to skip the other optimiser steps of the training step."""
+Evaluate = Callable[[Engine, int], dict[str, Any]]
+"""(engine, steps done) -> results of an evaluation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Updates:
+    """Optimiser steps of a training step.
+
+    Args:
+        epochs: passes over the selected groups, >= 0; 0 trains nothing.
+        minibatches: optimiser steps per pass, >= 1, each on a random part of the rollouts with its own denominators.
+            Groups of a lower `part` train first.
+        micro_batch_rows: sequences per forward and backward, >= 1. Changes memory and time, not the result.
+        early_stop: called after each optimiser step with its metrics; True skips the other optimiser steps of the
+            training step. See training.loop.early_stop.
+        annotate: features that the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
+            entropy, collision, and `HiddenMeasure`s under their names. Trajectories that a selector adds are measured,
+            too, but keep their old_logp.
+
+    Raises:
+        InputError: a number is out of range, or `annotate` is no list.
+    """
+
+    epochs: int = 1
+    minibatches: int = 1
+    micro_batch_rows: int = 64
+    early_stop: EarlyStop | None = None
+    annotate: Sequence[str | HiddenMeasure] = ()
+
+    def __post_init__(self) -> None:
+        epochs, parts, rows = (
+            whole(name, getattr(self, name)) for name in ("epochs", "minibatches", "micro_batch_rows")
+        )
+        if epochs < 0 or parts < 1 or rows < 1:
+            raise InputError(
+                f"epochs is {epochs}, minibatches {parts} and micro_batch_rows {rows}; give 0 or more epochs, where 0 "
+                "trains nothing, and 1 or more of the others"
+            )
+        if isinstance(self.annotate, str) or not isinstance(self.annotate, Sequence):
+            raise InputError(f"annotate is {self.annotate!r}: write a list, such as annotate=['old_logp']")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeriodicEvaluation:
+    """Evaluation before the first step, every `every` steps, and after the last; `every` 0 never evaluates.
+
+    Args:
+        evaluate: called with the engine and the number of steps done.
+        every: steps between evaluations, >= 0.
+
+    Raises:
+        InputError: `every` is negative, or `evaluate` is no function.
+    """
+
+    evaluate: Evaluate
+    every: int = 0
+
+    def __post_init__(self) -> None:
+        if whole("every", self.every) < 0:
+            raise InputError(f"every is {self.every}; give the steps between evaluations, or 0 for none")
+        if not callable(self.evaluate):
+            raise InputError(f"evaluate is {self.evaluate!r}; give a function (engine, steps done)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AsyncConfig:
-    """How attempts are generated beside the updates. See docs/asynchronous.md.
+    """Generation of rollouts beside the updates. See docs/asynchronous.md.
 
     Args:
-        rounds: most generation rounds a step, >= 1. With 2 or more, generation goes on until `groups` of all groups of
-            the step are selected, and those beyond are left out (DAPO).
-        spare: attempts a group beyond group_size, >= 0. The first group_size that end are kept, the others stopped.
-        stop_when: whether the rest of a group is stopped; see rollouts.stopping. What is stopped is never scored.
-        segment_tokens, segment_calls: how much an attempt may add in one step, >= 1, each or both. An attempt that
-            needs more is held and goes on first in the next step, under the new weights; a group trains once all of it
-            has ended. `groups` are in play at a time, so a step trains that many at most.
-        staleness: most steps that a trained token may be old, >= 0. Groups are launched so many steps ahead, and their
-            tools work during the update. 0 launches a step's groups in that step.
-        first_come: train the first `groups` groups that end, of those launched for whatever step, in place of those
-            launched for this one. `staleness` then says only how far ahead groups are launched, 1 or more, and an age
-            has no bound. Groups are launched past the last step as well, so that its race is like any other; what is
-            under way at the end never trains. What is quick trains earlier: see papers.rl_mle.duration_weight.
-        lockstep: sample all attempts that speak in one batch, then let all act: the same bits whatever the tools'
-            timing, unless a rollout has a `Budget(seconds=)`. False lets no attempt wait for another one's tool;
-            log-probs then agree within rounding.
-        reward_beside: call the reward in one of the workers' threads, for one group at a time, while the others are
-            played on: for a judge that is waited for. Many rewards need the main thread.
+        rounds: maximum generation rounds of a step, >= 1. With 2 or more, generation continues until `groups` of all
+            groups of the step are selected; further selected groups are surplus (DAPO).
+        spare: rollouts per group beyond group_size, >= 0. The first group_size that end are kept, the others stopped.
+        stop_when: rule that stops the rest of a group; see rollouts.stopping. Stopped rollouts are never scored.
+        segment_tokens, segment_calls: maximum progress of a rollout in one step, >= 1, each or both. A longer rollout
+            is suspended and continues first in the next step, under the new weights; a group trains after its last
+            rollout. `groups` are in play at a time, so a step trains at most that number.
+        staleness: maximum age in steps of a trained token, >= 0. Groups are launched that number of steps ahead, and
+            their tools work during the update. 0 launches a step's groups in that step.
+        race: train the first `groups` groups that end, whatever step they were launched for. `staleness`, 1 or more,
+            then bounds only how far ahead groups are launched; ages have no bound. Groups are launched past the last
+            step as well, so that its race is like any other; groups under way at the end never train. Short rollouts
+            train earlier: see papers.rl_mle.duration_weight.
+        lockstep: sample all waiting rollouts in one batch, then let all act: equal bits for any timing of the tools,
+            unless a rollout has a `Budget(seconds=)`. False lets no rollout wait for another one's tool; log-probs then
+            agree within rounding.
+        reward_beside: call the reward in a thread of the workers, for one group at a time, while other groups are
+            played: for a slow judge. Many rewards need the main thread.
+        workers: threads for environments, >= 1, or an executor of their requests.
+        overlap: called with the groups that will train; returns work for which the update waits, such as training on
+            another machine. Later groups are played meanwhile under the old weights.
 
     Raises:
-        InputError: numbers that cannot be, or that exclude each other.
+        InputError: a number is out of range, or settings exclude each other.
     """
 
     rounds: int = 1
@@ -48,9 +122,11 @@ class AsyncConfig:
     segment_tokens: int | None = None
     segment_calls: int | None = None
     staleness: int = 0
-    first_come: bool = False
+    race: bool = False
     lockstep: bool = False
     reward_beside: bool = False
+    workers: int | Executor = 8
+    overlap: Callable[[Sequence[RatedGroup]], Work] | None = None
 
     def __post_init__(self) -> None:
         if self.rounds < 1:
@@ -59,28 +135,30 @@ class AsyncConfig:
             raise InputError(f"spare is {self.spare} and staleness {self.staleness}; give 0 or more of each")
         if any(limit is not None and limit < 1 for limit in (self.segment_tokens, self.segment_calls)):
             raise InputError(
-                f"segment_tokens is {self.segment_tokens} and segment_calls {self.segment_calls}; a segment of nothing "
-                "never ends an attempt: give 1 or more, or None for no limit"
+                f"segment_tokens is {self.segment_tokens} and segment_calls {self.segment_calls}; an empty segment "
+                "never ends a rollout: give 1 or more, or None for no limit"
             )
         if self.rounds > 1 and (self.staleness or self.segments):
             raise InputError(
-                "rounds > 1 fills a step up with groups drawn after others were seen, which cannot be launched ahead "
-                "of it: use rounds=1 with staleness or segments, and more groups a step instead"
+                "rounds > 1 fills a step with groups drawn after others were seen, which cannot be launched ahead of "
+                "it: use rounds=1 with staleness or segments, and more groups a step instead"
             )
         if self.staleness and self.segments:
             raise InputError(
-                "segments already carry attempts over from step to step, with no bound on their age: give staleness=0 "
-                "with segment_tokens or segment_calls, or staleness without them"
+                "segments carry rollouts over from step to step, with no bound on their age: give staleness=0 with "
+                "segment_tokens or segment_calls, or staleness without them"
             )
-        if self.first_come and not self.staleness:
+        if self.race and not self.staleness:
             raise InputError(
-                "first_come picks the first of more groups than a step trains, and staleness=0 launches no more than "
-                "these: give staleness=1 or more, without rounds and segments"
+                "race trains the first of more groups than a step trains, and staleness=0 launches no more than these: "
+                "give staleness=1 or more, without rounds and segments"
             )
+        if not (hasattr(self.workers, "submit") or (isinstance(self.workers, int) and self.workers >= 1)):
+            raise InputError(f"workers is {self.workers!r}; give a number of threads from 1, or an executor")
 
     @property
     def segments(self) -> bool:
-        """Whether attempts are played in segments."""
+        """Whether rollouts are played in segments."""
         return self.segment_tokens is not None or self.segment_calls is not None
 
     @property
@@ -91,34 +169,58 @@ class AsyncConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """What is kept of a run, and what is shown of it.
+    """Record, checkpoints, evaluation and failure handling of a run.
 
     Args:
-        out: the run's folder, for record and checkpoints; None keeps nothing.
-        resume: go on after the last checkpoint in `out`; starts anew when there is none. In lockstep, with staleness 0
-            and no segments, bit for bit; else groups that were under way are launched again, from their beginning.
-        checkpoint_every, checkpoints: steps between checkpoints, and how many of them stay; >= 1. The last step and
-            Ctrl-C always write one.
-        loggers: called with the step and its metrics, after each; closed at the end.
-        progress: whether a bar is shown on stderr.
-        recipe: JSON facts on where the arguments of the run came from, kept in recipe.json.
+        out: folder of the run; None stores nothing.
+        resume: continue after the last checkpoint in `out`, from the start if there is none. In lockstep, with
+            staleness 0 and no segments, bit for bit; otherwise groups that were under way are launched again.
+        checkpoint_every: steps between checkpoints, >= 1. The last step and Ctrl-C always write one.
+        checkpoints: number of checkpoints to keep, >= 1.
+        evaluation: see `PeriodicEvaluation`; None never evaluates.
+        loggers: called with the step and its metrics after each step; closed at the end.
+        progress: show a bar on stderr.
+        on_ending: treatment of rollouts by their ending; see core.endings.
+        retries: maximum retries of a rollout whose ending has the treatment "retry"; >= 0.
+        aux_policies: auxiliary policies for rollouts and environments, by name, such as a simulated user. Their turns
+            are recorded and counted, never scored or trained.
+        recipe: JSON facts about the origin of the run's arguments, stored in recipe.json.
 
     Raises:
-        InputError: `resume` without `out`; fewer than 1 checkpoint, or fewer than 1 step between two.
+        InputError: `resume` without `out`, a number out of range, or an unknown ending or treatment.
     """
 
     out: Path | None = None
     resume: bool = False
     checkpoint_every: int = 10
     checkpoints: int = 2
+    evaluation: PeriodicEvaluation | None = None
     loggers: Sequence[Logger] = ()
     progress: bool = True
+    on_ending: Mapping[EndingKind, Treatment] = field(default_factory=dict)
+    retries: int = 1
+    aux_policies: Mapping[str, AuxPolicy] = field(default_factory=dict)
     recipe: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.resume and self.out is None:
-            raise InputError("resume=True needs out=, the folder of the run to go on with")
+            raise InputError("resume=True needs out=, the folder of the run to resume")
         if self.checkpoint_every < 1 or self.checkpoints < 1:
             raise InputError(
                 f"checkpoint_every is {self.checkpoint_every} and checkpoints {self.checkpoints}; give 1 or more"
             )
+        if whole("retries", self.retries) < 0:
+            raise InputError(f"retries is {self.retries}; give 0 or more")
+        if self.evaluation is not None and not isinstance(self.evaluation, PeriodicEvaluation):
+            raise InputError(
+                f"evaluation is {self.evaluation!r}: write evaluation=PeriodicEvaluation(evaluate=..., every=5)"
+            )
+        treatments(self.on_ending)
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a whole number; raises InputError with its name for anything else."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} is {value!r}; give a whole number") from None

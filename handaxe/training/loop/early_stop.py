@@ -1,31 +1,31 @@
-"""When a training step has had enough optimiser steps: pass one as `enough` of `train`."""
+"""Rules that end the optimiser steps of a training step: pass one as `Updates(early_stop=...)`."""
 
 from collections.abc import Mapping
 
 from handaxe.core.errors import InputError
-from handaxe.training.loop.update import Enough
+from handaxe.training.loop.config import EarlyStop
 
-__all__ = ["above"]
+__all__ = ["stop_above"]
 
 
-def above(metric: str, bound: float) -> Enough:
-    """Stop once a metric of the optimiser step just taken is above a bound.
+def stop_above(metric: str, bound: float) -> EarlyStop:
+    """Stop once a metric of the latest optimiser step exceeds a bound.
 
     Args:
         metric: of an optimiser step, such as "loss/approx_kl", which is measured before the step moves the policy.
-        bound: in the metric's unit; LOOP (arXiv:2502.01600) stops where the KL divergence from the policy
-            that sampled is above 20.
+        bound: in the metric's unit; LOOP (arXiv:2502.01600) stops where the KL divergence from the sampling policy
+            exceeds 20.
 
     Returns:
-        Metrics -> whether it is. It raises InputError where there is no such metric.
+        Metrics -> whether to stop. Raises InputError if there is no such metric.
 
     Example:
-        above("loss/approx_kl", 20.0)({"loss/approx_kl": 20.5}) is True
+        stop_above("loss/approx_kl", 20.0)({"loss/approx_kl": 20.5}) is True
     """
 
-    def enough(metrics: Mapping[str, float]) -> bool:
+    def stop(metrics: Mapping[str, float]) -> bool:
         if metric not in metrics:
-            raise InputError(f"an optimiser step has no metric {metric!r}; there are {', '.join(sorted(metrics))}")
+            raise InputError(f"an optimiser step has no metric {metric!r}; it has {', '.join(sorted(metrics))}")
         return metrics[metric] > bound
 
-    return enough
+    return stop

@@ -1,4 +1,4 @@
-"""Ctrl-C that loses nothing: the first one lets the step at hand finish, the second one stops at once."""
+"""Ctrl-C without loss: the first lets the current step finish, the second stops at once."""
 
 import os
 import signal
@@ -9,14 +9,14 @@ __all__ = ["Interrupt"]
 
 
 class Interrupt:
-    """While entered, the first SIGINT sets `asked` and says so on stderr; the second raises KeyboardInterrupt.
+    """Context in which the first SIGINT sets `requested` and prints a line; the second raises KeyboardInterrupt.
 
-    One inside another tells the outer one when it ends. In a thread other than the main one, where signals cannot be
+    A nested context passes the request on to the outer one at its end. Outside the main thread, where signals cannot be
     caught, it does nothing.
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self._before: object = None
         self._armed = False
 
@@ -31,13 +31,13 @@ class Interrupt:
             signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
             self._armed = False
             outer = getattr(self._before, "__self__", None)
-            if isinstance(outer, Interrupt) and self.asked:
-                outer.asked = True
+            if isinstance(outer, Interrupt) and self.requested:
+                outer.requested = True
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        if self.asked:
+        if self.requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.requested = True
         # os.write, since a handler may interrupt a print that is half done
         os.write(2, b"\nstopping after this step; press Ctrl-C again to stop at once\n")

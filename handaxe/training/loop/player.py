@@ -1,45 +1,44 @@
-"""From tasks to groups: attempts with derived seeds, played by the driver, groups handed over as they finish."""
+"""Plays groups: attempts with derived seeds, played by the driver, groups in order of completion."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from handaxe.core.check_tasks import check_tasks
-from handaxe.core.endings import Treatment
+from handaxe.core.endings import treatments
 from handaxe.core.errors import HandaxeError, InputError, TaskError
-from handaxe.core.protocols import AuxPolicy, ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan
-from handaxe.core.records import EndingKind, Sampling, Task
+from handaxe.core.protocols import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan
+from handaxe.core.records import PlayedGroup, Sampling, Task
 from handaxe.core.requests import Attempt, Work
 from handaxe.ops.codec import dump_record, load_record
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.driver import Driver, Finished
-from handaxe.rollouts.driver.executor import Executor
-from handaxe.rollouts.driver.others import NO_OTHERS, voices
-from handaxe.training.loop.config import AsyncConfig
-from handaxe.training.loop.group_play import GroupPlay, Tried
-from handaxe.training.loop.staleness import may_launch
+from handaxe.rollouts.driver.aux_engines import aux_chats
+from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.group_play import GroupPlay
+from handaxe.training.loop.staleness import may_launch, rollout_ages
 
-__all__ = ["Placed", "Player", "carried_out", "draws"]
+__all__ = ["Placed", "Player", "draw_rounds", "work_plan"]
 
 
 class Placed(NamedTuple):
-    """A group that is finished, and its place among those of its round."""
+    """A played group, and its place among the groups of its round."""
 
     place: int
-    tried: Tried
+    group: PlayedGroup
 
 
-def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator[list[Task]]:
-    """The tasks of each generation round of a step, `groups` a round.
+def draw_rounds(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator[list[Task]]:
+    """Draw the tasks of each generation round of a step, `groups` a round.
 
-    Round r takes the last `groups` of (r + 1) * groups tasks, drawn when it begins: a curriculum that hands out tasks
-    in order skips none and repeats none, one that adapts knows what came of the rounds before.
+    Round r takes the last `groups` of (r + 1) * groups tasks, drawn when it begins: a curriculum in order skips no task
+    and repeats none, and an adaptive one knows the results of earlier rounds.
 
     Raises:
-        InputError: when no group or round is asked for.
-        TaskError: when there is no task at all, or an invalid one.
+        InputError: groups or rounds is below 1.
+        TaskError: there is no task, or an invalid one.
     """
     if groups < 1 or rounds < 1:
         raise InputError(f"groups is {groups} and rounds {rounds}; give 1 or more of each")
@@ -52,24 +51,22 @@ def draws(tasks: Curriculum, step: int, *, groups: int, rounds: int) -> Iterator
             yield drawn
 
 
-def carried_out(work: Work) -> RolloutPlan:
-    """A plan of nothing but this work, for `Player.beside`."""
+def work_plan(work: Work) -> RolloutPlan:
+    """Make a plan of one Work, for `Player.beside`."""
     yield work
     return []
 
 
 class Player:
-    """Plays groups; a context manager, and Stateful: on resume, what was in flight is launched again from its tasks.
+    """Plays groups; a context manager, and Stateful: on resume, groups under way are launched again from their tasks.
 
     Args:
-        engine, format, env, rollout, sampling: the roles; `sampling` may be a function of the step played for.
-        treatment: by ending; "retry" tries an attempt again, `retries` times at most.
-        pace: see `AsyncConfig`.
-        steps: nothing is launched for a step beyond them, unless it is first come, first trained.
-        groups, group_size: groups a step, attempts a group.
-        workers: how many environments act at the same time, or who carries out their requests.
+        engine, format, env, rollout, sampling: the roles; `sampling` may be a function of the step.
+        async_config: see `AsyncConfig`.
+        run: its treatments of endings, retries and auxiliary policies.
+        steps: no group is launched for later steps, except with `race`.
+        groups, group_size: groups a step, rollouts a group.
         seed: of the run.
-        others: further engines that rollouts and environments may ask, by name.
     """
 
     def __init__(
@@ -80,39 +77,41 @@ class Player:
         rollout: Rollout,
         sampling: Sampling | Callable[[int], Sampling],
         *,
-        treatment: Mapping[EndingKind, Treatment],
-        pace: AsyncConfig,
+        async_config: AsyncConfig,
+        run: RunConfig,
         steps: int,
         groups: int,
         group_size: int,
-        retries: int,
-        workers: int | Executor,
         seed: int,
-        others: Mapping[str, AuxPolicy] = NO_OTHERS,
     ):
         if groups < 1 or group_size < 1:
             raise InputError(f"groups is {groups} and group_size {group_size}; give 1 or more of each")
         self.engine = engine
-        self.pace = pace
-        self.begun = list[int]()
+        self.config = async_config
+        self.start_versions = list[int]()
+        """The engine's version at the start of each step so far."""
         self.steps = steps
         self.groups = groups
         self.group_size = group_size
         self._rollout = rollout
-        self._workers = workers
         self._seed = seed
         self._sampling = sampling
-        self._roles: dict[str, Any] = {"env": env, "format": format, "others": voices(others)}
-        self._others = {name: one.engine for name, one in others.items()}
-        self._treatment, self._retries = treatment, retries
+        self._roles: dict[str, Any] = {"env": env, "format": format, "aux_policies": aux_chats(run.aux_policies)}
+        self._aux_engines = {name: one.engine for name, one in run.aux_policies.items()}
+        self._treatment, self._retries = treatments(run.on_ending), run.retries
         self._playing: list[GroupPlay] = []
         self._group_of: dict[str, GroupPlay] = {}
         self._beside, self._plans = set[str](), 0
-        self._launched = 0  # steps whose groups were launched
+        self._launched = 0  # number of steps whose groups were launched
         self._again: list[dict[str, Any]] = []
 
     def __enter__(self) -> "Player":
-        self._driver = Driver(self.engine, workers=self._workers, lockstep=self.pace.lockstep, others=self._others)
+        self._driver = Driver(
+            self.engine,
+            workers=self.config.workers,
+            lockstep=self.config.lockstep,
+            aux_engines=self._aux_engines,
+        )
         return self
 
     def __exit__(
@@ -122,46 +121,46 @@ class Player:
 
     @property
     def held(self) -> int:
-        """Groups launched and not handed over yet."""
+        """Number of groups launched and not yet returned."""
         return len(self._playing)
 
     def rounds(
         self, tasks: Curriculum, step: int, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> Iterator[Iterator[Placed]]:
-        """The generation rounds of a step; each gives its groups as they finish.
+        """Iterate over the generation rounds of a step; each yields its groups in order of completion.
 
-        Launches what the step still lacks and, with staleness, the groups of the steps after it that the gate lets
-        through. With segments the one round gives whatever finished within this segment, of whatever step; first come,
-        first trained, the first `groups` groups that are over, of whatever step.
+        Launches the groups that the step lacks and, with staleness, groups of later steps as far as the gate allows.
+        With segments, the one round yields the groups that ended in this segment, of any step. With `race` it yields
+        the first `groups` groups that end, of any step.
         """
-        del self.begun[step:]
-        self.begun.append(self.engine.version)
+        del self.start_versions[step:]
+        self.start_versions.append(self.engine.version)
         for one in self._again:
             self._launch(one["step"], [load_record(Task, one["task"])], Counter({one["id"]: one["nth"]}))
         self._again = []
-        if self.pace.segments:
-            self._driver.segment(tokens=self.pace.segment_tokens, calls=self.pace.segment_calls)
+        if self.config.segments:
+            self._driver.segment(tokens=self.config.segment_tokens, calls=self.config.segment_calls)
             room = self.groups - len(self._playing)
-            for drawn in draws(tasks, step, groups=room, rounds=1) if room > 0 else ():
+            for drawn in draw_rounds(tasks, step, groups=room, rounds=1) if room > 0 else ():
                 self._launch(step, drawn, Counter())
             self._launched = step + 1
             yield self._finishing(step, progress)
-        elif self.pace.staleness:
-            while (self.pace.first_come or self._launched < self.steps) and self._may_launch(step):
-                for drawn in draws(tasks, self._launched, groups=self.groups, rounds=1):
+        elif self.config.staleness:
+            while (self.config.race or self._launched < self.steps) and self._may_launch(step):
+                for drawn in draw_rounds(tasks, self._launched, groups=self.groups, rounds=1):
                     self._launch(self._launched, drawn, Counter())
                 self._launched += 1
             yield self._finishing(step, progress)
         else:
             self._launched, seen = step + 1, Counter[str]()
-            for drawn in draws(tasks, step, groups=self.groups, rounds=self.pace.rounds):
+            for drawn in draw_rounds(tasks, step, groups=self.groups, rounds=self.config.rounds):
                 self._launch(step, drawn, seen)
                 yield self._finishing(step, progress)
 
     def beside(self, plan: RolloutPlan) -> None:
-        """Take up a plan that plays no attempt, such as rewarding a group: it goes on whenever attempts are played.
+        """Add a plan that plays no rollout, such as the reward of a group. It runs whenever rollouts are played.
 
-        Its end is not told; `wait` for it.
+        Call `wait` to reach its end.
         """
         attempt = self._attempt(-1, Task("beside", ()), self._plans)
         self._plans += 1
@@ -169,27 +168,27 @@ class Player:
         self._driver.add(attempt, lambda attempt: plan)
 
     def wait(self) -> None:
-        """Play on, under the weights of now, until every plan of `beside` is over."""
+        """Play on, under the current weights, until every plan of `beside` has ended."""
         while self._beside:
             self._take(self._driver.advance())
 
     def state_dict(self) -> dict[str, Any]:
         flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump_record(g.task)} for g in self._playing]
-        return {"flying": flying + self._again, "launched": self._launched, "begun": list(self.begun)}
+        return {"flying": flying + self._again, "launched": self._launched, "begun": list(self.start_versions)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._again = list(state["flying"])
         self._launched = state["launched"]
-        self.begun = list(state["begun"])
+        self.start_versions = list(state["begun"])
 
     def _may_launch(self, done: int) -> bool:
         groups = self.groups
-        return may_launch(self._launched * groups + 1, groups=groups, done=done, staleness=self.pace.staleness)
+        return may_launch(self._launched * groups + 1, groups=groups, done=done, staleness=self.config.staleness)
 
     def _launch(self, step: int, tasks: list[Task], seen: Counter[str]) -> None:
-        """Start a group a task. `seen` counts a step's groups of a task: its second group goes on with further samples
-        instead of repeating the same ones."""
-        each = self.group_size + self.pace.spare
+        """Start one group per task. `seen` counts a step's groups of a task: a second group takes further samples
+        instead of repeating the first ones."""
+        each = self.group_size + self.config.spare
         for task in tasks:
             nth = seen[task.id]
             seen[task.id] += 1
@@ -203,7 +202,7 @@ class Player:
                 treatment=self._treatment,
                 retries=self._retries,
                 again=self._retry,
-                stop_when=self.pace.stop_when,
+                stop_when=self.config.stop_when,
             )
             self._playing.append(group)
             self._start(group, attempts)
@@ -214,26 +213,29 @@ class Player:
             self._driver.add(attempt, self._rollout)
 
     def _finishing(self, step: int, progress: Callable[[int, int], None]) -> Iterator[Placed]:
-        waiting = dict(enumerate(g for g in self._playing if self.pace.first_come or g.step <= step))
+        waiting = dict(enumerate(g for g in self._playing if self.config.race or g.step <= step))
         total = sum(len(one.under_way) for one in waiting.values())
-        left = max(0, len(waiting) - self.groups) if self.pace.first_come else 0
+        left = max(0, len(waiting) - self.groups) if self.config.race else 0
         while len(waiting) > left:
             over = [place for place, one in waiting.items() if one.over]
             for place in over[: len(waiting) - left]:
                 one = waiting.pop(place)
                 self._playing.remove(one)
-                yield Placed(place, one.tried(step))
+                yield Placed(place, self._aged(one.played(step)))
             if len(waiting) > left:
                 ended = self._driver.advance()
                 self._take(ended)
                 progress(total - min(total, sum(len(one.under_way) for one in waiting.values())), total)
-                if not ended and self.pace.segments:
+                if not ended and self.config.segments:
                     return
                 if not ended and any(not one.over for one in waiting.values()):
                     raise HandaxeError(f"step {step}: the driver is idle, but {len(waiting)} groups are not over")
 
+    def _aged(self, group: PlayedGroup) -> PlayedGroup:
+        return replace(group, ages=rollout_ages(group.group, self.start_versions))
+
     def _take(self, ended: Sequence[Finished]) -> None:
-        """Tell the groups what came of their attempts, and do what follows."""
+        """Pass ended rollouts to their groups, and start and stop rollouts as these decide."""
         left = {attempt.id for attempt, _ in ended}
         for attempt, trajectories in ended:
             left.discard(attempt.id)

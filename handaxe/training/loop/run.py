@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +11,17 @@ from typing import Any, Protocol, runtime_checkable
 from handaxe.core.errors import CheckpointError, HandaxeError, InputError, TrainingError, UnscoredError
 from handaxe.core.protocols import ChatFormat, Engine
 from handaxe.models.chat_formats.saved_format import save_format
-from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.config import Evaluate, RunConfig
 from handaxe.training.loop.interrupt import Interrupt
 from handaxe.training.loop.progress import Bar
 from handaxe.training.loop.watch import Watch, failed_share
 from handaxe.training.record.checkpoint import Checkpoints
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Evaluate", "Run", "TrainResult", "Watched"]
+__all__ = ["Run", "TrainResult", "Watched"]
 
 SHOWN = ("reward", "reward/all", "eval/pass@1", "calls", "tokens")
-Evaluate = Callable[[Engine, int], dict[str, Any]]
 
 
 @runtime_checkable
@@ -57,8 +56,7 @@ class Run:
         engine, parts: what checkpoints hold.
         steps: how many in all.
         about: written to recipe.json.
-        keep: what is kept, and where.
-        evaluate, eval_every: called with the engine and the number of steps done, every so many steps; 0 is never.
+        config: what is stored and shown.
         title: what the bar calls a step.
         format: chat format of the policy, kept in the folder for those who use it.
 
@@ -72,21 +70,17 @@ class Run:
         parts: Mapping[str, object],
         steps: int,
         about: Mapping[str, Any],
-        keep: RunConfig,
-        evaluate: Evaluate | None = None,
-        eval_every: int = 0,
+        config: RunConfig,
         title: str = "step",
         format: ChatFormat | None = None,
     ):
-        if steps < 0 or eval_every < 0:
-            raise InputError(f"steps is {steps} and eval_every {eval_every}; neither may be negative")
+        if steps < 0:
+            raise InputError(f"steps is {steps}; give 0 or more")
         self._engine = engine
         self._parts = parts
         self._steps = steps
         self._about = about
-        self._keep = keep
-        self._evaluator = evaluate
-        self._eval_every = eval_every
+        self._config = config
         self._title = title
         self._format = format
         self._done = 0
@@ -95,16 +89,16 @@ class Run:
         self._metrics: list[dict[str, float]] = []
 
     def __enter__(self) -> "Run":
-        out = None if self._keep.out is None else Path(self._keep.out)
-        self._checkpoints = None if out is None else Checkpoints(out / "checkpoints", keep=self._keep.checkpoints)
+        out = None if self._config.out is None else Path(self._config.out)
+        self._checkpoints = None if out is None else Checkpoints(out / "checkpoints", keep=self._config.checkpoints)
         with ExitStack() as stack:
             self._record = None
             if out is not None and self._checkpoints is not None:
                 self._record = self._open(out, self._checkpoints, stack)
-            for logger in self._keep.loggers:
+            for logger in self._config.loggers:
                 stack.callback(logger.close)
             self._bar = stack.enter_context(
-                Bar(self._steps, done=self._done, enabled=self._keep.progress, title=self._title)
+                Bar(self._steps, done=self._done, enabled=self._config.progress, title=self._title)
             )
             self._interrupt = stack.enter_context(Interrupt())
             self._watch = Watch(self._warn)
@@ -112,7 +106,7 @@ class Run:
         return self
 
     def _open(self, out: Path, checkpoints: Checkpoints, stack: ExitStack) -> RunRecord:
-        if not self._keep.resume and (RunRecord.begun(out) or checkpoints.found()):
+        if not self._config.resume and (RunRecord.exists(out) or checkpoints.found()):
             raise InputError(f"there is a run in {out} already: pass resume=True to go on with it, or another folder")
         record = stack.enter_context(RunRecord(out, about=self._about))
         if self._format is not None:
@@ -136,7 +130,7 @@ class Run:
         if self._done == 0 and self._steps and (result := self._evaluate(0)) is not None and self._record:
             self._record.write_evaluation(0, result)
         self._bar.begin()
-        while self._done < self._steps and not self._interrupt.asked:
+        while self._done < self._steps and not self._interrupt.requested:
             yield self._done
         if self._checkpoints and self._done:
             self._checkpoints.save(self._done, self._engine, self._parts)
@@ -147,7 +141,7 @@ class Run:
         """Show how far the attempts of the present step are."""
         self._bar.inside("sampling", done, total)
 
-    def finish(self, groups: list[GroupRecord], metrics: dict[str, float]) -> None:
+    def finish(self, groups: Sequence[RecordedGroup], metrics: dict[str, float]) -> None:
         """Evaluate where it is due, keep the step, and write a checkpoint where that is due."""
         step, done = self._done, self._done + 1
         result = self._evaluate(done)
@@ -155,17 +149,17 @@ class Run:
         if self._record:
             self._record.write_step(step, groups, metrics, result)
         self._done = done
-        if self._checkpoints and done % self._keep.checkpoint_every == 0:
+        if self._checkpoints and done % self._config.checkpoint_every == 0:
             self._checkpoints.save(done, self._engine, self._parts)
         self._metrics.append({"step": float(step), **metrics})
-        for logger in self._keep.loggers:
+        for logger in self._config.loggers:
             logger(step, metrics)
         self._bar.step(self._notes(groups, metrics))
         self._watch(step, groups, trains=bool(metrics.get("optimiser_steps") or metrics.get("nothing_to_train")))
 
     def result(self) -> TrainResult:
         """What the run came to so far."""
-        return TrainResult(self._metrics, self._keep.out, self._stopped)
+        return TrainResult(self._metrics, self._config.out, self._stopped)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         with self._stack:
@@ -181,14 +175,15 @@ class Run:
             raise TrainingError(f"step {self._done}: {error}. {self._how_to_resume(lower=True)}") from error
 
     def _evaluate(self, done: int) -> dict[str, Any] | None:
-        call, every = self._evaluator, self._eval_every
-        if call is None or not every or (done % every and done != self._steps):
+        evaluation = self._config.evaluation
+        if evaluation is None or not evaluation.every or (done % evaluation.every and done != self._steps):
             return None
+        call = evaluation.evaluate
         if isinstance(call, Watched):
             call = call.watched(lambda over, total: self._bar.inside("evaluating", over, total))
         return call(self._engine, done)
 
-    def _notes(self, groups: list[GroupRecord], metrics: Mapping[str, float]) -> list[str]:
+    def _notes(self, groups: Sequence[RecordedGroup], metrics: Mapping[str, float]) -> list[str]:
         """What a step came to, the most important first. The loss is shown only where there is no reward: that of
         reinforcement learning is 0 up to rounding."""
         failed = [f"{kind} {share:.0%}" for kind, share in failed_share(groups).items()]
@@ -216,13 +211,13 @@ class Run:
             lower: whether it takes a lower learning rate.
         """
         if self._checkpoints is None:
-            return "Nothing was kept: pass keep=Keep(out=FOLDER) to be able to resume"
+            return "Nothing was kept: pass run=RunConfig(out=FOLDER) to be able to resume"
         found = self._checkpoints.found()
         start = f"after step {found[-1].steps}" if found else "from the first step, there being no checkpoint yet"
-        out, first = str(self._keep.out), "once that is mended, " if mended else ""
-        if self._keep.recipe is None:
+        out, first = str(self._config.out), "once that is mended, " if mended else ""
+        if self._config.recipe is None:
             rate = " and a lower learning rate" if lower else ""
-            how = f"{first}resume with the same arguments and keep=Keep(out={out!r}, resume=True){rate}"
+            how = f"{first}resume with the same arguments and run=RunConfig(out={out!r}, resume=True){rate}"
         else:
             rate = "try a lower --learning-rate in a new run, or " if lower else ""
             how = f"{first}{rate}`{shlex.join(['handaxe', 'resume', out])}`"

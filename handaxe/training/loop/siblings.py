@@ -1,4 +1,4 @@
-"""Finds out whether a credit learns only from siblings, by asking it about attempts that have none."""
+"""Tests whether a credit learns only from comparison with siblings, by calling it on rollouts without siblings."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -6,14 +6,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Credit, Rollout, Shape
+from handaxe.core.protocols import AdvantageTransform, Credit, Rollout
 from handaxe.core.records import (
     Author,
     Ending,
     Group,
     Message,
     ParsedTurn,
-    Rated,
+    RatedGroup,
     Sampling,
     Scores,
     Task,
@@ -26,37 +26,37 @@ from handaxe.training.loop.rate import FEATURES, rewinder
 __all__ = ["Branches", "check_siblings", "needs_siblings"]
 
 REWARDS = (1.0, -1.0, 0.25)
-"""What the attempts are given that have no siblings; whatever a credit takes away, one of them is left."""
+"""Rewards of the rollouts without siblings; whatever baseline a credit subtracts, some advantage is left."""
 
 
 @runtime_checkable
 class Branches(Protocol):
-    """A rollout strategy that makes several siblings of one attempt, and says so by having this attribute."""
+    """Rollout strategy that makes several siblings of one rollout, marked by this attribute."""
 
     branches: bool
 
 
-def check_siblings(group_size: int, *, credit: Credit, shape: Shape | None, rollout: Rollout) -> None:
-    """Raise InputError when attempts are played alone, and the credit learns only by comparing siblings."""
-    if group_size == 1 and not isinstance(rollout, Branches) and needs_siblings(credit, shape):
+def check_siblings(group_size: int, *, credit: Credit, transform: AdvantageTransform | None, rollout: Rollout) -> None:
+    """Raise InputError if rollouts have no siblings and the credit learns only by comparing siblings."""
+    if group_size == 1 and not isinstance(rollout, Branches) and needs_siblings(credit, transform):
         raise InputError(
-            "a group size of 1 leaves every attempt without siblings, and the credit compares siblings: every "
-            "advantage would be 0. Play 2 attempts a task or more, or take a credit that compares nothing, such as "
+            "a group size of 1 leaves every rollout without siblings, and the credit compares siblings: every "
+            "advantage would be 0. Play 2 rollouts a task or more, or take a credit without comparison, such as "
             "constant_baseline or, with a critic, gae"
         )
 
 
-def needs_siblings(credit: Credit, shape: Shape | None = None) -> bool:
-    """Whether the advantages of an attempt without siblings are 0 whatever it is given. A credit that fails on the
-    attempts made up here is taken at its word."""
-    rewinds = rewinder(credit), rewinder(shape)
+def needs_siblings(credit: Credit, transform: AdvantageTransform | None = None) -> bool:
+    """Whether a rollout without siblings has advantages of 0 for any reward. False for a credit that raises on the
+    made-up rollouts."""
+    rewinds = rewinder(credit), rewinder(transform)
     try:
         rated = [_rated(credit, k, reward) for k, reward in enumerate(REWARDS)]
-        for one in rated if shape is None else shape(rated):
+        for one in rated if transform is None else transform(rated):
             if any(np.any(tokens) for found in one.advantages.tokens for tokens in found):
                 return False
         return True
-    except Exception:  # a user's own: whatever it needs that is not there
+    except Exception:  # of a user's own credit, which may need data that is not there
         return False
     finally:
         for rewind in rewinds:
@@ -64,7 +64,7 @@ def needs_siblings(credit: Credit, shape: Shape | None = None) -> bool:
 
 
 class _AnyChannel(dict[str, np.ndarray]):
-    """Channels of every name, all equal to the outcome."""
+    """Channels of any name, all equal to the outcome."""
 
     def __init__(self, outcome: np.ndarray):
         super().__init__()
@@ -77,14 +77,14 @@ class _AnyChannel(dict[str, np.ndarray]):
         return True
 
 
-def _rated(credit: Credit, number: int, reward: float) -> Rated:
+def _rated(credit: Credit, number: int, reward: float) -> RatedGroup:
     group, outcome = Group(TASK, (_alone(number),)), np.array([reward])
     scores = Scores(outcome, channels=_AnyChannel(outcome))
-    return Rated(group, scores, credit(group, scores), np.ones(1, bool))
+    return RatedGroup.of(group, scores, credit(group, scores))
 
 
 def _alone(number: int) -> Trajectory:
-    """A question of two tokens and an answer of two, with every feature there is."""
+    """A rollout of two prompt tokens and two answer tokens, with every feature."""
     author = np.array([Author.USER, Author.USER, Author.POLICY, Author.POLICY], np.int8)
     turn, logp = np.array([-1, -1, 0, 0]), np.array([0, 0, -0.5, -1], np.float32)
     features: dict[str, Any] = {name: np.array([0, 0, 0.5, 0.25]) for name in FEATURES}

@@ -1,44 +1,44 @@
-"""How far generation may run ahead of training: the staleness gate, and how old what is trained has become.
+"""Limit on generation ahead of training, and ages of trained tokens.
 
-    N groups launched, the one to be launched included; B groups a step; i steps done; eta the most staleness
+    N groups launched, the next one included; B groups a step; i steps done; eta the maximum staleness
 
     launch  <=>  floor((N - 1) / B) <= i + eta
 
-The N-th group is launched for step s = floor((N - 1) / B) and trained in step s. It may be launched as soon as s - eta
-steps are done, so none of its tokens is older than eta steps when it trains, however long its tools took: the step
-waits for it. No other order would do. With the gate kept full, (i + 1) B groups are launched by the time i - eta steps
-are done; each of them must train by step i if no age may exceed eta, and (i + 1) B is just how many train by then.
+The N-th group is launched for step s = floor((N - 1) / B) and trained in step s. It may be launched once s - eta steps
+are done, so none of its tokens is older than eta steps when it trains, for any duration of its tools: the step waits
+for it. No other order keeps the bound. With the gate kept full, (i + 1) B groups are launched by the time i - eta steps
+are done; each of them must train by step i if no age may exceed eta, and exactly (i + 1) B groups train by then.
 
-With eta 0 that is a step's own groups and no others, in its own time. `training.loop.player` then does not ask: a run
-that stays up to date is the synchronous code path itself, which launches the groups of a step when the step begins.
+With eta 0 these are a step's own groups, at the step's own time. `training.loop.player` then skips the gate: a run
+without staleness is the synchronous code path, which launches the groups of a step when the step begins.
 
 Paper: ASearcher, arXiv:2508.07976, and AReaL, arXiv:2505.24298, section on staleness-aware training.
-Differs: AReaL takes the first B groups that are finished, which lets slow ones grow older than eta; so does
-`Pace.first_come`.
+Differs: AReaL takes the first B groups that are finished, so that slow groups grow older than eta; so does
+`AsyncConfig.race`.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Rated
+from handaxe.core.records import RatedGroup, Trajectory
 
-__all__ = ["may_launch", "token_ages"]
+__all__ = ["may_launch", "rollout_ages", "token_ages"]
 
 
 def may_launch(launched: int, *, groups: int, done: int, staleness: int) -> bool:
-    """Whether one more group may be launched.
+    """Test the gate for one more group.
 
     Args:
-        launched: N >= 1, groups launched so far and this one.
+        launched: N >= 1, number of launched groups, this one included.
         groups: B >= 1, groups a step.
         done: i >= 0, steps done.
         staleness: eta >= 0.
 
     Raises:
-        InputError: a number out of its range.
+        InputError: a number is out of range.
 
     Example:
         B 4, eta 1, i 0: N = 8 -> floor(7 / 4) = 1 <= 1, yes; N = 9 -> 2 > 1, not before i is 1
@@ -48,19 +48,19 @@ def may_launch(launched: int, *, groups: int, done: int, staleness: int) -> bool
     return (launched - 1) // groups <= done + staleness
 
 
-def token_ages(trained: Sequence[Rated], begun: Sequence[int]) -> dict[str, float]:
-    """How old, in steps, the tokens are that a step trains.
+def token_ages(trained: Sequence[RatedGroup], start_versions: Sequence[int]) -> dict[str, float]:
+    """Compute the ages, in steps, of the tokens that a step trains.
 
-        age of a token = this step - the last step that began with the weights that wrote it
+        age of a token = this step - the last step that began with the weights that sampled it
 
-    so a step that left the weights alone ages nothing.
+    so a step without an update ages nothing.
 
     Args:
         trained: the groups as the loss sees them.
-        begun: the engine's version at the beginning of every step, this one the last.
+        start_versions: the engine's version at the start of every step, this one last.
 
     Returns:
-        staleness/mean over trained tokens that a policy drew, and staleness/max; nothing when there is none.
+        staleness/mean over trained tokens that a policy sampled, and staleness/max; {} without such tokens.
 
     Example:
         versions at the start of steps 0, 1, 2: 0, 2, 4. In step 2 tokens of version 4, 4, 2 -> mean 1/3, max 1
@@ -74,5 +74,27 @@ def token_ages(trained: Sequence[Rated], begun: Sequence[int]) -> dict[str, floa
     found, counts = np.unique(np.concatenate(versions) if versions else np.zeros(0, int), return_counts=True)
     if not len(found):
         return {}
-    ages = np.array([len(begun) - max(1, bisect_right(begun, int(version))) for version in found])
+    ages = np.array([_age(int(version), start_versions) for version in found])
     return {"staleness/mean": float(np.average(ages, weights=counts)), "staleness/max": float(ages.max())}
+
+
+def rollout_ages(trajectories: Iterable[Trajectory], start_versions: Sequence[int]) -> np.ndarray:
+    """Compute the age of each rollout's oldest sampled token, as `token_ages` counts.
+
+    Returns:
+        [P] float64, NaN for a rollout without sampled tokens.
+
+    Example:
+        versions at the start of steps 0, 1, 2: 0, 2, 4. In step 2 a rollout of versions 4 and 2 -> 1
+    """
+
+    def age(trajectory: Trajectory) -> float:
+        sampled = [one.version[one.mask & ~one.forced] for one in trajectory.sequences]
+        oldest = min((int(version.min()) for version in sampled if len(version)), default=None)
+        return np.nan if oldest is None or not start_versions else float(_age(oldest, start_versions))
+
+    return np.array([age(one) for one in trajectories], np.float64)
+
+
+def _age(version: int, start_versions: Sequence[int]) -> int:
+    return len(start_versions) - max(1, bisect_right(start_versions, version))

@@ -1,42 +1,43 @@
-"""Reward and features of groups as they finish, while the tools of others are still at work."""
+"""Scores and measures groups as they finish, while tools of other groups are still at work."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
 
-from handaxe.core.endings import Treatment
+from handaxe.core.endings import treatments
 from handaxe.core.errors import HandaxeError
 from handaxe.core.protocols import Credit, Engine, HiddenMeasure, Reward, RolloutPlan, Stateful
-from handaxe.core.records import EndingKind, Rated
+from handaxe.core.records import PlayedGroup, RatedGroup, ScoredGroup
 from handaxe.core.requests import Work
-from handaxe.training.loop.group_play import Tried
+from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.player import Placed, Player
-from handaxe.training.loop.rate import Scored, annotate, credit_all, reward_all
+from handaxe.training.loop.rate import annotate, rate_group, score_played
 from handaxe.training.loop.step_metrics import Clock
-from handaxe.training.loop.transfer_queue import TransferQueue
 
 __all__ = ["Streaming"]
 
+Judged = ScoredGroup | PlayedGroup | Exception
+
 
 class Streaming:
-    """One round's way from played groups to rated ones; a row of its queue is a group.
+    """Path of one round's groups through reward, features and credit.
 
         played --reward--> judged --features--> measured --credit, all at once and in order--> rated
 
-    The result is that of doing each stage for the whole round at its end. A group is rewarded and measured on its own;
-    a reward that keeps state sees the groups in the order in which they were launched, whatever the order in which
-    they finish; so does credit, which may keep state or look across groups. What a reward raises is raised here: of
-    the groups that it fails on, for the one launched first.
+    The result equals running each stage once over the whole round. Groups are scored and measured one by one. A
+    stateful reward sees groups in launch order, whatever their order of completion; so does credit, which may keep
+    state or read several groups. An error of the reward is raised here, of the failing group that was launched first.
 
     Args:
-        reward, treatment, retries: see `reward_all`.
+        reward: see `score_played`.
         engine, features: see `annotate`.
-        beside: a player that has the reward called in a thread of its workers, for one group at a time, while it plays
-            on; None calls it here.
-        clock: counts the phases reward, which is beside only the wait for it in the end, and credit.
+        run: its treatments of endings, and retries.
+        beside: player that calls the reward in a thread of its workers, for one group at a time, while it plays on;
+            None calls it here.
+        clock: counts the phases reward (with `beside` only the wait at the end) and credit.
 
     Example:
-        stream = Streaming(...); stream(placed) for each group that finished; rated = stream.rate(credit)
+        groups = Streaming(...).rate(finishing, credit)
     """
 
     def __init__(
@@ -45,54 +46,54 @@ class Streaming:
         engine: Engine,
         features: Sequence[str | HiddenMeasure],
         *,
+        run: RunConfig,
         beside: Player | None,
-        treatment: Mapping[EndingKind, Treatment],
-        retries: int,
         clock: Clock,
     ):
         self._engine = engine
         self._features = features
         self._beside = beside
         self._clock = clock
-        self._score = reward
-        self._treatment = treatment
-        self._retries = retries
+        self._reward = reward
+        self._treatment, self._retries = treatments(run.on_ending), run.retries
         self._in_order = isinstance(reward, Stateful)
-        self._queue = TransferQueue(("played", "judged", "measured"))
-        self._played: dict[int, Tried] = {}
+        self._waiting: dict[int, PlayedGroup] = {}
+        self._judged: dict[int, Judged] = {}
+        self._measured: dict[int, ScoredGroup | PlayedGroup] = {}
+        self._next = 0  # lowest place that was not scored yet, for rewards that need the order
+        self._checked = 0  # number of places, from 0 on, whose rewards are known not to have failed
         self._rewarding = False
-        self._failed: float = inf  # the first place where the reward is known to fail
+        self._failed: float = inf  # first place at which the reward is known to fail
 
-    @property
-    def tried(self) -> list[Tried]:
-        """The groups so far, in the order of their launch."""
-        return [self._played[place] for place in sorted(self._played)]
+    def add(self, placed: Placed) -> None:
+        """Take a group that finished, and do all work that is possible now."""
+        self._waiting[placed.place] = placed.group
+        self._score()
+        self._measure()
 
-    def __call__(self, placed: Placed) -> None:
-        """Take a group that finished, and do whatever can be done now."""
-        place, one = placed
-        self._queue.add(range(len(self._queue), place + 1))
-        self._played[place] = one
-        self._queue.put("played", {place: one})
-        self._reward()
-        self._measure(in_order=True)
+    def rate(self, finishing: Iterable[Placed], credit: Credit) -> list[RatedGroup | PlayedGroup]:
+        """Take the groups of a round as they finish, and rate those with scores.
 
-    def rate(self, credit: Credit) -> list[Rated]:
-        """Finish what is left, and rate the groups that could be scored."""
+        Returns:
+            All groups in launch order; a group without a score stays a PlayedGroup.
+        """
+        for placed in self._clock.over("sampling", finishing):
+            self.add(placed)
         self._in_order = False
-        self._reward()
+        self._score()
         with self._clock("reward"):
             if self._beside is not None:
                 self._beside.wait()
-        self._measure(in_order=False)
-        measured: list[Scored] = []
-        while rows := self._queue.get("credit", ["measured"], 1):
-            measured += rows[0].cells["measured"]
+        self._checked = 1 + max(self._judged, default=-1)  # places that never came hold back no error
+        self._measure()
         with self._clock("credit"):
-            return credit_all(measured, credit)
+            return [
+                rate_group(one, credit) if isinstance(one, ScoredGroup) else one
+                for _, one in sorted(self._measured.items(), key=lambda item: item[0])
+            ]
 
-    def _reward(self) -> None:
-        """Reward what is there, or see to it that it is."""
+    def _score(self) -> None:
+        """Score the waiting groups, or have them scored."""
         if self._beside is None:
             with self._clock("reward"):
                 for place, one in self._due():
@@ -105,38 +106,47 @@ class Streaming:
         for place, one in self._due():
             try:
                 judged = yield Work(partial(self._judge, one))
-            except Exception as error:  # of its thread
+            except Exception as error:  # of the worker's thread
                 judged = HandaxeError(f"the reward of task {one.group.task.id!r} did not end: {error}")
                 judged.__cause__ = error
             self._note(place, judged)
         self._rewarding = False
         return []
 
-    def _due(self) -> Iterator[tuple[int, Tried]]:
-        """What is to be rewarded next, as long as there is something; nothing that was launched after a failure."""
-        while rows := self._queue.get("reward", ["played"], 1, in_order=self._in_order):
-            if rows[0].place < self._failed:
-                yield rows[0].place, rows[0].cells["played"]
+    def _due(self) -> Iterator[tuple[int, PlayedGroup]]:
+        """The groups to score, lowest place first; none that was launched after a failure."""
+        while self._waiting:
+            place = self._next if self._in_order else min(self._waiting)
+            if place not in self._waiting:
+                return
+            self._next = place + 1
+            one = self._waiting.pop(place)
+            if place < self._failed:
+                yield place, one
 
-    def _judge(self, one: Tried) -> list[Scored] | Exception:
+    def _judge(self, one: PlayedGroup) -> Judged:
         try:
-            return reward_all([one], self._score, treatment=self._treatment, retries=self._retries)
+            return score_played(one, self._reward, treatment=self._treatment, retries=self._retries)
         except Exception as error:
             return error
 
-    def _note(self, place: int, judged: list[Scored] | Exception) -> None:
+    def _note(self, place: int, judged: Judged) -> None:
         if isinstance(judged, Exception):
             self._failed = place
-        self._queue.put("judged", {place: judged})
+        self._judged[place] = judged
 
-    def _measure(self, *, in_order: bool) -> None:
-        """Raise what a reward raised, once all before it were rewarded; measure the groups that are rewarded."""
-        while rows := self._queue.get("errors", ["judged"], 1, in_order=in_order):
-            if isinstance(error := rows[0].cells["judged"], Exception):
-                raise error
-        while rows := self._queue.get("features", ["judged"], 1):
-            ((place, cells),) = rows
-            if not isinstance(scored := cells["judged"], Exception):
+    def _measure(self) -> None:
+        """Raise the error of a reward once all groups launched before are scored; measure the scored groups."""
+        while self._checked in self._judged or self._checked in self._measured:
+            self._checked += 1
+        for place in sorted(self._judged):
+            judged = self._judged[place]
+            if isinstance(judged, Exception):
+                if place < self._checked:
+                    raise judged
+                continue
+            del self._judged[place]
+            if isinstance(judged, ScoredGroup):
                 with self._clock("credit"):
-                    annotate(scored, self._engine, self._features)
-                self._queue.put("measured", {place: scored})
+                    judged = annotate(judged, self._engine, self._features)
+            self._measured[place] = judged

@@ -1,55 +1,53 @@
-"""The training loop: it calls the roles, in order, and nothing else."""
+"""The training loop: calls the roles in order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
 
-from handaxe.core.endings import DEFAULT, Treatment, treatments
 from handaxe.core.protocols import (
-    AuxPolicy,
+    AdvantageTransform,
     ChatFormat,
     Credit,
     Curriculum,
     Engine,
     EnvFactory,
-    HiddenMeasure,
     Learner,
     Loss,
     Reward,
     Rollout,
     Selector,
-    Shape,
 )
-from handaxe.core.records import EndingKind, Rated, Sampling
-from handaxe.core.requests import Work
+from handaxe.core.records import PlayedGroup, RatedGroup, Sampling
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.rollouts.driver.executor import Executor
-from handaxe.rollouts.driver.others import NO_OTHERS
 from handaxe.selection.keep_all import keep_all
+from handaxe.selection.parts.dispositions import live
 from handaxe.training.loop.check_roles import check_roles
-from handaxe.training.loop.config import AsyncConfig, RunConfig
+from handaxe.training.loop.config import AsyncConfig, RunConfig, Updates
 from handaxe.training.loop.describe import describe
-from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.learners import begin_all, learn_all, named_learners
-from handaxe.training.loop.player import Player, carried_out
-from handaxe.training.loop.rate import annotate_added, check_features, played_of, reshape, restarting, without_surplus
-from handaxe.training.loop.run import Evaluate, Run, TrainResult
+from handaxe.training.loop.player import Player, work_plan
+from handaxe.training.loop.rate import check_features
+from handaxe.training.loop.run import Run, TrainResult
 from handaxe.training.loop.schedule import rate_at
+from handaxe.training.loop.select import Selection, annotate_added, apply_transform, played_of
 from handaxe.training.loop.siblings import check_siblings
 from handaxe.training.loop.staleness import token_ages
-from handaxe.training.loop.step_metrics import Clock, added_metrics, group_metrics, settle
+from handaxe.training.loop.step_metrics import Clock, added_metrics, group_metrics
+from handaxe.training.loop.step_record import step_record
 from handaxe.training.loop.streaming import Streaming
-from handaxe.training.loop.traced import Pushed, Trace, Traced
-from handaxe.training.loop.update import Enough, check_passes, update
+from handaxe.training.loop.update import update
 from handaxe.training.loop.watch import check_scored
 
 __all__ = ["train"]
 
 KEEP_ALL = keep_all()
 SAMPLING = Sampling()
-PACE = AsyncConfig()
-KEEP = RunConfig()
+UPDATES = Updates()
+ASYNC_CONFIG = AsyncConfig()
+RUN = RunConfig()
+STATEFUL = ("tasks", "env", "rollout", "reward", "credit", "select", "format", "transform", "loss", "learning_rate")
+"""Arguments with state in checkpoints."""
 
 
 def train(
@@ -63,147 +61,91 @@ def train(
     credit: Credit,
     loss: Loss,
     select: Selector = KEEP_ALL,
-    shape: Shape | None = None,
+    transform: AdvantageTransform | None = None,
     learners: Sequence[Learner] = (),
     sampling: Sampling | Callable[[int], Sampling] = SAMPLING,
     steps: int = 30,
     groups: int = 16,
     group_size: int = 8,
     learning_rate: float | Callable[[int], float] = 1e-3,
-    epochs: int = 1,
-    minibatches: int = 1,
-    enough: Enough | None = None,
-    micro_batch_rows: int = 64,
-    annotate: Sequence[str | HiddenMeasure] = (),
-    on_ending: Mapping[EndingKind, Treatment] = DEFAULT,
-    retries: int = 1,
-    evaluate: Evaluate | None = None,
-    eval_every: int = 0,
     seed: int = 0,
-    pace: AsyncConfig = PACE,
-    keep: RunConfig = KEEP,
-    workers: int | Executor = 8,
-    meanwhile: Callable[[Sequence[Rated]], Work] | None = None,
-    others: Mapping[str, AuxPolicy] = NO_OTHERS,
+    updates: Updates = UPDATES,
+    async_config: AsyncConfig = ASYNC_CONFIG,
+    run: RunConfig = RUN,
 ) -> TrainResult:
-    """Train a policy: draw tasks, play groups, reward, credit, select, shape, update; `steps` times.
+    """Train a policy. Each step draws tasks, plays groups, and calls reward, credit, select, transform and update.
 
     Args:
         engine, format, env, tasks, rollout, reward, credit, loss, select: the roles; see handaxe.core.protocols.
-        shape: whitens or reweights the advantages of what was selected; it selects nothing.
-        learners: what learns beside the policy: each once a step, after `tasks` has observed, from all rated groups in
-            order of launch. Metrics are learner/NAME/KEY, NAME for its class; saved in checkpoints.
-        sampling: a value, or a function of the step that attempts are launched for.
-        steps: steps in all, those before a resume included; >= 0.
-        groups, group_size: tasks a step, attempts a task; >= 1.
+        transform: whitens or weights the advantages of the selected groups.
+        learners: parts that learn beside the policy: each once a step, after `tasks.observe`, from all rated groups in
+            launch order. Their metrics are learner/CLASS/KEY; their state is saved in checkpoints.
+        sampling: a value, or a function of the step that rollouts are launched for.
+        steps: total number of steps, those before a resume included; >= 0.
+        groups, group_size: tasks a step, rollouts a task; >= 1.
         learning_rate: of the optimiser, > 0; or a function of the step, from 0 (see training.loop.schedule).
-        epochs, minibatches: passes over what a step selected, where 0 trains nothing; optimiser steps a pass, each on a
-            random part of the rollouts with denominators of its own. Groups of a lower `part` train first.
-        enough: asked after each optimiser step, with its metrics; True leaves out the rest of the step's. See
-            training.loop.early_stop.
-        micro_batch_rows: sequences in one forward and backward, >= 1; changes memory and time, not the result.
-        annotate: features the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
-            entropy, collision, or what a `HiddenMeasure` tells, under its name. Attempts that `select` adds are
-            measured too; the old_logp that they bring stays.
-        on_ending: what is done with an attempt by the way it ended; see core.endings.
-        retries: how often an attempt that ended in something to "retry" is tried again; >= 0.
-        evaluate, eval_every: called as evaluate(engine, steps done) before the first step, every `eval_every` steps
-            and after the last; 0 is never.
-        seed: every draw derives from it.
-        pace: how attempts are generated beside the updates; see `AsyncConfig`.
-        keep: what is kept and shown of the run; see `RunConfig`.
-        workers: threads for environments, >= 1; or who carries out what they are asked.
-        meanwhile: given what will train, work that the update waits for while later groups are played on under the old
-            weights, such as training on another machine.
-        others: further engines that rollouts and environments may ask, by name, such as a simulated user. What they say
-            is recorded and counted, never scored or trained.
+        seed: source of all random draws.
+        updates: epochs, minibatches and features; see `Updates`.
+        async_config: generation of rollouts beside the updates; see `AsyncConfig`.
+        run: record, checkpoints, evaluation and failure handling; see `RunConfig`.
 
     Returns:
-        Metrics of every step, and the folder. After Ctrl-C the step at hand is finished and `stopped` says so.
+        Metrics of every step, and the folder. After Ctrl-C the current step is finished and `stopped` is set.
 
     Raises:
-        InputError: arguments that do not fit; a folder in use or full.
+        InputError: arguments do not fit, or the folder is in use or full.
         TaskError: the curriculum has no task.
-        TrainingError: a loss or gradient that is not finite; the record is intact up to the step before.
-        UnscoredError: likewise, a step of which no attempt could be scored, since the tools or the reward failed.
-        CheckpointError: on resume, a damaged checkpoint or one of another run.
+        TrainingError: a loss or gradient is not finite; the record is intact up to the step before.
+        UnscoredError: tools or reward failed, and no rollout of a step has a score; the record likewise.
+        CheckpointError: on resume, a checkpoint is damaged or of another run.
     """
     given = locals()
     check_roles(given)
-    about = describe({**given, "keep": replace(keep, recipe=None)}, keep.recipe)
-    check_features(annotate)
-    if epochs:
-        check_siblings(group_size, credit=credit, shape=shape, rollout=rollout)
-    check_passes(epochs=epochs, minibatches=minibatches, micro_batch_rows=micro_batch_rows)
-    treatment = treatments(on_ending)
+    about = describe({**given, "run": replace(run, recipe=None)}, run.recipe)
+    check_features(updates.annotate)
+    if updates.epochs:
+        check_siblings(group_size, credit=credit, transform=transform, rollout=rollout)
     learning = named_learners(learners)
     begin_all(learners, engine)
-    play = Player(
-        engine,
-        format,
-        env,
-        rollout,
-        sampling,
-        treatment=treatment,
-        pace=pace,
-        steps=steps,
-        groups=groups,
-        group_size=group_size,
-        retries=retries,
-        workers=workers,
-        seed=seed,
-        others=others,
+    roles = (engine, format, env, rollout, sampling)
+    player = Player(
+        *roles, async_config=async_config, run=run, steps=steps, groups=groups, group_size=group_size, seed=seed
     )
-    parts = {"tasks": tasks, "env": env, "rollout": rollout, "reward": reward, "credit": credit, "select": select}
-    parts |= {"format": format, "shape": shape, "loss": loss, "learning_rate": learning_rate}
-    parts |= {f"learner/{name}": one for name, one in learning.items()} | ({"play": play} if pace.carries else {})
-    beside = play if pace.reward_beside else None
+    parts = {name: given[name] for name in STATEFUL} | {f"learner/{name}": one for name, one in learning.items()}
+    parts |= {"play": player} if async_config.carries else {}
+    beside = player if async_config.reward_beside else None
     torch.manual_seed(derive_seed(seed, "torch"))  # of dropout; a checkpoint has its own state
-    run = Run(engine, parts, steps, about, keep, evaluate, eval_every, format=format)
-    with run, play:
-        for step in run.todo():
-            clock, pushed = Clock(), Pushed()
-            choosing = Traced(select)
-            choose = restarting(choosing, of=select) if pace.rounds > 1 else choosing
-            tried = list[Tried]()
-            rated = list[Rated]()
-            for finishing in play.rounds(tasks, step, run.playing):
-                stream = Streaming(
-                    reward, engine, annotate, beside=beside, treatment=treatment, retries=retries, clock=clock
-                )
-                for placed in clock.over("sampling", finishing):
-                    stream(placed)
-                fresh = stream.rate(credit)
-                check_scored(stream.tried)
+    progress = Run(engine, parts, steps, about, run, format=format)
+    with progress, player:
+        for step in progress.todo():
+            clock, handled, rated = Clock(), list[RatedGroup | PlayedGroup](), list[RatedGroup]()
+            selection = Selection(select, groups if async_config.rounds > 1 else None)
+            for finishing in player.rounds(tasks, step, progress.playing):
+                stream = Streaming(reward, engine, updates.annotate, run=run, beside=beside, clock=clock)
+                played = stream.rate(finishing, credit)
+                check_scored(played)
+                fresh = [one for one in played if isinstance(one, RatedGroup)]
                 tasks.observe(fresh)
-                tried, rated = tried + stream.tried, rated + fresh
-                selected = list(choose(rated))
+                handled, rated = handled + played, rated + fresh
+                selected = selection(rated)
                 if len(played_of(selected, rated)) >= groups:
                     break
             with clock("learning"):
-                learned = learn_all(learning, rated, step)
-            kept = without_surplus(selected, rated, groups) if pace.rounds > 1 else selected
+                metrics = learn_all(learning, rated, step)
+            selected = selection.without_surplus(selected, rated)
             with clock("credit"):
-                trained = reshape(shape, annotate_added(kept, rated, engine, annotate))
-            if meanwhile is not None:
+                added = annotate_added(live(selected), rated, engine, updates.annotate)
+                trained = apply_transform(transform, added)
+            if async_config.overlap is not None:
                 with clock("sampling"):
-                    play.beside(carried_out(meanwhile(trained)))
-                    play.wait()
+                    player.beside(work_plan(async_config.overlap(trained)))
+                    player.wait()
             with clock("update"):
-                learned |= update(
-                    engine,
-                    loss,
-                    trained,
-                    epochs=epochs,
-                    parts=minibatches,
-                    rows=micro_batch_rows,
-                    learning_rate=rate_at(learning_rate, step),
-                    rng=generator(seed, "minibatches", step),
-                    pushed=pushed,
-                    enough=enough,
-                )
-            trace, ages = Trace(choosing.left_out_by, pushed.found, play.begun), token_ages(trained, play.begun)
-            record = settle(tried, selected, trained, trace=trace)
-            learned |= added_metrics(trained, rated) | {"groups/held": float(play.held)}
-            run.finish(record, group_metrics(record, clock.seconds) | ages | learned)
-    return run.result()
+                rate, rng = rate_at(learning_rate, step), generator(seed, "minibatches", step)
+                result = update(engine, loss, trained, updates=updates, learning_rate=rate, rng=rng)
+            final = [*trained, *(one for one in selected if not one.live)]
+            record = step_record(handled, final, result.moved)
+            metrics |= result.metrics | added_metrics(trained, rated) | {"groups/held": float(player.held)}
+            ages = token_ages(trained, player.start_versions)
+            progress.finish(record, group_metrics(record, clock.seconds) | ages | metrics)
+    return progress.result()

@@ -1,4 +1,4 @@
-"""What a stage may tell `train`, beside what follows from its site."""
+"""Checks the arguments of `train` that a stage may set."""
 
 import inspect
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from handaxe.training.loop.train import train
 
 __all__ = ["check_train_arguments"]
 
-FIXED = {"engine", "format", "seed", "keep"}
+FIXED = {"engine", "format", "seed"}
 
 
 def check_train_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise InputError for a name that `train` does not know, or that the site decides."""
+    """Raise InputError for a name that `train` lacks, or that the stage's context decides."""
     known = set(inspect.signature(train).parameters)
-    if wrong := sorted(set(arguments) - known):
-        raise InputError(f"train has no argument {', '.join(wrong)}; it has {', '.join(sorted(known - FIXED))}")
+    if unknown := sorted(set(arguments) - known):
+        raise InputError(f"train has no argument {', '.join(unknown)}; it has {', '.join(sorted(known - FIXED))}")
     if fixed := sorted(set(arguments) & FIXED):
-        raise InputError(f"a stage takes {', '.join(fixed)} from its site; leave it out of its arguments")
+        raise InputError(f"the context of a stage sets {', '.join(fixed)}; leave it out of the stage's arguments")

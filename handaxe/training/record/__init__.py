@@ -6,7 +6,6 @@ writing, reading      a group as rows, and back
 run_record  the file: steps, metrics, evaluations, events
 """
 
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["GroupRecord", "RunRecord"]
+__all__ = ["RunRecord"]

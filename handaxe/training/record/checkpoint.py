@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.protocols import Engine, Stateful
-from handaxe.models.saved_policy import SavedCheckpoint, list_checkpoints, file_manifest, verify_checkpoint
+from handaxe.models.saved_policy import SavedCheckpoint, file_manifest, list_checkpoints, verify_checkpoint
 from handaxe.training.record.folder import flush_folder
 
 __all__ = ["Checkpoints"]

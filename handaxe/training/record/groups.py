@@ -1,45 +1,78 @@
-"""What a step leaves of a group, for the record and for its metrics."""
+"""Groups of a run record: the played group of a step, with scores and advantages as far as it got them."""
 
-from dataclasses import dataclass
+import json
 from typing import Literal
 
-import numpy as np
+from handaxe.core.records import (
+    Disposition,
+    Dispositions,
+    PlayedGroup,
+    RatedGroup,
+    ScoredGroup,
+    Trajectory,
+)
 
-from handaxe.core.records import Advantages, Group, Scores
-
-__all__ = ["Fate", "GroupRecord"]
+__all__ = [
+    "Fate",
+    "RecordedGroup",
+    "dump_dispositions",
+    "fate_of",
+    "is_trained",
+    "left_out_by",
+    "load_dispositions",
+    "scored_siblings",
+]
 
 Fate = Literal["trained", "unselected", "surplus", "dropped", "unscored"]
+"""Fate of a group: trained; unselected by a selector; surplus after a refill; dropped by on_ending; unscored."""
+
+RecordedGroup = PlayedGroup | ScoredGroup | RatedGroup
+"""`played` has all rollouts with their dispositions; `scores` and `advantages` are of the scored siblings, or None."""
 
 
-@dataclass(frozen=True, eq=False)
-class GroupRecord:
-    """A group as its step left it.
+def fate_of(one: RecordedGroup) -> Fate:
+    """Summarise the dispositions of a group's rollouts.
 
-    group       everything that was generated, failures and superseded attempts included
-    scored      [G] bool: siblings the reward scored; the others ended in an error that no policy is to blame for, were
-                superseded by a retry, or stand in a group that was dropped before the reward
-    trained     [G] bool: siblings whose tokens entered the loss
-    scores      of the scored siblings alone, in their order; None when nothing was scored
-    advantages  of the scored siblings alone, as the loss saw them
-    fate        trained; unselected (by the selector); surplus (cut after a refill); dropped (an ending said
-                drop_group); unscored (nothing in it could be scored)
-    part        see `Rated.part`
-    left_out_by [G] names: of each sibling the selector that first took tokens of it out of the loss, or all of it; ""
-                where none did. None in records of before it was kept
-    ages        [G] float64: how many steps older than this one the weights are that wrote a sibling's oldest token, as
-                `training.loop.staleness` counts them; NaN where no policy drew one, or where it was not counted
-    pushed      [G], of each sibling per sequence [T] bool: the tokens whose log-prob the loss moved in some optimiser
-                step; None for a sibling that was in none
+    Example:
+        a group of which any scored sibling was neither dropped nor surplus -> "trained"
     """
+    if isinstance(one, PlayedGroup):
+        gone = any(each.kind == "dropped" for own in one.dispositions for each in own)
+        return "dropped" if gone else "unscored"
+    scored = {trajectory.id for trajectory in one.group}
+    pairs = zip(one.played.group, one.played.dispositions, strict=True)
+    last = [own[-1].kind if own else "" for trajectory, own in pairs if trajectory.id in scored]
+    if any(kind not in ("dropped", "surplus") for kind in last):
+        return "trained"
+    return "surplus" if "surplus" in last else "unselected"
 
-    group: Group
-    scored: np.ndarray
-    trained: np.ndarray
-    scores: Scores | None = None
-    advantages: Advantages | None = None
-    fate: Fate = "trained"
-    part: int = 0
-    left_out_by: tuple[str, ...] | None = None
-    ages: np.ndarray | None = None
-    pushed: tuple[tuple[np.ndarray, ...] | None, ...] | None = None
+
+def left_out_by(dispositions: Dispositions) -> str:
+    """Name the selector that first took tokens of a rollout out of the loss; "" if none did."""
+    by = next((one.by for one in dispositions if one.kind in ("masked", "dropped")), "")
+    return "" if by == "on_ending" else by
+
+
+def is_trained(one: RecordedGroup, index: int) -> bool:
+    """Whether rollout `index` of the played group enters the loss."""
+    place = one.place(index)
+    return isinstance(one, RatedGroup) and place is not None and bool(one.trained[place])
+
+
+def scored_siblings(one: RecordedGroup) -> tuple[Trajectory, ...]:
+    """Return the scored siblings of a group; () if it has no scores."""
+    return () if isinstance(one, PlayedGroup) else one.group.trajectories
+
+
+def dump_dispositions(dispositions: Dispositions) -> str:
+    """Dispositions as JSON.
+
+    Example:
+        (Disposition("masked", "mask_overlong"),) -> '[["masked", "mask_overlong"]]'
+    """
+    return json.dumps([list(one) for one in dispositions])
+
+
+def load_dispositions(text: str) -> Dispositions:
+    """Dispositions from JSON."""
+    return tuple(Disposition(*one) for one in json.loads(text))

@@ -1,4 +1,4 @@
-"""A group from rows of the record's tables, of this or of an older format."""
+"""Reads a group from rows of the record's tables, of this or an earlier format."""
 
 import sqlite3
 from typing import Any
@@ -8,22 +8,27 @@ import numpy as np
 from handaxe.core.records import (
     Advantages,
     Branch,
+    Dispositions,
     Ending,
     Group,
     Message,
     ParsedTurn,
+    PlayedGroup,
+    RatedGroup,
     Sampling,
+    ScoredGroup,
     Scores,
-    Spent,
     Task,
     TokenSequence,
     ToolReply,
     ToolSchema,
     Trajectory,
     Turn,
+    Usage,
 )
 from handaxe.ops import codec
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.earlier_formats import earlier_dispositions
+from handaxe.training.record.groups import RecordedGroup, load_dispositions
 from handaxe.training.record.writing import TURN_REWARD
 
 __all__ = ["read_group_of", "read_groups", "silent_channels"]
@@ -45,16 +50,16 @@ def silent_channels(db: sqlite3.Connection) -> list[str]:
     return [str(name) for (name,) in db.execute(SILENT)]
 
 
-def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | None = None) -> list[GroupRecord]:
-    """The groups that `write_group` was given, in order: of one step or of all, of one task id or of all."""
+def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | None = None) -> list[RecordedGroup]:
+    """Read the groups that `write_group` wrote, in order: of one step or all, of one task id or all."""
     wanted = {"step": step, "task_id": None if task is None else codec.dump_text(task)}
-    asked = {name: value for name, value in wanted.items() if value is not None}
-    where = " AND ".join(f"{name} = ?" for name in asked) or "1"  # one condition a column, so that its index is used
-    return [_group(db, row) for row in _rows(db, f"SELECT * FROM groups WHERE {where} ORDER BY id", *asked.values())]
+    given = {name: value for name, value in wanted.items() if value is not None}
+    where = " AND ".join(f"{name} = ?" for name in given) or "1"  # one condition a column, so that its index is used
+    return [_group(db, row) for row in _rows(db, f"SELECT * FROM groups WHERE {where} ORDER BY id", *given.values())]
 
 
-def read_group_of(db: sqlite3.Connection, trajectory: int) -> tuple[GroupRecord, int] | None:
-    """The group that holds the trajectory of this row, and its place there; None when there is no such row."""
+def read_group_of(db: sqlite3.Connection, trajectory: int) -> tuple[RecordedGroup, int] | None:
+    """Read the group of the trajectory in a row, and its index in the played group; None if there is no such row."""
     found = db.execute("SELECT group_id FROM trajectories WHERE id = ?", (trajectory,)).fetchone()
     if found is None:
         return None
@@ -63,37 +68,42 @@ def read_group_of(db: sqlite3.Connection, trajectory: int) -> tuple[GroupRecord,
     return _group(db, row), int(db.execute(before, (found[0], trajectory)).fetchone()[0])
 
 
-def _group(db: sqlite3.Connection, row: Row) -> GroupRecord:
+def _group(db: sqlite3.Connection, row: Row) -> RecordedGroup:
     task = codec.load_record(Task, row["task"])
     rows = _rows(db, "SELECT * FROM trajectories WHERE group_id = ? ORDER BY id", row["id"])
     sequences = {one["id"]: _rows(db, _of("sequences"), one["id"]) for one in rows}
+    group = Group(task, tuple(_trajectory(db, one, task, sequences[one["id"]]) for one in rows), row["step"])
+    played = PlayedGroup(group, _dispositions(db, row, rows, group), _ages(rows))
+    scored = np.array([one["scored"] for one in rows], bool)
+    if not scored.any():
+        return played
     seen = [one for one in rows if one["scored"]]
-    return GroupRecord(
-        group=Group(task, tuple(_trajectory(db, one, task, sequences[one["id"]]) for one in rows), row["step"]),
-        scored=np.array([one["scored"] for one in rows], bool),
-        trained=np.array([one["trained"] for one in rows], bool),
-        scores=_scores(db, seen) if seen else None,
-        advantages=_advantages([sequences[one["id"]] for one in seen]),
-        fate=row["fate"],
-        part=row.get("part") or 0,
-        left_out_by=_left_out_by(rows),
-        ages=_ages(rows),
-        pushed=_pushed([sequences[one["id"]] for one in rows]),
-    )
+    found = ScoredGroup(played, played.siblings(scored), _scores(db, seen))
+    advantages = _advantages([sequences[one["id"]] for one in seen])
+    if advantages is None:
+        return found
+    trained = np.array([one["trained"] for one in seen], bool)
+    moved = _moved([sequences[one["id"]] for one in seen])
+    return RatedGroup(found, advantages, trained, part=row.get("part") or 0, moved=moved)
 
 
-def _left_out_by(rows: list[Row]) -> tuple[str, ...] | None:
-    names = [one.get("left_out_by") for one in rows]
-    return None if not names or None in names else tuple(map(str, names))
+def _dispositions(db: sqlite3.Connection, row: Row, rows: list[Row], group: Group) -> tuple[Dispositions, ...]:
+    texts = [one.get("dispositions") for one in rows]
+    if None not in texts:
+        return tuple(load_dispositions(str(text)) for text in texts)
+    query = "SELECT value FROM metrics WHERE step = ? AND name = 'optimiser_steps'"
+    found = db.execute(query, (row["step"],)).fetchone()
+    updated = found is None or found[0] != 0
+    return earlier_dispositions(group.trajectories, rows, fate=row["fate"], updated=updated)
 
 
 def _ages(rows: list[Row]) -> np.ndarray | None:
-    """Of each its age; None in a record that keeps none, or of a group in which none was counted."""
+    """Ages of the rollouts; None in a record without ages, or for a group without a counted age."""
     ages = np.array([_number(one.get("age")) for one in rows])
     return None if np.isnan(ages).all() else ages
 
 
-def _pushed(found: list[list[Row]]) -> tuple[tuple[np.ndarray, ...] | None, ...] | None:
+def _moved(found: list[list[Row]]) -> tuple[tuple[np.ndarray, ...] | None, ...] | None:
     blobs: list[list[Any]] = [[row.get("pushed") for row in rows] for rows in found]
     if all(blob is None for own in blobs for blob in own):
         return None
@@ -119,8 +129,8 @@ def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Ro
         env=codec.load_json(row["env"]),
         seconds=row["seconds"],
         notes=codec.load_json(row.get("notes") or "{}"),
-        asked=codec.load_record(tuple[Trajectory, ...], row.get("asked") or "[]"),
-        spent=None if row.get("spent") is None else codec.load_record(Spent, row["spent"]),
+        aux_turns=codec.load_record(tuple[Trajectory, ...], row.get("asked") or "[]"),
+        total_usage=None if row.get("spent") is None else codec.load_record(Usage, row["spent"]),
     )
 
 

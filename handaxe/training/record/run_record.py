@@ -13,7 +13,7 @@ import platform
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +25,7 @@ from handaxe.core.errors import HandaxeError, InputError
 from handaxe.core.records import Task, Trajectory
 from handaxe.ops.codec import dump_text, load_record, load_text
 from handaxe.training.record.folder import FolderLock, write_whole
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup
 from handaxe.training.record.reading import read_group_of, read_groups, silent_channels
 from handaxe.training.record.schema import create, format_of, upgrade
 from handaxe.training.record.writing import write_group
@@ -108,7 +108,7 @@ class RunRecord:
         return record
 
     @classmethod
-    def begun(cls, folder: Path) -> bool:
+    def exists(cls, folder: Path) -> bool:
         """Whether a run has begun in a folder: there is a record, and it is not empty."""
         path = Path(folder) / "record.sqlite"
         if not path.is_file():
@@ -133,7 +133,7 @@ class RunRecord:
     def write_step(
         self,
         step: int,
-        groups: list[GroupRecord],
+        groups: Sequence[RecordedGroup],
         metrics: Mapping[str, float],
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
@@ -187,12 +187,12 @@ class RunRecord:
         with self._reading():
             return [step for (step,) in self._db.execute("SELECT step FROM steps ORDER BY step")]
 
-    def groups(self, *, step: int | None = None, task: str | None = None) -> list[GroupRecord]:
+    def groups(self, *, step: int | None = None, task: str | None = None) -> list[RecordedGroup]:
         """Groups as they were written, of one step or of all, of one task id or of all."""
         with self._reading():
             return read_groups(self._db, step=step, task=task)
 
-    def group_of(self, trajectory: int) -> tuple[GroupRecord, int]:
+    def group_of(self, trajectory: int) -> tuple[RecordedGroup, int]:
         """The group that holds the trajectory of this row, and its place there.
 
         Raises:
@@ -225,7 +225,7 @@ class RunRecord:
 
     def trajectories(self, *, step: int | None = None, task: str | None = None) -> list[Trajectory]:
         """The trajectories of those groups, failures included."""
-        return [trajectory for one in self.groups(step=step, task=task) for trajectory in one.group]
+        return [trajectory for one in self.groups(step=step, task=task) for trajectory in one.played.group]
 
     def tasks(self) -> list[Task]:
         """Every task that was tried, each once, in the order of its first attempt."""

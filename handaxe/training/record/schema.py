@@ -13,7 +13,7 @@ from handaxe.core.errors import InputError
 
 __all__ = ["FORMAT", "SCHEMA", "create", "format_of", "upgrade"]
 
-FORMAT = 5
+FORMAT = 6
 
 SCHEMA = """
 CREATE TABLE steps (step INTEGER PRIMARY KEY, time REAL);
@@ -28,7 +28,8 @@ CREATE TABLE trajectories (
     name TEXT, sample INTEGER, ending TEXT, reason TEXT, scored INTEGER, trained INTEGER, outcome REAL,
     eligible INTEGER, num_turns INTEGER, num_calls INTEGER, num_tokens INTEGER, final_text TEXT, cost REAL,
     seconds REAL, seed INTEGER, branch TEXT, env TEXT, messages TEXT, toolset INTEGER REFERENCES toolsets (id),
-    notes TEXT, asked TEXT, spent TEXT, total REAL, called TEXT, left_out_by TEXT, age REAL);
+    notes TEXT, asked TEXT, spent TEXT, total REAL, called TEXT, left_out_by TEXT, age REAL,
+    dispositions TEXT);
 CREATE TABLE turns (
     trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
     place INTEGER, sequence INTEGER, start INTEGER, stop INTEGER, finish TEXT, parsed TEXT, sampling TEXT,
@@ -77,6 +78,7 @@ CREATE INDEX trajectories_in_short ON trajectories (
     group_id, sample, ending, reason, scored, trained, outcome, total, num_turns, num_calls, num_tokens, cost, seconds,
     called, left_out_by);
 """,
+    6: "ALTER TABLE trajectories ADD COLUMN dispositions TEXT;",
 }
 """A format -> what makes the tables of the format before it into its own. A column stands last in its table there and
 in SCHEMA, since rows are written by place."""

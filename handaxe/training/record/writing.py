@@ -1,4 +1,4 @@
-"""A group as rows of the record's tables."""
+"""Writes a group as rows of the record's tables."""
 
 import json
 import sqlite3
@@ -7,71 +7,65 @@ from typing import Any
 
 import numpy as np
 
-from handaxe.core.records import Advantages, Scores, TokenSequence, Trajectory
+from handaxe.core.records import RatedGroup, Scores, TokenSequence, Trajectory
 from handaxe.ops import codec
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup, dump_dispositions, fate_of, is_trained, left_out_by
 
 __all__ = ["TURN_REWARD", "write_group"]
 
 TURN_REWARD = ""
-"""The name under which Scores.turns stands among the turn_scores; channels of turns have names of their own."""
+"""Name of Scores.turns among the turn_scores; channels of turns have other names."""
 
 
-def write_group(db: sqlite3.Connection, record: GroupRecord) -> None:
-    """Insert a group and all it holds."""
-    group = record.group
-    scores = record.scores
-    advantages = record.advantages
-    row = (group.step, codec.dump_text(group.task.id), codec.dump_record(group.task), record.fate, record.part)
+def write_group(db: sqlite3.Connection, one: RecordedGroup) -> None:
+    """Insert a group with all its rollouts."""
+    group = one.played.group
+    part = one.part if isinstance(one, RatedGroup) else 0
+    row = (group.step, codec.dump_text(group.task.id), codec.dump_record(group.task), fate_of(one), part)
     group_id = _insert(db, "groups (step, task_id, task, fate, part)", row)
-    place = np.cumsum(record.scored) - 1
     for i, trajectory in enumerate(group):
-        k = int(place[i]) if record.scored[i] else None
-        row_id = _write_trajectory(db, group_id, trajectory, record, i, k)
+        place = one.place(i)
+        row_id = _write_trajectory(db, group_id, trajectory, one, i, place)
         _write_turns(db, row_id, trajectory)
         for s, sequence in enumerate(trajectory.sequences):
-            _write_sequence(db, row_id, s, sequence, [*_advantages(advantages, k, s), _pushed(record, i, s)])
-        if scores is not None and k is not None:
-            _write_scores(db, row_id, scores, k)
+            _write_sequence(db, row_id, s, sequence, _ratings(one, place, s))
+        if one.scores is not None and place is not None:
+            _write_scores(db, row_id, one.scores, place)
 
 
-def _advantages(advantages: Advantages | None, k: int | None, s: int) -> list[np.ndarray | None]:
-    """What is said of sequence s of the k-th scored sibling: advantages, returns, trains."""
-    if advantages is None or k is None:
-        return [None, None, None]
-    parts = (advantages.tokens, advantages.returns, advantages.trains)
-    return [None if part is None else part[k][s] for part in parts]
+def _ratings(one: RecordedGroup, place: int | None, s: int) -> list[np.ndarray | None]:
+    """Arrays of sequence s of a sibling: advantages, returns, trains, moved."""
+    if not isinstance(one, RatedGroup) or place is None:
+        return [None] * 4
+    parts = (one.advantages.tokens, one.advantages.returns, one.advantages.trains, one.moved)
+    found = [None if part is None else part[place] for part in parts]
+    return [None if own is None else own[s] for own in found]
 
 
-def _pushed(record: GroupRecord, i: int, s: int) -> np.ndarray | None:
-    own = None if record.pushed is None else record.pushed[i]
-    return None if own is None else own[s]
-
-
-def _total(scores: Scores | None, k: int | None) -> float | None:
-    """What a sibling earned in all, its turns included."""
-    if scores is None or k is None:
+def _total(scores: Scores | None, place: int | None) -> float | None:
+    """Outcome and rewards of turns of a sibling together."""
+    if scores is None or place is None:
         return None
-    return float(scores.outcome[k]) + (0.0 if scores.turns is None else float(np.sum(scores.turns[k])))
+    return float(scores.outcome[place]) + (0.0 if scores.turns is None else float(np.sum(scores.turns[place])))
 
 
 def _write_trajectory(
-    db: sqlite3.Connection, group_id: int, one: Trajectory, record: GroupRecord, i: int, k: int | None
+    db: sqlite3.Connection, group_id: int, one: Trajectory, record: RecordedGroup, i: int, place: int | None
 ) -> int:
     tools = codec.dump_record(one.tools)
     db.execute("INSERT OR IGNORE INTO toolsets (schemas) VALUES (?)", (tools,))
     (toolset,) = db.execute("SELECT id FROM toolsets WHERE schemas = ?", (tools,)).fetchone()
-    scores = record.scores
-    eligible = None if scores is None or k is None or scores.eligible is None else int(scores.eligible[k])
+    scores, played = record.scores, record.played
+    eligible = None if scores is None or place is None or scores.eligible is None else int(scores.eligible[place])
     row = {
         "group_id": group_id,
         "name": codec.dump_text(one.id),
         "sample": one.sample,
         "ending": one.ending.kind,
         "reason": codec.dump_text(one.ending.reason),
-        "scored": int(record.scored[i]),
-        "trained": int(record.trained[i]),
-        "outcome": None if scores is None or k is None else float(scores.outcome[k]),
+        "scored": int(place is not None),
+        "trained": int(is_trained(record, i)),
+        "outcome": None if scores is None or place is None else float(scores.outcome[place]),
         "eligible": eligible,
         "num_turns": len(one.turns),
         "num_calls": len(one.calls),
@@ -85,12 +79,13 @@ def _write_trajectory(
         "messages": codec.dump_record(one.messages),
         "toolset": toolset,
         "notes": _free(one.notes),
-        "asked": codec.dump_record(one.asked) if one.asked else None,
-        "spent": None if one.spent is None else codec.dump_record(one.spent),
-        "total": _total(scores, k),
+        "asked": codec.dump_record(one.aux_turns) if one.aux_turns else None,
+        "spent": None if one.total_usage is None else codec.dump_record(one.total_usage),
+        "total": _total(scores, place),
         "called": json.dumps(sorted({call.name for call in one.calls})),
-        "left_out_by": None if record.left_out_by is None else record.left_out_by[i],
-        "age": None if record.ages is None else float(record.ages[i]),
+        "left_out_by": left_out_by(played.dispositions[i]),
+        "age": None if played.ages is None else float(played.ages[i]),
+        "dispositions": dump_dispositions(played.dispositions[i]),
     }
     return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
 
@@ -108,30 +103,30 @@ def _write_sequence(
     row_id: int,
     place: int,
     one: TokenSequence,
-    rated: list[np.ndarray | None],
+    ratings: list[np.ndarray | None],
 ) -> None:
-    arrays = [one.ids, one.author, one.turn, one.logp, one.behaviour_logp, one.version, *rated]
+    arrays = [one.ids, one.author, one.turn, one.logp, one.behaviour_logp, one.version, *ratings]
     blobs = [None if array is None else codec.pack(array) for array in arrays]
     _insert(db, "sequences", (row_id, place, *blobs))
     for name, array in one.features.items():
         _insert(db, "features", (row_id, place, name, codec.pack(array)))
 
 
-def _write_scores(db: sqlite3.Connection, row_id: int, scores: Scores, k: int) -> None:
+def _write_scores(db: sqlite3.Connection, row_id: int, scores: Scores, place: int) -> None:
     for name, values in scores.channels.items():
-        _insert(db, "channels", (row_id, name, float(values[k])))
+        _insert(db, "channels", (row_id, name, float(values[place])))
     per_turn = dict(scores.turn_channels)
     if scores.turns is not None:
         per_turn[TURN_REWARD] = scores.turns
     for name, ragged in per_turn.items():
-        _insert(db, "turn_scores", (row_id, name, codec.pack(ragged[k])))
+        _insert(db, "turn_scores", (row_id, name, codec.pack(ragged[place])))
 
 
 def _free(facts: Mapping[str, Any]) -> str | None:
-    """NULL for nothing, as in a record of before there was a column."""
+    """JSON; NULL for an empty mapping, as in records from before the column existed."""
     return codec.dump_json(dict(facts)) if facts else None
 
 
 def _insert(db: sqlite3.Connection, table: str, row: tuple[Any, ...]) -> int:
-    """Insert a row; `table` is one of this file's own literals. Returns its id."""
+    """Insert a row and return its id; `table` is a literal of this file."""
     return db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row).lastrowid or 0

@@ -10,11 +10,12 @@ import numpy as np
 
 from handaxe.core.errors import InfrastructureError
 from handaxe.core.protocols import ChatFormat, Env, EnvFactory, Rollout
-from handaxe.core.records import STOPPED, Ending, Sampling, Spent, Task, Trajectory
-from handaxe.core.requests import Act, AuxVoice, Completion, EnvReply, Measure, Put, Sample, Stopped, Work
+from handaxe.core.records import STOPPED, Ending, Sampling, Task, Trajectory
+from handaxe.core.requests import Act, AuxChat, Completion, EnvReply, Measure, Sample, Splice, Stopped, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.driver.others import asked_in
-from handaxe.rollouts.play.play import MEASURED, PUT
+from handaxe.rollouts.driver.aux_engines import aux_trajectories_of
+from handaxe.rollouts.play.play import MEASURE_NOTE
+from handaxe.rollouts.play.takeback import spliced_usage
 from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
 from handaxe.training.replay.recorded import StandIn, recorded_answer, recorded_speech, was_answered
 
@@ -38,7 +39,7 @@ class Setup:
     sampling: Sampling
     context: int
     tools: bool = False
-    others: Mapping[str, AuxVoice] = field(default_factory=dict)
+    aux_policies: Mapping[str, AuxChat] = field(default_factory=dict)
 
 
 class DepartError(BaseException):
@@ -54,7 +55,7 @@ class FromRecord:
 
     def __init__(self, recorded: Sequence[Trajectory], setup: Setup):
         self.recorded, self.setup = recorded, setup
-        self.all = [one for own in recorded for one in (own, *asked_in(own))]
+        self.all = [one for own in recorded for one in (own, *aux_trajectories_of(own))]
         self.of = {one.id: one for one in self.all}
         self.turns: dict[int, tuple[Trajectory, int]] = {}
         for one in self.all:
@@ -81,7 +82,7 @@ class FromRecord:
         one, k = self.turns[request.seed]
         self.spoken.add(request.seed)
         turn, sequence = one.turns[k], one.sequences[one.turns[k].sequence]
-        begun = request.begun.ids if request.begun else []
+        begun = request.prefix.ids if request.prefix else []
         asked = np.array([*request.ids, *begun])
         token = differing(sequence.ids[: turn.start + len(begun)], asked)
         if token is not None:
@@ -94,10 +95,10 @@ class FromRecord:
         if len(said.ids) > request.sampling.max_tokens:
             most = f"at most {request.sampling.max_tokens}"
             self.depart(one, "requests", f"{len(said.ids)} tokens", f"{most} are asked for", turn=k)
-        spent = one.notes.get(PUT, {}).get(str(k))
+        usage = spliced_usage(one.notes, k)
         own = int((~sequence.forced[turn.start : turn.stop]).sum())
-        put = None if spent is None else Put(own, Spent(*spent))
-        return Completion(*said, turn.finish, turn.seconds, turn.cost, put)
+        splice = None if usage is None else Splice(own, usage)
+        return Completion(*said, turn.finish, turn.seconds, turn.cost, splice)
 
     def act(self, name: str, request: Act) -> EnvReply:
         """The recorded answer, or that of the environment."""
@@ -115,7 +116,7 @@ class FromRecord:
             reply = request.env.step(request.turn, seed=request.seed)
         except Exception as error:  # as any driver does
             reply = EnvReply(done=True, ending=Ending("infra_error", f"{type(error).__name__}: {error}"))
-        if reply.asks is not None:
+        if reply.aux_request is not None:
             return reply
         seconds = {r.call_id: r.seconds for r in recorded.replies}
         timed = tuple(replace(r, seconds=seconds.get(r.call_id, r.seconds)) for r in reply.replies)
@@ -126,7 +127,7 @@ class FromRecord:
 
     def measure(self, name: str, request: Measure) -> dict[str, list[float]]:
         """What was measured then."""
-        found = [one.notes[MEASURED] for one in self.all if request.key in one.notes.get(MEASURED, {})]
+        found = [one.notes[MEASURE_NOTE] for one in self.all if request.key in one.notes.get(MEASURE_NOTE, {})]
         if not found:
             one = self.of.get(name, self.recorded[0])
             if one.ending == STOPPED or one.ending.kind == "infra_error":
@@ -158,8 +159,8 @@ class FromRecord:
 
     def asks_left(self, one: Trajectory, k: int) -> bool:
         """Whether the environment asked another engine in turn k for more than was said again by now."""
-        numbers = range(sum(len(said.turns) for said in one.asked))
-        draws = {derive_seed(one.turns[k].seed, said.by, number) for said in one.asked for number in numbers}
+        numbers = range(sum(len(said.turns) for said in one.aux_turns))
+        draws = {derive_seed(one.turns[k].seed, said.by, number) for said in one.aux_turns for number in numbers}
         return bool(draws & (self.turns.keys() - self.spoken))
 
     def make(self, task: Task) -> Env:

@@ -97,7 +97,7 @@ def _differences(
         step=step,
         sibling=samples.index(first.sample),
         siblings=len(samples),
-        others=setup.others,
+        aux_policies=setup.aux_policies,
     )
     try:
         made = run_plan(
@@ -131,13 +131,13 @@ def _differences(
 def _of_asked(recorded: Trajectory, again: Trajectory, cut: set[str], *, env: bool) -> list[Discrepancy]:
     """What differs in what other engines said in an attempt, told of the attempt. An environment whose answers come
     from the record (`env` False) asks nobody, so that nobody is missed then."""
-    said = {one.id: one for one in again.asked}
+    said = {one.id: one for one in again.aux_turns}
     found = [
         Discrepancy(recorded.id, "ids", f"{one.id} was asked", "nobody of this name is")
-        for one in recorded.asked
+        for one in recorded.aux_turns
         if env and one.id not in said
     ]
-    for one in recorded.asked:
+    for one in recorded.aux_turns:
         if one.id in said:
             found += discrepancies(one, said[one.id], ending=one.id not in cut)
     return [one._replace(trajectory=recorded.id) for one in found]

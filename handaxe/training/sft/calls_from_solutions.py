@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Source, StageContext
-from handaxe.core.records import Message, Rated, Task, ToolCall, Trajectory
+from handaxe.core.records import Message, RatedGroup, Task, ToolCall, Trajectory
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.linear import linear
 from handaxe.training.sft.supervised import as_rated
@@ -75,9 +75,9 @@ def calls_from_solutions(
     if count < 1:
         raise InputError(f"{count} conversations are nothing to learn from; give 1 or more")
 
-    def source(site: StageContext) -> list[Rated]:
+    def source(site: StageContext) -> list[RatedGroup]:
         solution = world.need("solution")
-        made, lost = list[Rated](), Counter[str]()
+        made, lost = list[RatedGroup](), Counter[str]()
         for task in world.tasks("train", count * TRIES, seed):
             if len(made) == count:
                 break

@@ -125,7 +125,7 @@ def start_policy(
             conversations = play(phase, phase.size)
             with Interrupt() as interrupt:  # without one, a phase that was stopped would look like one that is over
                 _teach(site, conversations, phase, start.batch_size)
-            if interrupt.asked:
+            if interrupt.requested:
                 raise KeyboardInterrupt
         _keep(policy.model, folder)
     made = load(str(folder))

@@ -7,7 +7,7 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat, EnvFactory, Source, StageContext
-from handaxe.core.records import Rated, Task, Trajectory
+from handaxe.core.records import RatedGroup, Task, Trajectory
 from handaxe.training.sft.cold_start import TASKS, demonstrations
 from handaxe.training.sft.supervised import as_rated
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -65,7 +65,7 @@ def demonstrated(
         raise InputError(f"{count} conversations are nothing to learn from; give 1 or more")
     world.need("expert")
 
-    def source(site: StageContext) -> list[Rated]:
+    def source(site: StageContext) -> list[RatedGroup]:
         drawn, most = site.seed if of_run else seed, site.engine.max_length
         env = site.env if of_run else world.env(world.tools if tools is None else tools)
         asked = [*filter(where, site.tasks.next(0, count))] if of_run else _such(world, where, min(count, TASKS), drawn)

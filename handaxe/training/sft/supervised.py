@@ -10,7 +10,7 @@ import torch
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Loss, Restarts, StageContext
-from handaxe.core.records import Advantages, Group, Rated, Scores, Trajectory
+from handaxe.core.records import Advantages, Group, RatedGroup, Scores, Trajectory
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.config import RunConfig
@@ -18,19 +18,19 @@ from handaxe.training.loop.run import Run
 from handaxe.training.loop.schedule import rate_at
 from handaxe.training.loop.update import optimiser_step
 
-__all__ = ["as_rated", "batch_of", "in_batches", "keep_at", "pair_pieces", "restart", "run_steps", "stateful_parts"]
+__all__ = ["as_rated", "batch_of", "in_batches", "pair_pieces", "restart", "run_steps", "stage_run", "stateful_parts"]
 
-CHECKPOINT_EVERY = 50
+STAGE_RUN = RunConfig(checkpoint_every=50, checkpoints=1)
 
 
-def as_rated(trajectories: Sequence[Trajectory]) -> Rated:
+def as_rated(trajectories: Sequence[Trajectory]) -> RatedGroup:
     """Trajectories as one group of which every token the policy wrote has advantage 1."""
     group = Group(trajectories[0].task, tuple(trajectories))
     tokens = tuple(tuple(sequence.mask.astype(np.float64) for sequence in one.sequences) for one in trajectories)
-    return Rated(group, Scores(np.ones(len(group))), Advantages(tokens), np.ones(len(group), bool))
+    return RatedGroup.of(group, Scores(np.ones(len(group))), Advantages(tokens))
 
 
-def batch_of(rated: Sequence[Rated], engine: Engine) -> Batch:
+def batch_of(rated: Sequence[RatedGroup], engine: Engine) -> Batch:
     """The batch that reinforcement learning would make of these groups, read at temperature 1."""
     batch = make_batch(rated, pad_id=engine.pad_id)
     return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
@@ -81,7 +81,7 @@ def run_steps(
     """
     torch.manual_seed(derive_seed(site.seed, "torch"))  # of dropout; a checkpoint has its own state
     parts = stateful_parts(site)
-    run = Run(site.engine, parts, len(pieces), about, keep_at(site), title=title, format=site.format)
+    run = Run(site.engine, parts, len(pieces), about, stage_run(site), title=title, format=site.format)
     with run:
         for step in run.todo():
             if step == 0 and anew:
@@ -90,16 +90,10 @@ def run_steps(
     return run.result().metrics
 
 
-def keep_at(site: StageContext, *, folder: str = "") -> RunConfig:
-    """What a run of a stage keeps: all in the site's folder, or in one within it."""
+def stage_run(site: StageContext, config: RunConfig = STAGE_RUN, *, folder: str = "") -> RunConfig:
+    """Settings of a stage's run: `config` in the stage's folder, or in a folder within it."""
     out = None if site.out is None else site.out / folder
-    return RunConfig(
-        out=out,
-        resume=site.resume and out is not None,
-        checkpoint_every=CHECKPOINT_EVERY,
-        checkpoints=1,
-        progress=site.progress,
-    )
+    return replace(config, out=out, resume=site.resume and out is not None, progress=site.progress)
 
 
 def stateful_parts(site: StageContext) -> dict[str, object]:

@@ -88,12 +88,12 @@ def run_stages(stages: Sequence[Stage], site: StageContext, *, shared: Sequence[
                 out = None if site.out is None else site.out / names[k]
                 here = site._replace(seed=derive_seed(site.seed, "stage", k), out=out)
                 metrics[names[k]] = stage(here)
-                if interrupt.asked:
+                if interrupt.requested:
                     break
         except KeyboardInterrupt:
-            if not interrupt.asked:
+            if not interrupt.requested:
                 raise
-    return StagesResult(metrics, site.out, "interrupted" if interrupt.asked else "")
+    return StagesResult(metrics, site.out, "interrupted" if interrupt.requested else "")
 
 
 def _name(stage: Stage) -> str:
@@ -151,7 +151,7 @@ def _make(stages: list[Stage], names: list[str], site: StageContext, folder: Pat
             here = here._replace(out=work / names[k], resume=True, progress=site.progress)
             with Interrupt() as interrupt:
                 metrics[names[k]] = stage(here)
-            if interrupt.asked:
+            if interrupt.requested:
                 raise KeyboardInterrupt
         site.engine.save(work / "engine")
     (work / "metrics.json").write_text(json.dumps(metrics) + "\n")

@@ -1,4 +1,4 @@
-"""Where the groups come from that a stage learns from: (Site) -> [Rated]."""
+"""Where the groups come from that a stage learns from: (Site) -> [RatedGroup]."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Curriculum, Source, StageContext
-from handaxe.core.records import Rated, Trajectory
+from handaxe.core.records import RatedGroup, ScoredGroup, Trajectory
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.ops.seeds import derive_seed
+from handaxe.training.loop.config import RunConfig, Updates
 from handaxe.training.loop.train import train
 from handaxe.training.loop.train_arguments import check_train_arguments
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import RecordedGroup
 from handaxe.training.record.run_record import RunRecord
-from handaxe.training.sft.supervised import as_rated, keep_at
+from handaxe.training.sft.supervised import as_rated, stage_run
 
 __all__ = ["joined", "leave_step", "play_at", "played", "rated_of", "recorded", "scripted"]
 
@@ -27,6 +26,8 @@ NOTHING: Mapping[str, Any] = {}
 NO_STEP = -1
 CREDIT = constant_baseline()
 LOSS = cross_entropy()
+UPDATES = Updates()
+RUN = RunConfig()
 
 
 def played(*, steps: int = 1, groups: int = 16, group_size: int = 8, arguments: Mapping[str, Any] = NOTHING) -> Source:
@@ -44,7 +45,7 @@ def played(*, steps: int = 1, groups: int = 16, group_size: int = 8, arguments: 
 def recorded(*, folder: Path, step: int | None = None) -> Source:
     """The groups of a run, of one of its steps or of all, as far as they were scored."""
 
-    def source(site: StageContext) -> list[Rated]:
+    def source(site: StageContext) -> list[RatedGroup]:
         del site
         with RunRecord.open(folder) as record:
             return rated_of(record.groups(step=step))
@@ -56,7 +57,7 @@ def scripted(*, trajectories: Sequence[Trajectory] | Callable[[StageContext], It
     """Trajectories that are there, or that a function makes for the site's chat format; each a group of its own in
     which every token the policy wrote has advantage 1. See `training.sft.scripted` and `training.sft.cold_start`."""
 
-    def source(site: StageContext) -> list[Rated]:
+    def source(site: StageContext) -> list[RatedGroup]:
         return [as_rated([one]) for one in (trajectories(site) if callable(trajectories) else trajectories)]
 
     return source
@@ -65,8 +66,8 @@ def scripted(*, trajectories: Sequence[Trajectory] | Callable[[StageContext], It
 def joined(*, sources: Sequence[Source]) -> Source:
     """The groups of several sources, one after the other. Each has a folder and a seed of its own."""
 
-    def source(site: StageContext) -> list[Rated]:
-        found: list[Rated] = []
+    def source(site: StageContext) -> list[RatedGroup]:
+        found: list[RatedGroup] = []
         for k, one in enumerate(sources):
             out = None if site.out is None else site.out / f"source-{k}"
             found += one(site._replace(out=out, seed=derive_seed(site.seed, "source", k)))
@@ -75,7 +76,7 @@ def joined(*, sources: Sequence[Source]) -> Source:
     return source
 
 
-def play_at(site: StageContext, arguments: Mapping[str, Any], *, folder: str = "") -> list[Rated]:
+def play_at(site: StageContext, arguments: Mapping[str, Any], *, folder: str = "") -> list[RatedGroup]:
     """Play with the roles of a site, and with these arguments of `train` instead where there are any, training nothing.
 
     Returns:
@@ -86,10 +87,19 @@ def play_at(site: StageContext, arguments: Mapping[str, Any], *, folder: str = "
     """
     seen = _Seen()
     roles = {name: getattr(site, name) for name in ("env", "tasks", "rollout", "reward", "sampling")}
-    chosen = {"credit": CREDIT, **roles, **arguments, "epochs": 0, "seed": site.seed}
+    chosen = {"credit": CREDIT, **roles, **arguments, "seed": site.seed}
     learners = (*chosen.pop("learners", ()), seen)
-    keep = replace(keep_at(site, folder=folder), checkpoint_every=1)
-    result = train(engine=site.engine, format=site.format, loss=LOSS, learners=learners, keep=keep, **chosen)
+    updates = replace(chosen.pop("updates", UPDATES), epochs=0)
+    run = replace(chosen.pop("run", RUN), checkpoint_every=1, checkpoints=1)
+    result = train(
+        engine=site.engine,
+        format=site.format,
+        loss=LOSS,
+        learners=learners,
+        updates=updates,
+        run=stage_run(site, run, folder=folder),
+        **chosen,
+    )
     if result.stopped:
         raise KeyboardInterrupt
     if "tasks" not in arguments:
@@ -105,7 +115,7 @@ def leave_step(tasks: Curriculum) -> None:
     tasks.next(NO_STEP, 0)
 
 
-def rated_of(groups: Sequence[GroupRecord]) -> list[Rated]:
+def rated_of(groups: Sequence[RecordedGroup]) -> list[RatedGroup]:
     """What was scored of recorded groups, as it was rated.
 
     Raises:
@@ -113,13 +123,10 @@ def rated_of(groups: Sequence[GroupRecord]) -> list[Rated]:
     """
     out = []
     for one in groups:
-        if one.scores is None:
-            continue
-        if one.advantages is None:
+        if isinstance(one, RatedGroup):
+            out.append(one)
+        elif isinstance(one, ScoredGroup):
             raise InputError(f"the group of task {one.group.task.id!r} was recorded without advantages")
-        kept = np.flatnonzero(one.scored)
-        group = replace(one.group, trajectories=tuple(one.group[int(i)] for i in kept))
-        out.append(Rated(group, one.scores, one.advantages, one.trained[kept], one.part))
     return out
 
 
@@ -127,9 +134,9 @@ class _Seen:
     """A learner that learns nothing and keeps what it was shown."""
 
     def __init__(self) -> None:
-        self.groups: list[Rated] = []
+        self.groups: list[RatedGroup] = []
 
-    def learn(self, groups: Sequence[Rated], *, step: int) -> Mapping[str, float]:
+    def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         del step
         self.groups += groups
         return {}

@@ -9,9 +9,10 @@ import numpy as np
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Loss, Selector, Source, Stage, StageContext
-from handaxe.core.records import Advantages, Rated
+from handaxe.core.records import Advantages, RatedGroup
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.selection.keep_all import keep_all
+from handaxe.selection.parts.dispositions import apply_selector, live
 from handaxe.training.loop.batch import microbatches
 from handaxe.training.loop.describe import describe
 from handaxe.training.sft.supervised import as_rated, batch_of, in_batches, run_steps
@@ -63,7 +64,7 @@ def teach(
     def stage(site: StageContext) -> list[dict[str, float]]:
         chosen = [
             _lesson(one, i)
-            for one in select(source(site))
+            for one in live(apply_selector(select, source(site)))
             for i, trajectory in enumerate(one.group)
             if one.trained[i] and trajectory.num_tokens
         ]
@@ -80,7 +81,7 @@ def teach(
     return stage
 
 
-def _lesson(one: Rated, i: int) -> Rated:
+def _lesson(one: RatedGroup, i: int) -> RatedGroup:
     lesson, trains = as_rated([one.group[i]]), one.advantages.trains
     if trains is None:
         return lesson
@@ -88,5 +89,5 @@ def _lesson(one: Rated, i: int) -> Rated:
     return replace(lesson, advantages=Advantages((tokens,), trains=(trains[i],)))
 
 
-def _pieces(engine: Engine, chosen: Sequence[Rated], index: np.ndarray, rows: int) -> list[Batch]:
+def _pieces(engine: Engine, chosen: Sequence[RatedGroup], index: np.ndarray, rows: int) -> list[Batch]:
     return microbatches(batch_of([chosen[i] for i in index], engine), rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handaxe.core.protocols import Source, Stage, StageContext
-from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.stages.teach import teach
 
 __all__ = ["teach_second"]
@@ -11,7 +11,7 @@ __all__ = ["teach_second"]
 
 def teach_second(
     *,
-    second: SecondPolicy,
+    second: AuxLearner,
     source: Source,
     epochs: int = 1,
     batch_size: int = 32,

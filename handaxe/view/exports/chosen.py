@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from handaxe.core.records import Trajectory
-from handaxe.training.record.groups import Fate, GroupRecord
+from handaxe.core.records import RatedGroup, Trajectory
+from handaxe.training.record.groups import Fate, RecordedGroup, fate_of, is_trained, left_out_by
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.why import OutcomeClass, Reason, StepFacts, facts_of, outcome_classes, totals, why
+from handaxe.view.why import OutcomeClass, Reason, outcome_classes, staleness_bound, totals, why
 
 __all__ = ["ChosenTrajectory", "choose", "chosen"]
 
@@ -19,13 +19,13 @@ Arrays = tuple[np.ndarray, ...]
 class ChosenTrajectory:
     """A trajectory with scores, advantages and use in the step.
 
-    step, fate, part, left_out_by, age    see `GroupRecord`
+    step, part          of the group;  fate, left_out_by    see `training.record.groups`;  age    see `PlayedGroup`
     scored, trained     True if scored by the reward, and True if tokens entered the loss
     outcome_class       see `view.why`;  no_gradient  reason for a missing gradient, None for a gradient
     outcome, total      reward without and with turn rewards; NaN for an unscored trajectory
     turns               [N] reward of each turn, or None;  turn_channels  named parts of turn rewards
     channels            named parts of the outcome;  eligible  see `Scores`
-    advantages, returns, trains, pushed    per sequence [T], or None; see `Advantages` and `GroupRecord`
+    advantages, returns, trains, pushed    per sequence [T], or None; see `Advantages` and `RatedGroup.moved`
     """
 
     trajectory: Trajectory
@@ -50,28 +50,32 @@ class ChosenTrajectory:
     pushed: Arrays | None = None
 
 
-def choose(record: GroupRecord, index: int, facts: StepFacts) -> ChosenTrajectory:
-    """Make the export of a group's sibling."""
-    scored = bool(record.scored[index])
-    k = int(np.count_nonzero(record.scored[:index]))
+def choose(record: RecordedGroup, index: int, staleness: int | None) -> ChosenTrajectory:
+    """Make the export of a rollout of a group.
+
+    Args:
+        staleness: bound on the age of trained tokens; see `view.why.staleness_bound`.
+    """
+    place, played = record.place(index), record.played
+    scored, k = place is not None, place or 0
     scores, advantages = (record.scores, record.advantages) if scored else (None, None)
 
     def own(ragged: tuple[Arrays, ...] | None) -> Arrays | None:
         return None if ragged is None else ragged[k]
 
     return ChosenTrajectory(
-        trajectory=record.group[index],
-        step=record.group.step,
-        fate=record.fate,
+        trajectory=played.group[index],
+        step=played.group.step,
+        fate=fate_of(record),
         scored=scored,
-        trained=bool(record.trained[index]),
+        trained=is_trained(record, index),
         outcome_class=outcome_classes(record)[index],
         outcome=float("nan") if scores is None else float(scores.outcome[k]),
         total=float(totals(record)[k]) if scored else float("nan"),
-        part=record.part,
-        no_gradient=why(record, index, facts).whole,
-        left_out_by="" if record.left_out_by is None else record.left_out_by[index],
-        age=float("nan") if record.ages is None else float(record.ages[index]),
+        part=record.part if isinstance(record, RatedGroup) else 0,
+        no_gradient=why(record, index, staleness).whole,
+        left_out_by=left_out_by(played.dispositions[index]),
+        age=float("nan") if played.ages is None else float(played.ages[index]),
         turns=None if scores is None or scores.turns is None else scores.turns[k],
         channels={} if scores is None else {name: float(values[k]) for name, values in scores.channels.items()},
         turn_channels={} if scores is None else {name: values[k] for name, values in scores.turn_channels.items()},
@@ -79,7 +83,7 @@ def choose(record: GroupRecord, index: int, facts: StepFacts) -> ChosenTrajector
         advantages=None if advantages is None else own(advantages.tokens),
         returns=None if advantages is None else own(advantages.returns),
         trains=None if advantages is None else own(advantages.trains),
-        pushed=None if record.pushed is None else record.pushed[index],
+        pushed=record.moved[k] if isinstance(record, RatedGroup) and record.moved is not None and scored else None,
     )
 
 
@@ -93,8 +97,8 @@ def chosen(record: RunRecord, keys: Iterable[int]) -> Iterator[ChosenTrajectory]
     Raises:
         InputError: a row does not exist.
     """
-    facts: dict[int, StepFacts] = {}
-    held: tuple[int, dict[int, int], GroupRecord] | None = None
+    staleness = staleness_bound(record)
+    held: tuple[int, dict[int, int], RecordedGroup] | None = None
     for key in keys:
         row = record.query("SELECT group_id FROM trajectories WHERE id = ?", key)
         if held is None or not row or row[0][0] != held[0]:
@@ -102,7 +106,4 @@ def chosen(record: RunRecord, keys: Iterable[int]) -> Iterator[ChosenTrajectory]
             rows = record.query("SELECT id FROM trajectories WHERE group_id = ? ORDER BY id", row[0][0])
             held = (row[0][0], {int(one): place for place, (one,) in enumerate(rows)}, group)
         _, places, group = held
-        step = group.group.step
-        if step not in facts:
-            facts[step] = facts_of(record, step)
-        yield choose(group, places[key], facts[step])
+        yield choose(group, places[key], staleness)

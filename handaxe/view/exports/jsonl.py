@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, Ending, Message, Spent, Task, TokenSequence, ToolSchema, Trajectory, Turn
+from handaxe.core.records import Branch, Ending, Message, Task, TokenSequence, ToolSchema, Trajectory, Turn, Usage
 from handaxe.ops import codec
 from handaxe.view.exports.chosen import Arrays, ChosenTrajectory
 from handaxe.view.why import Reason
@@ -96,8 +96,8 @@ def to_line(one: ChosenTrajectory) -> str:
         "branch_of": None if trajectory.branch_of is None else list(trajectory.branch_of),
         "env": _free(trajectory.env),
         "notes": _free(trajectory.notes),
-        "asked": _record(trajectory.asked),
-        "spent": None if trajectory.spent is None else list(trajectory.spent),
+        "asked": _record(trajectory.aux_turns),
+        "spent": None if trajectory.total_usage is None else list(trajectory.total_usage),
     }
     return json.dumps(_finite(body), allow_nan=False)
 
@@ -156,8 +156,8 @@ def _trajectory(body: Mapping[str, Any], found: list[dict[str, np.ndarray]]) -> 
         branch_of=None if body["branch_of"] is None else Branch(*body["branch_of"]),
         env=codec.load_json(json.dumps(body["env"])),
         notes=codec.load_json(json.dumps(body["notes"])),
-        asked=_load(tuple[Trajectory, ...], body["asked"]),
-        spent=None if body["spent"] is None else Spent(*body["spent"]),
+        aux_turns=_load(tuple[Trajectory, ...], body["asked"]),
+        total_usage=None if body["spent"] is None else Usage(*body["spent"]),
     )
 
 

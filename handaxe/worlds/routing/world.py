@@ -105,7 +105,7 @@ def routing(
         expert=_expert,
         start=START,
         gauges={
-            "cost_per_correct": RatioMetric(lambda one, right: one.used.cost, lambda one, right: float(right > 0.5)),
+            "cost_per_correct": RatioMetric(lambda one, right: one.usage.cost, lambda one, right: float(right > 0.5)),
             **{f"{name}_share": _share(name) for name in EXPERTS},
             "cheapest": RatioMetric(lambda one, right: float(_calls_of(one, _cheapest(one.task))), _calls),
             "liked": RatioMetric(

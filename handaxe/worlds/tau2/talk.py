@@ -9,7 +9,7 @@ from typing import Any
 from handaxe.core.errors import Failed
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
-from handaxe.core.requests import Asked, EnvReply
+from handaxe.core.requests import AuxRequest, EnvReply
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.tools.deadline import Threads
@@ -149,7 +149,7 @@ class _Talk:
         return self._answered(answer)
 
     def _asks(self, user: User) -> EnvReply:
-        return self._with_facts(EnvReply(asks=Asked(self.by, tuple(user.view), user.tools)))
+        return self._with_facts(EnvReply(aux_request=AuxRequest(self.by, tuple(user.view), user.tools)))
 
     def _answered(self, text: str) -> EnvReply:
         """Process a text of the user."""

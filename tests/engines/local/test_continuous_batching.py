@@ -126,9 +126,9 @@ def test_completions_do_not_depend_on_other_rows(max_rows, prefix_cache_tokens):
         if owner and draw.random() < 0.2:
             ticket = draw.choice(list(owner))
             index = owner.pop(ticket)
-            samples[index] = samples[index]._replace(begun=stream.interrupt(ticket))
+            samples[index] = samples[index]._replace(prefix=stream.interrupt(ticket))
             waiting.append(index)
-    same([done[index] for index in range(30)], [alone(each._replace(begun=None)) for each in samples])
+    same([done[index] for index in range(30)], [alone(each._replace(prefix=None)) for each in samples])
 
 
 def test_equal_requests_at_equal_polls_are_bit_for_bit_equal():
@@ -190,7 +190,7 @@ def test_new_weights_are_detected_even_at_an_unchanged_version(version):
     part = Partial(*(list(values[:4]) for values in done[0][:4]))
     fresh = engine(seed=2)
     fresh.version = version
-    same([done[0]], fresh.sample([sample._replace(begun=part)]))
+    same([done[0]], fresh.sample([sample._replace(prefix=part)]))
     same([done[later]], fresh.sample([sample]))
     assert stream.read_tokens == 8 + 12  # read again with 4 sampled tokens; the later request shares the first 8
 

@@ -158,7 +158,7 @@ def test_interrupted_turn_with_drafts_resumes_with_equal_tokens(monkeypatch):
             break
         part = stream.interrupt(ticket)
         assert list(part.ids) == list(want.ids)[: len(part.ids)]
-        ticket, parts = stream.submit(sample_requests._replace(begun=part)), parts + 1
+        ticket, parts = stream.submit(sample_requests._replace(prefix=part)), parts + 1
     same([done[0][1]], [want])
     assert parts > 3 and stream.accepted_tokens > 3 * parts
 
@@ -183,7 +183,7 @@ def test_new_weights_during_a_turn_apply_to_later_tokens(monkeypatch):
                 with torch.no_grad():
                     made.model.module.lm_head.weight.mul_(30)
                 made.version = 1
-            ticket = stream.submit(sample_requests._replace(begun=part))
+            ticket = stream.submit(sample_requests._replace(prefix=part))
         done = {}
         while len(stream):
             done.update(stream.poll())

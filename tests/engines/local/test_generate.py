@@ -108,6 +108,6 @@ def test_partial_turn_resumes_with_equal_tokens(learned):
     turn_requests = [request([1, 2], seed, max_tokens=7) for seed in range(4)]
     whole = run(learned(), turn_requests)
     parts = [Partial(d.ids[:n], d.logp[:n], d.behaviour_logp[:n], [1] * n) for n, d in enumerate(whole)]
-    done = run(learned(), [r._replace(begun=part) for r, part in zip(turn_requests, parts)])
+    done = run(learned(), [r._replace(prefix=part) for r, part in zip(turn_requests, parts)])
     assert [d.ids for d in done] == [d.ids for d in whole]
     assert [d.version for d in done] == [[1] * n + [4] * (7 - n) for n in range(4)]

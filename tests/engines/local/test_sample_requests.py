@@ -16,7 +16,7 @@ from handaxe.engines.local.token_sampling import uniforms
 
 
 def request(ids=(1, 2), seed=0, stop=(), header=(), partial=None, **sampling):
-    return Sample(list(ids), Sampling(**sampling), seed, frozenset(stop), frozenset(header), begun=partial)
+    return Sample(list(ids), Sampling(**sampling), seed, frozenset(stop), frozenset(header), prefix=partial)
 
 
 def part(ids):

@@ -13,7 +13,7 @@ def admitted(rows, slots):
 
 
 def test_row_of_a_partial_turn_uses_the_remaining_uniforms():
-    whole, partial = row([1, 2]), row([1, 2], begun=Partial([5], [-1.0], [-0.5], [3]))
+    whole, partial = row([1, 2]), row([1, 2], prefix=Partial([5], [-1.0], [-0.5], [3]))
     assert len(whole.uniforms) == 4 and partial.uniforms == whole.uniforms[1:]
     assert partial.ids == [1, 2, 5]
     assert not partial.append(6, -2.0, -1.5, 4)

@@ -8,8 +8,8 @@ from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.local.static_batching import RoundStream
 
 
-def request(seed, ids=(1, 2), begun=None):
-    return Sample(list(ids), Sampling(max_tokens=6), seed, frozenset(), begun=begun)
+def request(seed, ids=(1, 2), prefix=None):
+    return Sample(list(ids), Sampling(max_tokens=6), seed, frozenset(), prefix=prefix)
 
 
 def make_stream(model, version=0):
@@ -34,7 +34,7 @@ def test_partial_turn_resumes_with_equal_tokens(learned):
     whole = LocalEngine(learned()).sample([request(5)])[0]
     part = Partial(whole.ids[:4], whole.logp[:4], whole.behaviour_logp[:4], [7] * 4)
     stream = make_stream(learned(), 8)
-    stream.submit(request(5, begun=part))
+    stream.submit(request(5, prefix=part))
     [(_, done)] = stream.poll()
     assert done.ids == whole.ids and done.version == [7] * 4 + [8] * 2
     assert done.logp == pytest.approx(whole.logp, abs=1e-12)
@@ -42,7 +42,7 @@ def test_partial_turn_resumes_with_equal_tokens(learned):
 
 def test_interrupted_request_returns_its_partial_turn(learned):
     stream, part = make_stream(learned()), Partial([4], [-1.0], [-1.0], [0])
-    tickets = [stream.submit(request(0)), stream.submit(request(1, begun=part))]
+    tickets = [stream.submit(request(0)), stream.submit(request(1, prefix=part))]
     assert stream.interrupt(tickets[1]) == part and len(stream) == 1
     assert [ticket for ticket, _ in stream.poll()] == tickets[:1]
     for ticket in (0, 1, 9):

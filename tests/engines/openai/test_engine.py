@@ -165,13 +165,13 @@ def test_invalid_requests_raise_before_any_is_sent(start_engine):
     for invalid, message in [
         (request(ids=[1, 2]), "TURN"),
         (request(ids=[]), "TURN"),
-        (request(begun=Partial([1], [0.0], [0.0], [0])), "cannot continue a partial turn"),
+        (request(prefix=Partial([1], [0.0], [0.0], [0])), "cannot continue a partial turn"),
         (request(sampling=Sampling(max_tokens=0)), "max_tokens"),
     ]:
         with pytest.raises(InputError, match=message):
             engine.sample([request(), invalid])
     assert server.bodies == [], "no request is sent, and paid for, if one of them is invalid"
-    assert engine.sample([request(begun=Partial([], [], [], []))])[0].finish == "stop"
+    assert engine.sample([request(prefix=Partial([], [], [], []))])[0].finish == "stop"
 
 
 def test_training_and_measuring_raise(start_engine, tmp_path):

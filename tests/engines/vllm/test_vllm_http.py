@@ -100,7 +100,7 @@ def test_generate_sends_the_request_and_decodes_the_tokens(http, server):
 
 def test_partial_turn_is_continued(http, server):
     server.answer = (200, answer((3, -0.25, -0.5)))
-    partial = REQUEST._replace(begun=Partial([6, 7], [-1.0, -1.0], [-1.0, -1.0], [0, 0]))
+    partial = REQUEST._replace(prefix=Partial([6, 7], [-1.0, -1.0], [-1.0, -1.0], [0, 0]))
     http.generate(partial, "name", **LIMITS).result(5)
     body = server.received[3]
     assert body["token_ids"] == [1, 2, 3, 6, 7]

@@ -71,7 +71,7 @@ def test_interrupt_of_an_ended_turn_drops_the_last_token(engine):
         time.sleep(0.01)
     got = stream.interrupt(ticket)
     assert got.ids == want.ids[:-1] and len(got.logp) == len(got.ids)
-    ticket = stream.submit(REQUEST._replace(begun=got))
+    ticket = stream.submit(REQUEST._replace(prefix=got))
     assert finish(stream)[ticket].ids == want.ids
 
 

@@ -221,7 +221,7 @@ def test_options_are_variables_of_the_template(smollm2_tokenizer):
     assert format.decode(ChatTemplate(tokenizer).start([USER], []).ids).endswith("assistant\n")
 
 
-# --- templates whose turn header ends in <think> -----------------------------------------------------------------------
+# --- templates whose turn header ends in <think>
 
 OPENS = ("<|im_start|>assistant\\n' }}", "<|im_start|>assistant\\n<think>\\n' }}")
 
@@ -269,7 +269,7 @@ def test_calls_in_an_unclosed_thought_are_ignored(opens_thoughts):
     assert opens_thoughts.parse(ids, []).calls == ()
 
 
-# --- state of a run ----------------------------------------------------------------------------------------------------
+# --- state of a run
 
 
 def test_state_dict_restores_the_date_of_the_first_day(smollm2_tokenizer):

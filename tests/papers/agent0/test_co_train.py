@@ -12,7 +12,7 @@ from handaxe.papers.agent0.arithmetic_questions import OPENING, is_training_ques
 from handaxe.papers.agent0.co_train import co_train
 from handaxe.papers.agent0.proposing import proposing
 from handaxe.rewards.outcome import outcome
-from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.record.checkpoint import Checkpoints
 from handaxe.training.record.run_record import RunRecord
@@ -39,7 +39,7 @@ def test_co_train_has_a_curriculum_and_a_data_stage_after_the_earlier_rounds():
     made = method()
     assert [stage.__qualname__.split(".")[0] for stage in made.stages] == ["repeat", "reinforce_second", "frontier"]
     (second,) = made.learners
-    assert isinstance(second, SecondPolicy)
+    assert isinstance(second, AuxLearner)
     assert len(method(earlier_rounds=0).stages) == 3
     assert make_loss(made) is not None
 

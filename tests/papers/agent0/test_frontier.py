@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from handaxe.papers.agent0.frontier import frontier, frontier_of
 from handaxe.papers.agent0.votes import NOTE, Proposal
 from handaxe.testing.crash import kill_until_done, run_until_killed
 from handaxe.testing.make_records import make_trajectory
-from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.record.checkpoint import Checkpoints
 from handaxe.training.sft.supervised import as_rated
 
@@ -25,7 +26,7 @@ def asked(name, share, answer="7"):
         make_trajectory(texts=[name]),
         id=f"{name} {share}",
         notes={NOTE: said._asdict()},
-        asked=(replace(make_trajectory(texts=[answer], task=task), by="solver"),),
+        aux_turns=(replace(make_trajectory(texts=[answer], task=task), by="solver"),),
     )
 
 
@@ -51,7 +52,7 @@ def made(world, site, *, low=0.0, high=1.0, second=None):
     rollout = world.proposing(read=world.read_anything, solve=world.linear(max_turns=2), samples=2)
     arguments = {**world.PLAY, "tasks": in_order([world.OPENING]), "rollout": rollout}
     return frontier(
-        second=second or SecondPolicy(),
+        second=second or AuxLearner(),
         aux_name="solver",
         low=low,
         high=high,
@@ -64,7 +65,7 @@ def made(world, site, *, low=0.0, high=1.0, second=None):
 def test_the_pool_has_the_uncertain_questions_and_is_restored_on_resume(world, tmp_path):
     found = []
     for options in ({}, {"out": tmp_path}, {"out": tmp_path, "resume": True}):
-        site, second = world.speaking_site(tasks=task_pool([world.task("t")]), **options), SecondPolicy()
+        site, second = world.speaking_site(tasks=task_pool([world.task("t")]), **options), AuxLearner()
         before = world.weights(site.engine)
         (row,) = made(world, site, second=second)
         tasks = site.tasks.tasks
@@ -93,15 +94,15 @@ PHASES = [f"01-repeat/{k:02d}-{name}" for k, name in enumerate(["reinforce_secon
 
 @pytest.mark.exact
 @pytest.mark.slow
-def test_a_run_killed_in_any_phase_ends_with_the_weights_of_an_uninterrupted_one(tmp_path):
+def test_a_run_killed_in_any_phase_ends_with_the_weights_of_an_uninterrupted_one(world, tmp_path):
     """Curriculum, data and solver's steps of two rounds, each killed at its first reward: the same weights."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()
     cut.mkdir()
-    kill_until_done(WORLD, "resume_two_policies", (str(whole), ""), after=[])
+    kill_until_done(Path(world.__file__), "resume_two_policies", (str(whole), ""), after=[])
     for phase in PHASES:
-        run_until_killed(WORLD, "resume_two_policies", (str(cut), phase))
-    kill_until_done(WORLD, "resume_two_policies", (str(cut), ""), after=[])
+        run_until_killed(Path(world.__file__), "resume_two_policies", (str(cut), phase))
+    kill_until_done(Path(world.__file__), "resume_two_policies", (str(cut), ""), after=[])
     first, second = torch.load(whole / "final.pt"), torch.load(cut / "final.pt")
     for left, right in zip(first, second, strict=True):
         assert left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)

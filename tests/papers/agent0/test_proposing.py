@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Ending, Group, Message, Sampling, Task, ToolCall, check
-from handaxe.core.requests import Attempt, AuxVoice, Stopped
+from handaxe.core.requests import Attempt, AuxChat, Stopped
 from handaxe.credit.group_norm import group_norm
 from handaxe.curricula.in_order import in_order
 from handaxe.engines.local.engine import LocalEngine
@@ -44,7 +44,7 @@ from handaxe.training.stages.teach import teach
 
 OPENING = Task("propose", (Message("user", "Ask."),))
 ENV = tool_chat([calculator])
-VOICE = AuxVoice(Compact(), Sampling(max_tokens=40), 400)
+VOICE = AuxChat(Compact(), Sampling(max_tokens=40), 400)
 
 
 def read(text):
@@ -52,7 +52,9 @@ def read(text):
 
 
 def attempt(**changes):
-    made = Attempt(OPENING, ENV, Compact(), Sampling(max_tokens=40), "propose/0", 0, 7, 400, others={"solver": VOICE})
+    made = Attempt(
+        OPENING, ENV, Compact(), Sampling(max_tokens=40), "propose/0", 0, 7, 400, aux_policies={"solver": VOICE}
+    )
     return replace(made, **changes)
 
 
@@ -71,21 +73,21 @@ def solver():
 
 def play(rollout=None, *, says="23*41", by=None, **changes):
     rollout = rollout or proposing(read=read, solve=linear(max_turns=3), samples=4)
-    (one,) = run([attempt(**changes)], rollout, engine(says), others={"solver": by or solver()})[0]
+    (one,) = run([attempt(**changes)], rollout, engine(says), aux_engines={"solver": by or solver()})[0]
     return one
 
 
 def test_the_solver_plays_whole_rollouts_with_tools():
     one = play()
     assert (one.ending, one.final_text, one.by, len(one.turns)) == (Ending("completed"), "23*41", "", 1)
-    assert len(one.asked) == 4
-    for k, said in enumerate(one.asked):
+    assert len(one.aux_turns) == 4
+    for k, said in enumerate(one.aux_turns):
         check(said)
         assert (said.by, said.id, said.sample) == ("solver", f"propose/0/solver/{k}", k)
         assert said.seed == derive_seed(7, "solver", k)
         assert said.messages[0].content == "23*41=?" and said.task.answer is None
         assert [reply.content for reply in said.replies] == ["943"] and len(said.turns) == 2
-    assert len({turn.seed for said in (one, *one.asked) for turn in said.turns}) == 9
+    assert len({turn.seed for said in (one, *one.aux_turns) for turn in said.turns}) == 9
     assert one.num_tokens == sum(turn.stop - turn.start for turn in one.turns)
 
 
@@ -107,7 +109,7 @@ def test_calls_of_the_proposal_are_the_solvers():
 @pytest.mark.parametrize("says", ["twice 41", "", ToolCall("calculator", {"expression": "2*3"}), "1*" + "2" * 60])
 def test_unreadable_text_is_not_passed_to_the_solver(says):
     one = play(says=says)
-    assert one.asked == () and proposal_of(one) == Proposal()
+    assert one.aux_turns == () and proposal_of(one) == Proposal()
 
 
 def test_the_rollout_ends_as_infra_error_if_all_solver_rollouts_fail():
@@ -116,7 +118,7 @@ def test_the_rollout_ends_as_infra_error_if_all_solver_rollouts_fail():
 
     one = play(proposing(read=read, solve=linear(), samples=3, env=broken))
     assert one.ending.kind == "infra_error" and "every rollout of 'solver' failed" in one.ending.reason
-    assert [said.ending.kind for said in one.asked] == ["infra_error"] * 3
+    assert [said.ending.kind for said in one.aux_turns] == ["infra_error"] * 3
 
 
 def test_failed_solver_rollouts_are_not_counted():
@@ -129,7 +131,7 @@ def test_failed_solver_rollouts_are_not_counted():
         return ENV(task)
 
     one = play(proposing(read=read, solve=linear(max_turns=3), samples=4, env=often))
-    assert one.ending.kind == "completed" and len(one.asked) == 4 and proposal_of(one).attempts == 3
+    assert one.ending.kind == "completed" and len(one.aux_turns) == 4 and proposal_of(one).attempts == 3
 
 
 def test_a_stopped_rollout_keeps_its_solver_rollouts():
@@ -141,14 +143,14 @@ def test_a_stopped_rollout_keeps_its_solver_rollouts():
         return engine("2*3").sample([request])[0]
 
     (one,) = run_plan(plan, sample=sample)
-    assert one.ending == Ending("truncated", "stopped") and len(one.asked) == 2
+    assert one.ending == Ending("truncated", "stopped") and len(one.aux_turns) == 2
 
 
 def test_proposing_rejects_invalid_arguments():
     with pytest.raises(InputError, match="samples is 0"):
         proposing(read=read, solve=linear(), samples=0)
     with pytest.raises(InputError, match="needs the aux policy .solver.: give aux_policies="):
-        play(others={})
+        play(aux_policies={})
 
 
 @cache
@@ -218,7 +220,7 @@ def test_solver_rollouts_are_recorded_and_neither_scored_nor_trained(tmp_path_fa
         credit=group_norm(),
         loss=loss,
         sampling=Sampling(max_tokens=6),
-        others={"solver": AuxPolicy(other, Compact(), Sampling(max_tokens=6))},
+        aux_policies={"solver": AuxPolicy(other, Compact(), Sampling(max_tokens=6))},
         steps=2,
         groups=1,
         group_size=size,
@@ -229,9 +231,9 @@ def test_solver_rollouts_are_recorded_and_neither_scored_nor_trained(tmp_path_fa
     with RunRecord.open(folder) as record:
         groups = [one.group for one in record.groups()]
     played = [one for group in groups for one in group]
-    asked = [said for one in played for said in one.asked]
+    asked = [said for one in played for said in one.aux_turns]
     assert all(one.by == "" for one in (*played, *scored)) and all(said.by == "solver" for said in asked)
-    assert asked and len(asked) == samples * sum(bool(one.asked) for one in played)
+    assert asked and len(asked) == samples * sum(bool(one.aux_turns) for one in played)
     for name, count in (
         ("tokens", lambda t: t.num_tokens),
         ("turns", lambda t: len(t.turns)),
@@ -247,8 +249,8 @@ def test_solver_rollouts_are_recorded_and_neither_scored_nor_trained(tmp_path_fa
     moved = not same(start, weights(proposer))
     assert moved == any(row.get("grad_norm", 0.0) > 0 for row in result.metrics)  # equal siblings cancel each other
     assert differ or not moved
-    voices = {"solver": AuxVoice(Compact(), Sampling(max_tokens=6), 96)}
-    setup = Setup(rollout, Compact(), ENV, Sampling(max_tokens=6), 96, others=voices)
+    voices = {"solver": AuxChat(Compact(), Sampling(max_tokens=6), 96)}
+    setup = Setup(rollout, Compact(), ENV, Sampling(max_tokens=6), 96, aux_policies=voices)
     for group in groups:
         for tools in (False, True):
             for one in replay(group, replace(setup, tools=tools)):
@@ -257,19 +259,19 @@ def test_solver_rollouts_are_recorded_and_neither_scored_nor_trained(tmp_path_fa
 
 def test_a_replay_detects_a_changed_question():
     one = play()
-    short = replace(one, asked=one.asked[:3])
-    changed = replace(one.asked[0], messages=(*one.asked[0].messages[:-1], Message("assistant", "12")))
+    short = replace(one, aux_turns=one.aux_turns[:3])
+    changed = replace(one.aux_turns[0], messages=(*one.aux_turns[0].messages[:-1], Message("assistant", "12")))
     setup = Setup(
         proposing(read=read, solve=linear(max_turns=3), samples=4),
         Compact(),
         ENV,
         Sampling(),
         400,
-        others={"solver": VOICE},
+        aux_policies={"solver": VOICE},
     )
     assert replay(Group(OPENING, (one,)), setup)[0].differences == ()
     assert [d.what for d in replay(Group(OPENING, (short,)), setup)[0].differences] == ["requests"]
-    (found,) = replay(Group(OPENING, (replace(one, asked=(changed, *one.asked[1:])),)), setup)
+    (found,) = replay(Group(OPENING, (replace(one, aux_turns=(changed, *one.aux_turns[1:])),)), setup)
     assert [d.what for d in found.differences] == ["messages"]
 
 

@@ -4,7 +4,20 @@ from helpers.methods import made
 from handaxe.testing.make_records import make_group, make_trajectory
 
 REMEMBERS = "grown limits"
-RESUMED = "--segment-tokens None --segment-calls None --groups 16 --token-limits 4 8 12 --max-truncation 0".split()
+RESUMED = [
+    "--segment-tokens",
+    "None",
+    "--segment-calls",
+    "None",
+    "--groups",
+    "16",
+    "--token-limits",
+    "4",
+    "8",
+    "12",
+    "--max-truncation",
+    "0",
+]
 
 
 def test_correct_answers_alone_are_paid_for_few_calls():

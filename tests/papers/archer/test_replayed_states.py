@@ -64,7 +64,7 @@ def test_restarted_and_unscored_rollouts_are_not_stored():
 def test_rollouts_that_cannot_be_resumed_are_not_stored(change):
     store, one = replayed_states(), group("t", 2, 2)
     siblings = (replace(one.group[0], **change), one.group[1])
-    store.learn([replace(one, group=replace(one.group, trajectories=siblings))], step=0)
+    store.learn([one.with_group(replace(one.group, trajectories=siblings))], step=0)
     assert [one.group[0].id for one in store.stored] == ["0/t/1"]
 
 

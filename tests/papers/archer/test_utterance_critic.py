@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, Group, Rated
+from handaxe.core.records import Branch, Group, RatedGroup
 from handaxe.papers.archer.utterance_critic import Transition, bag_of_words, utterance_critic
 from handaxe.testing.make_records import make_rated, make_scores, make_task, make_trajectory
 from handaxe.testing.mdp import StopOrGo
@@ -141,6 +141,6 @@ def test_utterance_critic_rejects_invalid_arguments():
         with pytest.raises(InputError):
             utterance_critic(**wrong)
     bare = make_rated(group=Group(TASK, (attempt([0], id="a"),)), scores=make_scores([1.0]))
-    assert isinstance(bare, Rated)
+    assert isinstance(bare, RatedGroup)
     with pytest.raises(InputError, match="no channel 'correct'"):
         utterance_critic(embed=one_hot).learn([bare], step=0)

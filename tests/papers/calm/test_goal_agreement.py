@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.core.records import Advantages, Criterion, Rated, Scores
+from handaxe.core.records import Advantages, Criterion, RatedGroup, Scores
 from handaxe.papers.calm.goal_agreement import goal_agreement
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
@@ -30,7 +30,7 @@ def met(*first):
 
 def figures(said, true, attempts=1):
     group = make_group(trajectories=[make_trajectory(texts=["x"] * 4, id=str(i)) for i in range(attempts)])
-    rated = Rated(group, Scores(np.zeros(attempts)), Advantages(()), np.ones(attempts, bool))
+    rated = RatedGroup.of(group, Scores(np.zeros(attempts)), Advantages(()))
     return goal_agreement(criteria=lambda task: GOALS, judge=told(*said), rule=met(*true)).learn([rated], step=0)
 
 
@@ -53,7 +53,7 @@ def test_f1_is_0_without_a_yes_and_missing_without_rollouts():
 
 def test_task_filter_restricts_the_metrics():
     groups = [make_group(trajectories=[make_trajectory(texts=["x"] * 4)], task=make_task(id=name)) for name in "ab"]
-    rated = [Rated(one, Scores(np.zeros(1)), Advantages(()), np.ones(1, bool)) for one in groups]
+    rated = [RatedGroup.of(one, Scores(np.zeros(1)), Advantages(())) for one in groups]
     checks = {"criteria": lambda task: GOALS, "judge": told([1], [2]), "rule": met(1, 3)}
     both, held = goal_agreement(**checks), goal_agreement(**checks, task_filter=lambda task: task.id == "b")
     assert held.learn(rated, step=0) == both.learn(rated[1:], step=0) and held.learn(rated[:1], step=0) == {}

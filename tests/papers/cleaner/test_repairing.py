@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from handaxe.core import records
 from handaxe.core.errors import InputError, Retry
-from handaxe.core.records import Author, Ending, Message, Sampling, Spent, Task, ToolCall
+from handaxe.core.records import Author, Ending, Message, Sampling, Task, ToolCall, Usage
 from handaxe.core.requests import Attempt, Stopped
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
@@ -117,7 +117,7 @@ def test_a_shallow_repair_keeps_the_thought_and_takes_the_call():
     assert second.seed == derive_seed(5, "retry", 0, 0) and turn.seed == first.seed == derive_seed(5, 0)
     assert made.notes["repaired"] == [{"turn": 0, "retries": 1, "similarity": pytest.approx(18 / 19), "shallow": True}]
     tokens, calls, _, cost = made.notes["put"]["0"]
-    assert (tokens, calls, cost) == (made.spent.tokens - made.num_tokens, 2, 2.0)
+    assert (tokens, calls, cost) == (made.total_usage.tokens - made.num_tokens, 2, 2.0)
 
 
 def test_a_deep_repair_replaces_the_whole_turn():
@@ -152,19 +152,19 @@ def test_removed_turns_are_counted_in_the_notes():
         len(Script(line)("", request).ids)
         for line, request in zip([say("print(1+)", "hm "), say("print(1+1)"), "2"], script.asked)
     )
-    assert made.spent.tokens == sampled > made.num_tokens
-    assert made.spent.calls == 3 and len(made.calls) == 1, "failed, worked, and carried out once more"
-    assert made.spent.cost == 3.0 and made.cost == 1.0 and made.spent.seconds >= 1.5
-    assert made.used == made.spent
+    assert made.total_usage.tokens == sampled > made.num_tokens
+    assert made.total_usage.calls == 3 and len(made.calls) == 1, "failed, worked, and carried out once more"
+    assert made.total_usage.cost == 3.0 and made.cost == 1.0 and made.total_usage.seconds >= 1.5
+    assert made.usage == made.total_usage
     clean, _ = played(repairing(), say("print(1)"), "1")
-    assert clean.spent is None and clean.used == Spent(clean.num_tokens, 1, clean.seconds, 2.0)
+    assert clean.total_usage is None and clean.usage == Usage(clean.num_tokens, 1, clean.seconds, 2.0)
 
 
 def test_a_failure_without_a_successful_retry_stays():
     lines = [say("a"), say("b"), say("c"), "never"]
     made, script = played(repairing(retries=2), *lines)
     plain, _ = played(linear(), *lines)
-    assert made.spent is None and made.messages == plain.messages and not made.notes
+    assert made.total_usage is None and made.messages == plain.messages and not made.notes
     seeds = [derive_seed(5, 0), derive_seed(5, "retry", 0, 0), derive_seed(5, "retry", 0, 1), derive_seed(5, 3)]
     assert [request.seed for request in script.asked] == seeds == [turn.seed for turn in made.turns]
     none, _ = played(repairing(retries=0), say("a"), say("print(1)"), "1")
@@ -207,10 +207,10 @@ def test_a_retry_in_the_last_turn_frees_turns():
 def test_budgets_count_removed_turns():
     made, _ = played(repairing(budget=Budget(calls=2)), say("print(1+)"), say("print(1+1)"), "2")
     assert made.ending == Ending("completed") and "repaired" not in made.notes, "no call is left to carry it out again"
-    assert len(made.turns) == 3 and made.spent is None
+    assert len(made.turns) == 3 and made.total_usage is None
     made, _ = played(repairing(budget=Budget(calls=3)), say("print(1+)"), say("print(1+1)"), "2")
     assert made.ending == Ending("completed")
-    sampled = made.spent.tokens
+    sampled = made.total_usage.tokens
     enough, _ = played(repairing(budget=Budget(tokens=sampled)), say("print(1+)"), say("print(1+1)"), "2")
     short, _ = played(repairing(budget=Budget(tokens=sampled - 1)), say("print(1+)"), say("print(1+1)"), "2")
     assert enough.ending.kind == "completed" and short.ending == Ending("truncated", "budget")
@@ -266,7 +266,7 @@ def test_records_keep_their_invariants_for_random_rollouts(data):
         min(len(Script(line)("", request).ids), request.sampling.max_tokens)
         for line, request in zip(lines, script.asked)
     )
-    assert made.used.tokens == sampled, "every sampled token is counted once"
+    assert made.usage.tokens == sampled, "every sampled token is counted once"
     assert sum(map(len, made.env["state"]["Shell"].values())) == len(made.replies), (
         "the environment saw what is recorded"
     )

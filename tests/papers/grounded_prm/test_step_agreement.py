@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.core.records import Advantages, Rated, Scores
+from handaxe.core.records import Advantages, RatedGroup, Scores
 from handaxe.papers.grounded_prm.step_agreement import step_agreement
 from handaxe.testing.make_records import make_group, make_trajectory
 
@@ -16,7 +16,7 @@ class Says:
 
 def figures(judge, truth):
     group = make_group(trajectories=[make_trajectory(texts=["x"] * len(own), id=str(i)) for i, own in enumerate(truth)])
-    rated = Rated(group, Scores(np.zeros(len(group))), Advantages(()), np.ones(len(group), bool))
+    rated = RatedGroup.of(group, Scores(np.zeros(len(group))), Advantages(()))
     return step_agreement(judge=Says(*judge), truth=Says(*truth)).learn([rated], step=0)
 
 

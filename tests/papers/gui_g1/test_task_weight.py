@@ -8,7 +8,12 @@ from handaxe.papers.gui_g1.task_weight import task_weight
 from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
 
 CONTRACT = [{"weight": lambda task: 1.5}, {"weight": lambda task: 0.0}]
+OF_GROUPS = True
 BIAS = "a factor per task on the wrapped credit"
+
+
+def apply(transform, group, advantages):
+    return transformed(lambda group, scores: advantages, transform)(group, make_scores([0.0] * len(group)))
 
 
 def told(task):
@@ -29,7 +34,7 @@ def test_task_weight_scales_advantages():
 def test_task_weight_equals_a_loop_and_keeps_targets_channels_and_masks():
     group, scores = group_of(0.7, 4), make_scores([1.0, 0.0, 0.25, np.nan])
     plain = group_norm()(group, scores)
-    found = task_weight(weight=told)(group, plain)
+    found = apply(task_weight(weight=told), group, plain)
     for i in range(4):
         for s, adv in enumerate(plain.tokens[i]):
             for t in range(len(adv)):
@@ -39,13 +44,12 @@ def test_task_weight_equals_a_loop_and_keeps_targets_channels_and_masks():
 
 
 def test_task_weight_refuses_negative_and_infinite_weights():
-    shaper = task_weight(weight=told)
+    transform = task_weight(weight=told)
     for rewards in ([1.0], [0.3, 0.3]):
         group = group_of(2.0, len(rewards))
-        assert not any(
-            adv.any() for own in shaper(group, group_norm()(group, make_scores(rewards))).tokens for adv in own
-        )
+        found = apply(transform, group, group_norm()(group, make_scores(rewards)))
+        assert not any(adv.any() for own in found.tokens for adv in own)
     for wrong in (-1.0, float("nan"), float("inf")):
         group = group_of(wrong)
         with pytest.raises(TaskError, match="give a finite number of 0 or more"):
-            shaper(group, group_norm()(group, make_scores([1.0, 0.0])))
+            apply(transform, group, group_norm()(group, make_scores([1.0, 0.0])))

@@ -97,7 +97,7 @@ def test_a_success_that_cannot_be_resumed_keeps_the_older_one(change):
     store, one = rollback_starts(), group("t", [0, 1], tag="2")
     store.learn([group("t", [1, 0])], step=0)
     siblings = (one.group[0], replace(one.group[1], **change))
-    store.learn([replace(one, group=replace(one.group, trajectories=siblings))], step=1)
+    store.learn([one.with_group(replace(one.group, trajectories=siblings))], step=1)
     assert place(store, "t") == ("t/0", 3)
 
 

@@ -105,7 +105,7 @@ def test_siblings_with_different_starts_are_unchanged():
     select, _ = known()
     group = played([0.0, 0.0])
     siblings = (group.group[0], replace(group.group[1], branch_of=None))
-    mixed = replace(group, group=replace(group.group, trajectories=siblings))
+    mixed = group.with_group(replace(group.group, trajectories=siblings))
     assert select([mixed])[0] is mixed
 
 

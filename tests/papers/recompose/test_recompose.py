@@ -135,5 +135,5 @@ def test_recompose_reads_a_channel_and_skips_unscored_rollouts():
     one = played([(0, 10), (0, 20), (float("nan"), 5), (0, 30)])
     scores = make_scores(one.scores.outcome, channels={"whole/correct": [1, 1, 1, 0]})
     select = recompose(channel="correct", capacity=4)
-    (kept,) = select([replace(one, scores=scores)])
+    (kept,) = select([one.with_group(one.group, scores)])
     assert kept.trained.tolist() == [True, False, False, True] and lengths(select.stored) == [20]

@@ -72,7 +72,7 @@ def test_a_wrong_answer_is_resampled_after_a_probe_and_may_call_again():
     )
     assert sequence.ids[turn.start + 3] == CALL and sequence.mask[turn.start : turn.start + 4].all()
     assert [reply.content for reply in second.replies] == ["408", "413"]
-    assert len(asked) == 4 and asked[2].begun.ids == list(b"hm ")
+    assert len(asked) == 4 and asked[2].prefix.ids == list(b"hm ")
 
 
 def test_the_first_trajectory_is_that_of_linear():

@@ -34,7 +34,7 @@ def after_a_second_a_turn(shape):
         siblings = tuple(
             replace(each, turns=tuple(replace(turn, seconds=1.0) for turn in each.turns)) for each in one.group
         )
-        return replace(one, group=replace(one.group, trajectories=siblings))
+        return one.with_group(replace(one.group, trajectories=siblings))
 
     return lambda rated: shape([timed(one) for one in rated])
 

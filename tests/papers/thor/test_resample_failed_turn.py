@@ -68,7 +68,7 @@ class Script:
         self.lines, self.asked, self.drawn = list(lines), [], 0
 
     def __call__(self, name, request):
-        begun, ids = request.begun or Partial([], [], [], []), ids_of(self.lines.pop(0))
+        begun, ids = request.prefix or Partial([], [], [], []), ids_of(self.lines.pop(0))
         assert ids[: len(begun.ids)] == begun.ids, "a line begins as what was kept"
         self.asked.append(request)
         ids = ids[: request.sampling.max_tokens]
@@ -102,7 +102,7 @@ def test_a_failed_turn_is_resampled_after_the_kept_tokens():
         )
     )
     first, again, last = script.asked
-    assert first.begun is None and Compact().decode(again.begun.ids) == "so " and last.begun is None
+    assert first.prefix is None and Compact().decode(again.prefix.ids) == "so " and last.prefix is None
     assert list(again.ids) == list(first.ids) and again.turn == first.turn == 0, "nothing of the failure is read"
     assert [one.seed for one in script.asked] == [derive_seed(5, 0), derive_seed(5, "redrawn", 0, 0), derive_seed(5, 1)]
     turn, sequence = made.turns[0], made.sequences[0]
@@ -118,39 +118,39 @@ def test_a_failed_turn_is_resampled_after_the_kept_tokens():
 
 def test_the_notes_hold_the_usage_of_turns_taken_back():
     made, script = played(resample_failed_turn(back=4), BAD, GOOD, "2")
-    assert made.used.tokens == script.drawn == len(ids_of(BAD)) + len(ids_of(GOOD)) - 3 + len(ids_of("2"))
-    assert made.used.calls == 2 and len(made.calls) == 1 and made.env["state"] == {"Shell": {"ran": ["print(1+1)"]}}
-    assert made.used.cost == 3.0 and made.cost == 2.0
+    assert made.usage.tokens == script.drawn == len(ids_of(BAD)) + len(ids_of(GOOD)) - 3 + len(ids_of("2"))
+    assert made.usage.calls == 2 and len(made.calls) == 1 and made.env["state"] == {"Shell": {"ran": ["print(1+1)"]}}
+    assert made.usage.cost == 3.0 and made.cost == 2.0
     assert made.notes["put"] == {"0": [len(ids_of(BAD)) - 3, 1, made.notes["put"]["0"][2], 1.0]}
     clean, _ = played(linear(), GOOD, "2")
     assert made.messages == clean.messages and [t.seed for t in made.turns] == [t.seed for t in clean.turns]
     np.testing.assert_array_equal(made.sequences[0].ids, clean.sequences[0].ids)
-    assert clean.spent is None
+    assert clean.total_usage is None
 
 
 @pytest.mark.parametrize(("back", "kept"), [(0, "so now "), (3, "so n"), (7, ""), (100, "")])
 def test_the_number_of_kept_tokens_depends_on_back(back, kept):
     again = (kept + "x", "print(1)")
     made, script = played(resample_failed_turn(back=back), BAD, again, "1")
-    assert Compact().decode(script.asked[1].begun.ids if script.asked[1].begun else []) == kept
-    assert made.notes["redrawn"] == [{"turn": 0, "tries": 1, "kept": len(kept)}] and made.used.tokens == script.drawn
+    assert Compact().decode(script.asked[1].prefix.ids if script.asked[1].prefix else []) == kept
+    assert made.notes["redrawn"] == [{"turn": 0, "tries": 1, "kept": len(kept)}] and made.usage.tokens == script.drawn
 
 
 def test_every_resample_keeps_the_same_tokens_and_restores_the_environment():
     lines = [("", "print(0)"), BAD, ("so b", "y"), ("so c ", "z"), GOOD, "5"]
     made, script = played(resample_failed_turn(back=4), *lines)
-    assert [Compact().decode(one.begun.ids) for one in script.asked[2:5]] == ["so "] * 3
+    assert [Compact().decode(one.prefix.ids) for one in script.asked[2:5]] == ["so "] * 3
     assert made.env["state"] == {"Shell": {"ran": ["print(0)", "print(1+1)"]}} and made.env["replies"] == {"ok": 2}
     assert made.notes["redrawn"] == [{"turn": 1, "tries": 3, "kept": 3}]
-    assert made.used.tokens == script.drawn and made.used.calls == 5
+    assert made.usage.tokens == script.drawn and made.usage.calls == 5
     total = made.notes["put"]["1"]
-    assert total[:2] == [made.used.tokens - made.num_tokens, 3]
+    assert total[:2] == [made.usage.tokens - made.num_tokens, 3]
 
 
 def test_the_last_resample_stays_if_all_fail():
     made, script = played(resample_failed_turn(back=4, retries=2), BAD, ("so b", "y"), ("so c", "z"), "never")
     assert [turn.parsed.text for turn in made.turns] == ["so c", "never"] and made.replies[0].status == "retry"
-    assert made.ending == Ending("completed") and made.used.calls == 3 and made.used.tokens == script.drawn
+    assert made.ending == Ending("completed") and made.usage.calls == 3 and made.usage.tokens == script.drawn
     assert made.notes["redrawn"] == [{"turn": 0, "tries": 2, "kept": 3}]
 
 
@@ -161,7 +161,7 @@ def test_zero_retries_equal_linear():
     lines = [BAD, GOOD, "2"]
     none, _ = played(resample_failed_turn(retries=0), *lines, one=attempt(env=Stuck))
     plain, _ = played(linear(), *lines)
-    assert none.messages == plain.messages and not none.notes and none.spent is None
+    assert none.messages == plain.messages and not none.notes and none.total_usage is None
     with pytest.raises(InputError, match="cannot be forked"):
         played(resample_failed_turn(), "1", one=attempt(env=Stuck))
 
@@ -182,7 +182,7 @@ def test_a_truncated_resample_counts_as_failed():
     made, script = played(resample_failed_turn(back=4), BAD, long, GOOD, "2")
     assert made.ending == Ending("completed") and made.notes["redrawn"][0]["tries"] == 2
     made, script = played(resample_failed_turn(back=4, retries=1), BAD, long)
-    assert made.ending == Ending("truncated", "length") and made.used.tokens == script.drawn
+    assert made.ending == Ending("truncated", "length") and made.usage.tokens == script.drawn
 
 
 def test_a_failed_call_in_the_last_turn_stays():
@@ -196,7 +196,7 @@ def test_budgets_count_every_resample():
     short, _ = played(resample_failed_turn(back=4, budget=Budget(tokens=spent - 1)), BAD, GOOD, "2")
     assert enough.ending == Ending("completed") and short.ending == Ending("truncated", "budget")
     cut, _ = played(resample_failed_turn(back=4, retries=1, budget=Budget(tokens=len(ids_of(BAD)) + 2)), BAD, GOOD)
-    assert cut.ending == Ending("truncated", "budget") and cut.used.tokens == len(ids_of(BAD)) + 2
+    assert cut.ending == Ending("truncated", "budget") and cut.usage.tokens == len(ids_of(BAD)) + 2
     left, _ = played(resample_failed_turn(back=4, budget=Budget(calls=1)), BAD, "2")
     assert "redrawn" not in left.notes and len(left.turns) == 2 and left.replies[0].status == "retry"
 
@@ -227,7 +227,7 @@ def test_resampled_trajectories_satisfy_the_record_invariants(data):
     one = attempt(context=data.draw(st.integers(60, 300)), tokens=data.draw(st.sampled_from([12, 64])))
     (made,) = run_plan(rollout(one), sample=speak)
     records.check(made)
-    assert made.used.tokens == script.drawn, "every sampled token is counted once"
+    assert made.usage.tokens == script.drawn, "every sampled token is counted once"
     assert tokens is None or script.drawn <= tokens
     assert sum(map(len, made.env["state"]["Shell"].values())) == len(made.replies), (
         "the environment saw what is recorded"

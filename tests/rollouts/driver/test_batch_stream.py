@@ -11,8 +11,8 @@ class Counting(ScriptedEngine):
         return super().sample(requests)
 
 
-def request(begun=None, most=64):
-    return Sample([1], Sampling(max_tokens=most), 0, frozenset({END}), begun=begun)
+def request(prefix=None, most=64):
+    return Sample([1], Sampling(max_tokens=most), 0, frozenset({END}), prefix=prefix)
 
 
 def test_all_that_wait_are_one_batch_and_what_is_taken_out_is_not_sampled():

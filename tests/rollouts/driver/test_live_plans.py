@@ -28,14 +28,14 @@ def test_a_request_is_cut_to_what_the_segment_leaves():
     assert plan.next_request(request, Segment(tokens=20)) is request
     one.count(4)
     cut = plan.next_request(request, Segment(tokens=10))
-    assert cut.sampling.max_tokens == 6 and cut.begun is None
-    assert plan.completed(said(6), request) is None and plan.begun == partial(6) and one.added == 10
+    assert cut.sampling.max_tokens == 6 and cut.prefix is None
+    assert plan.completed(said(6), request) is None and plan.prefix == partial(6) and one.added == 10
     one.added = 0
     cut = plan.next_request(request, Segment(tokens=10))
-    assert cut.sampling.max_tokens == 16 and cut.begun == partial(6)
+    assert cut.sampling.max_tokens == 16 and cut.prefix == partial(6)
     whole = plan.completed(said(9, "stop"), request)
     assert (len(whole.ids), whole.seconds, whole.cost) == (9, 2.0, 1.0)
-    assert (one.tokens, one.added, plan.begun) == (13, 3, None)
+    assert (one.tokens, one.added, plan.prefix) == (13, 3, None)
 
 
 def test_a_turn_that_is_as_long_as_the_rollout_asked_for_is_over():

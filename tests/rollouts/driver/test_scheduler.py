@@ -23,13 +23,13 @@ class Engine:
         self.batches = []
 
     def sample(self, requests):
-        self.batches.append([(r.seed, 0 if r.begun is None else len(r.begun.ids)) for r in requests])
+        self.batches.append([(r.seed, 0 if r.prefix is None else len(r.prefix.ids)) for r in requests])
         return [say(r, r.sampling.max_tokens, self.version) for r in requests]
 
 
 def say(request, count, version):
     whole = [*range(request.seed), 99]
-    begun = request.begun or Partial([], [], [], [])
+    begun = request.prefix or Partial([], [], [], [])
     count = min(count, request.sampling.max_tokens)
     new = whole[len(begun.ids) : count]
     ids = [*begun.ids, *new]
@@ -56,7 +56,7 @@ class Stream:
         if request.seed < 0:
             raise InputError("a negative seed")
         self.tickets += 1
-        self.rows[self.tickets - 1] = [request, request.begun.ids[-1] + 2 if request.begun else 1]
+        self.rows[self.tickets - 1] = [request, request.prefix.ids[-1] + 2 if request.prefix else 1]
         return self.tickets - 1
 
     def poll(self, wait=0.0):
@@ -88,8 +88,8 @@ class Env:
         return EnvReply()
 
 
-def sample(length, most=1000, begun=None):
-    return Sample([1], Sampling(max_tokens=most), length, frozenset({99}), begun=begun)
+def sample(length, most=1000, prefix=None):
+    return Sample([1], Sampling(max_tokens=most), length, frozenset({99}), prefix=prefix)
 
 
 def attempt(name):
@@ -410,7 +410,7 @@ def test_segments_change_no_token(engine, lockstep):
     def plan():
         first = yield sample(6)
         yield Act(Env(), TURN, 0)
-        second = yield sample(20, most=15, begun=Partial([0, 1], [0.0] * 2, [0.0] * 2, [7] * 2))
+        second = yield sample(20, most=15, prefix=Partial([0, 1], [0.0] * 2, [0.0] * 2, [7] * 2))
         return [first.ids, second.ids, second.finish, second.version[:3]]
 
     whole = play(plan, engine(), lockstep=lockstep)

@@ -138,10 +138,10 @@ def test_the_first_part_of_a_turn_is_handed_to_the_engine_as_begun(dice):
     run_plan(fork(play, Branch(whole.id, 0, turn.start + 3), id="b", seed=7).plan(), sample=speak)
     sequence = whole.sequences[0]
     assert asked[0].ids == list(sequence.ids[: turn.start]) and asked[0].turn == 1
-    assert asked[0].begun.ids == list(sequence.ids[turn.start : turn.start + 3])
-    np.testing.assert_allclose(asked[0].begun.logp, sequence.logp[turn.start : turn.start + 3], rtol=1e-6)
-    assert asked[0].begun.version == [5] * 3 and asked[0].sampling == turn.sampling
-    assert all(request.begun is None for request in asked[1:])
+    assert asked[0].prefix.ids == list(sequence.ids[turn.start : turn.start + 3])
+    np.testing.assert_allclose(asked[0].prefix.logp, sequence.logp[turn.start : turn.start + 3], rtol=1e-6)
+    assert asked[0].prefix.version == [5] * 3 and asked[0].sampling == turn.sampling
+    assert all(request.prefix is None for request in asked[1:])
 
 
 def test_forks_of_forks(dice):
@@ -191,7 +191,7 @@ def test_a_live_play_is_forked_between_two_turns(dice):
         return ending
 
     def plan():
-        return [(yield from play.whole(turns()))]
+        return [(yield from play.run(turns()))]
 
     (whole,) = run_plan(plan(), sample=dice.roll)
     assert len(made) >= 2
@@ -297,7 +297,7 @@ def test_a_fork_has_the_facts_of_the_turns_it_shares_and_the_notes_from_before_i
                 if ending is not None:
                     return ending
 
-        return (lambda: [(yield from play.whole(turns()))])()
+        return (lambda: [(yield from play.run(turns()))])()
 
     play = Play(dice.attempt(0, env=Telling), RULES)
     (whole,) = run_plan(numbered(play), sample=dice.roll)
@@ -330,7 +330,7 @@ def test_forced_words_stand_where_the_fork_left_and_the_policy_goes_on_after_the
     start = turn.start + max(0, offset)
     assert branch.branch_of == Branch(whole.id, 0, start)
     sequence, said = branch.sequences[0], branch.turns[1]
-    assert sequence.ids[start : start + 2].tolist() == WORDS.ids == asked[0].begun.ids[-2:]
+    assert sequence.ids[start : start + 2].tolist() == WORDS.ids == asked[0].prefix.ids[-2:]
     assert np.flatnonzero(sequence.forced).tolist() == [start, start + 1] and sequence.mask[start : start + 2].all()
     np.testing.assert_allclose(sequence.behaviour_logp[start : start + 2], WORDS.behaviour_logp, rtol=1e-6)
     assert not sequence.logp[start : start + 2].any() and (sequence.version[start : start + 2] == -1).all()

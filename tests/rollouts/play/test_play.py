@@ -309,11 +309,11 @@ def test_a_strategy_may_do_something_between_turns(dice):
 
     (found,) = run_plan((lambda: (yield from wrapped(play, turns())))(), sample=Script(*[one_call(dice)] * 3))
     assert looked == [(1, 3, "done"), (2, 5, "done")] and found.ending == Ending("completed", "enough")
-    assert found.env == {"sums": [0, 2, 4]} and play.over
+    assert found.env == {"sums": [0, 2, 4]} and play.done
 
 
 def wrapped(play, turns):
-    return [(yield from play.whole(turns))]
+    return [(yield from play.run(turns))]
 
 
 def test_what_an_engine_is_asked_does_not_grow_afterwards(dice):
@@ -379,7 +379,7 @@ def test_the_notes_of_a_strategy_end_in_the_trajectory_and_in_no_token(dice):
                 if ending is not None:
                     return ending
 
-        return [(yield from play.whole(turns()))]
+        return [(yield from play.run(turns()))]
 
     (noted,) = run_plan(noting(dice.attempt(3)), sample=dice.roll)
     (plain,) = run_plan(linear()(dice.attempt(3)), sample=dice.roll)

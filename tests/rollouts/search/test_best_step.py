@@ -56,7 +56,7 @@ def test_the_longest_turn_that_ended_is_the_one_that_goes_on(dice, seed):
             assert own == max(ids, key=len) and one.notes["chosen"][str(k)] == [len(said) for said in ids]
         else:
             assert turn.finish == "length" and str(k) not in one.notes.get("chosen", {})
-    assert one.used.tokens == sum(len(said.ids) for _, said in drawn)
+    assert one.usage.tokens == sum(len(said.ids) for _, said in drawn)
     assert one.env["sums"] == [0, *(int(reply.content.split(".")[0]) for reply in one.replies)]
     check_group(Group(one.task, (one,)))
     assert all(len(own) <= len(one.turns) for own in judge.said) and [env.closed for env in dice.Counter.made] == [1]

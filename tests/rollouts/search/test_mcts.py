@@ -71,7 +71,7 @@ def play(words, *, seed=3, sampled=None, env=None, **knobs):
     engine = ScriptedEngine(Compact(), script, tools=[Pad().write.schema])
     task = Task("t", (Message("user", "go"),))
     attempt = Attempt(
-        task, env or tool_chat([Pad]), Compact(), Sampling(max_tokens=40), "t/0", 0, seed, 1000, others={}
+        task, env or tool_chat([Pad]), Compact(), Sampling(max_tokens=40), "t/0", 0, seed, 1000, aux_policies={}
     )
     plan = mcts(**{"outcome": right, "judge": Marks(), "max_turns": 6} | knobs)(attempt)
     return run_plan(plan, sample=lambda name, request: engine.sample([request])[0])
@@ -104,7 +104,9 @@ def test_the_tree_drawn_by_hand():
 
 def test_what_was_sampled_is_counted_once():
     found = play(WORDS, simulations=2, negatives=0)
-    sampled = sum(len(encode_reply(Compact(), word if len(word) > 1 else call(word), [Pad().write.schema])) for word in WORDS)
+    sampled = sum(
+        len(encode_reply(Compact(), word if len(word) > 1 else call(word), [Pad().write.schema])) for word in WORDS
+    )
     group = Group(found[0].task, tuple(found))
     used = total_usage(group)
     assert used.tokens == sampled < sum(one.num_tokens for one in found)

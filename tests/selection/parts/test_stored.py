@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, Rated
+from handaxe.core.records import Branch, RatedGroup
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
-from handaxe.selection.parts.stored import alone, dump, earned, load, put
+from handaxe.selection.parts.stored import dump, load, stored_reward, stored_sibling, swap_in
 from handaxe.testing.make_records import make_group, make_rated, make_scores, make_trajectory
 from handaxe.testing.random_groups import random_group, random_scores
 from handaxe.training.record.checkpoint import Checkpoints
@@ -20,7 +20,7 @@ def rated(seed=0, features=()):
         channels={"a": np.array([1.0, 2.0, 3.0])},
         turn_channels={"b": tuple(np.ones(len(one.turns)) for one in group)},
     )
-    return Rated(group, scores, group_norm()(group, scores), np.ones(3, bool))
+    return RatedGroup.of(group, scores, group_norm()(group, scores))
 
 
 class Holder:
@@ -37,12 +37,12 @@ class Holder:
 def test_a_sibling_alone_is_what_it_was():
     one = rated(features=("value",))
     for i in range(3):
-        own = alone(one, i)
+        own = stored_sibling(one, i)
         assert own.group[0].id == one.group[i].id and own.group.step == one.group.step
         assert own.scores.outcome.tolist() == [one.scores.outcome[i]]
         assert own.scores.channels["a"].tolist() == [i + 1.0]
-        assert earned(own) == pytest.approx(one.scores.outcome[i] + one.scores.turns[i].sum())
-        assert earned(own, channel="a") == i + 1
+        assert stored_reward(own) == pytest.approx(one.scores.outcome[i] + one.scores.turns[i].sum())
+        assert stored_reward(own, channel="a") == i + 1
         for now, then in zip(own.group[0].sequences, one.group[i].sequences, strict=True):
             np.testing.assert_array_equal(now.features["old_logp"], then.logp)
             assert set(now.features) == {"value", "old_logp"}
@@ -52,21 +52,21 @@ def test_what_was_measured_stands_and_forced_tokens_have_none():
     measured = make_trajectory(features={"old_logp": -2.0})
     forced = make_trajectory(layouts=["Ut fp"])
     one = make_rated(group=make_group(trajectories=[measured, forced]))
-    (sequence,) = alone(one, 0).group[0].sequences
+    (sequence,) = stored_sibling(one, 0).group[0].sequences
     np.testing.assert_array_equal(sequence.features["old_logp"][sequence.mask], -2.0)
-    assert "old_logp" not in alone(one, 1).group[0].sequences[0].features
+    assert "old_logp" not in stored_sibling(one, 1).group[0].sequences[0].features
 
 
 def test_a_fork_alone_is_none():
     group = make_group(size=2)
     fork = replace(group[1], branch_of=Branch(group[0].id, 0, 3))
     one = make_rated(group=replace(group, trajectories=(group[0], fork)))
-    assert alone(one, 1).group[0].branch_of is None
+    assert stored_sibling(one, 1).group[0].branch_of is None
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_through_a_checkpoint_and_back(seed, tmp_path, world):
-    one = alone(rated(seed, features=("value",)), seed % 3)
+    one = stored_sibling(rated(seed, features=("value",)), seed % 3)
     state = dump(one)
     np.testing.assert_equal(dump(load(state)), state)
     saved, back = Checkpoints(tmp_path), Holder()
@@ -80,8 +80,8 @@ def test_through_a_checkpoint_and_back(seed, tmp_path, world):
 
 def test_in_the_place_of_a_sibling():
     one, other = rated(0), rated(1)
-    stored = alone(other, 2)
-    group, scores = put(one, 1, stored, id="new")
+    stored = stored_sibling(other, 2)
+    group, scores = swap_in(one, 1, stored, id="new")
     check_group(group)
     assert [t.id for t in group] == [one.group[0].id, "new", one.group[2].id]
     assert group[1].sample == 1 and group[1].sequences is stored.group[0].sequences
@@ -92,6 +92,6 @@ def test_in_the_place_of_a_sibling():
 
 
 def test_of_another_reward():
-    stored = alone(make_rated(group=make_group(size=1), scores=make_scores([1.0], channels={"x": [1.0]})), 0)
+    stored = stored_sibling(make_rated(group=make_group(size=1), scores=make_scores([1.0], channels={"x": [1.0]})), 0)
     with pytest.raises(InputError, match="same reward"):
-        put(make_rated(), 0, stored, id="new")
+        swap_in(make_rated(), 0, stored, id="new")

@@ -4,13 +4,13 @@ import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import FromPolicy, Learner
 from handaxe.testing.scripted_engine import ScriptedEngine
-from handaxe.training.loop.aux_policy import SecondPolicy
+from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.loop.train import train
 from handaxe.training.record.checkpoint import Checkpoints
 
 
 def test_it_begins_as_the_policy_and_shares_nothing_with_it(world):
-    engine, second = world.make_engine(), SecondPolicy(reference=True)
+    engine, second = world.make_engine(), AuxLearner(reference=True)
     assert isinstance(second, Learner) and isinstance(second, FromPolicy)
     with pytest.raises(InputError, match="has no model yet"):
         second.engine
@@ -23,12 +23,12 @@ def test_it_begins_as_the_policy_and_shares_nothing_with_it(world):
 
 
 def test_a_checkpoint_holds_it(world, tmp_path):
-    engine, second = world.make_engine(), SecondPolicy(world.make_engine(seed=5))
+    engine, second = world.make_engine(), AuxLearner(world.make_engine(seed=5))
     with torch.no_grad():
         next(second.engine.model.module.parameters()).add_(1.0)
     kept = world.weights(second.engine)
     train(**world.arguments(engine=engine, steps=1, learners=(second,), out=tmp_path))
-    fresh = SecondPolicy(world.make_engine(seed=9))
+    fresh = AuxLearner(world.make_engine(seed=9))
     parts = world.arguments(engine=world.make_engine(), steps=1, learners=(fresh,), out=tmp_path, resume=True)
     train(**parts)
     assert len(Checkpoints(tmp_path / "checkpoints").found()) == 1
@@ -38,6 +38,6 @@ def test_a_checkpoint_holds_it(world, tmp_path):
 
 def test_what_cannot_be_kept_or_twinned(world):
     with pytest.raises(InputError, match="ScriptedEngine cannot be kept"):
-        SecondPolicy(ScriptedEngine(world.FORMAT, []))
+        AuxLearner(ScriptedEngine(world.FORMAT, []))
     with pytest.raises(InputError, match="ScriptedEngine cannot be twinned"):
-        SecondPolicy().begin(ScriptedEngine(world.FORMAT, []))
+        AuxLearner().begin(ScriptedEngine(world.FORMAT, []))

@@ -11,7 +11,7 @@ from handaxe.core.records import (
     Group,
     Message,
     ParsedTurn,
-    Rated,
+    RatedGroup,
     Sampling,
     Scores,
     Task,
@@ -57,7 +57,7 @@ def rated(trajectories, values, trained=None):
     )
     scores = Scores(np.array(values))
     keep = np.ones(len(values), bool) if trained is None else np.array(trained)
-    return Rated(Group(TASK, tuple(trajectories)), scores, Advantages(tokens), keep)
+    return RatedGroup.of(Group(TASK, tuple(trajectories)), scores, Advantages(tokens), trained=keep)
 
 
 def example():
@@ -105,10 +105,12 @@ def test_old_logp_is_the_trainers_where_it_was_recomputed():
 
 def test_what_is_left_out_leaves_the_denominators_too():
     one, _ = example()
-    batch = make_batch([Rated(one.group, one.scores, one.advantages, np.array([False, True]))], pad_id=9)
+    batch = make_batch(
+        [RatedGroup.of(one.group, one.scores, one.advantages, trained=np.array([False, True]))], pad_id=9
+    )
     assert len(batch) == 2 and batch.denominators == (3, 1, 2, 1, 0)
     with pytest.raises(TrainingError, match="nothing to train on"):
-        make_batch([Rated(one.group, one.scores, one.advantages, np.array([False, False]))], pad_id=9)
+        make_batch([RatedGroup.of(one.group, one.scores, one.advantages, trained=np.array([False, False]))], pad_id=9)
 
 
 def test_micro_batches_share_the_denominators_and_lose_no_token():
@@ -136,7 +138,7 @@ def test_mini_batches_keep_rollouts_whole_and_count_anew():
 def test_returns_only_where_every_row_has_them():
     one, two = example()
     target = Advantages(one.advantages.tokens, one.advantages.tokens)
-    with_returns = Rated(one.group, one.scores, target, one.trained)
+    with_returns = RatedGroup.of(one.group, one.scores, target, trained=one.trained)
     assert "returns" in make_batch([with_returns], pad_id=9).extras
     assert "returns" not in make_batch([with_returns, two], pad_id=9).extras
 

@@ -108,7 +108,10 @@ WRONG = {
         {"env": [double]},
         "env is a list, which cannot be called: env is called with task and",
     ),
-    "a world for an environment": ({"env": arithmetic()}, "env is a World, which cannot be called: env is called with task"),
+    "a world for an environment": (
+        {"env": arithmetic()},
+        "env is a World, which cannot be called: env is called with task",
+    ),
     "credit and reward exchanged": (
         {"reward": group_norm(), "credit": exact_match()},
         "reward is credit(group: handaxe.core.records.Group, scores: handaxe.core.records.Scores)",

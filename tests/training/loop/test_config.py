@@ -15,9 +15,9 @@ from handaxe.training.loop.config import AsyncConfig, RunConfig
         ({"staleness": 1, "rounds": 2}, "use rounds=1 with staleness"),
         ({"segment_tokens": 5, "rounds": 2}, "use rounds=1"),
         ({"segment_calls": 5, "staleness": 1}, "give staleness=0 with segment_tokens"),
-        ({"first_come": True}, "launches no more than these: give staleness=1 or more"),
-        ({"first_come": True, "staleness": 1, "rounds": 2}, "use rounds=1"),
-        ({"first_come": True, "segment_calls": 1}, "give staleness=1 or more, without rounds and segments"),
+        ({"race": True}, "launches no more than these: give staleness=1 or more"),
+        ({"race": True, "staleness": 1, "rounds": 2}, "use rounds=1"),
+        ({"race": True, "segment_calls": 1}, "give staleness=1 or more, without rounds and segments"),
     ],
 )
 def test_a_pace_that_cannot_be_is_refused(pace, says):
@@ -32,7 +32,7 @@ def test_a_pace_that_cannot_be_is_refused(pace, says):
         (AsyncConfig(segment_tokens=3), True, True),
         (AsyncConfig(segment_calls=1), True, True),
         (AsyncConfig(staleness=1), False, True),
-        (AsyncConfig(staleness=1, first_come=True), False, True),
+        (AsyncConfig(staleness=1, race=True), False, True),
     ],
 )
 def test_what_is_under_way_between_steps(pace, segments, carries):

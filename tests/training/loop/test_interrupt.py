@@ -14,9 +14,9 @@ def press():
 def test_the_first_is_noted_and_the_second_raises(capfd):
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), Interrupt() as interrupt:
-        assert not interrupt.asked
+        assert not interrupt.requested
         press()
-        assert interrupt.asked and "press Ctrl-C again to stop at once" in capfd.readouterr().err
+        assert interrupt.requested and "press Ctrl-C again to stop at once" in capfd.readouterr().err
         press()
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -26,7 +26,7 @@ def test_outside_the_main_thread_it_does_nothing():
 
     def work():
         with Interrupt() as interrupt:
-            seen.append(interrupt.asked)
+            seen.append(interrupt.requested)
 
     before = signal.getsignal(signal.SIGINT)
     thread = threading.Thread(target=work)
@@ -39,11 +39,11 @@ def test_one_inside_another_tells_it(capfd):
     with Interrupt() as outer:
         with Interrupt() as inner:
             press()
-        assert inner.asked and outer.asked
+        assert inner.requested and outer.requested
         with Interrupt() as later:
             pass
-        assert not later.asked
+        assert not later.requested
     with Interrupt() as outer, Interrupt():
         pass
-    assert not outer.asked
+    assert not outer.requested
     capfd.readouterr()

@@ -201,7 +201,7 @@ def test_what_a_selector_adds_is_measured_as_fresh_ones_are_but_for_its_old_logp
     played = make_rated(group=make_group(size=2))
     stored, bare = make_trajectory(features={"old_logp": -7.0, "value": 9.0}), make_trajectory()
     whole = make_rated(group=make_group(trajectories=[stored, bare], task=make_task(id="other")))
-    mixed = replace(played, group=replace(played.group, trajectories=(played.group[0], whole.group[0])))
+    mixed = played.with_group(replace(played.group, trajectories=(played.group[0], whole.group[0])))
     names = ("old_logp", "ref_logp", "value", "entropy")
     one, two, three = annotate_added([played, whole, mixed], [played], engine, names)
     assert one is played and three.group[0] is played.group[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Advantages, Author, Group, Rated, Scores
+from handaxe.core.records import Advantages, Author, Group, RatedGroup, Scores
 from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.staleness import may_launch, token_ages
 
@@ -36,7 +36,9 @@ def rated(*versions, kept=True):
     sequence = one.sequences[0]
     sequence.version[sequence.mask] = versions
     mask = np.array([kept])
-    return Rated(Group(one.task, (one,)), Scores(np.ones(1)), Advantages(((np.zeros(len(sequence)),),)), mask)
+    return RatedGroup.of(
+        Group(one.task, (one,)), Scores(np.ones(1)), Advantages(((np.zeros(len(sequence)),),)), trained=mask
+    )
 
 
 def test_ages_count_steps_and_not_optimiser_steps():

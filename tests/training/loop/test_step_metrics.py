@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.core.records import Advantages, Branch, Ending, Group, Rated, Scores
+from handaxe.core.records import Advantages, Branch, Ending, Group, RatedGroup, Scores
 from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.step_metrics import Clock, added_metrics, group_metrics, settle
@@ -22,9 +22,7 @@ def tried(name, outcomes, *, dead=0, advantage=1.0):
     part = replace(group, trajectories=group.trajectories[: len(outcomes)])
     tokens = tuple(tuple(advantage * s.mask for s in t.sequences) for t in part)
     values = np.array(outcomes, float)
-    rated = Rated(
-        part, Scores(values, channels={"right": values > 0.5}), Advantages(tokens), np.ones(len(outcomes), bool)
-    )
+    rated = RatedGroup.of(part, Scores(values, channels={"right": values > 0.5}), Advantages(tokens))
     return Tried(group, alive, alive.copy(), rated)
 
 

@@ -65,7 +65,7 @@ def player(world, *, workers=4, lockstep=False):
     return Player(
         *roles,
         treatment=treatments({}),
-        pace=AsyncConfig(lockstep=lockstep),
+        async_config=AsyncConfig(lockstep=lockstep),
         **sizes,
         retries=0,
         workers=workers,

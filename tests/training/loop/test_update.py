@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from handaxe.core.batch import LossOut
 from handaxe.core.errors import InputError
+from handaxe.core.records import Advantages, Group, RatedGroup, Scores
 from handaxe.testing.make_records import make_trajectory
-from handaxe.training.loop.update import check_passes, mean_metrics, update
+from handaxe.training.loop.config import Updates
+from handaxe.training.loop.update import mean_metrics, update
 from handaxe.training.sft.supervised import as_rated
 
 
@@ -18,14 +21,18 @@ def groups(count, size=3):
     return made
 
 
+def step(engine, loss, rated, *, learning_rate=0.1, **options):
+    rng = np.random.default_rng(0)
+    return update(engine, loss, rated, updates=Updates(**options), learning_rate=learning_rate, rng=rng)
+
+
 def run(world, engine, rated, **options):
-    settings = {"epochs": 1, "parts": 1, "rows": 64, "learning_rate": 0.1, "rng": np.random.default_rng(0)}
-    return update(engine, world.reinforce, rated, **settings | options)
+    return step(engine, world.reinforce, rated, **options).metrics
 
 
 def test_epochs_times_minibatches_optimiser_steps(world):
     engine = world.make_engine()
-    metrics = run(world, engine, groups(2), epochs=3, parts=2)
+    metrics = run(world, engine, groups(2), epochs=3, minibatches=2)
     assert engine.version == 6 and metrics["optimiser_steps"] == 6 and metrics["nothing_to_train"] == 0
     assert metrics["learning_rate"] == pytest.approx(0.1) and metrics["loss/adv_max"] == 1
     # reinforce counts its trained tokens: 1 2 3 | 2 3 4, halves of them a step on average
@@ -39,16 +46,7 @@ def test_each_minibatch_is_divided_by_its_own_tokens_and_every_rollout_is_seen_o
         seen.append((batch.denominators.tokens, int(batch.mask_BT.sum()), batch.rollout_B.tolist()))
         return world.reinforce(policy, batch)
 
-    update(
-        world.make_engine(),
-        loss,
-        groups(2),
-        epochs=1,
-        parts=3,
-        rows=1,
-        learning_rate=0.1,
-        rng=np.random.default_rng(0),
-    )
+    step(world.make_engine(), loss, groups(2), minibatches=3, micro_batch_rows=1)
     assert sorted(r for _, _, rollouts in seen for r in rollouts) == [0, 1, 2, 3, 4, 5]
     assert [tokens for tokens, _, _ in seen[::2]] == [tokens for tokens, _, _ in seen[1::2]]
     for first, second in zip(seen[::2], seen[1::2]):
@@ -59,7 +57,7 @@ def test_micro_batches_add_up_to_the_whole(world):
     found = []
     for rows in (1, 2, 64):
         engine = world.make_engine(double=True)
-        metrics = run(world, engine, groups(3), rows=rows, parts=2)
+        metrics = run(world, engine, groups(3), micro_batch_rows=rows, minibatches=2)
         found.append((metrics["loss"], world.weights(engine)))
     for loss, weights in found[1:]:
         assert loss == pytest.approx(found[0][0], abs=1e-9)
@@ -118,8 +116,7 @@ def test_a_lower_part_takes_all_its_steps_first_in_batches_of_its_own(world):
     rated = groups(4)  # 6, 9, 8 and 7 tokens
     rated = [replace(one, part=part) for one, part in zip(rated, (2, 0, 2, 0))]
     parted = world.make_engine()
-    settings = {"epochs": 2, "parts": 1, "rows": 64, "learning_rate": 0.1, "rng": np.random.default_rng(0)}
-    metrics = update(parted, loss, rated, **settings)
+    metrics = step(parted, loss, rated, epochs=2).metrics
     sizes = [sum(t.num_tokens for t in one.group) for one in rated]
     first, second = sizes[1] + sizes[3], sizes[0] + sizes[2]
     assert seen == [(first, first), (first, first), (second, second), (second, second)]
@@ -139,28 +136,77 @@ def test_no_epoch_leaves_the_weights_alone(world):
 
 
 @pytest.mark.parametrize("wrong", [{"epochs": -1}, {"minibatches": 0}, {"micro_batch_rows": 0}])
-def test_passes_that_cannot_be_are_refused(wrong):
+def test_updates_out_of_range_are_refused(wrong):
     with pytest.raises(InputError, match="0 trains nothing, and 1 or more"):
-        check_passes(**{"epochs": 1, "minibatches": 1, "micro_batch_rows": 1} | wrong)
+        Updates(**wrong)
 
 
-def test_enough_ends_the_step_and_the_rest_of_its_epochs(world):
+def test_early_stop_ends_the_step_and_later_epochs(world):
     engine, asked = world.make_engine(), []
 
-    def enough(metrics):
+    def stop(metrics):
         asked.append(metrics)
         return len(asked) == 3
 
-    metrics = run(world, engine, groups(2), epochs=4, parts=2, enough=enough)
+    metrics = run(world, engine, groups(2), epochs=4, minibatches=2, early_stop=stop)
     assert engine.version == 3 and metrics["optimiser_steps"] == 3 and len(asked) == 3
     assert asked[0]["learning_rate"] == pytest.approx(0.1) and "loss/tokens" in asked[0]
     plain, bounded = (world.make_engine() for _ in range(2))
-    never = run(world, bounded, groups(2), epochs=2, parts=2, enough=lambda metrics: False)
-    assert never == run(world, plain, groups(2), epochs=2, parts=2)
+    never = run(world, bounded, groups(2), epochs=2, minibatches=2, early_stop=lambda metrics: False)
+    assert never == run(world, plain, groups(2), epochs=2, minibatches=2)
 
 
-def test_enough_ends_later_parts_too(world):
+def test_early_stop_ends_later_parts(world):
     engine = world.make_engine()
     parted = [replace(one, part=k) for k, one in enumerate(groups(2))]
-    run(world, engine, parted, epochs=2, enough=lambda metrics: True)
+    run(world, engine, parted, epochs=2, early_stop=lambda metrics: True)
     assert engine.version == 1
+
+
+LAYOUTS = (["UUt pp tTt p"], ["UUt pp", "UUttTt p"], ["UUt p"], ["UUt ppp"])
+
+
+def rated(name, advantages):
+    siblings = [replace(make_trajectory(layouts=LAYOUTS[i]), id=f"{name}/{i}") for i in range(len(advantages))]
+    tokens = tuple(tuple(np.where(s.mask, v, 0.0) for s in t.sequences) for v, t in zip(advantages, siblings))
+    group = Group(siblings[0].task, tuple(siblings))
+    return RatedGroup.of(group, Scores(np.array(advantages, float)), Advantages(tokens))
+
+
+def positive(policy, batch):
+    return LossOut(-(batch.adv_BT.clamp(min=0) * batch.mask_BT * policy.logp_BT).sum(), {})
+
+
+@pytest.mark.parametrize("rows", [1, 3, 64])
+def test_moved_tokens_are_those_with_a_slope_in_any_minibatch_and_micro_batch(world, rows):
+    """A loss that stops at advantages below 0."""
+    groups = [rated("a", [1, -1, 0, 2]), rated("b", [-1, 1])]
+    groups[0].trained[3] = False
+    settings = {"epochs": 2, "minibatches": 2, "micro_batch_rows": rows, "learning_rate": 1e-9}
+    moved = step(world.make_engine(), positive, groups, **settings).moved
+    assert set(moved) == {"a/0", "a/1", "a/2", "b/0", "b/1"}
+    for one in groups:
+        for i, trajectory in enumerate(one.group):
+            for s, sequence in enumerate(trajectory.sequences):
+                if one.trained[i]:
+                    wanted = sequence.mask & (one.advantages.tokens[i][s] > 0)
+                    assert moved[trajectory.id][s].tolist() == wanted.tolist()
+
+
+def test_no_token_is_moved_without_an_optimiser_step(world):
+    assert step(world.make_engine(), positive, [rated("a", [1, -1])], epochs=0).moved == {}
+
+
+def test_engine_that_does_not_tell_moved_tokens_marks_none(world):
+    class Silent:
+        def __init__(self, inner):
+            self.inner = inner
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+        def forward_backward(self, batch, loss):
+            return self.inner.forward_backward(batch, loss)._replace(moved_BT=None)
+
+    moved = step(Silent(world.make_engine()), positive, [rated("a", [1, -1])]).moved
+    assert not any(own_T.any() for own in moved.values() for own_T in own)

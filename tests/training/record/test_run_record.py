@@ -121,11 +121,11 @@ def test_what_says_of_what_a_run_is_stands_there_before_its_record(tmp_path, mon
         RunRecord(tmp_path, about={"recipe": "r"})
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     monkeypatch.undo()
-    assert not RunRecord.begun(tmp_path) and json.loads((tmp_path / "recipe.json").read_text())["recipe"] == "r"
+    assert not RunRecord.exists(tmp_path) and json.loads((tmp_path / "recipe.json").read_text())["recipe"] == "r"
     with pytest.raises(InputError, match="stopped before it began"):
         RunRecord.open(tmp_path)
     RunRecord(tmp_path, about={"recipe": "r"}).close()
-    assert RunRecord.begun(tmp_path)
+    assert RunRecord.exists(tmp_path)
 
 
 def test_without_its_log_a_record_is_an_empty_one(tmp_path):
@@ -164,7 +164,7 @@ def test_whatever_page_is_damaged_is_told_in_words(tmp_path, seed):
         size, at = chance.choice([1, 30, 4096]), chance.randrange(len(data))
         data[at : at + size] = chance.choice([chance.randbytes, bytes])(size)
         path.write_bytes(data[:at] if chance.random() < 0.2 else data[: len(whole)])
-        for use in (read_all, lambda folder: RunRecord(folder).close(), RunRecord.begun):
+        for use in (read_all, lambda folder: RunRecord(folder).close(), RunRecord.exists):
             try:
                 use(tmp_path)
             except InputError as error:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.records import Branch, Ending, Group, Message, Sampling
-from handaxe.core.requests import Asked, AuxVoice, EnvReply, Measure, Partial, Stopped
+from handaxe.core.requests import AuxChat, AuxRequest, EnvReply, Measure, Partial, Stopped
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.cleaner.repairing import repairing
 from handaxe.papers.thor.resample_failed_turn import resample_failed_turn
@@ -44,7 +44,7 @@ def measuring(attempt):
                 return Ending("completed", "odd")
         return ending
 
-    return [(yield from play.whole(turns()))]
+    return [(yield from play.run(turns()))]
 
 
 def weigh(name, request):
@@ -87,7 +87,7 @@ class StopAt:
         said = self.dice.roll(name, request)
         if self._due():
             self.stopped = True
-            begun = len(request.begun.ids) if request.begun else 0
+            begun = len(request.prefix.ids) if request.prefix else 0
             part = [array[: max(begun, len(said.ids) // 2)] for array in said[:4]]
             raise Stopped(Partial(*part))
         return said
@@ -105,18 +105,26 @@ class StopAt:
         return request.call()
 
 
-def play(dice, rollout, seed, *, format=None, env=None, hooks=None, others=None, **options):
+def play(dice, rollout, seed, *, format=None, env=None, hooks=None, aux_policies=None, **options):
     attempt = dice.attempt(seed, format=format or Compact(), env=env or dice.Counter, **options)
-    attempt = replace(attempt, others=others or {})
+    attempt = replace(attempt, aux_policies=aux_policies or {})
     answers = {"sample": dice.roll, "act": act, "work": do_work, "measure": weigh}
     if hooks:
         answers |= {"sample": hooks.speak, "act": hooks.act, "work": hooks.work}
     return Group(attempt.task, tuple(run_plan(rollout(attempt), name=attempt.id, **answers)))
 
 
-def setup(dice, rollout, *, format=None, env=None, tools=False, context=400, others=None):
+def setup(dice, rollout, *, format=None, env=None, tools=False, context=400, aux_policies=None):
     sampling = dice.attempt(0).sampling
-    return Setup(rollout, format or Compact(), env or dice.Counter, sampling, context, tools=tools, others=others or {})
+    return Setup(
+        rollout,
+        format or Compact(),
+        env or dice.Counter,
+        sampling,
+        context,
+        tools=tools,
+        aux_policies=aux_policies or {},
+    )
 
 
 def differences(group, where):
@@ -238,12 +246,12 @@ def asking(dice):
             if not turn.calls:
                 return super().step(turn, seed=seed)
             self.turn, self.left = turn, 1 + seed % 2
-            return EnvReply(asks=Asked("user", (Message("user", "so?"),)))
+            return EnvReply(aux_request=AuxRequest("user", (Message("user", "so?"),)))
 
-        def heard(self, turn, *, seed):
+        def on_aux_reply(self, turn, *, seed):
             self.left -= 1
             if self.left:
-                return EnvReply(asks=Asked("user", (Message("user", "really?"),)))
+                return EnvReply(aux_request=AuxRequest("user", (Message("user", "really?"),)))
             reply = super().step(self.turn, seed=seed)
             return reply._replace(messages=(*reply.messages, Message("user", turn.text or ".")))
 
@@ -253,15 +261,15 @@ def asking(dice):
 @pytest.mark.parametrize("tools", [False, True])
 @pytest.mark.parametrize("name", ["linear", "telling", "forking"])
 def test_attempts_that_were_stopped_while_another_engine_spoke(dice, asking, name, tools):
-    others = {"user": AuxVoice(Compact(), Sampling(max_tokens=8), 400)}
+    others = {"user": AuxChat(Compact(), Sampling(max_tokens=8), 400)}
     spoke = 0
     for seed in range(6):
         for n in range(80):
             hooks = StopAt(dice, n)
-            group = play(dice, ROLLOUTS[name], seed, env=asking, hooks=hooks, others=others)
-            found = differences(group, setup(dice, ROLLOUTS[name], tools=tools, env=asking, others=others))
+            group = play(dice, ROLLOUTS[name], seed, env=asking, hooks=hooks, aux_policies=others)
+            found = differences(group, setup(dice, ROLLOUTS[name], tools=tools, env=asking, aux_policies=others))
             assert found == [], (seed, n)
-            spoke += any(one.asked for one in group if one.ending.reason == "stopped")
+            spoke += any(one.aux_turns for one in group if one.ending.reason == "stopped")
             if not hooks.stopped:
                 break
     assert spoke > 5
@@ -476,7 +484,7 @@ def test_an_attempt_is_told_its_step_and_place_as_it_was_then(dice):
 
 def test_facts_are_said_again(dice):
     """An answer from the record has the facts that were kept with the turn."""
-    heard = []
+    on_aux_reply = []
 
     def rollout(attempt):
         plan, answer = linear()(attempt), None
@@ -485,7 +493,7 @@ def test_facts_are_said_again(dice):
                 request = plan.send(answer)
                 answer = yield request
                 if isinstance(answer, EnvReply):
-                    heard.append(dict(answer.facts))
+                    on_aux_reply.append(dict(answer.facts))
         except StopIteration as end:
             return end.value
 
@@ -495,4 +503,4 @@ def test_facts_are_said_again(dice):
             break
     turns = tuple(replace(turn, facts={"turn": k}) for k, turn in enumerate(group[0].turns))
     replay(Group(group.task, (replace(group[0], turns=turns),)), setup(dice, rollout))
-    assert heard[:2] == [{"turn": 0}, {"turn": 1}]
+    assert on_aux_reply[:2] == [{"turn": 0}, {"turn": 1}]

@@ -34,7 +34,9 @@ def test_the_expert_is_shown_and_what_it_says_is_learnt(site):
 
 def test_the_same_seed_says_the_same(site):
     def ids(**options):
-        return [one.group[0].sequences[0].ids.tolist() for one in demonstrated(world=arithmetic(), count=4, **options)(site)]
+        return [
+            one.group[0].sequences[0].ids.tolist() for one in demonstrated(world=arithmetic(), count=4, **options)(site)
+        ]
 
     assert ids() == ids() != ids(seed=1)
 

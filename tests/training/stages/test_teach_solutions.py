@@ -48,7 +48,14 @@ def test_by_hand(world):
 
 def test_passes_and_batches(world):
     here = site(world)
-    assert len(teach_solutions(world=arithmetic(easy=0.0, mistakes=True), count=6, passes=3, batch_size=4, learning_rate=0.01)(here)) == 6
+    assert (
+        len(
+            teach_solutions(
+                world=arithmetic(easy=0.0, mistakes=True), count=6, passes=3, batch_size=4, learning_rate=0.01
+            )(here)
+        )
+        == 6
+    )
 
 
 @pytest.mark.parametrize("nothing", [{"count": 0}, {"count": 4, "passes": 0}])

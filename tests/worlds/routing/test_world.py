@@ -106,7 +106,7 @@ def test_cost_equals_tokens_times_price_from_the_record(tmp_path):
             assert bill["tokens"] == bytes_said(reply)
             assert reply.cost == prices[reply.name] * bytes_said(reply)
             assert reply.seconds == SECONDS[reply.name] * bytes_said(reply)
-        assert one.cost == sum(prices[bill["expert"]] * bill["tokens"] for bill in desk["bills"]) == one.used.cost
+        assert one.cost == sum(prices[bill["expert"]] * bill["tokens"] for bill in desk["bills"]) == one.usage.cost
 
 
 def test_replay_reproduces_costs_seconds_and_rewards():

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from handaxe.core.records import Branch, Trajectory
 
-__all__ = ["attached", "common_turns"]
+__all__ = ["attach_branches", "common_turns"]
 
 
-def attached(trajectories: Sequence[Trajectory], dropped: Collection[str]) -> list[Trajectory]:
+def attach_branches(trajectories: Sequence[Trajectory], dropped: Collection[str]) -> list[Trajectory]:
     """The kept ones, then those given up, each a fork of the first of all, or of an earlier one, with which it has the
     most turns in common: of one that is scored where it left one that is not.
 

@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from handaxe.evaluation.run import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Branch, Ending, Message, Sampling, Task, ToolCall, ToolSchema, check
-from handaxe.core.requests import Asked, Attempt, AuxVoice, EnvReply
+from handaxe.core.requests import Attempt, AuxChat, AuxRequest, EnvReply
 from handaxe.credit.group_norm import group_norm
 from handaxe.curricula.in_order import in_order
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.evaluation.evaluate import evaluate
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
@@ -28,8 +28,9 @@ from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
-from handaxe.rollouts.play.play import PUT, Play
+from handaxe.rollouts.play.play import Play
 from handaxe.rollouts.play.rules import Rules
+from handaxe.rollouts.play.takeback import SPLICE_NOTE, Takeback
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.train import train
@@ -52,14 +53,14 @@ class Shop:
 
     def step(self, turn, *, seed):
         self.talk.append(Message("user", turn.text or "?"))
-        return EnvReply(asks=Asked("user", tuple(self.talk), (LOOK,)), facts={"looks": self.looks})
+        return EnvReply(aux_request=AuxRequest("user", tuple(self.talk), (LOOK,)), facts={"looks": self.looks})
 
-    def heard(self, turn, *, seed):
+    def on_aux_reply(self, turn, *, seed):
         self.talk.append(Message("assistant", turn.text, turn.calls))
         if turn.calls:
             self.looks += 1
             self.talk.append(Message("tool", "black", call_id=turn.calls[0].id, name="look"))
-            return EnvReply(asks=Asked("user", tuple(self.talk), (LOOK,)), facts={"looks": self.looks})
+            return EnvReply(aux_request=AuxRequest("user", tuple(self.talk), (LOOK,)), facts={"looks": self.looks})
         self.answers += 1
         return EnvReply((Message("user", turn.text or "."),), done=self.answers == 3)
 
@@ -91,14 +92,14 @@ def user():
 
 
 def attempt(**changes):
-    voice = AuxVoice(Compact(), Sampling(max_tokens=40), 4000)
-    made = Attempt(TASK, Shop, Compact(), Sampling(), "phone/0", 0, 7, 400, others={"user": voice})
+    voice = AuxChat(Compact(), Sampling(max_tokens=40), 4000)
+    made = Attempt(TASK, Shop, Compact(), Sampling(), "phone/0", 0, 7, 400, aux_policies={"user": voice})
     return replace(made, **changes)
 
 
 def play(rollout=linear(max_turns=8), **changes):
     engine = ScriptedEngine(Compact(), clerk)
-    return run([attempt(**changes)], rollout, engine, others={"user": user().engine})[0]
+    return run([attempt(**changes)], rollout, engine, aux_engines={"user": user().engine})[0]
 
 
 def test_what_the_policy_reads_is_what_the_user_says_and_not_what_it_looks_at():
@@ -115,7 +116,7 @@ def test_what_the_policy_reads_is_what_the_user_says_and_not_what_it_looks_at():
 
 def test_what_the_user_said_is_kept_beside():
     (one,) = play()
-    (said,) = one.asked
+    (said,) = one.aux_turns
     check(said)
     assert (said.by, said.id, len(said.turns), len(said.sequences)) == ("user", "phone/0/user", 6, 6)
     assert [len(turn.parsed.calls) for turn in said.turns] == [1, 0] * 3
@@ -128,15 +129,15 @@ def test_a_fork_goes_on_with_the_user_as_it_was():
     trunk, *branches = play(forking(at=lambda t: [Branch(t.id, 0, t.turns[2].start)], max_turns=8))
     (branch,) = branches
     assert branch.messages == trunk.messages and branch.env == trunk.env
-    mine, theirs = branch.asked[0], trunk.asked[0]
+    mine, theirs = branch.aux_turns[0], trunk.aux_turns[0]
     assert mine.messages == theirs.messages and len(mine.turns) == 6
     for k in range(4):
         assert np.array_equal(mine.sequences[k].ids, theirs.sequences[k].ids)
 
 
 def test_who_is_not_there_cannot_be_asked():
-    with pytest.raises(InputError, match="asks 'user': give others="):
-        play(others={})
+    with pytest.raises(InputError, match="asks 'user': give aux_policies="):
+        play(aux_policies={})
     with pytest.raises(InputError, match="asks .'user'., but no engine of that name"):
         run([attempt()], linear(), ScriptedEngine(Compact(), clerk))
 
@@ -148,14 +149,14 @@ def test_an_environment_that_cannot_hear_is_told():
 
 
 class Endless(Shop):
-    def heard(self, turn, *, seed):
-        return EnvReply(asks=Asked("user", (Message("user", "again"),)))
+    def on_aux_reply(self, turn, *, seed):
+        return EnvReply(aux_request=AuxRequest("user", (Message("user", "again"),)))
 
 
 def test_a_user_that_is_asked_for_ever_or_whose_context_is_full_is_nobodys_fault():
     (one,) = play(env=Endless)
     assert one.ending.kind == "infra_error" and "more than 64 times" in one.ending.reason
-    (one,) = play(others={"user": AuxVoice(Compact(), Sampling(), 10)})
+    (one,) = play(aux_policies={"user": AuxChat(Compact(), Sampling(), 10)})
     assert one.ending.kind == "infra_error" and "does not fit its context" in one.ending.reason
 
 
@@ -169,7 +170,7 @@ def test_the_record_and_a_replay_have_what_the_user_said(tmp_path):
         reward=outcome(lambda one: float(one.num_tokens % 3)),
         credit=group_norm(),
         loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
-        others={"user": user()},
+        aux_policies={"user": user()},
         steps=1,
         groups=1,
         group_size=2,
@@ -179,12 +180,12 @@ def test_the_record_and_a_replay_have_what_the_user_said(tmp_path):
         (group,) = [one.group for one in record.groups(step=0)]
         (metrics,) = record.metrics()
     for one in group:
-        for said in one.asked:
+        for said in one.aux_turns:
             check(said)
             assert said.by == "user"
-    asked = [said for one in group for said in one.asked]
+    asked = [said for one in group for said in one.aux_turns]
     assert metrics["asked/user/tokens"] == sum(said.num_tokens for said in asked) > 0
-    setup = Setup(linear(max_turns=2), Compact(), Shop, Sampling(), 512, others=attempt().others)
+    setup = Setup(linear(max_turns=2), Compact(), Shop, Sampling(), 512, aux_policies=attempt().aux_policies)
     for tools in (False, True):
         found = replay(group, replace(setup, tools=tools))
         assert [difference for one in found for difference in one.differences] == []
@@ -215,7 +216,7 @@ def test_nothing_of_another_engine_is_scored_or_trained(seed, size):
         credit=group_norm(),
         loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
         sampling=Sampling(max_tokens=5),
-        others={"user": AuxPolicy(other, Compact(), Sampling(max_tokens=5))},
+        aux_policies={"user": AuxPolicy(other, Compact(), Sampling(max_tokens=5))},
         steps=2,
         groups=1,
         group_size=size,
@@ -232,7 +233,7 @@ def test_nothing_of_another_engine_is_scored_or_trained(seed, size):
 def test_what_another_said_is_never_taken_for_an_attempt():
     def giving(attempt):
         (one,) = yield from linear(max_turns=2)(attempt)
-        return [one, *one.asked]
+        return [one, *one.aux_turns]
 
     with pytest.raises(InputError, match="which 'user' said, as an attempt of the policy"):
         evaluate(
@@ -247,18 +248,19 @@ def test_what_another_said_is_never_taken_for_an_attempt():
         )
 
 
-def test_what_others_said_in_turns_taken_back_is_counted_where_the_turn_was_put():
-    """And once: what stands in the place of a turn carries what was used up there."""
+def test_usage_of_aux_turns_taken_back_moves_to_the_spliced_turn():
+    """It is counted once: the spliced turn carries the usage of the turn that it replaces."""
 
     def rollout(one):
         play = Play(one, Rules(max_turns=2, snapshots=True))
 
         def turns():
             yield from play.turn()
-            yield from play.rewind(0)
-            return (yield from play.put(said[0], own=0)) or Ending("truncated", "turns")
+            takeback = Takeback(play)
+            yield from takeback.rewind(0)
+            return (yield from takeback.splice_turn(said[0], own=0)) or Ending("truncated", "turns")
 
-        return [(yield from play.whole(turns()))]
+        return [(yield from play.run(turns()))]
 
     engines, said = {"": ScriptedEngine(Compact(), clerk), "user": user().engine}, []
 
@@ -269,7 +271,7 @@ def test_what_others_said_in_turns_taken_back_is_counted_where_the_turn_was_put(
         return made
 
     (made,) = run_plan(rollout(attempt()), sample=sample)
-    tokens, calls, seconds, cost = made.notes[PUT]["0"]
+    tokens, calls, seconds, cost = made.notes[SPLICE_NOTE]["0"]
     # One turn of the policy and two of the user were taken back; the same tokens stand there again.
     assert (tokens, calls, seconds, cost) == (0, 0, 3.0, 21.0)
-    assert made.spent.cost == sum(one.cost for one in said) + made.turns[0].cost
+    assert made.total_usage.cost == sum(one.cost for one in said) + made.turns[0].cost

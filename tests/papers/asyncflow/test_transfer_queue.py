@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.papers.asyncflow.transfer_queue import TransferQueue
 from handaxe.testing.simulated import SimulatedClock, SimulatedWorkers
-from handaxe.training.loop.transfer_queue import TransferQueue
 
 
 def rows(found):

@@ -10,7 +10,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.play import Play, Rules
-from handaxe.rollouts.play.continued import continued
+from handaxe.rollouts.play.continue_trajectory import continue_trajectory
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 
@@ -34,7 +34,7 @@ def played(play, script=SCRIPT):
 
 def test_the_conversation_is_one_sequence_that_begins_with_what_was():
     first = played(Play(attempt(), Rules()))
-    more = played(continued(first, [Message("user", "1+1=?")], attempt(), Rules(max_turns=6)))
+    more = played(continue_trajectory(first, [Message("user", "1+1=?")], attempt(), Rules(max_turns=6)))
     (before,), (after,) = first.sequences, more.sequences
     for name in ("ids", "author", "turn", "logp", "version"):
         assert np.array_equal(getattr(after, name)[: len(before)], getattr(before, name))
@@ -49,31 +49,33 @@ def test_what_nothing_followed_is_rendered_with_the_question():
     """The reply to a turn that was the last one allowed."""
     first = played(Play(attempt(), Rules(max_turns=1)))
     assert first.ending.reason == "turns" and first.messages[-1].role == "tool"
-    more = played(continued(first, [Message("user", "so?")], attempt(), Rules(max_turns=2)))
+    more = played(continue_trajectory(first, [Message("user", "so?")], attempt(), Rules(max_turns=2)))
     assert "<TOOL>408<END><USER>so?<END><ASSISTANT>408<END>" in Compact().decode(more.sequences[0].ids)
 
 
 def test_a_turn_that_was_cut_is_closed_by_the_format():
     first = played(Play(attempt(tokens=2), Rules()), script=["a long answer"])
     assert first.ending.reason == "length"
-    more = played(continued(first, [Message("user", "and?")], attempt(), Rules(max_turns=4)), script=["", "yes"])
+    more = played(
+        continue_trajectory(first, [Message("user", "and?")], attempt(), Rules(max_turns=4)), script=["", "yes"]
+    )
     assert "<ASSISTANT>a <END><USER>and?<END><ASSISTANT>yes<END>" in Compact().decode(more.sequences[0].ids)
 
 
 def test_turns_that_were_played_count():
     first = played(Play(attempt(), Rules()))
-    more = played(continued(first, [Message("user", "1+1=?")], attempt(), Rules(max_turns=2)))
+    more = played(continue_trajectory(first, [Message("user", "1+1=?")], attempt(), Rules(max_turns=2)))
     assert more.ending.reason == "turns" and len(more.turns) == 2
 
 
 def test_what_does_not_fit_ends_before_anything_is_sampled():
     first = played(Play(attempt(), Rules()))
-    more = played(continued(first, [Message("user", "x" * 500)], attempt(), Rules(max_turns=4)))
+    more = played(continue_trajectory(first, [Message("user", "x" * 500)], attempt(), Rules(max_turns=4)))
     assert more.ending.reason == "length" and len(more.turns) == len(first.turns)
 
 
 def test_without_a_turn_there_is_nothing_to_go_on_after():
-    first = played(continued(played(Play(attempt(), Rules())), [], attempt(), Rules(max_turns=2)))
+    first = played(continue_trajectory(played(Play(attempt(), Rules())), [], attempt(), Rules(max_turns=2)))
     empty = type(first)(**{**vars(first), "turns": ()})
     with pytest.raises(InputError, match="nothing to go on after"):
-        continued(empty, [], attempt(), Rules())
+        continue_trajectory(empty, [], attempt(), Rules())

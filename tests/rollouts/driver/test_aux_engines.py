@@ -7,19 +7,21 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Sampling
-from handaxe.core.requests import AuxVoice
+from handaxe.core.requests import AuxChat
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.rollouts.driver.others import NO_OTHERS, asked_in, check_own, voices
+from handaxe.rollouts.driver.aux_engines import NO_AUX_POLICIES, aux_chats, aux_trajectories_of, check_own
 from handaxe.testing.make_records import make_trajectory
 from handaxe.testing.scripted_engine import ScriptedEngine
 
 
 def test_each_is_spoken_to_in_its_own_format_up_to_its_own_context():
     engine, chat, sampling = ScriptedEngine(Compact(), lambda text, turn: "yes"), Compact(), Sampling(max_tokens=7)
-    assert voices({"user": AuxPolicy(engine, chat, sampling)}) == {"user": AuxVoice(chat, sampling, engine.max_length)}
-    assert voices(NO_OTHERS) == {}
+    assert aux_chats({"user": AuxPolicy(engine, chat, sampling)}) == {
+        "user": AuxChat(chat, sampling, engine.max_length)
+    }
+    assert aux_chats(NO_AUX_POLICIES) == {}
     with pytest.raises(InputError, match="needs a name"):
-        voices({"": AuxPolicy(engine, chat, sampling)})
+        aux_chats({"": AuxPolicy(engine, chat, sampling)})
 
 
 def test_an_attempt_of_another_engine_is_refused_by_name():
@@ -31,5 +33,5 @@ def test_an_attempt_of_another_engine_is_refused_by_name():
 
 def test_what_others_said_in_what_another_said_is_found():
     inner, outer = (replace(make_trajectory(texts=["a"]), id=name, by=name) for name in ("user", "solver"))
-    own = replace(make_trajectory(texts=["a"]), asked=(replace(outer, asked=(inner,)),))
-    assert [one.id for one in asked_in(own)] == ["solver", "user"] and asked_in(inner) == []
+    own = replace(make_trajectory(texts=["a"]), aux_turns=(replace(outer, aux_turns=(inner,)),))
+    assert [one.id for one in aux_trajectories_of(own)] == ["solver", "user"] and aux_trajectories_of(inner) == []

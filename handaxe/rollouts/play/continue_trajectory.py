@@ -7,13 +7,13 @@ from handaxe.core.records import Message, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.play import Beginning, Mark, Play, Rules
-from handaxe.rollouts.play.history import begun_after, history
+from handaxe.rollouts.play.history import history, starts_after
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 
-__all__ = ["continued"]
+__all__ = ["continue_trajectory"]
 
 
-def continued(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt, rules: Rules) -> Play:
+def continue_trajectory(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt, rules: Rules) -> Play:
     """Make a play that begins with all of a trajectory, and goes on with further messages.
 
         ids = all of the trajectory's, as they were sampled + what the format makes of `said`, and the next header
@@ -39,19 +39,19 @@ def continued(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt,
             the conversation.
 
     Example:
-        continued(first, [Message("user", "and in feet?")], attempt, Rules(max_turns=len(first.turns) + 4)).plan()
+        continue_trajectory(first, [Message("user", "and in feet?")], attempt, Rules(max_turns=9)).plan()
 
     Idea: a conversation is one growing sequence; what the policy said is never encoded again.
     """
     if not trajectory.turns:
         raise InputError(f"trajectory {trajectory.id!r} has no turn, so there is nothing to go on after")
-    if trajectory.asked or trajectory.spent:
+    if trajectory.aux_turns or trajectory.total_usage:
         raise InputError(f"{trajectory.id!r} asked others or took turns back, which what follows could not count")
     builders = [SequenceBuilder.of(sequence) for sequence in trajectory.sequences]
     messages, last = list(trajectory.messages), trajectory.turns[-1]
     spoken = turn_positions(messages, turns=1)[0] + 1
     ids = builders[last.sequence].ids[last.start : last.stop]
-    if begun_after(trajectory.notes, spoken):  # it was over before a turn was taken in its last sequence
+    if starts_after(trajectory.notes, spoken):  # it was over before a turn was taken in its last sequence
         part = attempt.format.start([*history(messages, trajectory.notes), *said], trajectory.tools)
         builders[-1] = SequenceBuilder(part)
         return _play(trajectory, said, attempt, rules, builders)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from handaxe.core.records import Branch
-from handaxe.rollouts.play.attached import attached, common_turns
+from handaxe.rollouts.play.attach_branches import attach_branches, common_turns
 from handaxe.testing.make_records import make_trajectory
 
 
@@ -17,7 +17,7 @@ def one_of(name, *seeds, of=None):
 def test_each_left_the_one_with_which_it_has_most_in_common():
     a, b, c = one_of("a", 1, 2), one_of("b", 1, 3, of="a"), one_of("c", 1, 3, 4, of="a")
     assert (common_turns(a, b), common_turns(b, c), common_turns(a, a)) == (1, 2, 2)
-    found = {one.id: one.branch_of for one in attached([a, b, c], ())}
+    found = {one.id: one.branch_of for one in attach_branches([a, b, c], ())}
     assert found["a"] is None
     assert found["b"] == Branch("a", 0, b.turns[1].start)
     assert found["c"] == Branch("b", 0, c.turns[2].start)
@@ -25,7 +25,7 @@ def test_each_left_the_one_with_which_it_has_most_in_common():
 
 def test_what_was_given_up_comes_last_and_nothing_that_is_scored_left_it():
     a, b, c = one_of("a", 1, 2), one_of("b", 1, 3, of="a"), one_of("c", 1, 3, 4, of="a")
-    found = attached([a, b, c], {"b"})
+    found = attach_branches([a, b, c], {"b"})
     assert [one.id for one in found] == ["a", "c", "b"]
     assert found[1].branch_of == Branch("a", 0, c.turns[1].start)
     assert found[2].branch_of == Branch("c", 0, found[2].branch_of.token)

@@ -10,10 +10,10 @@ from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.play.env_session import Opened
 from handaxe.rollouts.play.rules import Beginning
 
-__all__ = ["answered_again"]
+__all__ = ["replay_turns"]
 
 
-def answered_again(beginning: Beginning, opened: Opened, env: Env) -> Generator[Act, EnvReply, Ending | None]:
+def replay_turns(beginning: Beginning, opened: Opened, env: Env) -> Generator[Act, EnvReply, Ending | None]:
     """Ask the turns of a beginning, with the seeds that they had, where it says so; one Act each.
 
     Args:
@@ -30,7 +30,7 @@ def answered_again(beginning: Beginning, opened: Opened, env: Env) -> Generator[
 
     Idea: an environment that answers the same to the same questions and seeds stands where it stood.
     """
-    if beginning.again is None:
+    if beginning.replayed is None:
         return None
     places = turn_positions(beginning.messages, turns=len(beginning.turns))
     first = places[0] if places else len(beginning.messages)
@@ -43,7 +43,7 @@ def answered_again(beginning: Beginning, opened: Opened, env: Env) -> Generator[
             beginning.messages[place + 1 : end], reply.messages
         ):
             return _another(f"turn {k} is answered", f"its turn {k}", reply)
-        if reply.done or reply.asks is not None or dict(reply.facts) != dict(turn.facts):
+        if reply.done or reply.aux_request is not None or dict(reply.facts) != dict(turn.facts):
             return _another(f"turn {k} leaves another state, or is the last", f"its turn {k}", reply)
     return None
 

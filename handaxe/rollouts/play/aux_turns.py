@@ -1,0 +1,135 @@
+"""Turns of auxiliary policies in a rollout: replies to an environment's requests, such as a simulated user's."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.protocols import Env, OnAuxReply
+from handaxe.core.records import Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
+from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Sample
+from handaxe.ops.seeds import derive_seed
+from handaxe.rollouts.play.sequence_builder import SequenceBuilder
+
+__all__ = ["AuxTurn", "answer_aux_requests", "aux_trajectories"]
+
+MOST = 64
+"""Limit on an environment's requests during one turn of the policy: more never end."""
+
+
+class AuxTurn(NamedTuple):
+    """One turn of an auxiliary policy: its tokens, and the conversation from its side, its own message last."""
+
+    by: str
+    sequence: SequenceBuilder
+    turn: Turn
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSchema, ...]
+
+
+def answer_aux_requests(
+    attempt: Attempt, env: Env, reply: EnvReply, *, seed: int, aux_turns: list[AuxTurn]
+) -> Generator[Sample | Act, Any, EnvReply]:
+    """Let auxiliary policies answer an environment's requests until a reply has none.
+
+        reply.aux_request --format--> ids --Sample(by=)--> turn --env.on_aux_reply--> next reply
+
+    Tokens are sampled as a policy's are and stand in no sequence of the rollout: each turn joins `aux_turns`. A turn
+    that was cut makes no calls.
+
+    Args:
+        attempt: `aux_policies` has the chat format and sampling of each.
+        env: implements `core.protocols.OnAuxReply`.
+        reply: reply to the policy's turn.
+        seed: of the policy's turn; the n-th auxiliary turn of the rollout samples with derive_seed(seed, name, n).
+        aux_turns: auxiliary turns of the rollout so far; grows.
+
+    Returns:
+        One reply: messages, replies and facts of all, ending and `done` of the last. An infra_error if an auxiliary
+        policy cannot answer: its conversation exceeds its context, its engine failed, or requests exceed the limit.
+
+    Raises:
+        InputError: the attempt lacks the engine, or the environment lacks `on_aux_reply`.
+    """
+    requests = 0
+    while reply.aux_request is not None and not reply.done:
+        by, messages, tools = reply.aux_request
+        if by not in attempt.aux_policies or not isinstance(env, OnAuxReply):
+            lacking = "it lacks on_aux_reply(turn, seed)"
+            if isinstance(env, OnAuxReply):
+                lacking = f"give aux_policies={{{by!r}: AuxPolicy(...)}}"
+            raise InputError(f"the environment of task {attempt.task.id!r} asks {by!r}: {lacking}")
+        chat, number = attempt.aux_policies[by], len(aux_turns)
+        sequence = SequenceBuilder(chat.format.start(messages, tools))
+        limit = min(chat.sampling.max_tokens, chat.context - len(sequence.ids))
+        requests += 1
+        if limit <= 0:
+            return _unanswered(reply, by, "its conversation does not fit its context")
+        if requests > MOST:
+            return _unanswered(reply, by, f"it was asked more than {MOST} times")
+        draw, sampling = derive_seed(seed, by, number), replace(chat.sampling, max_tokens=limit)
+        stop, header = chat.format.stop_ids, chat.format.header_ids
+        own = sum(one.by == by for one in aux_turns)
+        try:
+            completion: Completion = yield Sample(sequence.ids[:], sampling, draw, stop, header, own, by=by)
+        except InfrastructureError as error:
+            return _unanswered(reply, by, str(error))
+        turn = _turn(sequence, completion, chat.format.parse(completion.ids, tools), own, chat.sampling, draw)
+        parsed = turn.parsed
+        conversation = (*messages, Message("assistant", parsed.text, parsed.calls))
+        aux_turns.append(AuxTurn(by, sequence, turn, conversation, tuple(tools)))
+        more: EnvReply = yield Act(_Listener(env), parsed, seed, by)  # type: ignore[arg-type]
+        reply = more._replace(
+            messages=(*reply.messages, *more.messages),
+            replies=(*reply.replies, *more.replies),
+            facts={**reply.facts, **more.facts},
+        )
+    return reply
+
+
+def _unanswered(reply: EnvReply, by: str, reason: str) -> EnvReply:
+    ending = Ending("infra_error", f"{by!r} cannot answer: {reason}")
+    return reply._replace(done=True, ending=ending, aux_request=None)
+
+
+def _turn(
+    builder: SequenceBuilder, completion: Completion, read: ParsedTurn, own: int, sampling: Any, seed: int
+) -> Turn:
+    start, stop = builder.append_sampled(completion, turn=own)
+    calls = () if completion.finish == "length" else read.calls
+    parsed = replace(read, calls=tuple(ToolCall(c.name, c.arguments, f"t{own}{c.id}") for c in calls))
+    seconds, cost = completion.seconds, completion.cost
+    return Turn(own, start, stop, parsed, completion.finish, sampling, seed, seconds=seconds, cost=cost)
+
+
+class _Listener:
+    """Environment with `on_aux_reply` as its step."""
+
+    def __init__(self, env: OnAuxReply):
+        self.env = env
+
+    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        return self.env.on_aux_reply(turn, seed=seed)
+
+
+def aux_trajectories(attempt: Attempt, aux_turns: Sequence[AuxTurn]) -> tuple[Trajectory, ...]:
+    """Make one trajectory per auxiliary policy of a rollout, with one sequence per turn."""
+    found = []
+    for by in dict.fromkeys(one.by for one in aux_turns):
+        own = [one for one in aux_turns if one.by == by]
+        found.append(
+            Trajectory(
+                id=f"{attempt.id}/{by}",
+                task=attempt.task,
+                sample=attempt.sample,
+                turns=tuple(one.turn for one in own),
+                sequences=tuple(one.sequence.build() for one in own),
+                ending=Ending("completed"),
+                messages=own[-1].messages,
+                tools=own[-1].tools,
+                seed=attempt.seed,
+                seconds=sum(one.turn.seconds for one in own),
+                by=by,
+            )
+        )
+    return tuple(found)

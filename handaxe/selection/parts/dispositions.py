@@ -1,0 +1,151 @@
+"""Dispositions of selection: drop groups, mask rollouts or tokens, and record who decided.
+
+    drop(group, by="drop_equal_groups")           the whole group leaves the step
+    mask(group, keep_G, by="mask_overlong")       rollouts leave loss and denominators
+    live(groups)                                  groups that nobody dropped
+
+Built-in selectors call these. A selector of your own may leave groups out of its result and replace `trained` or
+`Advantages.trains`: `apply_selector` compares its result with its input, and records the differences under its name.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from handaxe.core.protocols import Selector
+from handaxe.core.records import Disposition, Group, RatedGroup
+
+__all__ = ["Staged", "apply_selector", "drop", "live", "mask", "part_name", "record_changes"]
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """Selector made of other selectors, in order. It records the dispositions of its stages itself."""
+
+    def stages(self) -> Sequence[Selector]:
+        """Return the stages."""
+        ...
+
+
+def drop(group: RatedGroup, *, by: str) -> RatedGroup:
+    """Drop a group: nothing of it trains, and later selectors do not see it.
+
+    Args:
+        by: name of the selector, for the record.
+    """
+    dropped = replace(group, trained=np.zeros(len(group.group), bool), live=False)
+    return dropped.decided(_one_each(group.group, Disposition("dropped", by)))
+
+
+def mask(group: RatedGroup, keep: np.ndarray, *, by: str) -> RatedGroup:
+    """Mask the rollouts that are not kept: they count in statistics, and not in loss and denominators.
+
+    Args:
+        keep: [G] bool. Rollouts that do not train already stay as they are.
+        by: name of the selector, for the record.
+
+    Example:
+        mask(group, ~overlong, by="mask_overlong")
+    """
+    masked = [one.id for one, out in zip(group.group, group.trained & ~keep, strict=True) if out]
+    if not masked:
+        return group
+    return replace(group, trained=group.trained & keep).decided(dict.fromkeys(masked, Disposition("masked", by)))
+
+
+def live(groups: Iterable[RatedGroup]) -> list[RatedGroup]:
+    """Return the groups that nobody dropped, in order."""
+    return [one for one in groups if one.live]
+
+
+def apply_selector(select: Selector, rated: Sequence[RatedGroup]) -> list[RatedGroup]:
+    """Call a selector on live groups, and record under its name what it left out without a disposition.
+
+    Returns:
+        The selector's groups in its order, then the groups that it left out, dropped. Rollouts with fewer training
+        tokens than before are masked.
+    """
+    found = list(select(rated))
+    return found if isinstance(select, Staged) else record_changes(rated, found, by=part_name(select))
+
+
+def part_name(part: Any) -> str:
+    """Name of the factory that made a part, or of its class or function.
+
+    Example:
+        the result of mask_empty_turns() -> "mask_empty_turns"; a Recompose -> "Recompose"
+    """
+    while isinstance(part, partial):
+        part = part.func
+    return str(getattr(part, "__qualname__", type(part).__qualname__)).split(".")[0]
+
+
+def record_changes(given: Sequence[RatedGroup], found: Sequence[RatedGroup], *, by: str) -> list[RatedGroup]:
+    """Record what changed between two lists of rated groups without a disposition.
+
+    Args:
+        given: the groups before.
+        found: the groups after.
+        by: name of the part that changed them.
+
+    Returns:
+        `found`, with dispositions of masked and removed rollouts; then the groups of `given` that are missing, dropped.
+    """
+    out, same = list(found), {id(one) for one in found}
+    places, known = _places(out), {id(one.played.group) for one in given}
+    for one in given:
+        if id(one) in same:
+            continue
+        forms = dict.fromkeys(place for t in one.group for place in places.get(t.id, ()))
+        if not forms:  # also found among them: a group that was dropped, or whose siblings were all replaced
+            if not any(other.played.group is one.played.group for other in out):
+                out.append(drop(one, by=by))
+            continue
+        first = next(iter(forms))
+        if id(out[first].played.group) not in known:  # rebuilt from its parts: its history goes on
+            out[first] = replace(out[first], scored=replace(out[first].scored, played=one.played))
+        out[first] = _recorded(one, [out[place] for place in forms], by)
+    return out
+
+
+def _places(groups: Sequence[RatedGroup]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for place, one in enumerate(groups):
+        for trajectory in one.group:
+            found.setdefault(trajectory.id, []).append(place)
+    return found
+
+
+def _recorded(one: RatedGroup, forms: Sequence[RatedGroup], by: str) -> RatedGroup:
+    """The first form of a group, with dispositions for all that no form decided on."""
+    before, decisions = _histories(one), dict[str, Disposition]()
+    decided = {name for form in forms for name, own in _histories(form).items() if len(own) > len(before.get(name, ()))}
+    there = {trajectory.id for form in forms for trajectory in form.group}
+    for i, trajectory in enumerate(one.group):
+        if trajectory.id in decided:
+            continue
+        if trajectory.id not in there:
+            decisions[trajectory.id] = Disposition("dropped", by)
+        elif sum(_tokens(form, trajectory.id) for form in forms) < _count(one, i):
+            decisions[trajectory.id] = Disposition("masked", by)
+    return forms[0].decided(decisions) if decisions else forms[0]
+
+
+def _histories(one: RatedGroup) -> Mapping[str, tuple[Disposition, ...]]:
+    return {t.id: own for t, own in zip(one.played.group, one.played.dispositions, strict=True)}
+
+
+def _tokens(one: RatedGroup, name: str) -> int:
+    return sum(_count(one, i) for i, trajectory in enumerate(one.group) if trajectory.id == name)
+
+
+def _count(one: RatedGroup, index: int) -> int:
+    """Number of tokens of a sibling that train."""
+    return sum(int(mask_T.sum()) for mask_T in one.training_mask(index))
+
+
+def _one_each(group: Group, disposition: Disposition) -> dict[str, Disposition]:
+    return {trajectory.id: disposition for trajectory in group}
