@@ -34,8 +34,8 @@ from .core.records import Scores as Scores
 from .core.records import Task as Task
 from .core.records import Trajectory as Trajectory
 from .engines.local.engine import LocalEngine as LocalEngine
-from .evaluation.run import evaluate as evaluate
-from .models.exporting.export import export as export
+from .evaluation.evaluate import evaluate as evaluate
+from .models.exporting.export_policy import export_policy as export_policy
 from .models.load import load as load
 from .tools.decorator import tool as tool
 from .training.loop.config import AsyncConfig as AsyncConfig

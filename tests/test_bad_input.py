@@ -35,6 +35,7 @@ from handaxe.testing.scripted_engine import ScriptedEngine, encode_reply
 from handaxe.tools import tool
 from handaxe.training.loop.config import AsyncConfig, RunConfig
 from handaxe.training.loop.train import train
+from handaxe.training.record.groups import is_trained
 from handaxe.training.record.run_record import RunRecord
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad_input.md"
@@ -519,32 +520,33 @@ def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context
         steps=1,
         groups=1,
         group_size=4,
-        pace=AsyncConfig(lockstep=True),  # this engine identifies siblings by their position in the batch
-        keep=RunConfig(out=out, progress=False),
+        async_config=AsyncConfig(lockstep=True),  # this engine identifies siblings by their position in the batch
+        run=RunConfig(out=out, progress=False),
     )
     assert steps_of(out) == [0], "no recorded step is lost"
     with RunRecord.open(out) as record:
         (group,) = record.groups()
         assert [event.kind for event in record.events() if event.kind != "warning"] == ["started", "finished"]
-    assert len(group.group) == 4 and engine.version == 1
+    assert len(group.played.group) == 4 and engine.version == 1
     assert cli.main(["show", str(out), "--sample", "0", "--tokens"]) == 0
-    return Played(group.group[0], group, result.metrics[0], shown, engine.prompts, out)
+    return Played(group.played.group[0], group, result.metrics[0], shown, engine.prompts, out)
 
 
 def scored(run, outcome):
     """Assert that all siblings were scored and trained, the bad one with `outcome`."""
     assert run.shown == [0, 1, 2, 3]
     assert run.group.scores.outcome.tolist() == [outcome, 1, 0, 1]
-    assert run.group.trained.all() and run.metrics["ending/infra_error"] == 0
+    assert run.group.trained.tolist() == [True] * 4 and run.metrics["ending/infra_error"] == 0
 
 
 def never_scored(run):
     """Assert that the bad sibling reached no reward, no statistic and no loss, and the others were rated as a group."""
     assert run.bad.ending.kind == "infra_error" and run.metrics["ending/infra_error"] == 1
     assert run.shown == [1, 2, 3] and run.metrics["reward"] == pytest.approx(2 / 3)
-    assert run.group.scored.tolist() == run.group.trained.tolist() == [False, True, True, True]
+    assert [run.group.place(index) for index in range(4)] == [None, 0, 1, 2]
+    assert run.group.trained.tolist() == [True, True, True] and not is_trained(run.group, 0)
     assert run.group.scores.outcome.tolist() == [1, 0, 1]
-    for one, tokens, value in zip(run.group.group[1:], run.group.advantages.tokens, (1 / 3, -2 / 3, 1 / 3)):
+    for one, tokens, value in zip(run.group.group, run.group.advantages.tokens, (1 / 3, -2 / 3, 1 / 3)):
         np.testing.assert_allclose(tokens[0], value * one.sequences[0].mask, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Judge trajectories against their group, on the scale of the whole batch."""
+"""Normalize advantages by group mean and batch standard deviation."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ __all__ = ["batch_norm"]
 
 Of = Literal["reward", "centred", "standardised"]
 BATCH_EPS = 1e-9
-"""Added to the spread of standardised rewards, as in the released code."""
+"""Constant added to the std of standardised rewards, as in the released code."""
 
 
 def batch_norm(
@@ -30,18 +30,18 @@ def batch_norm(
         of "standardised"   A_i,t = z_i / (std_batch(z) + 1e-9)        z_i = (R_i - mean_group) / (std_group + eps)
                                                              for sampled tokens t of trajectory i; 0 for all others
 
-    R_i is the outcome plus the per-turn rewards. Statistics are over scored trajectories, not tokens, of all groups
-    handed over, also those that do not train; groups that were not selected are not among them. The mean of z over the
-    batch is 0, as it is over every group. Groups of equal rewards count in the spread: the more of them there are, the
-    smaller it is, and the larger what the others get.
+    R_i is the outcome plus the per-turn rewards. Statistics are over scored trajectories, not tokens, of all input
+    groups, trained or not; unselected groups are not in the input. The mean of z is 0 over the batch and over every
+    group. Groups of equal rewards count in the spread: more of them make the spread smaller and the advantages of other
+    groups larger.
 
     Args:
-        of: whose spread the batch's is: of rewards, of rewards centred within their group, or of rewards standardised
-            within it (BN-GSPO).
+        of: quantity of the batch's std: rewards, rewards centred within their group, or rewards standardised within
+            their group (BN-GSPO).
         mean: over the siblings of trajectory i ("group") or, of "reward", over the batch ("batch").
-        std: "sample" divides squares by n - 1, "population" by n. Where `of` is "standardised" it is that of the group,
-            and the batch's is always of the population.
-        eps: added to that std, in units of reward.
+        std: "sample" divides squares by n - 1, "population" by n. With of="standardised" it applies to the group; the
+            batch's std is then always of the population.
+        eps: added to this std, in units of reward.
 
     Returns:
         A transform: [RatedGroup] -> [RatedGroup], the same groups in the same order; value targets are kept. A lone
@@ -49,8 +49,8 @@ def batch_norm(
         in a batch of equal rewards.
 
     Raises:
-        InputError: another word for `of`, or a mean over the batch of what is centred within the group; for scores that
-            do not fit their group or are infinite.
+        InputError: another word for `of`, or a batch mean of group-centred rewards; scores that are infinite or do not
+            fit their group.
 
     Example:
         groups of rewards (1, 0) and (1, 1): batch std 0.5  ->  1, -1 and 0, 0     (mean "group")
@@ -58,7 +58,7 @@ def batch_norm(
         (1, 0, 0, 0) and (1, 1, 1, 0)   "reward"        ->  1.4031, -0.4677 (three times) and 0.4677 (three), -1.4031
                                         "centred"       ->  1.6202, -0.5401 (three times) and 0.5401 (three), -1.6202
                                         "standardised"  ->  1.7321, -0.5774 (three times) and 0.5774 (three), -1.7321
-        with a third group (0, 0, 0, 0) "standardised"  ->  2.1213 where it was 1.7321
+        with a third group (0, 0, 0, 0) "standardised"  ->  2.1213 instead of 1.7321
 
     Paper: arXiv:2508.08221 (Lite PPO): group mean, batch std, of "reward" or "centred"; arXiv:2512.24330
     (SenseNova-MARS), BN-GSPO, of "standardised". Unconfirmed: which of the two Lite PPO's std is, and its eps. Differs:
@@ -85,7 +85,7 @@ def batch_norm(
 
 
 def _spread(rewards: Sequence[np.ndarray], of: Of, std: Std, eps: float) -> float:
-    """What the batch's advantages are divided by; 0 where all are 0."""
+    """Return the divisor of the batch's advantages; 0 if all advantages are 0."""
     own = rewards if of == "reward" else [_centred(one, rewards, of, "group", std, eps) for one in rewards]
     scored = [values_G[~np.isnan(reward_G)] for values_G, reward_G in zip(own, rewards, strict=True)]
     every = np.concatenate([np.zeros(0), *scored])
@@ -99,7 +99,7 @@ def _spread(rewards: Sequence[np.ndarray], of: Of, std: Std, eps: float) -> floa
 def _centred(
     reward_G: np.ndarray, rewards: Sequence[np.ndarray], of: Of, mean: str, std: Std, eps: float
 ) -> np.ndarray:
-    """[G] what a group's advantages are before they are divided by the batch's spread; 0 for unscored siblings."""
+    """[G] advantages of a group before division by the batch's spread; 0 for unscored siblings."""
     scored_G = ~np.isnan(reward_G)
     if mean == "group":
         return standardise(reward_G, scored_G, std=std if of == "standardised" else None, eps=eps)

@@ -13,22 +13,22 @@ __all__ = ["batch_whiten"]
 
 
 def batch_whiten(*, centre: bool = True, std: Std = "sample", eps: float = 1e-8) -> AdvantageTransform:
-    """Bring the advantages of a whole batch to mean 0 and variance 1, token by token.
+    """Scale the advantages of a whole batch to mean 0 and variance 1, token by token.
 
         A' = (A - mean(A)) / sqrt(var(A) + eps)
 
-    Mean and var are over the tokens that train, of every trained trajectory in the batch; a long trajectory weighs
-    more. Tokens that do not train (`RatedGroup.training_mask`) are neither counted nor changed, and value targets
-    (`returns`) stay as they are.
+    Mean and var are over the training tokens of every trained trajectory in the batch; a long trajectory weighs more.
+    Other tokens (outside `RatedGroup.training_mask`) are neither counted nor changed, and value targets (`returns`)
+    stay unchanged.
 
     Args:
-        centre: False puts the mean back, so that only the scale changes.
-        std: whether var divides by n - 1 ("sample") or n ("population").
+        centre: False adds the mean back: only the scale changes.
+        std: "sample" divides var by n - 1, "population" by n.
         eps: added to the variance, in squared units of reward; 1e-8 in released code.
 
     Returns:
         A transform: [RatedGroup] -> [RatedGroup], the same groups in the same order. Fewer than two tokens, or
-        advantages equal up to rounding, come out as 0 (or unchanged where `centre` is False).
+        advantages equal up to rounding, become 0 (or stay unchanged if `centre` is False).
 
     Example:
         three one-token trajectories with advantages 1, 1, 0  ->  0.57735, 0.57735, -1.15470

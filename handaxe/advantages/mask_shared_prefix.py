@@ -1,4 +1,4 @@
-"""Masks the tokens that a fork shares with its origin."""
+"""Mask the shared prefix of forked trajectories."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,17 +12,17 @@ __all__ = ["mask_shared_prefix"]
 
 
 def mask_shared_prefix() -> AdvantageTransform:
-    """Train a fork from its fork point on only.
+    """Train a fork only from its fork point on.
 
         trains'_i,t = trains_i,t and A'_i,t = A_i,t     at tokens t from `branch_of` of trajectory i on
         trains'_i,t = False      and A'_i,t = 0         before it
 
-    Tokens that a fork shares with its origin enter loss, terms and denominators once, in the origin. Tokens shared with
-    a recorded trajectory outside the group do not train at all. A trajectory without `branch_of` trains as before.
+    Tokens shared by a fork and its origin enter loss, terms and denominators once, in the origin. Tokens shared with
+    a recorded trajectory outside the group do not train. A trajectory without `branch_of` is unchanged.
 
     Returns:
         An advantage transform: [RatedGroup] -> [RatedGroup], such as for `credit.transformed`. Value targets and
-        channels are unchanged, since masked tokens are read nowhere. A group without forks is returned as it is.
+        channels are unchanged, since masked tokens are never read. A group without forks is returned unchanged.
 
     Example:
         t/1 left t/0 at token 4, both have policy tokens at 3, 5 and 6 of advantage 1  ->

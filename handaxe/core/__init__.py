@@ -1,1 +1,1 @@
-"""Records, protocols and errors: the nouns that every other package uses."""
+"""Records, protocols and errors, shared by all packages."""

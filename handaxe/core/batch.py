@@ -1,8 +1,8 @@
-"""What crosses between batch, loss and engine: padded tensors with everything a loss may need.
+"""Data between batch, loss and engine: padded tensors with all inputs of a loss.
 
-Alignment: position t of every [B, T] tensor speaks of token t; log-probs are given everything before t, so
+Alignment: position t of every [B, T] tensor belongs to token t; log-probs condition on all tokens before t, so
 column 0 never counts. Rows are right-padded. Denominators are global over the optimiser step: a loss sums over
-its rows and divides by them, so micro-batches simply add up.
+its rows and divides by them, so micro-batches add up.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "CHANNEL", "Denominators", "LossOut", "PolicyOut", "combine_metrics"]
 
 CHANNEL = "advantage/"
-"""How the names of further advantages begin among `Batch.extras`."""
+"""Prefix of the names of additional advantages in `Batch.extras`."""
 
 
 class Denominators(NamedTuple):
-    """Counts over the whole optimiser step, trained tokens and rollouts only.
+    """Counts over the whole optimiser step, of trained tokens and rollouts only.
 
-    tokens: trained tokens. rollouts: logical rollouts (one trajectory is one, however many rows it has).
+    tokens: trained tokens. rollouts: logical rollouts (a trajectory counts once, with any number of rows).
     turns: trained turns. groups: groups with at least one trained rollout. positive: trained tokens with an
     advantage > 0.
     """
@@ -41,19 +41,20 @@ class Batch:
 
     ids_BT            int64, right-padded with the pad id
     attend_BT         bool, False on padding
-    mask_BT           bool, True on the tokens that train
+    mask_BT           bool, True on training tokens
     adv_BT            float, advantage; 0 off the mask
-    old_logp_BT       float, log-prob under the policy that the ratio compares with (trainer's or sampler's)
-    behaviour_logp_BT float, log-prob under the exact distribution sampled from
-    turn_BT           int64, index of the turn a token belongs to; -1 before the first
+    old_logp_BT       float, log-prob under the ratio's old policy (trainer's or sampler's)
+    behaviour_logp_BT float, log-prob under the exact sampling distribution
+    turn_BT           int64, turn index of the token; -1 before the first turn
     group_B           int64, group index within the optimiser step
     rollout_B         int64, logical rollout index within the optimiser step; rows of one trajectory share it
     rollout_tokens_B  float, trained tokens of the row's whole rollout (all its rows)
-    rollout_turns_B   float, turns of the row's whole rollout that hold a trained token
-    temperature_B     float, what logits are divided by before the softmax
-    extras            named [B, T] tensors: ref_logp, value, returns, entropy, ...; those whose name begins with CHANNEL
-                      are the further advantages of `Advantages.channels`
-    channels          for each of these, counts over the rollouts in which it is not 0 throughout
+    rollout_turns_B   float, turns with a trained token in the row's whole rollout
+    temperature_B     float, divisor of logits before the softmax
+    extras            named [B, T] tensors: ref_logp, value, returns, entropy, ...; names that begin with CHANNEL hold
+        the
+                      additional advantages of `Advantages.channels`
+    channels          per such channel, counts over the rollouts with a nonzero value in it
     """
 
     ids_BT: Tensor
@@ -76,14 +77,14 @@ class Batch:
         return int(self.ids_BT.shape[0])
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
-        """The batch with every tensor changed by `change`; denominators and those of channels stay."""
+        """Return the batch with `change` applied to every tensor; all denominators stay."""
         names = [f.name for f in fields(self) if f.name not in ("denominators", "extras", "channels")]
         extras = {name: change(tensor) for name, tensor in self.extras.items()}
         parts = {name: change(self.__dict__[name]) for name in names}
         return Batch(**parts, denominators=self.denominators, extras=extras, channels=self.channels)
 
     def rows(self, index: Tensor | slice) -> Batch:
-        """The chosen rows, cut to the longest of them; denominators stay global."""
+        """Return the chosen rows, cut to their longest row; denominators stay global."""
         chosen = self.map(lambda tensor: tensor[index])
         length = int(chosen.attend_BT.sum(1).max()) if len(chosen) else 0
         return chosen.map(lambda tensor: tensor[:, :length] if tensor.ndim == 2 else tensor)
@@ -91,12 +92,12 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class PolicyOut:
-    """What the model says of a batch, with gradient.
+    """Model outputs on a batch, with gradient.
 
-    Everything is measured at the tokens that train (`Batch.mask_BT`) and may be 0 elsewhere.
+    Every tensor holds values at training tokens (`Batch.mask_BT`) and may be 0 elsewhere.
 
     logp_BT [B, T] log-prob of each token under softmax(logits / temperature), 0 in column 0.
-    entropy() -> [B, T] entropy in nats of the distribution each token was drawn from (computed when called).
+    entropy() -> [B, T] entropy in nats of each token's distribution (computed when called).
     value_BT [B, T] or None: the critic's value of the state before token t.
     """
 
@@ -106,11 +107,11 @@ class PolicyOut:
 
 
 class LossOut(NamedTuple):
-    """A loss to minimise (scalar, with gradient) and its metrics.
+    """Scalar loss to minimise, with gradient, and its metrics.
 
-    Metrics are already divided by global denominators, so those of micro-batches add up; a name that ends in
-    `_max` is combined by maximum instead. `moved_BT` bool: tokens of the mask at which d value / d logp is not 0. An
-    engine fills it; None: unknown.
+    Metrics are already divided by global denominators, so metrics of micro-batches add up; names that end in `_max` are
+    combined by maximum instead. `moved_BT` bool: tokens of the mask with nonzero d value / d logp. An engine fills it;
+    None: unknown.
     """
 
     value: Tensor
@@ -119,7 +120,7 @@ class LossOut(NamedTuple):
 
 
 def combine_metrics(parts: list[Mapping[str, float]]) -> dict[str, float]:
-    """Metrics of micro-batches as those of the whole: sums, and maxima for names ending in `_max`."""
+    """Combine metrics of micro-batches: sums, and maxima for names that end in `_max`."""
     whole: dict[str, float] = {}
     for part in parts:
         for name, value in part.items():

@@ -1,4 +1,4 @@
-"""Whether tasks are tasks, and hold messages: said in a user's words, wherever tasks are handed over."""
+"""Type checks for tasks, with messages in terms of the user's code."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -12,7 +12,7 @@ ROOM = 60
 
 
 def check_tasks(tasks: Sequence[Any]) -> None:
-    """Raise TaskError when one of these is no Task, or holds something else than messages."""
+    """Raise TaskError for an element that is no Task, or for a task with elements that are no messages."""
     for task in tasks:
         if not isinstance(task, Task):
             raise TaskError(
@@ -31,7 +31,7 @@ def check_tasks(tasks: Sequence[Any]) -> None:
 
 
 def describe_value(value: Any) -> str:
-    """What a value is, in two words.
+    """Describe a value in two words.
 
     Example:
         describe_value({}) -> "a dict"; describe_value("tiny") -> "the text 'tiny'"; describe_value(None) -> "None"
@@ -45,7 +45,7 @@ def describe_value(value: Any) -> str:
 
 
 def _read(message: Any) -> tuple[str, str]:
-    """Role and content of what someone took for a message."""
+    """Role and content of an object given as a message."""
     found = message if isinstance(message, Mapping) else {"role": "user", "content": message}
     content = str(found.get("content", "..."))
     return str(found.get("role", "user")), content if len(content) < ROOM else f"{content[:ROOM]}..."

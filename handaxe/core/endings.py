@@ -10,13 +10,12 @@ __all__ = ["DEFAULT", "ENDINGS", "EndingRule", "NEVER_SCORED", "Treatment", "tre
 
 Treatment = Literal["score", "mask", "retry", "drop_group"]
 """score       reward, group statistics and loss use the rollout
-mask        as score, but its tokens are left out of loss and denominators
-retry       the rollout is played again under another seed; after the last retry it is masked. A verifier_error calls
-the
+mask        as score, but the rollout's tokens are left out of loss and denominators
+retry       the rollout is played again with another seed; after the last retry it is masked. A verifier_error calls the
             reward again on the same trajectory
 drop_group  the whole group is recorded and not used
 
-"mask" of an ending that is never scored takes the rollout out of the group before reward and credit."""
+For an ending that is never scored, "mask" removes the rollout from the group before reward and credit."""
 
 
 class EndingRule(NamedTuple):
@@ -33,17 +32,17 @@ ENDINGS: Mapping[EndingKind, EndingRule] = {
     "infra_error": EndingRule("mask", scored=False),
     "verifier_error": EndingRule("mask", scored=False),
 }
-"""The rule of each ending. A truncated rollout that was stopped (`STOPPED`) is never scored either."""
+"""Rule per kind of ending. A stopped rollout (`STOPPED`, truncated) is never scored either."""
 
 DEFAULT: Mapping[EndingKind, Treatment] = {kind: rule.treatment for kind, rule in ENDINGS.items()}
 """Default treatment of each ending."""
 
 NEVER_SCORED: frozenset[EndingKind] = frozenset(kind for kind, rule in ENDINGS.items() if not rule.scored)
-"""Failures of the infrastructure. No reward scores them."""
+"""Infrastructure failures. Rewards never score them."""
 
 
 def unscored_reason(ending: Ending) -> str:
-    """Name the reason for which an ending is never scored; "" for an ending that a reward may score.
+    """Name the reason that keeps an ending from being scored; "" for a scorable ending.
 
     Example:
         Ending("infra_error", "the sandbox died") -> "infra_error"; STOPPED -> "stopped"; Ending("completed") -> ""
@@ -54,7 +53,7 @@ def unscored_reason(ending: Ending) -> str:
 
 
 def treatments(on_ending: Mapping[EndingKind, Treatment]) -> dict[EndingKind, Treatment]:
-    """Fill in the default treatment of every ending that `on_ending` lacks.
+    """Complete `on_ending` with the default treatment of every missing ending.
 
     Raises:
         InputError: an ending or treatment is unknown, or an ending that is never scored has the treatment "score".

@@ -1,22 +1,22 @@
-"""Makes untrusted text safe to print: what a tool or a policy wrote may hold escape codes, and is shown, not obeyed."""
+"""Escape control characters in untrusted text of tools and policies, for safe printing."""
 
 import unicodedata
 
 __all__ = ["UNSAFE", "escape"]
 
 UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode categories that move the cursor, change colours, reverse the reading order or cannot be seen."""
+"""Unicode categories of characters that move the cursor, change colours, reverse reading order or are invisible."""
 
 
 def escape(text: str, *, keep: str = "") -> str:
-    """The text with every control, format and unassigned character written out as in a Python string.
+    """Escape every control, format and unassigned character, as in a Python string literal.
 
     Args:
-        text: anything.
-        keep: characters left as they are, such as a newline.
+        text: any text.
+        keep: characters to leave unescaped, such as a newline.
 
     Example:
-        escape("a\\x1b[31mb\\tc") -> the eleven characters a\\x1b[31mb\\tc, none of them a control character
+        escape("a\\x1b[31mb\\tc") -> the eleven characters a\\x1b[31mb\\tc, without control characters
     """
     if text.isascii() and text.isprintable():
         return text

@@ -14,15 +14,15 @@ __all__ = ["attribute", "exports", "named"]
 
 
 def attribute(where: str, *, noun: str, example: str) -> Any:
-    """Import what `where` names; modules in the current folder are found.
+    """Import an object by MODULE:ATTRIBUTE; modules in the current folder are found.
 
     Args:
         where: such as my_file:my_name.
-        noun: what it should be, for messages, such as "tool".
-        example: a name that exists, for messages.
+        noun: kind of the object, for messages, such as "tool".
+        example: an existing name, for messages.
 
     Raises:
-        InputError: it is not of that shape, or there is no such module or attribute.
+        InputError: `where` has another form, or the module or attribute does not exist.
 
     Example:
         attribute("handaxe.tools.calculator:calculator", noun="tool", example="my_file:my_tool")
@@ -40,7 +40,7 @@ def attribute(where: str, *, noun: str, example: str) -> Any:
 
 
 def named(where: str, *, package: str, noun: str) -> Any:
-    """Import an export of a package by name, or the object of MODULE:ATTRIBUTE.
+    """Import an export of a package by name, or any object by MODULE:ATTRIBUTE.
 
     Args:
         where: such as exact_match, or my_file:my_reward.
@@ -48,7 +48,7 @@ def named(where: str, *, package: str, noun: str) -> Any:
         noun: kind of the object, for messages, such as "reward".
 
     Raises:
-        InputError: nothing has that name; the message lists close matches.
+        InputError: no object has this name; the message lists close matches.
 
     Example:
         named("exact_match", package="handaxe.rewards", noun="reward") is handaxe.rewards.exact_match
@@ -63,7 +63,7 @@ def named(where: str, *, package: str, noun: str) -> Any:
 
 
 def exports(package: str) -> list[str]:
-    """Sorted names of the functions that the stub of a package lists."""
+    """Sorted names in the stub of a package."""
     return [name for name in sorted(importlib.import_module(package).__all__) if name[0].islower()]
 
 
@@ -84,7 +84,7 @@ def _imported(module: str, where: str, noun: str) -> Any:
 
 
 def _place(error: Exception) -> str:
-    """The error, and the line that raised it."""
+    """Error and source line of its origin."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}, line {error.lineno}: {error.msg}"
     last = traceback.extract_tb(error.__traceback__)[-1]

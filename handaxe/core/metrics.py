@@ -1,4 +1,4 @@
-"""What a world or a claim measures of attempts besides the usual figures: ratios of sums, and other numbers."""
+"""Additional evaluation metrics of worlds and claims: ratios of sums, and custom figures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from handaxe.core.records import Trajectory
 __all__ = ["Measure", "RatioMetric", "Statistic", "TaskResult"]
 
 Measure = Callable[[Trajectory, float], float]
-"""(attempt, its outcome) -> number."""
+"""(trajectory, its outcome) -> number."""
 
 
 class RatioMetric(NamedTuple):
-    """A ratio of two sums over the scored attempts: sum of `top` / sum of `bottom`, each summed by task first.
+    """Ratio of two sums over scored rollouts: sum of `top` / sum of `bottom`, each summed by task first.
 
     Example:
         RatioMetric(lambda one, outcome: len(one.calls), lambda one, outcome: float(outcome > 0.5))
-        is calls for each right answer
+        is calls per correct answer
     """
 
     top: Measure
@@ -28,12 +28,12 @@ class RatioMetric(NamedTuple):
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What came of the attempts at one task.
+    """Evaluation result of one task.
 
-    attempts  how many there were;  scored  how many count, the others ended as infra_error or verifier_error
-    correct   scored attempts whose reward passed;  reward, calls, tokens, seconds, cost  means over scored attempts
-    endings   how often the attempts, all of them, ended how: "completed", "truncated(turns)", "infra_error", ...
-    gauges    name -> (top, bottom), each the mean over scored attempts
+    attempts  number of rollouts;  scored  those with a score; the others ended as infra_error or verifier_error
+    correct   scored rollouts whose reward passed;  reward, calls, tokens, seconds, cost  means over scored rollouts
+    endings   count of each ending over all rollouts: "completed", "truncated(turns)", "infra_error", ...
+    gauges    name -> (top, bottom), each the mean over scored rollouts
     """
 
     id: str
@@ -51,4 +51,4 @@ class TaskResult:
 
 
 Statistic = Callable[[Sequence[TaskResult]], float]
-"""A figure of a whole evaluation that is no ratio of sums, such as a calibration error."""
+"""Figure of a whole evaluation other than a ratio of sums, such as a calibration error."""

@@ -1,4 +1,4 @@
-"""What an engine needs of a causal language model. Everything below is internal to engines and models; users load one.
+"""Protocols of causal language models. Internal to engines and models; users load a model.
 
 Legend: B rows, T tokens, V vocabulary, D hidden width.
 """
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Model(Protocol):
-    """A causal language model as engines need it, to be measured and trained."""
+    """Causal language model, for measuring and training."""
 
     pad_id: int
     vocab_size: int
@@ -42,44 +42,45 @@ class Model(Protocol):
 
     @property
     def module(self) -> torch.nn.Module:
-        """Holds the parameters."""
+        """Module with the parameters."""
         ...
 
     def hidden(self, ids_BT: torch.Tensor, attend_BT: torch.Tensor) -> torch.Tensor:
-        """Right-padded ids -> hidden states [B, T, D], what the head reads."""
+        """Right-padded ids -> hidden states [B, T, D], the input of the head."""
         ...
 
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Hidden states [..., D] -> logits [..., V]; those of position t predict token t + 1."""
+        """Hidden states [..., D] -> logits [..., V]; position t predicts token t + 1."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Write weights, configuration and tokenizer so that the same class can load them."""
+        """Write weights, configuration and tokenizer, in the form that the same class loads."""
         ...
 
 
 @runtime_checkable
 class PaddedModel(Protocol):
-    """What a Model offers besides to be sampled from in rounds: prompts together, token by token, until the last has
-    ended. Caches are opaque to the engine."""
+    """Model with batched sampling: prompts together, token by token, until the last one ends. Caches are opaque to the
+    engine.
+    """
 
     max_length: int
 
     def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[torch.Tensor, Any]:
-        """Logits [B, V] after each row (ragged) and a cache with room for `room` more tokens a row."""
+        """Return logits [B, V] after each row (ragged), and a cache with room for `room` more tokens per row."""
         ...
 
     def decode(self, ids_B: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
-        """Logits [B, V] after one more token a row."""
+        """Return logits [B, V] after one more token per row."""
         ...
 
     def keep(self, cache: Any, rows: torch.Tensor) -> Any:
-        """The cache of the chosen rows (int64 index)."""
+        """Return the cache of the chosen rows (int64 index)."""
         ...
 
 
 class Reading(NamedTuple):
-    """A row to be read into a slot: `ids` from position 0 on, of which those from `start` on (one at least) are new."""
+    """Prompt of a slot: `ids` from position 0 on. The ids from `start` on (at least one) are new."""
 
     slot: int
     ids: Sequence[int]
@@ -87,7 +88,7 @@ class Reading(NamedTuple):
 
 
 class Copying(NamedTuple):
-    """Positions [start, stop) of a slot that another slot is to have too, both of them being written to right now."""
+    """Copy of positions [start, stop) from slot `source` to slot `target`, while both are being written."""
 
     source: int
     target: int
@@ -96,29 +97,30 @@ class Copying(NamedTuple):
 
 
 class SlotCache(Protocol):
-    """Keys and values of rows of unequal length, each in a slot of its own, written at the row's own positions. What a
-    slot holds beyond the tokens of its row is never attended to.
+    """Keys and values of rows of unequal length, one slot per row, written at the row's positions. Attention never
+    reads a slot beyond the tokens of its row.
 
-    Keys and values of one stretch of tokens are handed around as a list of tensors, tokens in the last but one axis.
+    A span of keys and values is passed as a list of tensors, with tokens in the second to last axis.
     """
 
     token_bytes: int
     """Memory of one token's keys and values."""
     several: bool
-    """Whether `write` and `step` take more than one token of a slot."""
+    """True if `write` and `step` accept more than one token per slot."""
 
     def reserve(self, slots: int, length: int) -> None:
-        """Make room for this many slots and tokens each, and keep what is there."""
+        """Reserve this many slots and tokens per slot; existing contents stay."""
         ...
 
     def read(self, rows: Sequence[Reading], copies: Sequence[Copying]) -> torch.Tensor:
-        """Logits [R, V] after each row, all of them read at once. The copies are carried out in their order."""
+        """Return logits [R, V] after each row, all rows in one forward. Copies are made in order."""
         ...
 
     def write(self, tokens: Sequence[Sequence[int]], before: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
-        """Logits [N, V] after each of the next tokens in each of the first S slots, slot after slot: their ids, the id
-        before them, and where the first goes. A position of -1 leaves a slot alone; the logits after the one id that
-        stands for it mean nothing."""
+        """Return logits [N, V] after each of the next tokens in the first S slots, slot after slot. Inputs per slot:
+        token ids, the id before them, and the position of the first. Position -1 skips a slot; the logits of its
+        placeholder id are meaningless.
+        """
         ...
 
     def step(
@@ -129,83 +131,85 @@ class SlotCache(Protocol):
         rows: Sequence[Reading],
         copies: Sequence[Copying],
     ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        """What `write` gives for the first three and `read` for the others, None where there is nothing to do; in one
-        forward where that is less work. No row is read into a slot that is written."""
+        """Return the results of `write` for the first three arguments and of `read` for the others; None for an empty
+        part. Uses one forward if that is cheaper. A row is never read into a slot that is being written.
+        """
         ...
 
     def take(self, slot: int, start: int, stop: int) -> list[torch.Tensor]:
-        """A copy of the keys and values at [start, stop)."""
+        """Copy the keys and values at [start, stop)."""
         ...
 
     def put(self, slot: int, start: int, parts: Sequence[torch.Tensor]) -> None:
-        """Lay down what `take` gave."""
+        """Store keys and values from `take`."""
         ...
 
 
 @runtime_checkable
 class CachedModel(Protocol):
-    """What a Model offers besides to be sampled from continuously, rows joining and leaving between two tokens."""
+    """Model with continuous batching: rows join and leave between two tokens."""
 
     def slots(self) -> SlotCache | None:
-        """An empty cache; None when this model's attention cannot do with one."""
+        """Return an empty cache; None if the model's attention does not support slots."""
         ...
 
 
 @runtime_checkable
 class AdapterModel(Protocol):
-    """What a Model offers besides when all that trains is an adapter on frozen weights (LoRA): a reference model
-    that costs no copy."""
+    """Model with only an adapter (LoRA) to train, on frozen weights: a reference model without a copy."""
 
     def without_adapter(self) -> AbstractContextManager[None]:
-        """The frozen weights alone, while it lasts."""
+        """Context manager that disables the adapter."""
         ...
 
 
 @runtime_checkable
 class LinearHeadModel(Protocol):
-    """What a Model offers besides when its head may be a matrix product: the vocabulary can be read in pieces."""
+    """Model with a linear head, for computing logits over the vocabulary in chunks."""
 
     def linear_head(self) -> tuple[torch.Tensor, torch.Tensor | None] | None:
-        """Weight [V, D] and bias [V] or None, with which `head` is exactly hidden @ weight.T + bias; None if it is
-        something else."""
+        """Return weight [V, D] and bias ([V] or None) for which `head` is exactly hidden @ weight.T + bias; None for
+        another kind of head.
+        """
         ...
 
 
 @runtime_checkable
 class EmbeddingModel(Protocol):
-    """What a Model offers besides when the table that its ids are looked up in can be read."""
+    """Model with a readable input embedding table."""
 
     def input_table(self) -> torch.Tensor:
-        """The input embeddings [V, D], one row an id."""
+        """Input embeddings [V, D], one row per id."""
         ...
 
 
 @runtime_checkable
 class TreeModel(Protocol):
-    """What a Model offers besides when it can attend along the branches of a tree: shared prefixes are read once."""
+    """Model with tree attention: shared prefixes are computed once."""
 
     def reads_trees(self) -> bool:
-        """Whether this model, as it is configured, does so exactly."""
+        """Return True if the model's current configuration supports exact tree attention."""
         ...
 
     def hidden_tree(self, pack: Pack) -> torch.Tensor:
-        """Hidden states [N, D]; a token's are those it has at the end of the row from its root to itself."""
+        """Return hidden states [N, D]; each token attends to the row from its root to itself."""
         ...
 
 
 @runtime_checkable
 class RecomputingModel(Protocol):
-    """What a Model offers besides when its layers can be computed again for the gradient instead of being kept."""
+    """Model with gradient checkpointing: layers are recomputed in the backward pass instead of stored."""
 
     checkpointing: bool
-    """Set it to do so."""
+    """Set to enable it."""
 
 
 @runtime_checkable
 class ShardableModel(Protocol):
-    """What a Model offers besides when its weights may be split over several processes: layers whose weights are wanted
-    only while the layer is called as a module, each with itself alone. Without it all weights are gathered at once."""
+    """Model with shardable layers, for splitting weights over processes. A layer's weights are read only while the
+    layer is called as a module, one layer at a time. Without this protocol all weights are gathered at once.
+    """
 
     def layers(self) -> Sequence[torch.nn.Module]:
-        """The layers, first to last; no parameter is in two of them, or in one and outside of all."""
+        """Layers, first to last; no parameter is shared between layers, or between a layer and the rest of the model."""
         ...

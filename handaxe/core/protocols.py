@@ -206,7 +206,7 @@ class ChatFormat(Protocol):
         ...
 
     def parse(self, ids: Sequence[int], tools: Sequence[ToolSchema]) -> ParsedTurn:
-        """Parse the sampled ids of one turn. Never raises, whatever a policy sampled."""
+        """Parse the sampled ids of one turn. Never raises, for any sampled ids."""
         ...
 
     def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
@@ -403,7 +403,7 @@ two with outcomes (strength, 0), a tie has equal outcomes. Labels of steps stand
 
 
 class Judge(Protocol):
-    """Scorer with parameters of its own. Equal trajectories get equal scores until it learns."""
+    """Scorer with trainable parameters. Equal trajectories get equal scores until it learns."""
 
     def score(self, group: Group) -> np.ndarray:
         """Return [G] scores, independent of order and presence of siblings up to rounding."""

@@ -270,12 +270,14 @@ class TokenSequence:
     @property
     def mask(self) -> np.ndarray:
         """[T] bool: POLICY and FORCED tokens."""
-        return (self.author == Author.POLICY) | self.forced
+        policy: np.ndarray = (self.author == Author.POLICY) | (self.author == Author.FORCED)
+        return policy
 
     @property
     def forced(self) -> np.ndarray:
         """[T] bool: FORCED tokens."""
-        return self.author == Author.FORCED
+        forced: np.ndarray = self.author == Author.FORCED
+        return forced
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The invariants that every trajectory keeps, whatever made it; `handaxe.core.records.check` is this check."""
+"""Invariants of trajectories and groups, the implementation of `handaxe.core.records.check`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def check(trajectory: Trajectory) -> None:
     """Check every invariant of the drawing in `handaxe.core.records`.
 
     Args:
-        trajectory: what a rollout returned, or what you built by hand.
+        trajectory: from a rollout or built by hand.
 
     Raises:
-        RecordError: naming the trajectory and every invariant it breaks, one a line.
+        RecordError: names the trajectory and every broken invariant, one a line.
     """
     problems = [p for i, s in enumerate(trajectory.sequences) for p in _sequence_problems(i, s)]
     if not trajectory.sequences:
@@ -35,11 +35,10 @@ def check(trajectory: Trajectory) -> None:
 
 
 def check_group(group: Group) -> None:
-    """Check every trajectory of a group, and what they say of each other: ids that are unlike, and forks that begin as
-    the sibling that they left, where that one is in the group.
+    """Check every trajectory of a group, unique ids, and the shared prefix of each fork with its origin in the group.
 
     Raises:
-        RecordError: naming a trajectory and every invariant it breaks, one a line.
+        RecordError: names a trajectory and every broken invariant, one a line.
     """
     siblings = {trajectory.id: trajectory for trajectory in group}
     if len(siblings) != len(group):

@@ -1,4 +1,4 @@
-"""Curricula: which tasks a training step plays."""
+"""Curricula: choice of tasks for each training step."""
 
 import lazy_loader
 

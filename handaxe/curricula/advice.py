@@ -1,4 +1,4 @@
-"""Failed attempts in short, and a way to better an instruction by rules that read them."""
+"""Summaries of failed rollouts, and a rule-based mutation operator for instructions."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,18 @@ ADVICE: Mapping[str, str] = {
     "cut": "Be short.",
     "wrong": "Answer with what the tool says.",
 }
-"""A failure's tag -> a sentence that may help."""
+"""Failure tag -> sentence of advice."""
 
 
 class Failure(NamedTuple):
-    """What is kept of an attempt that failed: under which instruction, at which task, what it said last, what it
-    earned, and what went wrong."""
+    """Summary of a failed rollout.
+
+    instruction  system prompt of the rollout
+    task         id of the task
+    said         text of the last turn
+    reward       total reward
+    tags         failure tags, keys of ADVICE
+    """
 
     instruction: str
     task: str
@@ -31,11 +37,11 @@ class Failure(NamedTuple):
 
 
 Propose = Callable[[str, Sequence[Failure], int], list[str]]
-"""(instruction, failures under it, seed) -> instructions that may be better, the most promising first."""
+"""(instruction, its failures, seed) -> candidate instructions, the most promising first."""
 
 
 def failure_tags(trajectory: Trajectory) -> tuple[str, ...]:
-    """What went wrong in an attempt, of the keys of ADVICE: "wrong" where nothing else did."""
+    """Return the failure tags of a rollout, as keys of ADVICE; "wrong" if no other tag applies."""
     found = [
         ("no call", not trajectory.calls),
         ("malformed", any(turn.parsed.errors for turn in trajectory.turns)),
@@ -46,20 +52,20 @@ def failure_tags(trajectory: Trajectory) -> tuple[str, ...]:
 
 
 def by_rules(*, advice: Mapping[str, str] = ADVICE, longest: int = 120) -> Propose:
-    """Make a mutation operator that needs no model: it adds what helps against the most frequent failure.
+    """Make a mutation operator without a model: add advice against the most frequent failure.
 
-        for each tag, the most frequent first: the instruction and advice[tag], where it is not in there already
-        last: the instruction without one of its sentences, drawn
+        for each tag, the most frequent first: instruction + advice[tag], unless the instruction already contains it
+        last: the instruction without one randomly drawn sentence
 
     Args:
-        advice: a sentence for each tag; tags without one are passed over.
-        longest: characters; longer instructions are not proposed.
+        advice: one sentence per tag; tags without a sentence are skipped.
+        longest: maximum length of a candidate in characters; longer candidates are skipped.
 
     Example:
         "Think." with two failures by "no call" and one by "cut"
         ->  "Think. Use a tool.", "Think. Be short."; from "Think. Use a tool." also "Think." or "Use a tool."
 
-    Idea: the cheapest stand-in for a model that reflects on failures.
+    Idea: the cheapest substitute for a model that reflects on failures.
     """
 
     def propose(instruction: str, failures: Sequence[Failure], seed: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Go through the first tasks alone, epoch after epoch."""
+"""Repeat a small subset of the tasks, epoch after epoch."""
 
 from collections.abc import Callable
 
@@ -11,13 +11,13 @@ __all__ = ["few_tasks"]
 
 
 def few_tasks(*, count: int) -> Callable[[list[Task], int], Curriculum]:
-    """Make a curriculum of few tasks, so that each comes again and again.
+    """Make a curriculum of a few tasks, so that each task recurs often.
 
-        tasks_1 .. tasks_count, in the order that `in_order` gives them
+        tasks_1 .. tasks_count, in the order of `in_order`
 
     Args:
-        count: how many, >= 1; all where there are fewer. ARPO-GUI trains on 128, which it
-            chose by 16 attempts at each (unconfirmed); here they are the first ones.
+        count: number of tasks, >= 1; all tasks if fewer exist. ARPO-GUI trains on 128 tasks, chosen by 16 rollouts each
+            (unconfirmed); this curriculum takes the first ones.
 
     Returns:
         (tasks, seed) -> curriculum.
@@ -26,9 +26,9 @@ def few_tasks(*, count: int) -> Callable[[list[Task], int], Curriculum]:
         InputError: a count below 1.
 
     Example:
-        few_tasks(count=2)([a, b, c, d], 0) hands out a and b, in some order, then a and b again
+        few_tasks(count=2)([a, b, c, d], 0) returns a and b, in some order, then a and b again
 
-    Idea: what remembers a task learns nothing where no task comes twice.
+    Idea: a mechanism with a memory of tasks needs tasks that recur.
     """
     if count < 1:
         raise InputError(f"few_tasks takes a count of at least 1, not {count}")

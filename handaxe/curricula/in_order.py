@@ -1,4 +1,4 @@
-"""Go through the tasks epoch after epoch, each in an order of its own."""
+"""Iterate over the tasks in epochs, each with a new permutation."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,35 +14,35 @@ __all__ = ["InOrder", "in_order"]
 
 
 def in_order(tasks: Sequence[Task], *, seed: int = 0, shuffle: bool = True) -> Curriculum:
-    """Hand out every task once before any task twice.
+    """Return every task once before any task twice.
 
-        the k-th task handed out = tasks[order_e[k mod n]],   e = k div n,   order_e a permutation seeded by (seed, e)
+        k-th task = tasks[order_e[k mod n]],   e = k div n,   order_e a permutation seeded by (seed, e)
 
-    A step may cross from one epoch into the next. Asking for the same step again gives the same tasks again; asking
-    for another one goes on where the last one stopped. What came of the tasks makes no difference.
+    A step may cross an epoch boundary. A repeated request for a step returns the same tasks; a request for another step
+    continues after the last one. Results of the tasks have no influence.
 
     Args:
-        tasks: n of them; at least one.
+        tasks: n >= 1 tasks.
         seed: of the permutations.
-        shuffle: False hands them out in the order given, every epoch.
+        shuffle: False keeps the given order in every epoch.
 
     Returns:
-        A curriculum. Its state is three numbers and a digest of the tasks' ids, so a resumed run continues exactly.
+        A curriculum. Its state is three numbers and a digest of the task ids, so a resumed run continues exactly.
 
     Raises:
-        TaskError: when there is no task, or two share an id.
-        CheckpointError: when a state of other tasks, or of another seed, is loaded.
+        TaskError: the list is empty, or two tasks share an id.
+        CheckpointError: the loaded state belongs to other tasks or to another seed.
 
     Example:
         tasks a, b, c, shuffle False, two a step  ->  a b, c a, b c, a b, ...
 
-    Idea: sampling without replacement, the plain order of supervised training.
+    Idea: sampling without replacement, the usual order of supervised training.
     """
     return InOrder(tuple(tasks), seed=seed, shuffle=shuffle)
 
 
 class InOrder:
-    """What `in_order` returns; implements `slots.Curriculum`."""
+    """Curriculum of `in_order`."""
 
     def __init__(self, tasks: tuple[Task, ...], *, seed: int, shuffle: bool):
         check_tasks(tasks)
@@ -61,14 +61,14 @@ class InOrder:
         self._count = 0
 
     def next(self, step: int, count: int) -> list[Task]:
-        """The `count` tasks of this step."""
+        """Return the `count` tasks of a step."""
         if step != self._step:
             self._step, self._start = step, self._start + self._count
         self._count = count
         return self._slice(self._start, count)
 
     def observe(self, groups: Sequence[RatedGroup]) -> None:
-        """Looks at nothing: the order does not depend on what came of the tasks."""
+        """Do nothing: the order is independent of results."""
 
     def state_dict(self) -> dict[str, Any]:
         return {"tasks": self._digest, "step": self._step, "start": self._start, "count": self._count}

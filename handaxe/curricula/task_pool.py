@@ -1,4 +1,4 @@
-"""A curriculum whose tasks may be exchanged between two stages of a run."""
+"""Curriculum with a replaceable list of tasks, for runs of several stages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,29 +11,29 @@ __all__ = ["TaskPool", "task_pool"]
 
 
 def task_pool(tasks: Sequence[Task], *, seed: int = 0, shuffle: bool = True) -> Curriculum:
-    """Go through the tasks as `in_order` does, until `TaskPool.tasks` is set: then through those, from the beginning.
+    """Iterate over tasks as `in_order` does; setting `TaskPool.tasks` starts over with the new tasks.
 
     Args:
         tasks: at least one.
         seed: of the order.
-        shuffle: False hands them out in the order given.
+        shuffle: False keeps the given order.
 
     Returns:
-        A curriculum, which the stages `probe` and `choose` label and narrow.
+        A curriculum. The stages `probe` and `choose` label and filter its tasks.
 
     Raises:
-        TaskError: when there is no task, or two share an id.
+        TaskError: the list is empty, or two tasks share an id.
 
     Example:
         pool = task_pool(tasks); pool.tasks = [one for one in pool.tasks if one.metadata["probe"] < 1]
 
-    Idea: what is tried next may depend on what an earlier stage of the run found out.
+    Idea: a later stage selects tasks by the results of an earlier stage.
     """
     return TaskPool(tasks, seed=seed, shuffle=shuffle)
 
 
 class TaskPool:
-    """What `task_pool` returns; implements `slots.Curriculum`."""
+    """Curriculum of `task_pool`."""
 
     def __init__(self, tasks: Sequence[Task], *, seed: int, shuffle: bool):
         self._seed, self._shuffle = seed, shuffle
@@ -41,7 +41,7 @@ class TaskPool:
 
     @property
     def tasks(self) -> Sequence[Task]:
-        """Those that there are; setting them begins anew."""
+        """Current tasks. Setting them restarts the order."""
         return self._tasks
 
     @tasks.setter
@@ -50,11 +50,11 @@ class TaskPool:
         self._tasks = tuple(tasks)
 
     def next(self, step: int, count: int) -> list[Task]:
-        """The `count` tasks of this step."""
+        """Return the `count` tasks of a step."""
         return self._order.next(step, count)
 
     def observe(self, groups: Sequence[RatedGroup]) -> None:
-        """Looks at nothing: the order does not depend on what came of the tasks."""
+        """Do nothing: the order is independent of results."""
 
     def state_dict(self) -> dict[str, Any]:
         return self._order.state_dict()

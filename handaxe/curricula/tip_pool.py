@@ -1,4 +1,4 @@
-"""Keep short tips from finished attempts, and tell the tasks like theirs of them."""
+"""Store short tips from finished rollouts and attach them to similar tasks."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,15 +17,15 @@ from handaxe.ops.tool_calls import format_call
 __all__ = ["Tip", "TipPool", "TippedTasks", "shared_words", "tell_calls", "tip_pool", "tips_of", "told_calls"]
 
 TIPS = "tips"
-"""The key of `Task.metadata` under which the tips for a task stand."""
+"""Key of `Task.metadata` for the tips of a task."""
 Tell = Callable[[Trajectory, bool], str]
-"""(attempt, whether it is right) -> a tip; "" for none."""
+"""(trajectory, correct) -> tip; "" for no tip."""
 Similar = Callable[[str, str], float]
-"""(what one task asks, what another asked) -> how like they are; 0 is not at all."""
+"""(prompt of one task, prompt of another) -> similarity; 0 is none."""
 
 
 class Tip(NamedTuple):
-    """What is kept of a group: what its task asked, and what may help with one like it."""
+    """Tip of a group: prompt of its task, and advice for similar tasks."""
 
     asked: str
     text: str
@@ -40,38 +40,39 @@ def tip_pool(
     tell: Tell | None = None,
     similar: Similar | None = None,
 ) -> "TipPool":
-    """Keep a tip of each group that was played, and give a task the tips of those most like it.
+    """Store a tip per played group, and attach to each task the tips of the most similar prompts.
 
-        after a step   of each group, the first attempt of the highest reward R says a tip: tell(attempt, R > above)
-        before a step  a task is given the `top` tips of most similarity > 0 with what it asks, the newest of equal ones
+        after a step   per group, the first trajectory of the highest reward R yields tell(trajectory, R > above)
+        before a step  a task gets its `top` tips of highest similarity > 0; among equal ones the newest first
 
-    The tips of a task stand in its metadata, so that all siblings read the same, of one moment, and the record says
-    which; `rollouts.hinted(criteria=tips_of)` says them to some of the siblings. Tasks that did not come from this
-    curriculum, such as those of an evaluation, have none. R_i is the outcome plus the per-turn rewards.
+    A task's tips are in its metadata: all siblings share one state of the pool, and the run record holds the tips.
+    `rollouts.hinted(criteria=task_tips)` shows the tips to some of the siblings. Tasks from outside this curriculum,
+    such as evaluation tasks, have no tips. R_i is the outcome plus the per-turn rewards.
 
     Args:
-        top: tips of a task, >= 1.
-        most: tips kept, >= 1; the oldest leave. Of two that are alike word for word the newer one stays.
-        above: right is a reward strictly above this.
-        longest: characters of a tip, >= 1; what is beyond is cut off.
-        tell: what an attempt teaches; `tell_calls` unless told otherwise, and a model's summary in the paper.
-        similar: `shared_words` unless told otherwise, and an embedding's in the paper.
+        top: tips per task, >= 1.
+        most: capacity in tips, >= 1; the oldest tip leaves first. A tip with equal text and prompt replaces the older
+            one.
+        above: a trajectory is correct at a reward strictly above this.
+        longest: maximum length of a tip in characters, >= 1; the rest is cut off.
+        tell: makes a tip of a trajectory; default `tell_calls`. The paper uses a model's summary.
+        similar: similarity of two prompts; default `shared_words`. The paper uses embeddings.
 
     Returns:
-        A pool. `curriculum(tasks, seed)` goes through tasks as `task_pool` does, tells them of tips, learns from what
-        came of them, and carries the pool's state.
+        A pool. `curriculum(tasks, seed)` iterates over tasks as `task_pool` does, attaches tips, learns from results
+        and saves the pool's state.
 
     Raises:
         InputError: a number out of range.
 
     Example:
         "4071 boss ally?" was answered after search(query='4071 boss') and search(query='5526 ally'); then
-        "4071 boss idol?" is given "In '4071 boss ally?': It calls search(query='4071 boss'), ..."
+        "4071 boss idol?" gets "In '4071 boss ally?': It calls search(query='4071 boss'), ..."
         shared_words("4071 boss ally?", "4071 boss idol?") is 2/4
 
-    Paper: arXiv:2511.10395 (AgentEvolver), its self-navigating: a pool of experience in words, retrieved by similarity.
-    Unconfirmed: that a group gives one tip, how many are kept and told, and that a failure gives one too.
-    Differs: tips by rule, and likeness by words; a model that summarises, and embeddings, are arguments.
+    Paper: arXiv:2511.10395 (AgentEvolver), self-navigating: a textual experience pool, retrieved by similarity.
+    Unconfirmed: one tip per group, the capacity, tips per task, and tips from failures.
+    Differs: rule-based tips and word overlap; a summarising model and embeddings are arguments.
     """
     if min(top, most, longest) < 1:
         raise InputError(f"tip_pool has top {top}, most {most} and longest {longest}; give 1 or more of each")
@@ -79,16 +80,16 @@ def tip_pool(
 
 
 def tips_of(task: Task) -> list[Criterion]:
-    """The tips for a task, as `rollouts.hinted` says them; none where none were told."""
+    """Return the tips of a task as criteria for `rollouts.hinted`; empty without tips."""
     return [Criterion(f"tip {k}", text) for k, text in enumerate(task.metadata.get(TIPS, ()))]
 
 
 def tell_calls(trajectory: Trajectory, right: bool) -> str:
-    """Say which calls of a right attempt were answered, or what helps against what went wrong in another.
+    """List the answered calls of a correct rollout, or give advice on the failure of an incorrect one.
 
     Example:
-        right: "In '2*7=?': It calls calculator(expression='2*7')."
-        wrong, without a call: "In '2*7=?': Use a tool."
+        correct: "In '2*7=?': It calls calculator(expression='2*7')."
+        incorrect, without a call: "In '2*7=?': Use a tool."
     """
     if not right:
         return f"In {_asked(trajectory.task)!r}: {' '.join(ADVICE[tag] for tag in failure_tags(trajectory))}"
@@ -97,18 +98,18 @@ def tell_calls(trajectory: Trajectory, right: bool) -> str:
 
 
 def told_calls(task: Task, calls: Sequence[ToolCall]) -> str:
-    """Say that a task took these calls; "" where there are none."""
+    """Format a tip that lists calls; "" without calls."""
     return f"In {_asked(task)!r}: It calls {', '.join(map(format_call, calls))}." if calls else ""
 
 
 def shared_words(one: str, other: str) -> float:
-    """Words in both of all words in either, as sets, whatever their case; 0 for two without words."""
+    """Jaccard similarity of the lower-case word sets of two texts; 0 for two texts without words."""
     words, more = (set(re.findall(r"\w+", text.lower())) for text in (one, other))
     return len(words & more) / len(words | more) if words | more else 0.0
 
 
 class TipPool:
-    """What `tip_pool` returns; `tips` are those that are kept, the oldest first."""
+    """Pool of `tip_pool`; `tips` holds the stored tips, oldest first."""
 
     def __init__(self, top: int, most: int, above: float, longest: int, tell: Tell, similar: Similar):
         self.tips: list[Tip] = []
@@ -120,17 +121,17 @@ class TipPool:
         self._similar = similar
 
     def curriculum(self, tasks: Sequence[Task], seed: int) -> "TippedTasks":
-        """Tasks that are told of tips."""
+        """Make a curriculum that attaches tips to its tasks."""
         return TippedTasks(self, tasks, seed=seed)
 
     def recall(self, task: Task) -> list[Tip]:
-        """The tips for a task, those of most similarity first."""
+        """Return the tips for a task, by decreasing similarity."""
         asked = _asked(task)
         ranked = [(self._similar(asked, tip.asked), k) for k, tip in enumerate(self.tips)]
         return [self.tips[k] for score, k in sorted(ranked, reverse=True)[: self._top] if score > 0]
 
     def observe(self, groups: Sequence[RatedGroup]) -> None:
-        """Keep a tip of each group."""
+        """Store a tip of each group."""
         for one in groups:
             reward_G = group_rewards(one.group, one.scores)
             if np.isnan(reward_G).all():
@@ -139,7 +140,7 @@ class TipPool:
             self.keep(one.group.task, self._tell(one.group[best], bool(reward_G[best] > self._above)))
 
     def keep(self, task: Task, text: str) -> None:
-        """Keep what a task taught; "" is nothing."""
+        """Store a tip of a task; "" is ignored."""
         if text:
             tip = Tip(_asked(task), " ".join(text.split())[: self._longest])
             self.tips = [*(kept for kept in self.tips if kept != tip), tip][-self._most :]
@@ -152,18 +153,18 @@ class TipPool:
 
 
 class TippedTasks(TaskPool):
-    """The curriculum of a pool of tips; its tasks may be exchanged, as those of any `task_pool`."""
+    """Curriculum of a tip pool. Its tasks are replaceable, as in `task_pool`."""
 
     def __init__(self, pool: TipPool, tasks: Sequence[Task], *, seed: int):
         super().__init__(tasks, seed=seed, shuffle=True)
         self._pool = pool
 
     def next(self, step: int, count: int) -> list[Task]:
-        """The `count` tasks of this step, each with its tips."""
+        """Return the `count` tasks of a step, each with its tips."""
         return [_tipped(task, self._pool.recall(task)) for task in super().next(step, count)]
 
     def observe(self, groups: Sequence[RatedGroup]) -> None:
-        """The pool learns; the order does not depend on what came of the tasks."""
+        """Update the pool. The order is independent of results."""
         self._pool.observe(groups)
 
     def state_dict(self) -> dict[str, Any]:

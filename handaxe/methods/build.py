@@ -44,7 +44,7 @@ def build(
     progress: bool = False,
     machines: Machines = THIS_PROCESS,
 ) -> dict[str, Any]:
-    """The keyword arguments of `train`; its `keep` is missing.
+    """Make the keyword arguments of `train`; `run` names no folder yet.
 
     Args:
         spec: method, base, world, engine, settings and their options.

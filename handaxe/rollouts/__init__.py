@@ -1,4 +1,4 @@
-"""Rollouts: strategies that play a task, as generators without I/O; and the driver that carries them out."""
+"""Rollouts: strategies as generators without I/O, and the driver that executes them."""
 
 import lazy_loader
 

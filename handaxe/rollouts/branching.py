@@ -1,4 +1,4 @@
-"""A rollout that spends a number of trajectories on one question, and branches where a tool's reply left it unsure."""
+"""Entropy-based branching: trajectories fork after tool replies that raise the policy's entropy."""
 
 from collections.abc import Callable, Generator
 from typing import Any
@@ -18,9 +18,9 @@ from handaxe.rollouts.play.rounds import Rounds
 __all__ = ["Chance", "Split", "branching"]
 
 Chance = Callable[[float, int], float]
-"""(H_k - H_0 in nats, branches made in a row) -> probability of a branch."""
+"""(H_k - H_0 in nats, consecutive branches) -> probability of a branch."""
 Split = Callable[[float, float | None, int], int]
-"""(H_0, mean of the H_k after tool replies or None, trajectories in all) -> how many of them play from the start."""
+"""(H_0, mean of the H_k after tool replies or None, total trajectories) -> number of trajectories from the start."""
 
 
 def branching(
@@ -34,51 +34,51 @@ def branching(
     budget: Budget | None = None,
     tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
-    """Play a question's trajectories side by side, and copy those that hesitate after a tool's reply.
+    """Play a question's trajectories concurrently, and fork the uncertain ones after a tool's reply.
 
         H_k    mean entropy, in nats, of the first `first_tokens` tokens of turn k
         play `from_start` trajectories from the question on, in rounds of one turn each; after every round,
-        for each turn k that was played in it and follows a tool's reply, in the order of the trajectories:
+        for each turn k of the round that follows a tool's reply, in the order of the trajectories:
             for each of `copies`: with probability chance(H_k - H_0, l), while there are fewer than `total`,
-                another trajectory that has all before turn k, that reply included, and draws turn k and on itself
+                fork a trajectory that shares everything before turn k, that reply included, and samples from turn k on
             l, counted over the whole question, rises by one with every branch and is 0 after a turn without
         when all are over and there are fewer than `total`: play the rest from the question on
 
         t/0    q a0 | r0 | a1 | r1 | a2           t/0/2 left t/0 at a1: q a0 | r0 | b1 ...
         t/0/1  q c0 | s0 | c1
 
-    One attempt owns all of it: with `group_size=1` a group is the `total` trajectories of one attempt. The one that
-    goes on decides no less than its copy; both may be left again at later turns, and so may be what is over by the end
-    of the round, but a copy not at the turn that it began with. A round is over when its slowest turn is, so who
-    branches depends on seeds and entropies, and not on how long tools take; every draw has a seed of its own.
+    One rollout holds all trajectories: with `group_size=1` a group is the `total` trajectories of one rollout. Original
+    and fork can both fork again at later turns, also if the original ended within the round; a fork never forks at its
+    first turn. A round ends with its slowest turn, so branching depends on seeds and entropies, not on tool latency.
+    Every draw has a separate seed.
 
-    Each trajectory's notes hold "entropy": [H_0, H_1, ...]. `branch_of` of those that play from the question on is
+    Each trajectory's notes hold "entropy": [H_0, H_1, ...]. `branch_of` of trajectories that start at the question is
     the first one's opening.
 
     Args:
         chance: see `Chance`; such as `branch_chance()`.
         total: M trajectories, >= 1; 16 in the paper.
-        from_start: N of them, in [1, total], 8 in the paper. Or a function, such as `probe_split()`: then the first
-            trajectory is played to its end alone, and decides how many, itself included, play from the question on.
-        copies: Z, most branches at a turn, >= 1; 1 in the paper.
+        from_start: N of them, in [1, total], 8 in the paper. Or a function, such as `probe_split()`: the first
+            trajectory is then played alone to its end, and the function returns N from its entropies.
+        copies: Z, maximum branches per turn, >= 1; 1 in the paper.
         first_tokens: k, >= 1; 20 in the paper.
-        max_turns, budget, tell_budget: of each trajectory, as in `linear`.
+        max_turns, budget, tell_budget: per trajectory, as in `linear`.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns `total` trajectories, in the order in which
-        they began: fewer where the attempt is stopped. It is the first alone whose environment cannot be opened.
+        A rollout strategy: Attempt -> generator of requests that returns `total` trajectories, in the order of their
+        start; fewer if the rollout is stopped, only the first if the environment cannot be opened.
 
     Raises:
-        InputError: a number out of range, an environment without snapshots or one of which only so many may be open,
-            an engine that cannot measure.
+        InputError: a number out of range, an environment without snapshots or with a limit on open environments, or an
+            engine without `measure`.
 
     Example:
-        branching(chance=branch_chance(), total=16, from_start=8) with `Setting(group_size=1)`
+        branching(chance=branch_chance(), total=16, from_start=8) with `RunSettings(group_size=1)`
 
     Paper: ARPO, arXiv:2507.19849, entropy-based adaptive rollout; with `probe_split` and a penalty in `branch_chance`
     AEPO, arXiv:2510.14545.
     Differs: the released code takes the entropy of the turn before the reply, of the ten likeliest tokens, summed; it
-    starts one new trajectory a round when a question has none at work, and repeats the last where some are missing.
+    starts one new trajectory a round for a question without active ones, and pads with copies of the last.
     """
     if not (1 <= (from_start if isinstance(from_start, int) else 1) <= total and copies >= 1 and first_tokens >= 1):
         raise InputError(
@@ -102,7 +102,7 @@ def branching(
 
 
 class _Tree:
-    """One question. `decided` says up to which turn of each play it is decided whether it is left there."""
+    """Trajectories of one question. `decided` is per play the number of turns with a branching decision."""
 
     def __init__(self, attempt: Attempt, rules: Rules, chance: Chance, *, total: int, copies: int, first_tokens: int):
         self.rounds = Rounds(self._turn)
@@ -132,7 +132,7 @@ class _Tree:
             self._branch()
 
     def _turn(self, play: Play) -> Generator[Request, Any, Ending | None]:
-        """A turn, and what it began with."""
+        """Play a turn, and measure the entropy of its first tokens."""
         before = len(play.turns)
         ending = yield from play.turn()
         for turn in play.turns[before:]:
@@ -143,7 +143,7 @@ class _Tree:
         return ending
 
     def _asked(self, split: Split) -> int:
-        """How many play from the start, by what the first one, which is over, met."""
+        """Number of trajectories from the start, from the entropies of the finished first one."""
         entropy, turns = self._root.notes.get("entropy", []), self._root.turns
         if not entropy:
             return 1
@@ -152,14 +152,14 @@ class _Tree:
         return min(max(wanted, 1), self._total)
 
     def _begin(self, upto: int) -> None:
-        """Add plays from the question on until there are so many; none where nothing was sampled after it."""
+        """Add plays from the question on, up to this number; none if the first play has no turn."""
         if self._root.done and not self._root.turns:
             return
         while len(self.rounds.plays) < upto:
             self._add(self._root, Branch(self._root.attempt.id, 0, 0), turn=0)
 
     def _branch(self) -> None:
-        """Decide about every turn that was not decided about."""
+        """Decide on branches at every turn without a decision."""
         for number, play in enumerate(self.rounds.plays):
             for k in range(self._decided[number], len(play.notes.get("entropy", []))):
                 if play.turns[k - 1].replies:
@@ -167,7 +167,7 @@ class _Tree:
             self._decided[number] = max(self._decided[number], len(play.turns))
 
     def _leave(self, play: Play, k: int) -> None:
-        """Leave a play at the beginning of its turn k, or not."""
+        """Fork a play at the beginning of turn k, by chance."""
         entropy, turn = play.notes["entropy"], play.turns[k]
         made = 0
         for copy in range(self._copies):

@@ -1,4 +1,4 @@
-"""What an attempt may use up, how much of it is left, and the words that tell a policy so."""
+"""Resource budget of a rollout, the remaining part, and user messages about it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,25 +19,24 @@ __all__ = [
 ]
 
 SPEAKER = "budget"
-"""The name on the user messages that tell what is left: they are the library's words, not the environment's."""
+"""Name of user messages about the remaining budget, which come from the library and not from the environment."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Bounds on one attempt, over all of its turns; None is no bound.
+    """Resource limits of one rollout, over all turns; None is unlimited.
 
-    tokens   that the policy samples, >= 1. A turn is cut where they end
-    calls    well-formed calls, >= 0. Those of a turn that are beyond it are not carried out, and the attempt is over
-    seconds  of sampling and tools, as the record has them, > 0. Looked at before each turn
-    cost     of tools, and of sampling with an engine that has a price, in the unit they declare, > 0. Looked at before
-             each turn
+    tokens   sampled tokens, >= 1. The turn is cut at the limit
+    calls    well-formed calls, >= 0. Calls beyond the limit are not executed, and the rollout ends
+    seconds  of sampling and tools, as recorded, > 0. Checked before each turn
+    cost     of tools, and of sampling with a priced engine, in their unit, > 0. Checked before each turn
 
-    An attempt that needs more ends truncated for "budget". One that ends by itself is completed, whatever it used.
+    A rollout that needs more ends truncated for "budget". A rollout that ends by itself is completed, at any usage.
 
     Example:
         linear(max_turns=8, budget=Budget(tokens=512, calls=3), tell_budget=True)
 
-    Idea: bound what an attempt costs and not only its turns, and a policy that is told can learn to spend.
+    Idea: bound a rollout's cost as well as its turns; a policy that reads its budget can learn to use it.
     """
 
     tokens: int | None = None
@@ -52,7 +51,7 @@ class Budget:
 
 
 class Remaining(NamedTuple):
-    """What is left, never below 0; None where there is no bound."""
+    """Remaining limits, never below 0; None is unlimited."""
 
     turns: int
     tokens: int | None = None
@@ -62,7 +61,7 @@ class Remaining(NamedTuple):
 
     @property
     def nothing(self) -> bool:
-        """Whether no further turn may be begun for want of tokens, seconds or cost."""
+        """True if no tokens, seconds or cost remain for another turn."""
         return 0 in (self.tokens, self.seconds, self.cost)
 
 
@@ -70,11 +69,11 @@ BudgetMessage = Callable[[Remaining], str]
 
 
 def budgets(*, tokens: Sequence[int] = (), calls: Sequence[int] = ()) -> tuple[Budget, ...]:
-    """Budgets of so many tokens and calls each, for a schedule such as `grown_limits`; of one that is left out there is
-    no bound, and where both are, it is one budget without bounds.
+    """Make one budget per element, for a schedule such as `grown_limits`. A missing list sets no limit; two missing
+    lists give one unlimited budget.
 
     Raises:
-        InputError: numbers out of range, or not as many of tokens as of calls.
+        InputError: numbers out of range, or lists of unequal length.
 
     Example:
         budgets(tokens=(48, 96), calls=(4, 8)) is (Budget(tokens=48, calls=4), Budget(tokens=96, calls=8))
@@ -86,7 +85,7 @@ def budgets(*, tokens: Sequence[int] = (), calls: Sequence[int] = ()) -> tuple[B
 
 
 def remaining_of(budget: Budget, spent: Usage, *, turns: int) -> Remaining:
-    """What is left of a budget, never below 0, with so many turns to go."""
+    """Return the remaining part of a budget, never below 0, with `turns` turns left."""
     return Remaining(
         turns,
         None if budget.tokens is None else max(0, budget.tokens - spent.tokens),
@@ -97,7 +96,7 @@ def remaining_of(budget: Budget, spent: Usage, *, turns: int) -> Remaining:
 
 
 def describe_remaining(left: Remaining) -> str:
-    """What is left, in plain words.
+    """Describe remaining limits in plain words.
 
     Example:
         describe_remaining(Remaining(turns=1, seconds=2.5)) is "You have left: 1 turn, 2.5 seconds."

@@ -1,4 +1,4 @@
-"""A rollout whose policy may fold its memory: it goes on in a new sequence, from the task and what it noted."""
+"""Memory folding: the policy continues in a new sequence with the task and its summary."""
 
 from collections.abc import Generator
 from typing import Any
@@ -14,7 +14,7 @@ from handaxe.rollouts.play import Continuation, Play, Request, Rules
 __all__ = ["SPEAKER", "folding"]
 
 SPEAKER = "memory"
-"""The name on the user messages that hold a folded memory, or ask for one."""
+"""Name of user messages with a folded memory, or with the request to fold."""
 
 
 def folding(
@@ -25,36 +25,36 @@ def folding(
     budget: Budget | None = None,
     tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
-    """Play like `linear`, and begin a new sequence wherever the policy folds its memory.
+    """Play like `linear`, and begin a new sequence at every call of the folding tool.
 
         sequence 0   opening + a0 + r0 + a1 + r1 + a2          a2 calls fold_memory(summary)
         sequence 1   opening + memory + a3 + r3 + ...          memory: a user message that quotes the summary
 
-    The environment offers the tool and carries it out like any other (`tools.fold_memory`), so that the format knows
-    the call and the record has it. Both sequences belong to one trajectory: reward, statistics and denominators count
-    it once, a2 trains as sampled, and the quoted memory, which is the format's rendering and never a control token,
-    does not train. Replies to other calls of the folding turn are not read again. A call that is malformed, fails, or
-    is the last that turns and budget allow folds nothing. Turns and budget count over all sequences.
+    The environment offers and executes the tool like any other (`tools.fold_memory`), so the chat format knows the call
+    and the record holds it. Both sequences belong to one trajectory: reward, statistics and denominators count it once.
+    a2 trains as sampled; the quoted memory is rendered by the chat format without control tokens and does not train.
+    Replies to other calls of the folding turn are left out of the new sequence. A call folds nothing if it is
+    malformed, fails, or uses up turns or budget. Turns and budget count over all sequences.
 
     Args:
-        tool: name of the tool that folds; its argument `summary` is the memory.
-        fold_at: share of the context, in (0, 1], from which on the policy is asked once a sequence, in a user message
-            after the reply, to fold now. It may still do otherwise. None: it is never asked.
+        tool: name of the folding tool; its argument `summary` is the memory.
+        fold_at: share of the context, in (0, 1]. Above it, a user message after the reply asks the policy to fold, once
+            per sequence; the policy may ignore it. None sends no message.
         max_turns, budget, tell_budget: as in `linear`.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["anew"] has an
-        entry a fold; see `rollouts.play.history`.
+        A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["anew"] has one
+        entry per fold; see `rollouts.play.history`.
 
     Raises:
-        InputError: a limit out of range, or an environment that does not offer the tool.
+        InputError: a limit out of range, or an environment without the tool.
 
     Example:
         folding(max_turns=30, fold_at=0.75) with tool_chat([search, fold_memory])
 
     Paper: arXiv:2510.21618 (DeepAgent), autonomous memory folding. Unconfirmed: from memory of the paper.
-    Differs: the memory is one text that the policy writes; the paper has an auxiliary model write three (episodic,
-    working and tool memory). The policy may also be asked to fold.
+    Differs: the memory is one text by the policy; in the paper an auxiliary model writes three (episodic,
+    working and tool memory). The optional request to fold.
     """
     if fold_at is not None and not 0 < fold_at <= 1:
         raise InputError(f"fold_at is {fold_at}; give a share of the context above 0 and up to 1, or None")
@@ -85,7 +85,7 @@ def _turns(play: Play, tool: str) -> Generator[Request, Any, Ending]:
 
 
 def _folded(play: Play, tool: str) -> Message | None:
-    """The memory that the last turn folded, its last one where it folded twice; None where it did not."""
+    """Memory of the last turn's last successful fold; None without a fold."""
     turn = play.turns[-1]
     done = {reply.call_id for reply in turn.replies if reply.status == "ok"}
     folds = [call.arguments["summary"] for call in turn.parsed.calls if call.name == tool and call.id in done]

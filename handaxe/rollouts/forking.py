@@ -1,4 +1,4 @@
-"""A rollout that is played once and then branched: several trajectories that share what came before the forks."""
+"""Fork a finished trunk at chosen places, and play the branches."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,35 +24,34 @@ def forking(
     budget: Budget | None = None,
     tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
-    """Play a trunk like `linear`, then fork it at chosen places and play all branches at the same time.
+    """Play a trunk like `linear`, then fork it at chosen places and play all branches concurrently.
 
         trunk     a0 a1 a2 | r0 | b0 b1 | r1 | c0          id "t/0", seed s
         fork at a2                                         id "t/0/branch-0", seed derive_seed(s, "branch", 0)
-                  a0 a1 x2 | r0'| y0 ...                   a0 a1 are the trunk's, x2 and all after it are its own
+                  a0 a1 x2 | r0'| y0 ...                   a0 a1 are the trunk's; x2 and all later tokens are new
 
-    Branch n is the n-th place chosen. What each shares, and with which state of the environment it goes on, is said in
-    `rollouts.play.fork`; tokens that several trajectories share train once for each of them. A budget counts, for every
-    trajectory, all of its own tokens, calls, seconds and cost, the shared ones included.
+    Branch n belongs to the n-th chosen place. `rollouts.play.fork` documents the shared part and the environment's
+    state; shared tokens train once per trajectory. A budget counts all tokens, calls, seconds and cost of a trajectory,
+    shared ones included.
 
     Args:
-        at: the finished trunk -> places to fork it at, in any order, places twice included; `turn_starts`,
-            `surprising_tokens` and `failed_calls` are such functions. It is not asked about a trunk that died or was
-            stopped.
-        branch_turns: most turns of a branch of its own, >= 1, the one that it leaves in included; as many as are left
-            of `max_turns` unless told otherwise.
-        max_turns, budget, tell_budget: of each trajectory, as in `linear`.
+        at: the finished trunk -> places to fork, in any order, repetitions allowed, such as `turn_starts`,
+            `surprising_tokens` and `failed_calls`. Not called for a trunk that died or was stopped.
+        branch_turns: maximum turns of a branch, >= 1, the turn of its fork included; None: the rest of `max_turns`.
+        max_turns, budget, tell_budget: per trajectory, as in `linear`.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns the trunk and its branches, in order.
+        A rollout strategy: Attempt -> generator of requests that returns the trunk and its branches, in order. A trunk
+        without any possible fork is returned alone.
 
     Raises:
-        InputError: a limit out of range, a place where the trunk cannot be forked, an environment without snapshots;
-            and what an environment raises for a task it cannot take. A trunk of which nothing can be forked is alone.
+        InputError: a limit out of range, a place where the trunk cannot be forked, an environment without snapshots,
+            or a task that the environment rejects.
 
     Example:
-        forking(at=turn_starts(count=2)) gives a trunk of at least two turns and two branches: three trajectories a try.
+        forking(at=turn_starts(count=2)) gives a trunk of at least two turns and two branches: three trajectories.
 
-    Idea: branch where it matters and pay for the shared part once.
+    Idea: branch at the decisive tokens and pay for the shared part once.
     """
     if branch_turns is not None and branch_turns < 1:
         raise InputError(f"branch_turns is {branch_turns}; give 1 or more, or None")

@@ -1,4 +1,4 @@
-"""Attempts that begin with hints, fewer for each sibling and fewer as training goes on."""
+"""Hints in the prompt, decreasing over siblings and training steps."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ def hinted(
     fraction: float | Callable[[int], float] = 1.0,
     strip: bool = False,
 ) -> Rollout:
-    """Play `rollout` on the task with some of its criteria said beforehand, as a system message with the name "hint".
+    """Play `rollout` on the task with some of its criteria as hints, in a system message named "hint".
 
-        lambda_i = f(step) * (G - 1 - i) / (G - 1)        i: number of the attempt among the G of its group; f alone
+        lambda_i = f(step) * (G - 1 - i) / (G - 1)        i: index of the rollout among the G of its group; f alone
                                                           where G = 1
-        said     = round(lambda_i * C) of the C criteria, drawn by the attempt's seed, in their own order
+        hints    = round(lambda_i * C) of the C criteria, drawn by the rollout's seed, in their given order
 
-    So the first sibling gets the most hints and the last none, which keeps a group's rewards apart, and with f falling
-    to 0 the policy learns to do without. Where the task begins with a system message, the hints are its end. The
-    trajectory's task is the attempt's own, without hints; notes["hint"] holds the names of the criteria said.
+    The first sibling gets the most hints and the last none, which keeps rewards within a group different. With f
+    falling to 0 the policy learns to work without hints. If the task begins with a system message, the hints are
+    appended to it. The trajectory's task is the original one, without hints; notes["hint"] holds the names of the
+    hinted criteria.
 
-    The policy trains on what it did having read the hints, as the paper's code does. With strip=True the record says
-    that it did so unhinted: every sequence begins with the opening without hints, and what the policy wrote is FORCED,
-    since this policy, reading this, was never asked for it: a step that trains it needs annotate=("old_logp",).
-    A stripped attempt cannot be replayed.
+    The policy trains on turns sampled with the hints in context, as in the paper's code. With strip=True the record
+    has no hints: every sequence begins with the original opening, and all tokens of the policy are FORCED, since the
+    policy was never sampled in this context. A step that trains them needs annotate=("old_logp",). A stripped
+    trajectory cannot be replayed.
 
     Args:
         rollout: the strategy.
-        criteria: of a task, whose `text` is the hint, such as a world's.
-        fraction: f in [0, 1], or a function of the training step, such as a sigmoid that falls.
-        strip: whether hints are taken out of the record.
+        criteria: task -> criteria, whose `text` is the hint, such as a world's.
+        fraction: f in [0, 1], or a function of the training step, such as a falling sigmoid.
+        strip: remove hints from the record.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns what `rollout` returns. It hints every attempt
-        that it is given, and those of an evaluation are of step 0: evaluate with a strategy of its own, which is what a
-        recipe does by itself.
+        A rollout strategy: Attempt -> generator of requests that returns the result of `rollout`. It hints every
+        rollout; evaluations run at step 0 and need an unhinted strategy, which a method provides by itself.
 
     Raises:
-        InputError: a fraction out of [0, 1]; with strip, a sequence that does not begin as the attempt did.
+        InputError: a fraction out of [0, 1]; with strip, a sequence without the rollout's opening.
 
     Example:
         G = 8, f = 1: lambda 1, 0.857, 0.714, 0.571, 0.429, 0.286, 0.143, 0
-        four criteria, f = 0.5, G = 3: 2, 1 and 0 of them are said
+        four criteria, f = 0.5, G = 3: 2, 1 and 0 hints
 
     Paper: arXiv:2508.16949 (RuscaRL), intra-group differentiation and decay of its scaffolding; strip is the experience
     stripping of arXiv:2511.10395 (AgentEvolver).
-    Differs: a criterion is said by its text alone, without its points. AgentEvolver's larger clip for what hints led to
-    is `papers.agent_evolver.hint_clip_bonus`'s.
+    Differs: a hint is the criterion's text alone, without points. AgentEvolver's larger clip for hinted rollouts
+    is `papers.agent_evolver.hint_clip_bonus`.
     """
     if not callable(fraction):
         _in_range(fraction)
@@ -85,7 +85,7 @@ def _in_range(fraction: float) -> float:
 
 
 def _drawn(criteria: list[Criterion], share: float, attempt: Attempt) -> list[Criterion]:
-    """Those that are said to this attempt."""
+    """Draw the criteria to hint in this rollout."""
     others = attempt.siblings - 1
     share *= (others - min(attempt.sibling, others)) / others if others > 0 else 1.0
     count = round(share * len(criteria))
@@ -94,7 +94,7 @@ def _drawn(criteria: list[Criterion], share: float, attempt: Attempt) -> list[Cr
 
 
 def _shown(task: Task, criteria: Sequence[Criterion]) -> Task:
-    """The task with the hints before all else, or at the end of its system message."""
+    """Prepend the hints to the task, or append them to its system message."""
     if not criteria:
         return task
     text = "\n".join([WORDS, *(one.text for one in criteria)])
@@ -105,18 +105,18 @@ def _shown(task: Task, criteria: Sequence[Criterion]) -> Task:
 
 
 def _told(one: Trajectory, attempt: Attempt, names: list[str], *, strip: bool) -> Trajectory:
-    """The trajectory of the attempt's own task, with a note of its hints."""
+    """Set the trajectory's task to the original one, and note its hints."""
     made = replace(one, task=attempt.task, notes={**one.notes, NAME: names})
     return _stripped(made, attempt.format) if strip and names else made
 
 
 def _stripped(one: Trajectory, format: ChatFormat) -> Trajectory:
-    """The same attempt as if nothing had been hinted."""
+    """Remove the hints from a trajectory."""
     messages = _unhinted(one.messages, one.task)
     last = next((k for k, message in enumerate(one.messages) if message.role == "assistant"), len(one.messages))
     told = format.start(one.messages[:last], one.tools)
     plain = format.start(messages[: last - len(one.messages) + len(messages)], one.tools)
-    same = _alike(told.ids[::-1], plain.ids[::-1])  # what follows the hint in both
+    same = _alike(told.ids[::-1], plain.ids[::-1])  # common suffix after the hint
     before, after = told.ids[: len(told.ids) - same], plain.ids[: len(plain.ids) - same]
     authors = plain.authors[: len(after)]
     for sequence in one.sequences:
@@ -143,12 +143,12 @@ def _unhinted(messages: Sequence[Message], task: Task) -> tuple[Message, ...]:
 
 
 def _alike(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many ids two lists begin alike with."""
+    """Length of the common prefix of two id lists."""
     return next((n for n, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 
 def _rewritten(own: TokenSequence, cut: int, ids: Sequence[int], authors: Sequence[int]) -> TokenSequence:
-    """The sequence with its first `cut` ids replaced, and all that the policy wrote FORCED."""
+    """Replace the first `cut` ids of a sequence, and mark all tokens of the policy FORCED."""
 
     def joined(first: Sequence[int] | np.ndarray, rest: np.ndarray) -> np.ndarray:
         return np.concatenate([np.asarray(first), rest[cut:]]).astype(rest.dtype)

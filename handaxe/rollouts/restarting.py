@@ -1,4 +1,4 @@
-"""A rollout of which some groups begin in the middle of a recorded attempt."""
+"""Restart a share of the groups in the middle of a recorded trajectory."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,9 +16,9 @@ from handaxe.rollouts.rewind import rewind
 __all__ = ["Starts", "restarting"]
 
 Starts = Callable[[Attempt], tuple[Trajectory, int] | None]
-"""Where an attempt begins: in a recorded one at the same task, at this of its turns; None: at the beginning."""
+"""Start of a rollout: a recorded trajectory of the same task and one of its turns; None starts at the beginning."""
 KEPT = 4096
-"""Groups whose place is remembered: more than are ever under way."""
+"""Number of groups with a remembered start; more than are ever in flight."""
 
 
 def restarting(
@@ -30,37 +30,37 @@ def restarting(
     budget: Budget | None = None,
     seed: int = 0,
 ) -> Rollout:
-    """Begin a share of the groups where a store says, all siblings of a group at the same place; play on as `linear`.
+    """Start a share of the groups at a stored state, the same for all siblings; continue as `linear`.
 
-        a group restarts  <=>  u(step, task) < share, and the store knows a place for its task
-        sibling           =    recorded turns 0 .. k - 1, played again (see `rewind`), then turns of its own
+        a group restarts  <=>  u(step, task) < share, and the store has a start for its task
+        sibling           =    recorded turns 0 .. k - 1, replayed (see `rewind`), then new turns
 
-    What was recorded stands in the trajectory before its `branch_of`; give the credit `own_part`, so that it does not
-    train. Evaluations want a strategy of their own, which is what a recipe gives them.
+    The recorded part precedes the trajectory's `branch_of`; `advantages.mask_shared_prefix` excludes it from training.
+    Evaluations need another strategy, which a method provides.
 
     Args:
-        starts: the store; asked once a group. One that learns from what is played is listed in `learners` of `train`.
-        share: of the groups, in [0, 1]; drawn for each.
-        answered: False: nobody answers what is said at a recorded place. No environment is made there, none of the
-            recorded turns is played again, and the attempt is over after one turn, truncated for "turns".
+        starts: the store; called once per group. List a store that learns from rollouts in `learners` of `train`.
+        share: of the groups, in [0, 1]; drawn per group.
+        answered: False: no environment is made at a stored start, no recorded turn is replayed, and the rollout ends
+            after one turn without a reply, truncated for "turns".
         max_turns, budget: as in `linear`, of the whole, recorded turns included.
         seed: of the draws.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns one trajectory. An attempt that restarted
-        cannot be replayed once the store has changed.
+        A rollout strategy: Attempt -> generator of requests that returns one trajectory. A restarted rollout cannot be
+        replayed after a change of the store.
 
     Raises:
-        InputError: a share out of [0, 1]; what `rewind` raises.
+        InputError: a share out of [0, 1], or an error of `rewind`.
 
     Example:
-        a store that knows turn 2 of t/0, share 1: all attempts of the group of task t have turns 0 and 1 of t/0 and
-        go on from there
+        a store with turn 2 of t/0, share 1: all rollouts of the group of task t have turns 0 and 1 of t/0 and
+        continue from there
 
     Paper: arXiv:2512.24873 (ROME), resampling from the beginning of a chunk; arXiv:2402.19446 (ArCHer), actions sampled
     at states of a replay buffer, with answered=False.
     Unconfirmed: which groups restart, and how often.
-    Differs: a state is reached by playing the record again, not by a copy of the environment; ROME's share is not said.
+    Differs: a state is reached by replaying the record, not by a copy of the environment; ROME's share is not given.
     """
     if not 0 <= share <= 1:
         raise InputError(f"restarting has the share {share}; give 0 to 1")
@@ -68,7 +68,7 @@ def restarting(
     known: dict[tuple[int, str], tuple[Trajectory, int] | None] = {}
 
     def place(attempt: Attempt) -> tuple[Trajectory, int] | None:
-        """The store may learn while a group is under way, so its siblings are told what the first one was."""
+        """Return the group's start. Siblings reuse the first one's start, since the store may learn in between."""
         key = (attempt.step, attempt.task.id)
         if key not in known:
             drawn = share > generator("restarting", seed, *key).random()
@@ -92,7 +92,7 @@ def restarting(
 
 
 class _Silent:
-    """Stands in for an environment that is not asked, and ends the attempt where one would have answered."""
+    """Environment that never replies: it ends the rollout at the first turn."""
 
     def __init__(self, task: Task):
         self.task = task
@@ -110,7 +110,7 @@ class _Silent:
         return None
 
     def restore(self, state: Any) -> None:
-        """There is no state."""
+        """Do nothing: there is no state."""
 
     def close(self) -> None:
-        """There is nothing to release."""
+        """Do nothing: there are no resources."""

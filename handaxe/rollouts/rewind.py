@@ -1,4 +1,4 @@
-"""From a recorded attempt, a play that begins where one of its turns began."""
+"""Start a play at a turn of a recorded trajectory."""
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Trajectory, Usage
@@ -12,37 +12,38 @@ __all__ = ["rewind"]
 
 
 def rewind(attempt: Attempt, rules: Rules, trajectory: Trajectory, *, turn: int, again: bool = True) -> Play:
-    """Make a play that begins with the first turns of a recorded attempt at the same task.
+    """Make a play that begins with the first turns of a recorded trajectory of the same task.
 
-        ids = the recorded ones up to where turn k began, as they were sampled, with their log-probs and versions
-        environment: made and started anew, then asked the turns 0 .. k - 1 with their recorded seeds, one Act each
+        ids = the recorded ids up to the start of turn k, as sampled, with log-probs and versions
+        environment: made and started again, then asked for turns 0 .. k - 1 with their recorded seeds, one Act each
 
-    So no snapshot is needed, and none has to be kept. Where the environment opens otherwise than then, or says anything
-    else to a turn (messages; name, text and status of replies; facts; whether it is over), the attempt ends as
-    infra_error before the policy is asked: nothing is trained on a state that is not the recorded one.
+    No snapshot is needed. If the environment's opening or any reply differs from the record (messages; name, text and
+    status of replies; facts; `done`), the rollout ends as infra_error before the policy is sampled, so no training
+    happens on a different state.
 
-    What was recorded was not sampled again: `Trajectory.total_usage` leaves the tokens, seconds and cost of its
-    sampling out, and has its calls, which are made once more. A budget counts all of it, as for a fork.
+    `Trajectory.total_usage` leaves out the tokens, seconds and cost of the recorded sampling, and includes the replayed
+    calls. A budget counts all of it, as for a fork.
 
     Args:
-        attempt: whose environment, format and seeds play on; turn n draws from derive_seed(attempt.seed, n).
+        attempt: its environment, format and seeds play on; turn n draws from derive_seed(attempt.seed, n).
         rules: of the whole; without snapshots.
-        trajectory: over; it may have been rewound to in turn.
-        turn: k, in [0, number of its turns); the turn that is sampled anew.
-        again: False: the environment is not brought there, for what is not to be answered.
+        trajectory: finished; it may itself come from a rewind.
+        turn: k, in [0, number of its turns); the first turn to sample.
+        again: False skips replaying the environment, for a play without replies.
 
     Returns:
-        The play, not begun. Its `branch_of` says where it leaves the recorded attempt, so that `own_part` trains
-        nothing of what was recorded.
+        The play, not begun. Its `branch_of` is the end of the recorded part, so that `mask_shared_prefix` excludes the
+        recorded part from training.
 
     Raises:
-        InputError: there is no such turn, the attempt is at another task, the rules want snapshots, or the record does
-            not say enough, as `ops.rewindable` tells.
+        InputError: there is no such turn, the attempt has another task, the rules ask for snapshots, or the record is
+            incomplete for a rewind, as `ops.rewindable` explains.
 
     Example:
         rewind(attempt, Rules(max_turns=6), success, turn=len(success.turns) - 1).plan() plays its last turn again
 
-    Idea: seeds and recorded turns are the state of a deterministic environment; whether it is, is seen on the way.
+    Idea: seeds and recorded turns determine the state of a deterministic environment; determinism is checked on the
+    way.
     """
     if not 0 <= turn < len(trajectory.turns):
         raise InputError(f"{trajectory.id!r} has {len(trajectory.turns)} turns; there is no turn {turn} to begin at")

@@ -1,4 +1,4 @@
-"""Chooses where to fork a trunk: at the tokens that the policy was least sure of."""
+"""Choose forks at the tokens with the highest entropy."""
 
 import numpy as np
 
@@ -10,22 +10,21 @@ __all__ = ["surprising_tokens"]
 
 
 def surprising_tokens(*, count: int = 2, apart: int = 4) -> Choose:
-    """Choose the sampled tokens with the highest entropy, or where none is recorded the least likely ones.
+    """Choose the sampled tokens with the highest entropy; without recorded entropies, the least likely tokens.
 
         u_t = entropy of the policy before token t        where every sequence has the feature "entropy"
-        u_t = -log p(token t)                             otherwise: one draw's surprise, whose mean is the entropy
+        u_t = -log p(token t)                             otherwise: surprise of one draw, whose mean is the entropy
 
-    A rollout has no features while it is played, so there it is the surprise. The highest u_t is taken first, then the
-    highest that is at least `apart` tokens from each one taken in the same sequence; of equals the earlier. The fork
-    is before the token: it is the first that the branch samples anew.
+    Trajectories have no features during rollouts, where surprise is used. Places are taken greedily by decreasing u_t,
+    each at least `apart` tokens from all taken ones of its sequence; ties go to the earlier token. The fork is before
+    the token: the branch samples it again.
 
     Args:
-        count: most places, >= 1.
-        apart: fewest tokens between two places, >= 1.
+        count: maximum number of places, >= 1.
+        apart: minimum distance of two places in tokens, >= 1.
 
     Returns:
-        Trajectory -> places for `forking(at=...)`, the most surprising first; fewer than `count` where there are no
-        more.
+        Trajectory -> places for `forking(at=...)`, the most surprising first; possibly fewer than `count`.
 
     Raises:
         InputError: count or apart below 1.
@@ -33,7 +32,7 @@ def surprising_tokens(*, count: int = 2, apart: int = 4) -> Choose:
     Example:
         -log p of tokens 5..9 is 0.1, 2.0, 1.9, 0.2, 1.0; count 2, apart 2: places 6 and 9.
 
-    Idea: branch where the policy hesitates; entropy-guided branching in one draw's estimate.
+    Idea: branch where the policy hesitates; entropy-guided branching with a one-draw estimate.
     """
     if count < 1 or apart < 1:
         raise InputError(f"count is {count} and apart {apart}; give 1 or more of each")

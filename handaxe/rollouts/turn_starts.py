@@ -1,4 +1,4 @@
-"""Chooses where to fork a trunk: at the first tokens of turns."""
+"""Choose forks at the first tokens of turns."""
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Trajectory

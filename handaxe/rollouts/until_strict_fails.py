@@ -1,4 +1,4 @@
-"""The plain rollout, which ends once a strict criterion of a turn of the user was not met in it."""
+"""Early stop: a linear rollout that ends at the first user turn with an unmet strict criterion."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
@@ -22,19 +22,17 @@ def until_strict_fails(
     max_turns: int = 4,
     budget: Budget | None = None,
 ) -> Rollout:
-    """Play one attempt turn by turn, and no further than a turn of the user in which something strict was missed.
+    """Play turn by turn, up to the first user turn with an unmet strict criterion.
 
-        when the user speaks again: end as policy_error if a strict criterion about the turn of the user that is over,
-        or about one before, is not met
+        when the user speaks again: end as policy_error if a strict criterion of any finished user turn is not met
 
-    What follows a failure that cannot be made good again is neither sampled nor trained. Where the user speaks once,
-    this is `linear`.
+    Turns after an irreparable failure are neither sampled nor trained. With a single user turn this equals `linear`.
 
     Args:
-        criteria: those of a task; see `records.Criterion`.
-        check: which are met after each turn. It is asked of an attempt that is not over: turns and messages without
-            token sequences. It may block; an InfrastructureError of it ends the attempt as infra_error.
-        max_turns, budget: as of `linear`.
+        criteria: criteria of a task; see `records.Criterion`.
+        check: criteria met after each turn. Its input is an unfinished trajectory: turns and messages without
+            token sequences. It may block; its InfrastructureError ends the rollout as infra_error.
+        max_turns, budget: as in `linear`.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory.
@@ -43,8 +41,8 @@ def until_strict_fails(
         InputError: as `linear`. TaskError: as `papers.cm2.checklist`.
 
     Example:
-        a strict "opened" about the first of two turns of the user, not met when the second begins
-        ->  policy_error before the policy answers the second
+        a strict "opened" about the first of two user turns, not met when the second begins
+        ->  policy_error before the policy's reply to the second
 
     Paper: arXiv:2602.12268 (CM2), early stop at a strict item.
     Differs: nothing.
@@ -65,7 +63,7 @@ def _turns(play: Play, criteria: Sequence[Criterion], check: Check) -> Generator
         if strict and said.role == "user" and not said.name:
             try:
                 failed = yield Work(lambda: _failed(play, criteria, check))
-            except InfrastructureError as error:  # of a judge that is asked elsewhere
+            except InfrastructureError as error:  # of a remote judge
                 return infra_error(error)
             if failed:
                 return Ending("policy_error", "a strict criterion was not met")
@@ -73,7 +71,7 @@ def _turns(play: Play, criteria: Sequence[Criterion], check: Check) -> Generator
 
 
 def _failed(play: Play, criteria: Sequence[Criterion], check: Check) -> bool:
-    """Whether something strict about a turn of the user that is over was not met."""
+    """Return True if a strict criterion of a finished user turn is not met."""
     so_far = Trajectory(
         id=play.attempt.id,
         task=play.attempt.task,

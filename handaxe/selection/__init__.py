@@ -1,4 +1,4 @@
-"""Selection: which tasks are tried next, and which groups train."""
+"""Selection: choice of groups and rollouts to train."""
 
 import lazy_loader
 

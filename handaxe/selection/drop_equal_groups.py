@@ -1,4 +1,4 @@
-"""Drop groups whose siblings all did equally well or badly."""
+"""Drop groups whose siblings all have equal rewards."""
 
 from collections.abc import Sequence
 
@@ -15,26 +15,26 @@ __all__ = ["drop_equal_groups"]
 
 
 def drop_equal_groups(*, tolerance: float = 0.0, channel: str | None = None, std: Std = "sample") -> Selector:
-    """Keep the groups in which siblings differ, since the others have nothing to compare.
+    """Keep groups with differing rewards. Groups with equal rewards have zero advantages.
 
         keep a group when std(R) > tolerance
 
-    R_i is the outcome plus the per-turn rewards, of every sibling that was scored, whether or not it trains. With
-    rewards of 0 and 1 and tolerance 0 this is 0 < number right < G. The loop that wants a full batch generates again.
+    R_i is the outcome plus the per-turn rewards, over all scored siblings, trained or not. With rewards of 0 and 1 and
+    tolerance 0 the condition is 0 < number correct < G. The training loop refills the batch if asked to.
 
     Args:
         tolerance: in units of reward; 0 in DAPO, 1e-3 in SimpleTIR. Rewards equal up to rounding are always equal.
-        channel: look at this channel of the scores instead, such as the accuracy within a shaped reward; where there is
-            none of that name, at the only one that a reward around it calls ".../NAME"; where there is not just one of
-            these either, since another reward stands in its place, at R.
-        std: "sample" (n - 1) or "population" (n); matters for tolerances above 0 only.
+        channel: use this channel of the scores instead of R, such as the accuracy within a shaped reward. Without a
+            channel of this name, the only channel named ".../NAME" by a wrapping reward is used; without exactly one of
+            these, R.
+        std: "sample" (n - 1) or "population" (n); relevant for tolerances above 0 only.
 
     Returns:
         A selector: [RatedGroup] -> [RatedGroup], the groups kept, unchanged and in order. A group with fewer than two
         scored siblings is dropped.
 
     Raises:
-        InputError: for a negative tolerance, and scores that do not fit their group.
+        InputError: a negative tolerance, or scores that do not fit their group.
 
     Example:
         rewards (1, 0, 0, 1), (1, 1, 1, 1), (0, 0, 0, 0)  ->  only the first group

@@ -1,4 +1,4 @@
-"""Leave out of the loss every trajectory that did about as well as its siblings."""
+"""Exclude trajectories with near-zero advantages from the loss."""
 
 from collections.abc import Sequence
 
@@ -13,19 +13,19 @@ __all__ = ["drop_small_advantages"]
 
 
 def drop_small_advantages(*, least: float = 0.01) -> Selector:
-    """Stop training on trajectories whose advantages are all about 0.
+    """Stop training on trajectories with all advantages near 0.
 
         trained_i' = trained_i and max_t abs(A_i,t) >= least        over the tokens t of trajectory i that train
 
-    Such a trajectory has next to nothing to say in the policy loss, but would count in the denominators, enter terms
-    such as a KL penalty, and take its time. It stays in the group, and its score in what its siblings are judged by.
+    Such a trajectory adds almost nothing to the policy loss, but would count in denominators, enter terms such as a KL
+    penalty, and take compute. It stays in the group, and its score stays in the group's statistics.
 
     Args:
         least: > 0, in units of the advantage; 0.01 in the paper.
 
     Returns:
         A selector: [RatedGroup] -> [RatedGroup], the same groups in the same order, `trained` [G] cleared where small.
-        A trajectory without a token that trains does not train.
+        A trajectory without training tokens does not train.
 
     Raises:
         InputError: `least` is not above 0, or not finite.
@@ -34,7 +34,7 @@ def drop_small_advantages(*, least: float = 0.01) -> Selector:
         rewards 1, 0.5, 0 under `leave_one_out`: advantages 0.75, 0, -0.75  ->  trained True, False, True
 
     Paper: arXiv:2502.01600 (LOOP), as in its released code.
-    Differs: nothing; its advantages are one number a trajectory.
+    Differs: nothing; the paper has one advantage per trajectory.
     """
     if not 0 < least < np.inf:
         raise InputError(f"drop_small_advantages takes a finite bound above 0, not {least}")

@@ -1,4 +1,4 @@
-"""Select nothing away."""
+"""Keep every group."""
 
 from collections.abc import Sequence
 
@@ -9,17 +9,17 @@ __all__ = ["keep_all"]
 
 
 def keep_all() -> Selector:
-    """Pass every group on as it is.
+    """Return all groups unchanged.
 
         select(rated) = rated
 
     Returns:
-        A selector: [RatedGroup] -> [RatedGroup], all of them in order; an empty list gives an empty list.
+        A selector: [RatedGroup] -> [RatedGroup], all groups in order; an empty list gives an empty list.
 
     Example:
-        two groups, one of them with equal rewards  ->  the same two groups
+        two groups, one with equal rewards  ->  the same two groups
 
-    Idea: the absence of selection, so that a recipe names its choice for every role.
+    Idea: the explicit absence of selection, so that a method names its choice for every role.
     """
 
     def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:

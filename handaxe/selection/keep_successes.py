@@ -1,4 +1,4 @@
-"""Keep the attempts that went well, for a policy to learn from."""
+"""Rejection sampling: keep successful rollouts."""
 
 from collections.abc import Sequence
 
@@ -23,37 +23,36 @@ def keep_successes(
     most: int | None = None,
     best: bool = False,
 ) -> Selector:
-    """Train on the siblings that earned enough with as many calls as are wanted, none of them twice.
+    """Train on distinct siblings with high reward and an accepted number of calls.
 
         trained_i = trained_i  and  R_i > above  and  least_calls <= calls_i <= most_calls
-                    and no such sibling with a lower `sample` wrote the same
+                    and no such sibling with a lower `sample` has the same texts and calls
                     and fewer than `most` such siblings have a lower `sample`
 
-    R_i is the outcome plus the per-turn rewards; siblings that were not scored (outcome NaN) are left out. Groups
-    without a sibling left are dropped. Rejection sampling is `teach(source=played(...), select=keep_successes())`.
+    R_i is the outcome plus the per-turn rewards; unscored siblings (outcome NaN) are left out. Groups without a
+    remaining sibling are dropped. Rejection sampling is `teach(source=played(...), select=keep_successes())`.
 
     Args:
         above: in units of reward.
-        channel: look at this channel of the scores instead, such as the accuracy within a shaped reward; where there is
-            none of that name, at the only one that a reward around it calls ".../NAME".
+        channel: use this channel of the scores instead of R, such as the accuracy within a shaped reward. Without a
+            channel of this name, the only channel named ".../NAME" by a wrapping reward is used.
         least_calls: well-formed calls, >= 0.
         most_calls: None for no bound; Tool-Star's beta, 5 (unconfirmed).
         most: siblings of a group, >= 1; None for all.
-        best: of more than `most`, and of those that wrote the same, those that earned the most are the first, and the
-            lower `sample` decides among equals: what B-STaR selects.
+        best: order candidates and duplicates by decreasing reward, ties by lower `sample`, as B-STaR selects.
 
     Returns:
         A selector: [RatedGroup] -> [RatedGroup], the groups kept, in order.
 
     Raises:
-        InputError: bounds out of order, `most` below 1, or a channel that some group lacks.
+        InputError: bounds out of order, `most` below 1, or a channel missing from a group.
 
     Example:
-        R = 1, 1, 0, 1, where the second wrote what the first did and the last made six calls, most_calls 5
-        ->  the first alone trains
+        R = 1, 1, 0, 1, the second equal in text to the first, the last with six calls, most_calls 5
+        ->  only the first trains
         R = 0.6, 1.2, 0.9, most 2, best  ->  the second and the third train
 
-    Paper: arXiv:2505.16410 (Tool-Star), its quality normalisation; also the rejection sampling of arXiv:2510.27569
+    Paper: arXiv:2505.16410 (Tool-Star), quality normalisation; also the rejection sampling of arXiv:2510.27569
     (MARAG-R1), and with `best` the selection of arXiv:2412.17256 (B-STaR).
     Unconfirmed: beta.
     Differs: nothing.
@@ -92,5 +91,5 @@ def keep_successes(
 
 
 def _said(one: Trajectory) -> tuple[tuple[str, ...], ...]:
-    """Every turn's text and calls."""
+    """Return every turn's text and calls."""
     return tuple((turn.parsed.text, *map(call_key, turn.parsed.calls)) for turn in one.turns)

@@ -1,4 +1,4 @@
-"""Keep the groups whose siblings differ the most."""
+"""Keep the groups with the most varied rewards."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -16,17 +16,17 @@ __all__ = ["keep_varied"]
 
 
 def keep_varied(*, share: float = 0.75, channel: str | None = None, std: Std = "sample") -> Selector:
-    """Keep a share of the groups, those with the largest standard deviation of rewards.
+    """Keep a share of the groups, by largest standard deviation of rewards.
 
         k = ceil(share n);  keep a group when std(R) >= the k-th largest std(R) of the n groups
 
-    R_i is the outcome plus the per-turn rewards, of every sibling that was scored, whether or not it trains. Groups
-    that are tied at the limit are all kept, so that their order does not matter.
+    R_i is the outcome plus the per-turn rewards, over all scored siblings, trained or not. Groups tied at the limit are
+    all kept, so their order does not matter.
 
     Args:
         share: in (0, 1]; 0.75 in SPEAR's base algorithm.
-        channel: look at this channel of the scores instead; where there is none of that name, at the only one that a
-            reward around it calls ".../NAME".
+        channel: use this channel of the scores instead of R. Without a channel of this name, the only channel named
+            ".../NAME" by a wrapping reward is used.
         std: "sample" (n - 1) or "population" (n); with groups of unequal size it changes the ranks.
 
     Returns:
@@ -34,7 +34,7 @@ def keep_varied(*, share: float = 0.75, channel: str | None = None, std: Std = "
         siblings, and rewards equal up to rounding, count as 0.
 
     Raises:
-        InputError: for a share out of range, a channel that some group lacks, and scores that do not fit their group.
+        InputError: a share out of range, a channel missing from a group, or scores that do not fit their group.
 
     Example:
         std 0.5, 0, 0.2, 0.4, share 0.75  ->  k = 3: the first, third and fourth

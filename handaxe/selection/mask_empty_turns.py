@@ -1,4 +1,4 @@
-"""Leave out of the loss every trajectory in which a turn did nothing."""
+"""Exclude trajectories with an empty turn from the loss."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,30 +13,30 @@ __all__ = ["mask_empty_turns", "says_something"]
 
 
 def says_something(turn: Turn) -> bool:
-    """Whether a turn reads like a final answer where tools are called natively: it ended by itself, holds text, and no
-    call in it was malformed."""
+    """Check for a final answer under native tool calling: the turn ended by itself, holds text and has no malformed
+    call.
+    """
     return turn.finish == "stop" and bool(turn.parsed.text.strip()) and not turn.parsed.errors
 
 
 def mask_empty_turns(*, answer: Callable[[Turn], bool] = says_something, keep: bool = False) -> Selector:
-    """Stop training on trajectories that hold a void turn: one with no complete call and no final answer.
+    """Stop training on trajectories with a void turn: no complete call and no final answer.
 
         void(k)    = no well-formed call in turn k and not answer(turn k)
         trained_i' = trained_i and no turn of trajectory i is void
 
-    All tokens of such a trajectory leave the loss and its denominators. It stays in the group, and what it scored
-    stays in the statistics that its siblings were judged by.
+    All tokens of such a trajectory leave the loss and its denominators. It stays in the group, and its score stays in
+    the group's statistics.
 
     Args:
-        answer: whether a turn gives a final answer. The paper asks for a boxed expression:
-            `lambda turn: "\\boxed{" in turn.parsed.raw`. The default, `says_something`, takes any text for an answer,
-            as in conversations where a turn without a call is the last. The turn's replies may be asked too.
-        keep: train on such trajectories all the same, which is what the filter is compared with.
+        answer: detects a final answer. The paper requires a boxed expression: `lambda turn: "\\boxed{" in
+            turn.parsed.raw`. The default, `says_something`, accepts any text, as in conversations that end with a turn
+            without a call. The function may also read the turn's replies.
+        keep: train on such trajectories too, as a baseline for the filter.
 
     Returns:
         A selector: [RatedGroup] -> [RatedGroup], the same groups in order, `trained` [G] cleared where void. A
-            trajectory
-        without turns has no void turn. Malformed calls are no calls.
+        trajectory without turns has no void turn. Malformed calls do not count as calls.
 
     Example:
         with the paper's answer: "let me think" -> void; a complete call -> not void; an unclosed call -> void;

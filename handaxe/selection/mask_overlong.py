@@ -1,4 +1,4 @@
-"""Leave out of the loss every trajectory that was cut for being too long."""
+"""Exclude truncated trajectories from the loss."""
 
 from collections.abc import Collection, Sequence
 
@@ -15,22 +15,22 @@ REASONS = ("length", "turns", "budget")
 
 
 def mask_overlong(*, reasons: Collection[str] = ("length",)) -> Selector:
-    """Stop training on trajectories that were truncated.
+    """Stop training on truncated trajectories.
 
         trained_i' = trained_i and not (trajectory i is truncated, for one of `reasons`)
 
-    All tokens of such a trajectory leave the loss and its denominators. It stays in the group, and what it scored
-    stays in the statistics that its siblings were judged by.
+    All tokens of such a trajectory leave the loss and its denominators. It stays in the group, and its score stays in
+    the group's statistics.
 
     Args:
-        reasons: among length (a turn or the context was full), turns and budget; the paper has only length.
+        reasons: among length (a turn or the context was full), turns and budget; the paper uses length only.
 
     Returns:
         A selector: [RatedGroup] -> [RatedGroup], the same groups in the same order, `trained` [G] cleared where
-            truncated.
+        truncated.
 
     Raises:
-        InputError: for a reason that does not exist.
+        InputError: an unknown reason.
 
     Example:
         endings completed, truncated(length), truncated(turns)  ->  trained True, False, True

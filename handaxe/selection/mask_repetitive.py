@@ -1,4 +1,4 @@
-"""Leave out of the loss every trajectory that says the same thing over and over."""
+"""Exclude trajectories with repeated token runs from the loss."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ __all__ = ["mask_repetitive"]
 
 
 def mask_repetitive(*, length: int = 20, times: int = 10) -> Selector:
-    """Stop training on trajectories in which the policy repeats a run of tokens.
+    """Stop training on trajectories with a repeated run of tokens.
 
         trained_i' = trained_i and no run of `length` tokens occurs `times` times or more within a turn of trajectory i
 
     Runs may overlap. All tokens of such a trajectory leave the loss and its denominators. It stays in the group, and
-    what it scored stays in the statistics that its siblings were judged by.
+    its score stays in the group's statistics.
 
     Args:
         length: tokens, >= 1; 20 in the paper.
@@ -27,7 +27,7 @@ def mask_repetitive(*, length: int = 20, times: int = 10) -> Selector:
 
     Returns:
         A selector: [RatedGroup] -> [RatedGroup], the same groups in the same order, `trained` [G] cleared where
-            repetitive.
+        repetitive.
 
     Raises:
         InputError: a number out of range.
@@ -36,7 +36,7 @@ def mask_repetitive(*, length: int = 20, times: int = 10) -> Selector:
         length 2, times 3: "a b a b a b" holds "a b" three times  ->  masked;  "a b c a b" twice  ->  trains
 
     Paper: arXiv:2509.22601 (SPEAR), Dr.BoT.
-    Differs: runs are counted turn by turn, which the paper does not say.
+    Differs: counts runs within each turn; the paper leaves this open.
     """
     if length < 1 or times < 2:
         raise InputError(f"length is {length} and times {times}; give 1 or more and 2 or more")

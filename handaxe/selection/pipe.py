@@ -15,18 +15,17 @@ def pipe(*selectors: Selector) -> Selector:
 
         pipe(f, g)(rated) = g(f(rated))
 
-    Each selector gets the live groups of the one before, so order matters.
+    Each selector gets the live groups of the previous one, so order matters.
 
     Returns:
-        A selector: [RatedGroup] -> [RatedGroup], the live groups of the last selector, then the groups that any
-        selector dropped. It is Stateful; its state is the state of stateful selectors by position. Without selectors it
-        keeps all groups.
+        A selector: [RatedGroup] -> [RatedGroup], the live groups of the last selector, then all dropped groups. It is
+        Stateful; its state is the state of stateful selectors by position. Without selectors it keeps all groups.
 
     Example:
         pipe(mask_empty_turns(), drop_equal_groups()): masks rollouts first, then drops groups by the rewards of all
         siblings, masked ones included
 
-    Idea: each selector is one file; a method lists its own.
+    Idea: each selector is one file; a method lists its selectors.
     """
     return _Pipe(selectors)
 

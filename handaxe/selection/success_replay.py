@@ -1,4 +1,4 @@
-"""Put a stored success into a group in which every attempt failed."""
+"""Insert a stored success into a group of failures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,43 +30,43 @@ def success_replay(
     tasks: int = 4096,
     seed: int = 0,
 ) -> Selector:
-    """Give a group that learned nothing a success of the same task, from an earlier step.
+    """Replace one sibling of an all-failed group by a success of the same task from an earlier step.
 
         std(R) < std_below and mean(R) < mean_below and the task has stored successes
-            ->  sibling k is replaced by a stored one, drawn uniformly, and the group is credited anew
-        afterwards every trained sibling of what was played with R_i > above is stored, the oldest beyond `most` leaving
+            ->  sibling k is replaced by a stored one, drawn uniformly, and credit is computed again for the group
+        afterwards every trained, freshly played sibling with R_i > above is stored; beyond `most` the oldest leaves
 
-    R_i is the outcome plus the per-turn rewards of every sibling that was scored; std divides by n - 1. What is put in
-    keeps its ids, the versions of the weights that wrote them, its scores, and the log-probs that it was drawn with as
-    old_logp, so that its ratio says how far the policy has moved since. Where `train` annotates, that old_logp is not
-    measured anew; every other feature is. Credit sees the features as they were stored.
+    R_i is the outcome plus the per-turn rewards over all scored siblings; std divides by n - 1. The stored trajectory
+    keeps its ids, weight versions, scores, and its sampling log-probs as old_logp, so its importance ratio measures the
+    policy's drift since then. If `train` annotates, this old_logp is not recomputed; all other features are. Credit
+    sees the stored features.
 
     Args:
-        credit: judges the changed group: the one that the run uses. It must keep no state.
+        credit: credit function of the run, for the changed group. It must be stateless.
         above: in units of reward; 0.1 in the paper.
-        most: successes stored of a task; 8 in the paper.
+        most: successes stored per task; 8 in the paper.
         std_below, mean_below: in units of reward; 0.05 and 0.2 in the released code.
-        place: which sibling goes: the "first" of the group, as in the released code, or a "random" one.
-        channel: judge failure and success by this channel of the scores instead of the whole reward; where there is
-            none of that name, by the only one that a reward around it calls ".../NAME".
-        tasks: tasks of which successes are stored; beyond that, the one that has had none for the longest is forgotten.
-        seed: of the draws, each of which depends on step and group alone.
+        place: sibling to replace: the "first" of the group, as in the released code, or a "random" one.
+        channel: judge failure and success by this channel of the scores instead of the whole reward. Without a channel
+            of this name, the only channel named ".../NAME" by a wrapping reward is used.
+        tasks: capacity in tasks; the task with the least recent success is evicted first.
+        seed: of the draws. Each draw depends on step and group alone.
 
     Returns:
-        A stateful selector: [RatedGroup] -> [RatedGroup], all groups in order. A sibling put in has the id
-        REPLACED/replay/STORED and trains; the one replaced is in the record, untrained. A group without a scored
-        sibling is left alone, a lone sibling may be replaced (and has advantage 0 by most credits).
+        A stateful selector: [RatedGroup] -> [RatedGroup], all groups in order. The inserted sibling has the id
+        REPLACED/replay/STORED and trains; the replaced one is recorded, untrained. A group without scored siblings is
+        unchanged. A lone sibling may be replaced (and has advantage 0 under most credits).
 
     Raises:
-        InputError: a credit with state, a number out of range, a stored attempt scored by another reward, and a channel
-            that some group lacks.
+        InputError: a stateful credit, a number out of range, a stored trajectory from another reward, or a channel
+            missing from a group.
 
     Example:
         R = eight times 0, one success with R = 1 stored, credit group_norm(std="sample"):
         R = 1, 0, 0, 0, 0, 0, 0, 0  ->  mean 0.125, std 0.35355, A = 2.475, -0.35355 (seven times)
 
-    Paper: arXiv:2505.16282 (ARPO), its experience replay for groups without reward.
-    Differs: what was replayed is not stored again, and a buffer of tasks has an end.
+    Paper: arXiv:2505.16282 (ARPO), experience replay for groups without reward.
+    Differs: replayed trajectories are not stored again, and the number of tasks is bounded.
     """
     if has_state(credit):
         raise InputError("success_replay credits some groups twice, so its credit must keep no state")
@@ -78,7 +78,7 @@ def success_replay(
 
 
 class SuccessReplay:
-    """The selector that `success_replay` describes; `stored` maps a task's id to its successes, the oldest first."""
+    """Selector of `success_replay`; `stored` maps a task id to its successes, oldest first."""
 
     def __init__(
         self,

@@ -157,7 +157,7 @@ def _random(rng: np.random.Generator, group: Group, kind: type) -> tuple[tuple[n
 
 
 def _check_unchanged(one: RatedGroup, old: RatedGroup, who: str, *, narrower: bool = False) -> None:
-    """Check part and value targets, and the trained tokens, of which `narrower` allows a subset."""
+    """Check part and value targets, and the trained tokens; `narrower` allows a subset."""
     assert one.part == old.part, f"{who} changes or loses `part`: use dataclasses.replace"
     returns, before = one.advantages.returns, old.advantages.returns
     assert (returns is None) == (before is None), f"{who} loses or invents advantages.returns: use dataclasses.replace"

@@ -30,13 +30,13 @@ def batch(*outcomes):
 
 
 @pytest.mark.parametrize("mean, wanted", [("group", [[1, -1], [0, 0]]), ("batch", [[0.5, -1.5], [0.5, 0.5]])])
-def test_example(mean, wanted):
+def test_batch_norm_matches_the_docstring_example(mean, wanted):
     got = values(batch_norm(mean=mean)(batch([1, 0], [1, 1])))
     np.testing.assert_allclose(got, wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize("std", ["sample", "population"])
-def test_against_a_slow_loop(std):
+def test_batch_norm_equals_a_slow_loop(std):
     outcomes = [[1.0, 0.5, 0.0], [0.25], [2.0, 2.5]]
     every = [x for own in outcomes for x in own]
     mean = sum(every) / 6
@@ -53,7 +53,7 @@ def test_statistics_are_over_trajectories_not_rows():
     assert one.advantages.tokens[1][0][-1] == -1
 
 
-def test_edges():
+def test_equal_and_unscored_rewards_get_zero():
     assert values(batch_norm()(batch([0.1, 0.3 - 0.2], [0.1]))) == [[0, 0], [0]]
     assert values(batch_norm()(batch([0.1, 0.3 - 0.2], [5.0])))[0] == [0, 0]
     scores = make_scores([1, np.nan, 0], turns=[[0, 0], [np.nan, np.nan], [0.5, 0.5]])
@@ -70,18 +70,18 @@ MIXED = [[1, 0, 0, 0], [1, 1, 1, 0]]
     ("of", "rare", "common"),
     [("reward", 1.4031, 0.4677), ("centred", 1.6202, 0.5401), ("standardised", 1.7321, 0.5774)],
 )
-def test_whose_spread(of, rare, common):
+def test_of_selects_the_values_of_the_scale(of, rare, common):
     got = values(batch_norm(of=of)(batch(*MIXED)))
     np.testing.assert_allclose(got, [[rare, *[-common] * 3], [*[common] * 3, -rare]], atol=5e-5)
 
 
-def test_groups_of_equal_rewards_raise_the_scale_of_the_others():
+def test_groups_of_equal_rewards_raise_the_advantages_of_other_groups():
     got = values(batch_norm(of="standardised")(batch(*MIXED, [0, 0, 0, 0])))
     assert got[0][0] == pytest.approx(2.1213, abs=5e-5) and got[2] == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("of", ["centred", "standardised"])
-def test_the_spread_of_what_was_centred_against_a_slow_loop(of):
+def test_scale_of_centred_rewards_equals_a_slow_loop(of):
     outcomes = [[1.0, 0.5, 0.0], [0.25], [2.0, 2.5], [0.7, 0.7]]
     levels = []
     for own in outcomes:
@@ -97,7 +97,7 @@ def test_the_spread_of_what_was_centred_against_a_slow_loop(of):
         np.testing.assert_allclose(got, [(x - mean) / scale for x in own], atol=1e-12)
 
 
-def test_words_that_do_not_fit():
+def test_unknown_and_incompatible_options_are_errors():
     with pytest.raises(InputError, match="not 'return'"):
         batch_norm(of="return")
     with pytest.raises(InputError, match="leave mean='batch'"):

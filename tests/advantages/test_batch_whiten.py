@@ -19,14 +19,14 @@ def flat(rated):
     return [gather(one, r.advantages.tokens[i]) for r in rated for i, one in enumerate(r.group) if r.trained[i]]
 
 
-def test_example():
+def test_batch_whiten_matches_the_docstring_example():
     batch = [make_rated(group=make_group(layouts=["Utp"] * n), outcome=o) for n, o in ((2, [1, 1]), (1, [0]))]
     np.testing.assert_allclose(np.concatenate(flat(batch_whiten()(batch))), [0.57735, 0.57735, -1.1547], atol=1e-5)
 
 
 @pytest.mark.parametrize("std", ["sample", "population"])
 @pytest.mark.parametrize("centre", [True, False])
-def test_over_all_tokens_of_the_batch(std, centre):
+def test_batch_whiten_equals_a_slow_loop_over_all_tokens(std, centre):
     rng = np.random.default_rng(0)
     batch = []
     for seed in range(4):
@@ -42,7 +42,7 @@ def test_over_all_tokens_of_the_batch(std, centre):
     np.testing.assert_allclose(np.concatenate(flat(after)), slow, atol=1e-12)
 
 
-def test_long_trajectories_weigh_more():
+def test_trajectories_weigh_by_their_tokens():
     batch = [make_rated(group=make_group(layouts=["Utppp", "Utp"]), outcome=[1, 0])]
     (after,) = batch_whiten(eps=0.0, std="population")(batch)
     long, short = (gather(one, after.advantages.tokens[i]) for i, one in enumerate(after.group))
@@ -50,14 +50,14 @@ def test_long_trajectories_weigh_more():
     np.testing.assert_allclose(short, -0.75 / np.sqrt(3 / 16))
 
 
-def test_who_does_not_train_is_neither_counted_nor_changed():
+def test_untrained_rollouts_are_neither_counted_nor_changed():
     batch = [make_rated(group=make_group(layouts=["Utp"] * 3), outcome=[1, 0, 50], trained=[True, True, False])]
     (after,) = batch_whiten()(batch)
     assert after.advantages.tokens[2][0].tolist() == [0, 0, 50]
     np.testing.assert_allclose(np.concatenate(flat([after])), [2**-0.5, -(2**-0.5)], atol=1e-6)
 
 
-def test_value_targets_stay():
+def test_value_targets_are_unchanged():
     group = make_group(layouts=["Utp", "Utp"])
     one = make_rated(group=group, outcome=[1, 0])
     targets = ((np.array([0, 0, 7.0]),), (np.array([0, 0, 8.0]),))
@@ -67,13 +67,13 @@ def test_value_targets_stay():
     assert after.advantages.returns is targets
 
 
-def test_equal_advantages():
+def test_equal_advantages_become_zero_or_stay_without_centring():
     batch = [make_rated(group=make_group(layouts=["Utp", "Utpp"]), outcome=[0.1, 0.1 + 0.2 - 0.2])]
     assert not np.concatenate(flat(batch_whiten()(batch))).any()
     np.testing.assert_allclose(np.concatenate(flat(batch_whiten(centre=False)(batch))), 0.1)
 
 
-def test_tokens_that_do_not_train_are_neither_counted_nor_changed():
+def test_untrained_tokens_are_neither_counted_nor_changed():
     group = make_group(layouts=["Utpp", "Utp"])
     one = make_rated(group=group, outcome=[1, 0])
     tokens = ((np.array([0, 0, 1.0, 50.0]),), (np.array([0, 0, 0.0]),))
@@ -85,7 +85,7 @@ def test_tokens_that_do_not_train_are_neither_counted_nor_changed():
     assert after.advantages.trains is trains
 
 
-def test_rows_of_an_attempt_and_attempts_that_do_not_train():
+def test_all_rows_of_trained_rollouts_are_whitened():
     one = make_rated(
         group=make_group(layouts=["Utpp", ["Utp", "Utp"], "Utp"]), outcome=[1, 0, 7], trained=[True, True, False]
     )

@@ -162,7 +162,7 @@ def test_use_takes_loaded_policies_models_and_engines(model):
     [
         (lambda: use("tiny"), "the tools are unknown"),
         (lambda: use(hx.LocalEngine(load("tiny").model), [calculator]), "does not know its chat format"),
-        (lambda: use(object(), [calculator]), "object is no model that is loaded"),
+        (lambda: use(object(), [calculator]), "object is not a loaded model"),
         (lambda: use("tiny", [calculator])([]), "there is no message"),
         (lambda: use("tiny", [calculator])([Message("assistant", "hm")]), "must be of the user"),
         (lambda: use("tiny", [calculator])([{"role": "user"}]), "message 0 is not valid"),

@@ -53,7 +53,7 @@ def test_constant_reward_exits_with_one(tmp_path, monkeypatch, capsys):
     assert main(words) == 1 and "1 error" in capsys.readouterr().out
     found = json.loads((tmp_path / "found.json").read_text())["findings"]
     (error,) = [one for one in found if one["level"] == "error"]
-    assert error["check"] == "zero gradient" and "All 16 attempts scored 1: take harder" in error["remedy"]
+    assert error["check"] == "zero gradient" and "All 16 rollouts scored 1: take harder" in error["remedy"]
 
 
 def test_wrong_arguments_are_an_error(run, capsys):

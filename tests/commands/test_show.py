@@ -4,11 +4,11 @@ import re
 import numpy as np
 import pytest
 from helpers import played
+from helpers.group_records import recorded_group
 
 from handaxe.cli import main
 from handaxe.core.records import Advantages, Message, Scores, Task, ToolCall
 from handaxe.tools import tool
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
 
@@ -26,8 +26,9 @@ def recorded(group, outcomes, scored):
     """Record of a group; unscored siblings have neither score nor advantage."""
     seen = [t for t, s in zip(group, scored) if s]
     advantages = tuple(tuple(np.where(q.mask, value, 0.0) for q in t.sequences) for t, value in zip(seen, outcomes))
-    flags, values = np.array(scored), np.array(outcomes, float)
-    return GroupRecord(group, flags, flags, Scores(values, channels={"part": values * 2}), Advantages(advantages))
+    values = np.array(outcomes, float)
+    scores = Scores(values, channels={"part": values * 2})
+    return recorded_group(group, scores, Advantages(advantages), scored=scored)
 
 
 @pytest.fixture

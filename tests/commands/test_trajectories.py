@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.group_records import recorded_group
 
 from handaxe.cli import main
 from handaxe.core.records import Group, Scores
 from handaxe.testing.make_records import make_task, make_trajectory
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.jsonl import read_jsonl
 
@@ -18,7 +18,6 @@ HOSTILE = "\x1b[2J[red]<script>\u202e"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "first"
-    both = np.ones(2, bool)
     with RunRecord(folder) as record:
         for step in range(30):
             task = make_task(id=f"t{step}")
@@ -28,7 +27,7 @@ def folder(tmp_path_factory):
                 for k in (0, 1)
             ]
             scores = Scores(np.array([1.0, 0.0]))
-            record.write_step(step, [GroupRecord(Group(task, tuple(siblings), step), both, both, scores)], {})
+            record.write_step(step, [recorded_group(Group(task, tuple(siblings), step), scores)], {})
     return folder
 
 

@@ -4,13 +4,13 @@ from handaxe.core.batch import combine_metrics
 from handaxe.testing.batches import random_batch
 
 
-def test_metrics_of_micro_batches_add_up_and_maxima_stay_maxima():
+def test_combine_metrics_sums_and_takes_maxima():
     parts = [{"loss": 0.25, "ratio_max": 1.5}, {"loss": 0.5, "ratio_max": 1.2, "kl": 0.1}]
     assert combine_metrics(parts) == {"loss": 0.75, "ratio_max": 1.5, "kl": 0.1}
     assert combine_metrics([]) == {}
 
 
-def test_rows_are_cut_to_the_longest_of_them_and_keep_the_denominators():
+def test_rows_cuts_to_the_longest_row_and_keeps_denominators():
     batch = random_batch(3)
     lengths = batch.attend_BT.sum(1)
     shortest = int(lengths.argmin())

@@ -26,13 +26,13 @@ def of(messages):
         (of((Message("human", "2+2?"),)), "has the role 'human'; roles are system, user, assistant, tool"),
     ],
 )
-def test_what_is_no_task_or_no_message_is_told_wherever_tasks_are_handed_over(tasks, message):
+def test_wrong_tasks_and_messages_are_errors_with_the_correct_form(tasks, message):
     for handed in (check_tasks, in_order):
         with pytest.raises(TaskError, match=re.escape(message)):
             handed(tasks)
 
 
-def test_what_is_right_passes():
+def test_valid_tasks_pass_and_describe_value_names_the_type():
     check_tasks(of((SYSTEM, Message("user", "2+2?"))))
     assert (describe_value({}), describe_value("tiny"), describe_value(None)) == ("a dict", "the text 'tiny'", "None")
     assert describe_value("x" * 1000) == "a text"

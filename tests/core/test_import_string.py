@@ -6,12 +6,12 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.calculator import calculator
 
 
-def test_the_example():
+def test_attribute_matches_the_docstring_example():
     found = attribute("handaxe.tools.calculator:calculator", noun="tool", example="my_file:my_tool")
     assert found is calculator
 
 
-def test_a_module_of_the_current_folder(tmp_path, monkeypatch):
+def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch):
     (tmp_path / "attributes_own.py").write_text("here = 7\n")
     monkeypatch.chdir(tmp_path)
     assert attribute("attributes_own:here", noun="tool", example="a:b") == 7
@@ -26,20 +26,20 @@ def test_a_module_of_the_current_folder(tmp_path, monkeypatch):
         ("handaxe.tools.calculator:abacus", "has no 'abacus'"),
     ],
 )
-def test_what_names_nothing(where, message):
+def test_an_unknown_import_string_is_an_error(where, message):
     with pytest.raises(InputError, match="tool") as caught:
         attribute(where, noun="tool", example="a:b")
     assert message in str(caught.value)
 
 
-def test_a_name_is_a_file_of_the_room_or_of_the_users(tmp_path, monkeypatch):
+def test_named_finds_library_names_and_user_modules(tmp_path, monkeypatch):
     assert named("exact_match", package="handaxe.rewards", noun="reward") is exact_match
     (tmp_path / "named_own.py").write_text("mine = 'mine'\n")
     monkeypatch.chdir(tmp_path)
     assert named("named_own:mine", package="handaxe.rewards", noun="reward") == "mine"
 
 
-def test_a_name_that_comes_close_is_told():
+def test_an_unknown_name_is_an_error_with_the_closest_names():
     with pytest.raises(InputError, match="there is no reward 'exact_mach'; did you mean exact_match"):
         named("exact_mach", package="handaxe.rewards", noun="reward")
     with pytest.raises(
@@ -48,12 +48,12 @@ def test_a_name_that_comes_close_is_told():
         named("zzz", package="handaxe.rewards", noun="reward")
 
 
-def test_helpers_are_not_named():
+def test_exports_omit_helpers():
     names = exports("handaxe.rewards")
     assert {"exact_match", "numeric_match"} <= set(names) and not {"lift", "combine", "reference"} & set(names)
 
 
-def test_what_is_meant_is_guessed_and_a_mistake_in_the_users_file_is_shown_with_its_line(tmp_path, monkeypatch):
+def test_errors_suggest_names_and_show_the_line_of_a_broken_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "attributes_mine.py").write_text("def convert():\n    pass\n")

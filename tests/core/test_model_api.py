@@ -15,12 +15,12 @@ def test_every_model_has_the_methods_of_the_protocol(kind):
     assert {name for name in wanted if not name.startswith("_")} <= set(dir(kind))
 
 
-def test_only_a_model_with_an_adapter_says_so():
+def test_only_adapted_models_are_adapter_models():
     assert issubclass(AdaptedModel, networks.AdapterModel)
     assert not issubclass(HuggingFaceModel, networks.AdapterModel)
 
 
-def test_models_that_ship_read_trees_and_pieces_of_the_vocabulary_and_can_compute_layers_again():
+def test_shipped_models_support_trees_linear_heads_and_recomputation():
     model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2))
     for kind in (networks.TreeModel, networks.LinearHeadModel, networks.RecomputingModel):
         assert isinstance(model, kind)

@@ -25,7 +25,7 @@ def implements(cls, protocol):
         assert list(has) == list(want), f"{cls.__name__}.{name} takes {list(has)}, the role says {list(want)}"
 
 
-def test_the_shipped_parts_have_the_signatures_of_their_roles():
+def test_shipped_parts_have_the_signatures_of_their_protocols():
     for cls in (LocalEngine, ScriptedEngine):
         implements(cls, slots.Engine)
     implements(TinyModel, networks.Model)
@@ -34,9 +34,9 @@ def test_the_shipped_parts_have_the_signatures_of_their_roles():
     assert isinstance(InOrder.__new__(InOrder), slots.Stateful)
 
 
-def test_every_role_is_on_the_page():
-    roles = {"Credit", "Curriculum", "Engine", "Env", "Judge", "Loss", "Reward", "Rollout", "Selector", "Shaper"}
+def test_every_role_is_exported_and_takes_one_or_two_arguments():
+    roles = {"Credit", "Curriculum", "Engine", "Env", "Judge", "Loss", "Reward", "Rollout", "Selector", "AdvantageTransform"}
     assert roles <= set(slots.__all__) and len(slots.__doc__.splitlines()) < 12
-    for name in ("Reward", "Credit", "Shaper", "Selector", "Loss"):
+    for name in ("Reward", "Credit", "AdvantageTransform", "Selector", "Loss"):
         arguments, _ = typing.get_args(getattr(slots, name))
         assert 1 <= len(arguments) <= 2, f"{name} takes what it works on and nothing else"

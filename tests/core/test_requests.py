@@ -6,11 +6,11 @@ from handaxe.core.records import Message, ParsedTurn, Sampling, Task
 from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Rendered, Sample
 
 
-def test_an_empty_reply_is_no_ending():
+def test_an_empty_reply_does_not_end_the_rollout():
     assert EnvReply() == ((), (), False, None, {}, None)
 
 
-def test_a_rendering_continues_unless_it_says_otherwise():
+def test_rendered_continues_the_sequence_by_default():
     assert Rendered([1], [0]).fresh is False
 
 
@@ -21,7 +21,7 @@ def test_requests_are_plain_values():
     assert Completion([1], [-1.0], [-1.0], [0], "stop").seconds == 0.0
 
 
-def test_an_attempt_cannot_be_changed():
+def test_an_attempt_is_frozen():
     task = Task("t", (Message("user", "?"),))
     attempt = Attempt(task, lambda task: None, None, Sampling(), "t/0", 0, 1, 10)
     with pytest.raises(dataclasses.FrozenInstanceError):

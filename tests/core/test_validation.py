@@ -99,14 +99,14 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_every_invariant_has_an_example_that_breaks_it(name):
+def test_check_raises_for_each_broken_invariant(name):
     trajectory, message = BROKEN[name]
     with pytest.raises(RecordError, match=message) as raised:
         check(trajectory)
     assert repr(trajectory.id) in str(raised.value)
 
 
-def test_all_problems_are_told_at_once():
+def test_check_reports_all_problems_at_once():
     row = drawing().sequences[0]
     bad = with_sequence(logp=row.logp + 1, version=row.version + 1)
     with pytest.raises(RecordError) as raised:
@@ -116,7 +116,7 @@ def test_all_problems_are_told_at_once():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 2**31), st.sampled_from(["author", "turn", "version", "logp"]))
-def test_any_entry_of_a_sampled_token_matters(seed, place, name):
+def test_check_detects_a_change_of_any_sampled_token(seed, place, name):
     """Whatever trajectory, whichever sampled token: another author, turn or version, or a positive log-prob is seen."""
     trajectory = random_group(seed, size=1)[0]
     check(trajectory)
@@ -130,14 +130,14 @@ def test_any_entry_of_a_sampled_token_matters(seed, place, name):
         check(replace(trajectory, sequences=tuple(rows)))
 
 
-def test_what_a_cut_distribution_may_do():
+def test_behaviour_logp_may_exceed_logp_and_round_above_zero():
     """top_k and top_p raise what is left of the distribution, and 1e-5 above 0 is rounding."""
     row = drawing().sequences[0]
     check(with_sequence(behaviour_logp=row.logp / 2))
     check(with_sequence(behaviour_logp=np.where(row.mask, 5e-6, 0).astype(np.float32)))
 
 
-def test_a_forced_token_may_have_any_behaviour():
+def test_a_forced_token_may_have_any_behaviour_logp():
     """Its logp is unknown and stands as 0, so nothing is said of behaviour_logp below it."""
     check(with_forced("behaviour_logp", 4, -9.0))
     check(with_forced("behaviour_logp", 4, 0.0))
@@ -155,7 +155,7 @@ def forked(token, sequence=0, *, of="a", **changed):
     return Group(make_task(), (left, right))
 
 
-def test_a_fork_begins_as_what_it_left():
+def test_a_fork_shares_its_prefix_with_its_sibling():
     check_group(forked(4))
     check_group(forked(4, ids=0))
     check_group(forked(5, of="not in the group", ids=0))
@@ -173,12 +173,12 @@ def test_a_fork_begins_as_what_it_left():
         (forked(1, 7), "there is no such place in both"),
     ],
 )
-def test_a_fork_that_does_not(group, message):
+def test_a_fork_with_another_prefix_is_an_error(group, message):
     with pytest.raises(RecordError, match=f"'b' breaks the record:\n.*{message}"):
         check_group(group)
 
 
-def test_siblings_are_unlike_and_each_is_checked():
+def test_siblings_with_one_id_and_invalid_siblings_are_errors():
     one = drawing()
     with pytest.raises(RecordError, match="two trajectories of the group of task 'task-0' have the same id"):
         check_group(Group(make_task(), (one, one)))

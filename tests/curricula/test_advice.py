@@ -9,7 +9,7 @@ def failure(*tags):
     return Failure("i0", "task", "", 0.0, tags)
 
 
-def test_example():
+def test_by_rules_matches_the_docstring_example():
     failures = [failure("no call"), failure("cut"), failure("no call")]
     assert by_rules()("Think.", failures, 0) == ["Think. Use a tool.", "Think. Be short."]
     made = [by_rules()("Think. Use a tool.", failures, seed) for seed in range(20)]
@@ -17,7 +17,7 @@ def test_example():
     assert {one[1] for one in made} == {"Think.", "Use a tool."}
 
 
-def test_from_nothing_and_too_long():
+def test_by_rules_starts_from_nothing_and_respects_the_length_bound():
     assert by_rules()("", [failure("wrong")], 0) == [ADVICE["wrong"]]
     assert by_rules(longest=10)("Think.", [failure("no call")], 0) == []
     assert by_rules()("", [failure("unheard of")], 0) == by_rules()("", [], 0) == []
@@ -36,5 +36,5 @@ def test_from_nothing_and_too_long():
         ),
     ],
 )
-def test_tags(attempt, tags):
+def test_failure_tags_name_each_failure(attempt, tags):
     assert failure_tags(attempt) == tags and set(tags) <= set(ADVICE)

@@ -14,7 +14,7 @@ def names(found):
     return [one.id for one in found]
 
 
-def test_it_is_in_order_until_the_tasks_are_exchanged():
+def test_task_pool_equals_in_order_until_its_tasks_change():
     pool, plain = task_pool(tasks(5), seed=3), in_order(tasks(5), seed=3)
     for step in range(3):
         assert names(pool.next(step, 2)) == names(plain.next(step, 2))
@@ -22,7 +22,7 @@ def test_it_is_in_order_until_the_tasks_are_exchanged():
     assert names(pool.tasks) == ["0", "1"] and sorted(names(pool.next(3, 4))) == ["0", "0", "1", "1"]
 
 
-def test_its_state_is_its_place_among_the_tasks_of_now():
+def test_state_restores_the_place_among_current_tasks():
     one, other = (task_pool(tasks(5), seed=1) for _ in range(2))
     for pool in (one, other):
         pool.tasks = tasks(4)
@@ -31,7 +31,7 @@ def test_its_state_is_its_place_among_the_tasks_of_now():
     assert names(one.next(1, 5)) == names(other.next(1, 5))
 
 
-def test_no_task_is_no_curriculum():
+def test_an_empty_pool_is_an_error():
     pool = task_pool(tasks(1))
     with pytest.raises(TaskError, match="empty"):
         pool.tasks = []

@@ -27,7 +27,7 @@ def came_of(words, *attempts):
     return make_rated(group=group, scores=make_scores([reward for reward, _ in attempts]))
 
 
-def test_example():
+def test_tip_pool_matches_the_docstring_example():
     made = tip_pool()
     made.observe([came_of("4071 boss ally?", (0.0, ()), (1.0, ("4071 boss", "5526 ally")))])
     text = "In '4071 boss ally?': It calls search(query='4071 boss'), search(query='5526 ally')."
@@ -38,7 +38,7 @@ def test_example():
     assert told == {"4071 boss idol?": [text], "9000 heir?": []}
 
 
-def test_a_task_stays_itself_and_one_from_elsewhere_has_no_tips():
+def test_tips_are_added_to_a_copy_of_the_task():
     made = tip_pool()
     plain = asked("a b?")
     tasks = made.curriculum([plain], 0)
@@ -49,7 +49,7 @@ def test_a_task_stays_itself_and_one_from_elsewhere_has_no_tips():
     json.dumps(told.metadata)
 
 
-def test_a_failure_says_what_went_wrong_and_an_attempt_nobody_scored_nothing():
+def test_failures_give_tips_and_unscored_rollouts_none():
     assert tell_calls(tried("2*7=?"), False) == "In '2*7=?': Use a tool."
     assert tell_calls(tried("2*7=?", "2*7"), False) == "In '2*7=?': Answer with what the tool says."
     assert tell_calls(tried("2*7=?"), True) == "" == tell_calls(tried("2*7=?", "x", status="error"), True)
@@ -60,13 +60,13 @@ def test_a_failure_says_what_went_wrong_and_an_attempt_nobody_scored_nothing():
     assert [one.text for one in made.tips] == ["In 'a?': Answer with what the tool says."]
 
 
-def test_what_an_attempt_wrote_stays_one_short_line():
+def test_a_tip_is_one_line_of_bounded_length():
     made = tip_pool(longest=30, tell=lambda one, right: "Hints:\n\n  do\tthis " + "x" * 99)
     made.observe([came_of("a?", (1.0, ("a",)))])
     assert made.tips[0].text == "Hints: do this " + "x" * 15
 
 
-def test_a_slow_loop_agrees():
+def test_tip_pool_equals_a_slow_loop():
     rng = np.random.default_rng(0)
     made, kept = tip_pool(top=2, most=5, tell=lambda one, right: f"tip of {one.id}"), []
     words = [f"{a} {b}?" for a in "abc" for b in "defg"]
@@ -90,7 +90,7 @@ def test_a_slow_loop_agrees():
             assert [one.text for one in made.recall(asked(name))] == [text for *_, text in sorted(like)[::-1][:2]]
 
 
-def test_the_state_is_the_whole_memory():
+def test_state_restores_tips_and_order():
     tasks = [asked(f"{a} {b}?") for a in "abc" for b in "def"]
     first, second = (tip_pool().curriculum(tasks, 3) for _ in range(2))
     for step in range(3):
@@ -103,7 +103,7 @@ def test_the_state_is_the_whole_memory():
     assert {task.id for task in first.next(4, 3)} == {"a d?"} and tips_of(first.next(4, 1)[0])
 
 
-def test_bad_input():
+def test_options_below_one_are_errors():
     for options in ({"top": 0}, {"most": 0}, {"longest": 0}):
         with pytest.raises(InputError, match="1 or more of each"):
             tip_pool(**options)

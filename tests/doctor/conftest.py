@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from helpers.group_records import with_rollouts
 
 from handaxe.doctor.trial_steps import restored_state, train_steps
 from handaxe.methods.build import build
@@ -30,7 +31,8 @@ def changed_attempt():
 
     def change(groups, how):
         first, *others = groups
-        attempts = (how(first.group[0]), *first.group.trajectories[1:])
-        return [first.with_group(replace(first.group, trajectories=attempts)), *others]
+        group = first.played.group
+        rollouts = (how(group[0]), *group.trajectories[1:])
+        return [with_rollouts(first, replace(group, trajectories=rollouts)), *others]
 
     return change

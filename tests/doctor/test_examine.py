@@ -10,6 +10,7 @@ from handaxe.core.records import Scores
 from handaxe.doctor.examine import examine
 from handaxe.doctor.finding import Finding
 from handaxe.doctor.findings_table import findings_table, summary
+from handaxe.training.loop.config import PeriodicEvaluation
 
 CHECKS = ["prefix", "stop", "control text", "step", "mask", "log-probs", "reward determinism", "zero gradient"]
 CHECKS += ["expert", "empty answer", "limits", "tool time", "tool failures", "tool output", "truncation", "memory"]
@@ -28,6 +29,16 @@ def weights(engine):
     return torch.cat([value.flatten() for value in engine.model.module.state_dict().values()]).clone()
 
 
+def held_out_of(made):
+    return made["run"].evaluation.evaluate
+
+
+def evaluated_by(made, evaluate, every=1):
+    """Run settings with another evaluation; with none for None."""
+    evaluation = None if evaluate is None else PeriodicEvaluation(evaluate=evaluate, every=every)
+    return replace(made["run"], evaluation=evaluation)
+
+
 def test_sound_run_passes_and_keeps_its_state(made):
     before, activities = weights(made["engine"]), list[str]()
     found = examine(made, seconds=LONG, report=activities.append)
@@ -44,7 +55,7 @@ def test_sound_run_passes_and_keeps_its_state(made):
 
 def test_random_reward_and_failing_expert_are_both_errors(made):
     rng = np.random.default_rng(0)
-    home = made["evaluate"].world
+    home = held_out_of(made).world
     world = replace(home, expert=lambda task, facts: 1 / 0)
     dice = {**made, "reward": lambda group: Scores(rng.random(len(group)))}
     found = examine(dice, world=world, stages=2, seconds=1)
@@ -58,7 +69,7 @@ def test_reward_that_raises_is_an_error_and_other_checks_still_run(made):
     def broken(group):
         raise RuntimeError("the judge is offline")
 
-    found = levels(examine({**made, "reward": broken, "evaluate": None}, seconds=LONG))
+    found = levels(examine({**made, "reward": broken, "run": evaluated_by(made, None)}, seconds=LONG))
     assert found["step"] == "error" and found["prefix"] == "ok"
     assert found["mask"] == found["log-probs"] == found["time"] == found["expert"] == "warning"
 
@@ -78,9 +89,9 @@ def test_evaluation_that_raises_is_an_error(made):
     def broken(group):
         raise KeyError("gold")
 
-    home = made["evaluate"].world
-    held_out = replace(made["evaluate"], world=replace(home, correct=broken))
-    found = examine({**made, "evaluate": held_out, "groups": 1}, world=home, seconds=1)
+    home = held_out_of(made).world
+    held_out = replace(held_out_of(made), world=replace(home, correct=broken))
+    found = examine({**made, "run": evaluated_by(made, held_out), "groups": 1}, world=home, seconds=1)
     (time,) = [one for one in found if one.level == "error" and one.check == "time"]
     assert "KeyError" in time.found and levels(found)["memory"] == "ok"
 
@@ -89,9 +100,9 @@ def test_run_without_evaluations_times_none(made):
     def never_called(group):
         raise AssertionError
 
-    home = made["evaluate"].world
-    held_out = replace(made["evaluate"], world=replace(home, correct=never_called))
-    found = examine({**made, "evaluate": held_out, "eval_every": 0, "groups": 1}, world=home, seconds=1)
+    home = held_out_of(made).world
+    held_out = replace(held_out_of(made), world=replace(home, correct=never_called))
+    found = examine({**made, "run": evaluated_by(made, held_out, every=0), "groups": 1}, world=home, seconds=1)
     assert levels(found)["time"] == "ok"
 
 

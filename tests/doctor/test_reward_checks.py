@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from helpers.group_records import recorded_group
 
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Scores
@@ -7,7 +8,6 @@ from handaxe.credit.group_norm import group_norm
 from handaxe.doctor.reward_checks import check_determinism, check_zero_gradient, expected_equal
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.make_records import make_group
-from handaxe.training.record.groups import GroupRecord
 
 
 def groups(*outcomes, trained=True, fate="trained"):
@@ -16,11 +16,8 @@ def groups(*outcomes, trained=True, fate="trained"):
     for values in outcomes:
         group, scores = make_group(size=len(values)), Scores(np.array(values, float))
         everyone = np.ones(len(values), bool)
-        found.append(
-            GroupRecord(
-                group, everyone, everyone & trained, scores, group_norm()(group, scores), fate if trained else fate
-            )
-        )
+        advantages = group_norm()(group, scores)
+        found.append(recorded_group(group, scores, advantages, trained=everyone & trained, fate=fate))
     return found
 
 
@@ -40,7 +37,7 @@ def test_half_of_the_groups_without_gradient_is_ok():
 def test_constant_reward_is_an_error():
     found = check_zero_gradient(groups(*[[1, 1, 1, 1]] * 4), group_size=4)
     assert found.level == "error" and found.figures["none"] == found.figures["expected"] == 1
-    assert found.remedy.startswith("All 16 attempts scored 1: take harder tasks")
+    assert found.remedy.startswith("All 16 rollouts scored 1: take harder tasks")
     assert (
         check_zero_gradient(groups([0, 0]), group_size=2).level == "warning"
     )  # two rollouts may score equally by chance

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from helpers.group_records import with_rollouts
 
 from handaxe.core.records import Author, Sampling
 from handaxe.doctor.token_checks import check_logps, check_mask
@@ -92,7 +93,8 @@ def test_sampler_in_a_coarser_format_is_a_warning(made, played, changed_attempt)
     found = check_logps(made["engine"], groups)
     assert found.figures["max"] > 1e-4
     groups = [
-        one.with_group(replace(one.group, trajectories=tuple(_moved(t, 5e-3) for t in one.group))) for one in groups
+        with_rollouts(one, replace(one.group, trajectories=tuple(_moved(t, 5e-3) for t in one.played.group)))
+        for one in groups
     ]
     found = check_logps(made["engine"], groups)
     assert found.level == "warning" and "add a correction" in found.remedy

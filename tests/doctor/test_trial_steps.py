@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import torch
+from helpers.group_records import with_rollouts
 
 from handaxe.doctor.finding import Thresholds
 from handaxe.doctor.trial_steps import check_steps, restored_state, train_steps
@@ -62,7 +63,7 @@ def test_failed_rollouts_are_graded_by_share(played):
     first = played.steps[0][0]
     ended = replace(first.group[0].ending, kind="infra_error", reason="the sandbox died")
     group = replace(first.group, trajectories=(replace(first.group[0], ending=ended), *first.group.trajectories[1:]))
-    some = replace(played, steps=[[replace(first, group=group), *played.steps[0][1:]]])
+    some = replace(played, steps=[[with_rollouts(first, group), *played.steps[0][1:]]])
     found = check_steps(some)
     assert found.level == "error" and "1 could not be scored, the first: the sandbox died" in found.found
     assert check_steps(some, limits=Thresholds(failed=(0.0, 0.5))).level == "warning"

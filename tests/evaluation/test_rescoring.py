@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from helpers.group_records import recorded_group
 
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import Scores
@@ -12,7 +13,6 @@ from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
-from handaxe.training.record.groups import GroupRecord
 
 TASK = make_task(answer="4")
 
@@ -29,8 +29,8 @@ def group(*texts, calls=()):
 
 def test_scored_groups_hold_scored_siblings_only():
     three = group("4", "5", "4")
-    record = GroupRecord(three, np.array([True, False, True]), np.ones(3, bool), Scores(np.array([1.0, 1.0])))
-    dropped = GroupRecord(group("4"), np.array([False]), np.array([False]))
+    record = recorded_group(three, Scores(np.array([1.0, 1.0])), scored=[True, False, True])
+    dropped = recorded_group(group("4"), fate="dropped")
     ((kept, scores),) = scored_groups([record, dropped])
     assert [one.id for one in kept] == ["task-0/0/0", "task-0/0/2"] and scores.outcome.tolist() == [1.0, 1.0]
     with pytest.raises(InputError, match="nothing to score again"):

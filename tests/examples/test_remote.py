@@ -122,7 +122,7 @@ def judged_by(words):
 def test_the_judge_of_the_page_scores_a_no_as_0_and_nothing_where_it_does_not_judge():
     found = judged_by("NO")
     assert found.metrics["pass@1"].value == 0.0 and not any(found.excluded.values())
-    with pytest.raises(VerifierError, match="the judge said 'Well"):
+    with pytest.raises(VerifierError, match="invalid verdict .Well"):
         judged_by("Well, YES and NO")
 
 

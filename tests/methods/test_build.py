@@ -23,14 +23,14 @@ def test_settings_and_options_reach_their_parts():
     made = build(make_spec("verltool", learning_rate=0.5, max_tokens=7, wait=0.25, seed=3, **{"engine.max_rows": 5}))
     assert (made["learning_rate"], made["sampling"].max_tokens, made["engine"].max_rows) == (0.5, 7, 5)
     assert type(made["env"](made["tasks"].next(0, 1)[0])).__name__ == "_Slow"
-    held_out = made["evaluate"]
+    held_out = made["run"].evaluation.evaluate
     assert isinstance(held_out, HeldOut) and len(held_out.tasks) == 4 and held_out.sampling.max_tokens == 7
     assert type(held_out.env(held_out.tasks[0])).__name__ != "_Slow"
 
 
 def test_seed_changes_draws_of_evaluations_and_keeps_tasks():
     """Evaluations of the untrained policy then differ between seeds, so that comparisons with it do not share noise."""
-    one, other = (build(make_spec("grpo_no_kl", seed=seed))["evaluate"] for seed in (3, 4))
+    one, other = (build(make_spec("grpo_no_kl", seed=seed))["run"].evaluation.evaluate for seed in (3, 4))
     assert [task.id for task in one.tasks] == [task.id for task in other.tasks]
     assert (one.seed, other.seed) == (3, 4)
 

@@ -13,7 +13,8 @@ def test_rl_stage_trains_before_the_loop_with_the_sizes_of_the_settings(tmp_path
     spec, _ = parse_train("grpo", words, prog="handaxe train", also={})
     method = make_method(spec, make_world(spec))
     check_train_arguments(update_arguments(method))
-    assert update_arguments(method)["annotate"] == ("ref_logp",) and update_arguments(method)["credit"] is method.credit
+    arguments = update_arguments(method)
+    assert arguments["updates"].annotate == ("ref_logp",) and arguments["credit"] is method.credit
     before = replace(method, stages=(rl_stage(method, steps=2),))
     monkeypatch.setattr("handaxe.methods.run.make_method", lambda *given: before)
     result = run(spec, RunConfig(out=tmp_path / "run", progress=False))

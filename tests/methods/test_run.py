@@ -110,7 +110,8 @@ def test_stage_gets_the_roles_of_the_run(tmp_path):
 
 def test_closing_stages_run_before_the_last_evaluation_and_checkpoint(make_spec, tmp_path, monkeypatch):
     def closed(base):
-        return replace(base, closing=with_teaching(base).stages, annotate=("ref_logp",), pace=with_teaching(base).pace)
+        taught = with_teaching(base)
+        return replace(base, closing=taught.stages, annotate=("ref_logp",), async_config=taught.async_config)
 
     made = make_spec()
     with_teaching = made.template.method.make

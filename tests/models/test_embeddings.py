@@ -40,7 +40,7 @@ def test_model_without_input_embeddings_is_an_input_error():
         embeddings(Policy(Other(), Compact()))
 
 
-def test_embedder_of_a_transformers_model():
+def test_embedder_accepts_a_transformers_model():
     transformers = pytest.importorskip("transformers")
     from handaxe.models.trunk import Trunk
 

@@ -65,7 +65,7 @@ def test_suffix_is_read_after_copied_moved_and_resized_prefixes():
 
 
 @torch.inference_mode()
-def test_step_writes_and_reads():
+def test_cache_step_writes_slots_and_reads_rows():
     model, row, other = make_model(torch.float64), [5, 6, 7, 8, 9], [1, 2, 3]
     cache = model.slots()
     cache.reserve(8, 16)

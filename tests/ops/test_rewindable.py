@@ -12,7 +12,7 @@ WHOLE = make_trajectory()
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"asked": (WHOLE,)}, "auxiliary turns"),
+        ({"aux_turns": (WHOLE,)}, "auxiliary turns"),
         ({"by": "user"}, "another engine"),
         ({"notes": {NEW_SEQUENCE_NOTE: [{"read": [0], "then": 2}]}}, "began a new sequence"),
     ],

@@ -14,12 +14,12 @@ def nats(rise):
 
 
 @pytest.mark.parametrize(("rise", "p"), [(0.6, 0.62), (-1, 0.3), (0, 0.5), (3, 1.0), (-3, 0.0)])
-def test_example_without_penalty(rise, p):
+def test_branch_chance_matches_the_docstring_example(rise, p):
     assert branch_chance(vocabulary=V)(nats(rise), 7) == pytest.approx(p)
 
 
 @pytest.mark.parametrize(("row", "p", "branches"), [(4, 0.475, True), (6, 0.3857, False)])
-def test_example_with_penalty(row, p, branches):
+def test_branch_chance_with_penalty_matches_the_docstring_example(row, p, branches):
     found = branch_chance(vocabulary=V, penalty=0.05)(nats(0.5), row)
     assert found == pytest.approx(p, abs=5e-5)
     assert (1 - found <= 0.6) == branches  # U = 0.6
@@ -27,7 +27,7 @@ def test_example_with_penalty(row, p, branches):
 
 @pytest.mark.parametrize("base", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("row", [0, 3, 19, 20, 30])
-def test_it_is_the_share_of_draws_that_the_released_rule_lets_branch(base, row):
+def test_branch_chance_equals_the_rule_of_the_released_code(base, row):
     """The code of both papers, for U on a fine grid."""
     chance = branch_chance(vocabulary=V, base=base, weight=0.3, penalty=0.05)
     grid = (np.arange(20_000) + 0.5) / 20_000
@@ -39,13 +39,13 @@ def test_it_is_the_share_of_draws_that_the_released_rule_lets_branch(base, row):
             assert chance(nats(rise), 0) == pytest.approx(arpo.mean(), abs=1e-4)
 
 
-def test_a_threshold_draws_nothing():
+def test_above_a_threshold_the_chance_is_zero_or_one():
     chance = branch_chance(vocabulary=V, above=0.5, penalty=0.1)
     assert [chance(nats(rise), 0) for rise in (-0.1, 0, 0.1)] == [0, 0, 1]
     assert [chance(nats(0.5), row) for row in (1, 2)] == [1, 0], "0.6 * 0.9 and 0.6 * 0.8"
 
 
 @pytest.mark.parametrize("wrong", [{"vocabulary": 1}, {"base": 1.5}, {"penalty": -0.1}])
-def test_out_of_range(wrong):
+def test_arguments_out_of_range_are_errors(wrong):
     with pytest.raises(InputError, match="branch_chance has"):
         branch_chance(**{"vocabulary": V} | wrong)

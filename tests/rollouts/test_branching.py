@@ -36,7 +36,7 @@ def from_the_question(found):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_without_branches_it_is_that_many_attempts(dice, seed):
+def test_chance_zero_gives_independent_rollouts(dice, seed):
     found = play(dice, seed, chance=lambda change, row: 0.0)
     assert len(found) == 8 and from_the_question(found) == found
     (alone,) = run_plan(linear()(dice.attempt(seed)), sample=dice.roll)
@@ -46,7 +46,7 @@ def test_without_branches_it_is_that_many_attempts(dice, seed):
     assert all(one.branch_of.trajectory == "t/0" for one in found[1:])
 
 
-def test_where_branches_are_certain_each_place_is_left_once_while_slots_last(dice):
+def test_chance_one_branches_at_each_place_until_slots_are_used(dice):
     for seed in range(40):
         found = play(dice, seed, total=30, from_start=3, chance=lambda change, row: 1.0)
         played = {one.id: one for one in found}
@@ -61,7 +61,7 @@ def test_where_branches_are_certain_each_place_is_left_once_while_slots_last(dic
             raise AssertionError("the rest is played from the question on")
 
 
-def test_the_slow_statement_of_who_branches(dice):
+def test_branching_equals_a_slow_loop(dice):
     """Every turn after a reply that was played from its beginning is asked about once, in order of rounds and of
     trajectories, with the entropies that the notes tell and the branches made in a row."""
     asked = []
@@ -90,7 +90,7 @@ def test_the_slow_statement_of_who_branches(dice):
         np.testing.assert_allclose(asked, expected)
 
 
-def test_entropy_is_the_mean_over_the_first_tokens_of_a_turn(dice):
+def test_entropy_is_the_mean_over_first_tokens_of_a_turn(dice):
     requests = []
 
     def measure(name, request):
@@ -106,7 +106,7 @@ def test_entropy_is_the_mean_over_the_first_tokens_of_a_turn(dice):
     assert all(request.temperature == 1.0 and request.names == ("entropy",) for request in requests)
 
 
-def test_a_branch_has_the_entropies_of_what_it_shares_and_the_environment_as_it_was(dice):
+def test_a_branch_keeps_shared_entropies_and_the_environment_state(dice):
     seen = 0
     for seed in range(40):
         found = {one.id: one for one in play(dice, seed)}
@@ -133,7 +133,7 @@ def test_a_branch_has_the_entropies_of_what_it_shares_and_the_environment_as_it_
     penalty=st.sampled_from([0.0, 0.05, 0.5]),
     probe=st.booleans(),
 )
-def test_as_many_as_asked_for_and_a_valid_group(dice, seed, total, share, copies, penalty, probe):
+def test_branching_returns_the_requested_number_in_a_valid_group(dice, seed, total, share, copies, penalty, probe):
     start = probe_split() if probe else max(1, round(share * total))
     chance = branch_chance(vocabulary=264, penalty=penalty)
     found = play(dice, seed, total=total, from_start=start, copies=copies, chance=chance)
@@ -143,7 +143,7 @@ def test_as_many_as_asked_for_and_a_valid_group(dice, seed, total, share, copies
     assert [one.sequences[0].ids.tolist() for one in again] == [one.sequences[0].ids.tolist() for one in found]
 
 
-def test_a_probe_is_played_first_and_says_how_many_more_play_from_the_question(dice):
+def test_a_probe_decides_the_number_of_rollouts_from_the_start(dice):
     told = []
 
     def split(root, after, total):
@@ -163,7 +163,7 @@ def test_a_probe_is_played_first_and_says_how_many_more_play_from_the_question(d
 
 
 @pytest.mark.parametrize("when", range(0, 40, 3))
-def test_stopped_in_the_middle_what_is_there_is_returned_and_all_is_closed(dice, when):
+def test_a_stop_returns_the_trajectories_and_closes_all_environments(dice, when):
     count = iter(range(10**6))
 
     def speak(name, request):
@@ -180,7 +180,7 @@ def test_stopped_in_the_middle_what_is_there_is_returned_and_all_is_closed(dice,
     assert all(env.closed == 1 for env in dice.Counter.made)
 
 
-def test_a_first_one_that_dies_at_once_is_alone(dice):
+def test_a_first_rollout_that_fails_is_returned_alone(dice):
     class Dying(dice.Counter):
         def start(self):
             raise OSError("no sandbox")
@@ -190,7 +190,7 @@ def test_a_first_one_that_dies_at_once_is_alone(dice):
         assert one.ending == Ending("infra_error", "OSError: no sandbox")
 
 
-def test_without_room_for_a_turn_nothing_is_played_after_it(dice):
+def test_without_context_for_a_turn_no_branch_is_played(dice):
     attempt = dice.attempt(0, context=5)
     for start in (2, probe_split()):
         found = run_plan(branching(chance=CHANCE, total=4, from_start=start)(attempt), sample=dice.roll, measure=weigh)
@@ -200,12 +200,12 @@ def test_without_room_for_a_turn_nothing_is_played_after_it(dice):
 @pytest.mark.parametrize(
     "wrong", [{"from_start": 9}, {"from_start": 0}, {"total": 0}, {"copies": 0}, {"first_tokens": 0}]
 )
-def test_numbers_out_of_range(wrong):
+def test_arguments_out_of_range_are_errors(wrong):
     with pytest.raises(InputError, match="branching has"):
         branching(**{"chance": CHANCE, "total": 8} | wrong)
 
 
-def test_an_environment_without_snapshots_is_told(dice):
+def test_an_environment_without_snapshots_is_an_error(dice):
     class Bare(dice.Counter):
         def snapshot(self):
             raise NotImplementedError

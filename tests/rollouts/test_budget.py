@@ -15,14 +15,14 @@ def turns():
     return made.turns
 
 
-def test_what_turns_use_up():
+def test_usage_sums_turns_and_replies():
     first, second = turns()
     assert Usage().plus_turn(first) == (3, 2, 1.5, 2.0)
     assert Usage.of(turns()) == Usage().plus_turn(first).plus_turn(second) == (5, 2, 1.5, 2.0)
     assert Usage.of([]) == (0, 0, 0.0, 0.0)
 
 
-def test_what_is_left_is_never_below_nothing():
+def test_remaining_budget_is_never_negative():
     assert remaining_of(Budget(), Usage(9, 9, 9, 9), turns=2) == Remaining(2)
     assert remaining_of(Budget(10, 3, 2.0, 5.0), Usage(4, 1, 0.5, 5.5), turns=1) == (1, 6, 2, 1.5, 0.0)
 
@@ -38,11 +38,11 @@ def test_what_is_left_is_never_below_nothing():
         (Remaining(1, cost=0.0), True),
     ],
 )
-def test_no_call_left_is_still_a_turn(left, nothing):
+def test_without_calls_left_a_turn_remains(left, nothing):
     assert left.nothing is nothing
 
 
-def test_the_words():
+def test_describe_remaining_names_every_bound():
     assert (
         describe_remaining(Remaining(turns=1, tokens=40, seconds=2.5))
         == "You have left: 1 turn, 40 tokens, 2.5 seconds."
@@ -56,13 +56,13 @@ def test_the_words():
 @pytest.mark.parametrize(
     "bounds", [{"tokens": 0}, {"calls": -1}, {"seconds": 0.0}, {"cost": -1.0}, {"cost": float("nan")}]
 )
-def test_bounds_out_of_range(bounds):
+def test_budget_bounds_out_of_range_are_errors(bounds):
     with pytest.raises(InputError, match="give tokens 1 or more, calls 0 or more"):
         Budget(**bounds)
     Budget(calls=0)
 
 
-def test_budgets_of_tokens_and_calls():
+def test_budgets_pairs_token_and_call_limits():
     assert budgets(tokens=(48, 96), calls=(4, 8)) == (Budget(tokens=48, calls=4), Budget(tokens=96, calls=8))
     assert budgets(calls=(1, 2)) == (Budget(calls=1), Budget(calls=2)) and budgets(tokens=[3]) == (Budget(tokens=3),)
     assert budgets() == (Budget(),)

@@ -7,7 +7,18 @@ import pytest
 import torch
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Group, Message, RatedGroup, Sampling, Scores, Task, ToolCall, check
+from handaxe.core.records import (
+    Group,
+    Message,
+    PlayedGroup,
+    RatedGroup,
+    Sampling,
+    ScoredGroup,
+    Scores,
+    Task,
+    ToolCall,
+    check,
+)
 from handaxe.core.requests import Attempt
 from handaxe.credit.group_norm import group_norm
 from handaxe.engines.local.engine import LocalEngine
@@ -27,9 +38,7 @@ from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
 from handaxe.tools.fold_memory import fold_memory
 from handaxe.training.loop.batch import make_batch
-from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.rate import annotate
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay import Setup, replay
 
@@ -81,12 +90,11 @@ def rate(found, outcome):
 
 
 def annotated(found, engine):
-    tried = Tried(found, scorable=np.ones(len(found), bool), trains=np.ones(len(found), bool))
-    annotate([(tried, None)], engine, ["old_logp"])
-    return tried.group
+    scored = ScoredGroup(PlayedGroup(found), found, Scores(np.zeros(len(found))))
+    return annotate(scored, engine, ["old_logp"]).group
 
 
-def test_a_folded_attempt_is_one_rollout_of_several_rows():
+def test_a_folded_rollout_has_several_rows_and_one_advantage():
     found = group("folding", FOLDED, ["413"])
     batch = make_batch([rate(found, [1, 0])], pad_id=0)
     assert [len(one.sequences) for one in found] == [3, 1] and batch.rollout_B.tolist() == [0, 0, 0, 1]
@@ -106,7 +114,7 @@ def gradient(engine, parts, loss):
 
 
 @pytest.mark.parametrize("reduction", [rollout_mean(), token_mean()], ids=["rollout_mean", "token_mean"])
-def test_the_gradient_is_the_sum_over_its_sequences(reduction):
+def test_gradient_is_the_sum_over_sequences(reduction):
     """Of the rows one by one, with the denominators of the whole; in float64."""
     engine = make_engine()
     found = annotated(group("folding", FOLDED, ["413"]), engine)
@@ -118,7 +126,7 @@ def test_the_gradient_is_the_sum_over_its_sequences(reduction):
     assert whole.abs().max() > 1e-4
 
 
-def test_no_failed_token_trains_and_the_ratio_is_one():
+def test_repaired_turns_train_without_failed_tokens_at_ratio_one():
     engine = make_engine()
     found = annotated(group("repairing", FAILED, ["408"]), engine)
     text = Compact().decode(found[0].sequences[0].ids)
@@ -135,17 +143,16 @@ def test_no_failed_token_trains_and_the_ratio_is_one():
     assert gaps[0] < 1e-6, "a graft's log-prob is measured where it stands now"
 
 
-def test_a_graft_does_not_train_unmeasured():
+def test_spliced_tokens_without_old_logp_are_an_error():
     with pytest.raises(InputError, match=r"FORCED tokens that are to train, and no old_logp"):
         make_batch([rate(group("repairing", FAILED, ["408"]), [1, 0])], pad_id=0)
 
 
 @pytest.mark.parametrize("name, script", [("folding", FOLDED), ("repairing", FAILED)])
-def test_the_record_keeps_all_of_it(name, script, tmp_path):
-    found, everything = group(name, script, ["408"]), np.ones(2, bool)
-    rated = rate(found, [1, 0])
+def test_run_record_keeps_usage_notes_and_spans(name, script, tmp_path):
+    found = group(name, script, ["408"])
     with RunRecord(tmp_path) as record:
-        record.write_step(0, [GroupRecord(found, everything, everything, rated.scores, rated.advantages)], {})
+        record.write_step(0, [rate(found, [1, 0])], {})
     with RunRecord.open(tmp_path) as record:
         (kept,) = record.groups()
     for one, other in zip(kept.group, found, strict=True):
@@ -159,7 +166,7 @@ def test_the_record_keeps_all_of_it(name, script, tmp_path):
 
 @pytest.mark.parametrize("tools", [False, True])
 @pytest.mark.parametrize("name, script", [("folding", FOLDED), ("repairing", FAILED), ("repairing", [count("1+")] * 5)])
-def test_it_plays_again(name, script, tools):
+def test_folded_and_repaired_rollouts_replay_without_differences(name, script, tools):
     """A repaired turn as if it had been said at once; retries that put nothing right as they were."""
     setup = Setup(ROLLOUTS[name], Compact(), ENV, SAMPLING, context=512, tools=tools)
     found = group(name, [*script, "408", "408", "408"], ["408"])
@@ -167,7 +174,7 @@ def test_it_plays_again(name, script, tools):
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_of_a_fold_and_resumed_is_uninterrupted(tmp_path):
+def test_run_killed_within_a_fold_resumes_to_the_bit(tmp_path):
     """As the docs promise of any run: the same weights, every step exactly once."""
     file = Path(__file__).with_name("folding_run.py")
     from helpers import folding_run as module

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
-from handaxe.core.records import Author, Group, RatedGroup, Scores
+from handaxe.core.records import Author, Group, PlayedGroup, RatedGroup, ScoredGroup, Scores
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.transformed import transformed
@@ -26,7 +26,6 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.training.loop.batch import make_batch
-from handaxe.training.loop.group_play import Tried
 from handaxe.training.loop.rate import annotate
 
 pytestmark = pytest.mark.exact
@@ -69,10 +68,8 @@ def siblings(dice, rollout):
 
 
 def measured(group):
-    everything = np.ones(len(group), bool)
-    tried = Tried(group, scorable=everything, trains=everything)
-    annotate([(tried, None)], make_engine(), ["old_logp"])
-    return tried.group
+    scored = ScoredGroup(PlayedGroup(group), group, Scores(np.zeros(len(group))))
+    return annotate(scored, make_engine(), ["old_logp"]).group
 
 
 def rated(group, credit):
@@ -96,7 +93,7 @@ def same(one, other):
 @pytest.mark.parametrize("mixed", [False, True], ids=["measured", "mixed"])
 @pytest.mark.parametrize("own", [False, True], ids=["all", "own part"])
 @pytest.mark.parametrize("name", ROLLOUTS)
-def test_trees_and_rows_one_by_one_have_the_same_gradient(groups, name, own, mixed):
+def test_token_trees_and_single_rows_have_the_same_gradient(groups, name, own, mixed):
     one = rated(groups[name], transformed(group_norm(), mask_shared_prefix()) if own else group_norm())
     one = behaviour_mixture()([one])[0] if mixed else one
     apart = gradient(one, apart=True)
@@ -105,7 +102,7 @@ def test_trees_and_rows_one_by_one_have_the_same_gradient(groups, name, own, mix
 
 
 @pytest.mark.parametrize("mixed", [False, True], ids=["measured", "mixed"])
-def test_forced_words_train_as_what_the_policy_said_with_that_log_prob(groups, mixed):
+def test_forced_tokens_train_as_policy_tokens_of_the_measured_log_prob(groups, mixed):
     one = rated(groups["probing"], group_norm())
     one = behaviour_mixture()([one])[0] if mixed else one
     assert sum(int(sequence.forced.sum()) for t in one.group for sequence in t.sequences) >= 9
@@ -118,7 +115,7 @@ def test_forced_words_train_as_what_the_policy_said_with_that_log_prob(groups, m
     same(gradient(one), gradient(one.with_group(replace(one.group, trajectories=plain))))
 
 
-def test_a_probes_ratio_is_what_the_policy_says_to_the_mixture_and_not_1(groups):
+def test_ratio_at_a_probe_is_policy_over_mixture(groups):
     """Under the weights that were measured: 1 / (1 - a) where nobody probed, pi / ((1 - a) pi + a mu) at a probe."""
     one = rated(groups["probing"], group_norm())
     engine = make_engine()
@@ -147,7 +144,7 @@ def test_a_probes_ratio_is_what_the_policy_says_to_the_mixture_and_not_1(groups)
     assert seen >= 9
 
 
-def test_what_drew_a_forced_word_reaches_the_loss_through_the_mixture_and_what_was_measured_without_it(groups):
+def test_forced_tokens_use_behaviour_logp_in_the_mixture_and_old_logp_without_it(groups):
     one = rated(groups["probing"], group_norm())
 
     def with_feature(rated, name, moved):
@@ -171,7 +168,7 @@ def test_what_drew_a_forced_word_reaches_the_loss_through_the_mixture_and_what_w
 
 
 @pytest.mark.parametrize("name", ROLLOUTS)
-def test_of_a_forks_beginning_nothing_trains_as_if_it_were_the_prompt(groups, name):
+def test_mask_shared_prefix_equals_a_fork_whose_prefix_is_a_prompt(groups, name):
     """With terms of the loss that are not 0 where the advantage is."""
     credit = transformed(group_norm(), mask_shared_prefix())
     one = rated(groups[name], credit)
@@ -184,6 +181,6 @@ def test_of_a_forks_beginning_nothing_trains_as_if_it_were_the_prompt(groups, na
         return replace(t, sequences=(replace(sequence, author=author),), branch_of=None)
 
     group = replace(one.group, trajectories=tuple(map(given, one.group)))
-    plain = replace(one, group=group, advantages=replace(one.advantages, trains=None))
+    plain = replace(one.with_group(group), advantages=replace(one.advantages, trains=None))
     same(gradient(one), gradient(plain))
     assert not torch.allclose(gradient(one), gradient(rated(groups[name], group_norm())), atol=1e-6)

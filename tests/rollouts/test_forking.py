@@ -24,7 +24,7 @@ def long_seed(dice):
     raise AssertionError
 
 
-def test_a_trunk_and_its_branches_in_order(dice):
+def test_forking_returns_the_trunk_then_its_branches(dice):
     seed = long_seed(dice)
     trunk, *branches = run_plan(forking(at=middle)(dice.attempt(seed)), sample=dice.roll)
     (plain,) = run_plan(linear()(dice.attempt(seed)), sample=dice.roll)
@@ -39,7 +39,7 @@ def test_a_trunk_and_its_branches_in_order(dice):
         np.testing.assert_array_equal(branch.sequences[s].ids[:t], trunk.sequences[s].ids[:t])
 
 
-def test_all_branches_are_asked_for_at_once(dice):
+def test_branches_are_sampled_in_one_batch(dice):
     """One Spawn, so that a driver can play them at the same time."""
     plan, spawned = forking(at=middle)(dice.attempt(long_seed(dice))), []
     answer = None
@@ -57,17 +57,17 @@ def test_all_branches_are_asked_for_at_once(dice):
     plan.close()
 
 
-def test_the_same_place_twice_gives_two_different_branches(dice):
+def test_equal_places_give_different_branches(dice):
     rollout = forking(at=lambda trunk: middle(trunk)[:1] * 4)
     _, *branches = run_plan(rollout(dice.attempt(long_seed(dice))), sample=dice.roll)
     assert len({tuple(b.sequences[0].ids) for b in branches}) > 1
 
 
-def test_no_place_is_the_trunk_alone(dice):
+def test_without_places_the_trunk_is_returned_alone(dice):
     assert len(run_plan(forking(at=lambda trunk: [])(dice.attempt(1)), sample=dice.roll)) == 1
 
 
-def test_a_trunk_that_died_or_was_stopped_is_not_forked(dice):
+def test_a_failed_or_stopped_trunk_is_not_forked(dice):
     class Dying(dice.Counter):
         def step(self, turn, *, seed):
             raise AssertionError  # the driver's part is to answer with an ending; alone, the plan gets it raised
@@ -88,7 +88,7 @@ def test_a_trunk_that_died_or_was_stopped_is_not_forked(dice):
     assert one.ending == Ending("truncated", "stopped")
 
 
-def test_branches_that_are_stopped_are_kept_with_the_trunk(dice):
+def test_stopped_branches_are_returned_with_the_trunk(dice):
     def speak(name, request):
         if name == "t/0/branch-1":
             raise Stopped
@@ -106,7 +106,7 @@ def test_every_environment_is_closed_once(dice):
     assert [env.closed for env in dice.Counter.made] == [1] * len(found) and len(found) > 1
 
 
-def test_a_place_that_is_none_is_told(dice):
+def test_an_invalid_place_is_an_error(dice):
     with pytest.raises(InputError, match="there is no such place"):
         run_plan(forking(at=lambda trunk: [Branch(trunk.id, 3, 0)])(dice.attempt(1)), sample=dice.roll)
     with pytest.raises(InputError, match="max_turns is 0"):

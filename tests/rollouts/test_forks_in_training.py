@@ -16,7 +16,6 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.turn_starts import turn_starts
 from handaxe.training.loop.batch import make_batch
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
 
@@ -36,7 +35,7 @@ def rate(group, outcome):
     return RatedGroup.of(group, scores, group_norm(std=None)(group, scores))
 
 
-def test_a_shared_token_trains_once_for_each_branch_with_that_ones_advantage(group):
+def test_a_shared_token_trains_in_each_branch_with_its_advantage(group):
     """Outcomes 1, 0, 3, 0 have advantages 0, -1, 2, -1. All but the first branch share turn 0 with the trunk."""
     check_group(group)
     rated = rate(group, [1, 0, 3, 0])
@@ -52,10 +51,9 @@ def test_a_shared_token_trains_once_for_each_branch_with_that_ones_advantage(gro
     assert batch.denominators.rollouts == 4
 
 
-def test_the_record_keeps_where_a_branch_left(group, tmp_path):
-    rated, everything = rate(group, [1, 0, 3, 0]), np.ones(4, bool)
+def test_run_record_keeps_fork_points(group, tmp_path):
     with RunRecord(tmp_path) as record:
-        record.write_step(0, [GroupRecord(group, everything, everything, rated.scores, rated.advantages)], {})
+        record.write_step(0, [rate(group, [1, 0, 3, 0])], {})
     with RunRecord.open(tmp_path) as record:
         (found,) = record.groups()
     check_group(found.group)
@@ -79,7 +77,7 @@ def weigh(name, request):
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_what_a_group_used_is_what_was_drawn_and_asked(dice, name):
+def test_total_usage_equals_sampled_tokens_and_executed_calls(dice, name):
     forks = 0
     for seed in range(30):
         drawn, asked = [], []

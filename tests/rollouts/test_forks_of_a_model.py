@@ -80,7 +80,7 @@ def attempts(format, count, *, temperature=1.0):
 
 
 @pytest.mark.parametrize("lockstep", [False, True])
-def test_with_the_trunks_seed_a_fork_at_any_token_repeats_it(policy, lockstep):
+def test_a_fork_with_the_trunks_seed_repeats_the_trunk(policy, lockstep):
     engine, format = policy
     chosen = [attempt for attempt in attempts(format, 12) if attempt.sample in (1, 3, 6)]
     turns = []
@@ -98,7 +98,7 @@ def test_with_the_trunks_seed_a_fork_at_any_token_repeats_it(policy, lockstep):
     assert max(turns) >= 2, "one of them at least uses the session"
 
 
-def test_branches_of_their_own_seed_each_have_their_own_session(policy):
+def test_branches_have_separate_sessions(policy):
     engine, format = policy
     rollout = forking(at=surprising_tokens(count=4, apart=2), max_turns=3)
     found = run(attempts(format, 8, temperature=1.2), rollout, engine, workers=2)

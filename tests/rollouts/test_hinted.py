@@ -59,7 +59,7 @@ def said(one):
     return sum(f"Do {name}." in one.messages[0].content for name in "abcd")
 
 
-def test_example():
+def test_hinted_reveals_fewer_criteria_to_later_siblings():
     three = played([attempt(i, 3) for i in range(3)], fraction=0.5)
     assert [said(one) for one in three] == [2, 1, 0] == [len(one.notes["hint"]) for one in three]
     criteria = [Criterion(str(k), f"<{k}>") for k in range(7)]
@@ -68,14 +68,14 @@ def test_example():
     assert shares == pytest.approx([1, 0.857, 0.714, 0.571, 0.429, 0.286, 0.143, 0], abs=5e-4)
 
 
-def test_hints_fade_with_the_step_and_a_lone_attempt_gets_what_is_left():
+def test_hints_fade_with_the_step_for_a_lone_rollout():
     fade = sigmoid(11, middle=0.5, steepness=10)
     for step, count in ((0, 4), (5, 2), (10, 0)):
         (one,) = played([attempt(step=step)], fraction=fade)
         assert said(one) == count
 
 
-def test_what_the_policy_reads_and_what_the_record_says():
+def test_hints_open_the_system_message_and_are_noted():
     first, second = (played([attempt(seed=seed)], fraction=0.5)[0] for seed in (3, 3))
     assert first.notes == second.notes and first.task == TASK
     drawn = {tuple(played([attempt(seed=seed)], fraction=0.5)[0].notes["hint"]) for seed in range(12)}
@@ -88,7 +88,7 @@ def test_what_the_policy_reads_and_what_the_record_says():
     assert one.messages[0].content == "Be short.\n\nHints:\nDo a.\nDo b.\nDo c.\nDo d." and len(one.messages) == 3
 
 
-def test_stripped_the_record_is_that_of_an_unhinted_attempt():
+def test_strip_records_the_rollout_without_its_hint():
     for task in (TASK, replace(TASK, messages=(Message("system", "Be short."), *TASK.messages))):
         (kept,), (bare,) = (played([attempt(task=task)], strip=strip) for strip in (False, True))
         assert bare.messages[: len(task.messages)] == task.messages and "Do a." not in str(bare.messages)
@@ -103,7 +103,7 @@ def test_stripped_the_record_is_that_of_an_unhinted_attempt():
     assert (last.sequences[0].author == Author.POLICY).any()
 
 
-def test_a_stripped_attempt_trains_on_what_was_measured_of_it():
+def test_a_stripped_rollout_trains_on_measured_log_probs():
     (kept,), (bare,) = (played([attempt()], strip=strip) for strip in (False, True))
 
     def measured(one):
@@ -133,7 +133,7 @@ def test_a_stripped_attempt_trains_on_what_was_measured_of_it():
     assert metrics["correction_mean"] == pytest.approx(apart.mean(), rel=1e-3) and abs(apart - 1).max() > 0.01
 
 
-def test_a_strategy_that_drops_the_opening_cannot_be_stripped():
+def test_strip_rejects_a_strategy_that_drops_the_opening():
     def forgets(one):
         play = Play(one, Rules(max_turns=1))
 
@@ -149,7 +149,7 @@ def test_a_strategy_that_drops_the_opening_cannot_be_stripped():
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.5, lambda step: 2.0])
-def test_a_fraction_out_of_range(fraction):
+def test_a_fraction_out_of_range_is_an_error(fraction):
     with pytest.raises(InputError, match="give 0 to 1"):
         played([attempt()], fraction=fraction)
 
@@ -169,5 +169,5 @@ def test_held_out_tasks_are_never_hinted():
     run([mine], parts["rollout"], parts["engine"])
     assert [message.name for messages in seen for message in messages] == ["hint", ""]
     seen.clear()
-    replace(parts["evaluate"], env=env, sampling=Sampling(max_tokens=4))(parts["engine"], 0)
+    replace(parts["run"].evaluation.evaluate, env=env, sampling=Sampling(max_tokens=4))(parts["engine"], 0)
     assert len(seen) == 2 and all(message.name == "" for messages in seen for message in messages)

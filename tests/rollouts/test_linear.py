@@ -74,7 +74,7 @@ def play(words, plan):
 CALL = Compact().encode_turn(Message("assistant", "", (ToolCall("double", {"x": "21"}),)), [DOUBLE])
 
 
-def test_two_turns_token_for_token():
+def test_linear_records_two_turns_token_for_token():
     """System double(x) / user 2*21? / call / tool 42 / answer, each token with its author."""
     trajectory, requests = play([said(CALL), said([*b"42", END])], linear()(attempt()))
     (sequence,) = trajectory.sequences
@@ -105,25 +105,25 @@ def test_a_complete_call_cut_before_its_end_is_not_executed_either():
     assert trajectory.calls and not any(isinstance(r, Act) for r in requests)
 
 
-def test_a_header_ends_the_turn_as_the_policys_own_fault():
+def test_a_header_of_another_speaker_ends_as_policy_error():
     trajectory, _ = play([said([*b"42", USER], "header")], linear()(attempt()))
     assert trajectory.ending.kind == "policy_error"
     assert list(trajectory.sequences[0].ids[-3:]) == [*b"42", USER] and trajectory.sequences[0].mask[-1]
 
 
-def test_turns_run_out():
+def test_rollout_ends_at_max_turns():
     trajectory, _ = play([said(CALL), said(CALL)], linear(max_turns=2)(attempt()))
     assert trajectory.ending == Ending("truncated", "turns") and len(trajectory.turns) == 2
 
 
-def test_the_budget_shrinks_every_request_and_ends_the_attempt():
+def test_token_budget_shrinks_requests_and_ends_the_rollout():
     plan = linear(budget=Budget(tokens=14))(attempt())
     trajectory, requests = play([said(CALL), said([*b"42"], "length")], plan)
     assert [r.sampling.max_tokens for r in requests if isinstance(r, Sample)] == [14, 2]
     assert trajectory.ending == Ending("truncated", "budget")
 
 
-def test_the_context_bounds_a_sequence():
+def test_context_bounds_a_sequence():
     opening = 20
     trajectory, requests = play([said(CALL[:4], "length")], linear()(attempt(context=opening + 3)))
     assert requests[0].sampling.max_tokens == 4 and trajectory.ending == Ending("truncated", "length")
@@ -146,7 +146,7 @@ class Wordy(DoublingEnv):
 
 
 @pytest.mark.parametrize("format", [Compact(), Rewriting()], ids=["appended", "rewritten"])
-def test_a_reply_beyond_the_context_is_kept_as_a_message_and_ends_the_attempt(format):
+def test_a_reply_beyond_the_context_is_recorded_and_ends_the_rollout(format):
     trajectory, requests = play([said(CALL)], linear()(attempt(env=Wordy, format=format, context=100)))
     assert trajectory.ending == Ending("truncated", "length") and [type(r) for r in requests] == [Sample, Act]
     (sequence,) = trajectory.sequences
@@ -154,7 +154,7 @@ def test_a_reply_beyond_the_context_is_kept_as_a_message_and_ends_the_attempt(fo
     assert trajectory.messages[-1].content == "x" * 500 and trajectory.replies[0].content == "42"
 
 
-def test_limits_below_one_are_refused():
+def test_limits_below_one_are_errors():
     with pytest.raises(InputError, match="give 1 or more"):
         linear(max_turns=0)
     with pytest.raises(InputError, match="sampling's max_tokens is 0"):
@@ -169,7 +169,7 @@ def test_a_rewritten_history_is_a_new_sequence():
     assert requests[2].ids == list(second.ids[:-3]) and second.ids[-4] == ASSISTANT
 
 
-def test_the_environment_is_closed_whatever_happens():
+def test_environment_is_closed_after_any_failure():
     made = []
 
     def env(task):
@@ -184,6 +184,6 @@ def test_the_environment_is_closed_whatever_happens():
     assert made[1].closed == 1
 
 
-def test_what_the_policy_reads_back_is_what_it_said():
+def test_policy_reads_its_own_tokens_back():
     parsed = Compact().parse(CALL, [DOUBLE])
     assert isinstance(parsed, ParsedTurn) and parsed.calls[0].arguments == {"x": "21"}

@@ -35,13 +35,13 @@ def play(dice, rollout, n=0, *, step=0, env=None):
     return one
 
 
-def test_example(dice, recorded):
+def test_restarting_shares_recorded_turns_and_continues_differently(dice, recorded):
     group = [play(dice, restarting(starts=lambda attempt: (recorded, 2), share=1.0, max_turns=6), n) for n in range(4)]
     assert all(one.turns[:2] == recorded.turns[:2] and one.branch_of.trajectory == recorded.id for one in group)
     assert len({tuple(one.sequences[0].ids) for one in group}) > 1
 
 
-def test_no_share_and_no_place_are_the_plain_rollout(dice, recorded):
+def test_without_share_or_start_it_equals_linear(dice, recorded):
     def never(attempt):
         raise AssertionError("it is not asked")
 
@@ -52,7 +52,7 @@ def test_no_share_and_no_place_are_the_plain_rollout(dice, recorded):
         assert one.branch_of is None and one.total_usage is None
 
 
-def test_siblings_begin_at_one_place_whatever_the_store_learns_meanwhile(dice, recorded):
+def test_siblings_start_at_one_place_while_the_store_changes(dice, recorded):
     places = iter([(recorded, 1), (recorded, 2), None])
     rollout = restarting(starts=lambda attempt: next(places), share=1.0, max_turns=6)
     first = [play(dice, rollout, n) for n in range(3)]
@@ -62,7 +62,7 @@ def test_siblings_begin_at_one_place_whatever_the_store_learns_meanwhile(dice, r
     assert play(dice, rollout, 3).branch_of.token == recorded.turns[1].start, "a retry of the first step's group"
 
 
-def test_the_share_is_of_groups(dice, recorded):
+def test_share_is_the_fraction_of_groups(dice, recorded):
     rollout = restarting(starts=lambda attempt: (recorded, 2), share=0.25, max_turns=6)
     began = [[play(dice, rollout, n, step=step).branch_of is not None for n in range(2)] for step in range(60)]
     assert all(len(set(group)) == 1 for group in began)
@@ -71,7 +71,7 @@ def test_the_share_is_of_groups(dice, recorded):
     assert began != [[play(dice, other, n, step=step).branch_of is not None for n in range(2)] for step in range(60)]
 
 
-def test_unanswered_is_one_turn_and_no_environment(dice, recorded):
+def test_unanswered_plays_one_turn_without_environment(dice, recorded):
     dice.Counter.made.clear()
     rollout = restarting(starts=lambda attempt: (recorded, 2), share=1.0, answered=False, max_turns=6)
     one = play(dice, rollout)
@@ -82,7 +82,7 @@ def test_unanswered_is_one_turn_and_no_environment(dice, recorded):
 
 
 @pytest.mark.parametrize("make", [rollback_starts, replayed_states])
-def test_stores_offer_only_what_can_be_gone_back_to(dice, make):
+def test_stores_offer_resumable_trajectories_only(dice, make):
     """Attempts that began a new sequence are not stored; those with forced words, with repaired turns and broken off
     are, and others begin in them."""
 
@@ -130,11 +130,11 @@ def test_stores_offer_only_what_can_be_gone_back_to(dice, make):
     assert kept == {"probed", "repaired", "short"} and began > 100
 
 
-def test_a_place_behind_the_last_turn_that_is_allowed(dice, recorded):
+def test_a_start_after_max_turns_plays_no_turn(dice, recorded):
     one = play(dice, restarting(starts=lambda attempt: (recorded, 3), share=1.0, max_turns=3))
     assert one.turns == recorded.turns[:3] and one.ending == Ending("truncated", "turns")
 
 
-def test_a_share_out_of_range():
+def test_a_share_out_of_range_is_an_error():
     with pytest.raises(InputError, match="share"):
         restarting(starts=lambda attempt: None, share=1.5)

@@ -42,7 +42,7 @@ def again(dice, recorded, turn, *, seed=900, id="t/9", sample=None, env=None, ru
     return one
 
 
-def test_it_begins_as_the_recorded_one_did_and_goes_on_by_itself(dice):
+def test_rewind_shares_recorded_turns_and_continues_itself(dice):
     recorded = long_one(dice)
     for k in range(len(recorded.turns)):
         one = again(dice, recorded, k)
@@ -56,14 +56,14 @@ def test_it_begins_as_the_recorded_one_did_and_goes_on_by_itself(dice):
         assert [turn.seed for turn in one.turns[k:]] == [derive_seed(900, n) for n in range(k, len(one.turns))]
 
 
-def test_with_the_recorded_seed_it_is_the_recorded_one(dice):
+def test_rewind_with_the_recorded_seed_repeats_the_recording(dice):
     recorded = long_one(dice)
     one = again(dice, recorded, 2, seed=recorded.seed)
     np.testing.assert_array_equal(one.sequences[0].ids, recorded.sequences[0].ids)
     assert (one.messages, one.env, one.ending) == (recorded.messages, recorded.env, recorded.ending)
 
 
-def test_each_recorded_turn_is_asked_once_with_its_seed_and_none_is_sampled(dice):
+def test_recorded_turns_are_replayed_once_with_their_seed_and_not_sampled(dice):
     recorded, asked = long_one(dice), []
     plan, answer = rewind(dice.attempt(7), Rules(max_turns=6), recorded, turn=3).plan(), None
     while True:
@@ -82,7 +82,7 @@ def test_each_recorded_turn_is_asked_once_with_its_seed_and_none_is_sampled(dice
     plan.close()
 
 
-def test_what_was_recorded_is_not_sampled_again_but_its_calls_are_made_again(dice):
+def test_rewind_usage_counts_new_tokens_and_repeated_calls(dice):
     recorded = long_one(dice)
     one = again(dice, recorded, 2)
     own, calls = one.turns[2:], sum(len(turn.parsed.calls) for turn in one.turns)
@@ -126,7 +126,7 @@ DEPARTURES = {
 
 
 @pytest.mark.parametrize("name", DEPARTURES)
-def test_it_refuses_a_state_that_is_not_the_recorded_one(dice, name):
+def test_another_state_than_the_recorded_one_ends_as_infra_error(dice, name):
     recorded = long_one(dice)
     env = departing(dice, DEPARTURES[name])
     one = again(dice, recorded, 2, env=env, sample=never)
@@ -136,7 +136,7 @@ def test_it_refuses_a_state_that_is_not_the_recorded_one(dice, name):
     assert one.turns == recorded.turns[:2] and dice.Counter.made[-1].closed == 1
 
 
-def test_it_refuses_an_environment_that_opens_otherwise(dice):
+def test_another_opening_than_the_recorded_one_ends_as_infra_error(dice):
     class Other(dice.Counter):
         def start(self):
             super().start()
@@ -146,13 +146,13 @@ def test_it_refuses_an_environment_that_opens_otherwise(dice):
     assert one.ending.kind == "infra_error" and "it is opened" in one.ending.reason
 
 
-def test_an_environment_that_dies_on_the_way_says_so_itself(dice):
+def test_an_environment_that_fails_during_replay_ends_as_infra_error(dice):
     dead = Ending("infra_error", "OSError: no disk")
     env = departing(dice, lambda reply, n: EnvReply(done=True, ending=dead))
     assert again(dice, long_one(dice), 2, env=env, sample=never).ending == dead
 
 
-def test_sequences_that_a_format_rewrites(dice):
+def test_formats_that_rewrite_history_are_rewound(dice):
     recorded = long_one(dice, format=dice.Rewriting())
     k = len(recorded.turns) - 1
     play = rewind(dice.attempt(5, format=dice.Rewriting()), Rules(max_turns=6), recorded, turn=k)
@@ -163,7 +163,7 @@ def test_sequences_that_a_format_rewrites(dice):
         np.testing.assert_array_equal(mine.ids, theirs.ids)
 
 
-def test_what_cannot_be_gone_back_to(dice):
+def test_invalid_rewind_points_are_errors(dice):
     recorded = long_one(dice)
     with pytest.raises(InputError, match="no turn 9"):
         again(dice, recorded, 9)
@@ -187,7 +187,7 @@ def gradient(engine, batch):
     return np.concatenate([one.grad.double().numpy().ravel() for one in engine.model.module.parameters()])
 
 
-def test_its_gradient_is_that_of_plain_rows_of_its_own_part(dice):
+def test_gradient_equals_rows_of_the_new_part(dice):
     """In float64, with `mask_shared_prefix`: as if no policy had written what was recorded."""
     recorded = long_one(dice)
     group = Group(recorded.task, tuple(again(dice, recorded, k, seed=k, id=f"t/{k}") for k in (1, 2, 3)))

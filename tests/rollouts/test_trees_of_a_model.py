@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from handaxe.core.records import Ending, Group, Message, RatedGroup, Sampling, Scores, Task
+from handaxe.core.records import Ending, Group, Message, PlayedGroup, RatedGroup, Sampling, Scores, Task
 from handaxe.core.requests import Attempt
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
@@ -25,7 +25,6 @@ from handaxe.rollouts.branching import branching
 from handaxe.rollouts.driver import run
 from handaxe.tools.calculator import calculator
 from handaxe.training.loop.batch import make_batch
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay import Setup, replay
 
@@ -65,7 +64,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("name", ROLLOUTS)
-def test_nothing_depends_on_which_tool_answers_first(tiny, name):
+def test_order_of_tool_replies_has_no_effect(tiny, name):
     """One worker, or six that wait as long as chance will have it, or in lockstep."""
     engine, format = tiny
     plain = run(attempts(format), ROLLOUTS[name], engine, workers=1)
@@ -98,7 +97,7 @@ def gradient(groups, packing):
 
 
 @pytest.mark.parametrize("name", ["branching", "tree"])
-def test_the_gradient_is_the_sum_over_the_branches_however_it_is_computed(tiny, name):
+def test_token_trees_give_the_gradient_of_rows(tiny, name):
     """Packed as trees or as plain rows."""
     engine, format = tiny
     played = run(attempts(format, 2), ROLLOUTS[name], engine)
@@ -112,12 +111,11 @@ def test_the_gradient_is_the_sum_over_the_branches_however_it_is_computed(tiny, 
 
 
 @pytest.mark.parametrize("name", ROLLOUTS)
-def test_what_was_recorded_can_be_played_again(tiny, name, tmp_path):
+def test_recorded_branches_replay_without_differences(tiny, name, tmp_path):
     engine, format = tiny
     played = [Group(found[0].task, tuple(found)) for found in run(attempts(format, 3), ROLLOUTS[name], engine)]
     with RunRecord(tmp_path) as record:
-        nobody = [np.zeros(len(group), bool) for group in played]
-        record.write_step(0, [GroupRecord(g, n, n) for g, n in zip(played, nobody)], {})
+        record.write_step(0, [PlayedGroup(group) for group in played], {})
     with RunRecord.open(tmp_path) as record:
         recorded = [one.group for one in record.groups()]
     setup = Setup(ROLLOUTS[name], format, tool_chat([calculator]), SAMPLING, context=512, tools=True)

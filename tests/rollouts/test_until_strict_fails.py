@@ -73,7 +73,7 @@ OPENED = Criterion("opened", "", strict=True)
 CLOSED = Criterion("closed", "", strict=True, part=1)
 
 
-def test_example():
+def test_until_strict_fails_ends_at_an_unmet_strict_criterion():
     made = play(["no", "closed", "bye"], [OPENED, CLOSED])
     assert made.ending == Ending("policy_error", "a strict criterion was not met") and len(made.turns) == 1
     assert made.messages[-1].content == ORDER[1]
@@ -89,12 +89,12 @@ def test_example():
         (["no", "no", "bye"], [], 3),
     ],
 )
-def test_how_far_it_goes(words, criteria, turns):
+def test_rollout_ends_at_the_first_failed_strict_criterion_of_its_part(words, criteria, turns):
     made = play(words, criteria)
     assert len(made.turns) == turns and (made.ending.kind == "policy_error") == (turns < 3)
 
 
-def test_where_nothing_fails_it_is_linear():
+def test_without_failures_it_equals_linear():
     words = ["opened", "closed", "bye"]
     one, other = play(words, [OPENED]), play(words, [], rollout=linear(max_turns=4))
     assert one.messages == other.messages and one.ending == other.ending
@@ -102,7 +102,7 @@ def test_where_nothing_fails_it_is_linear():
         assert np.array_equal(a.ids, b.ids) and np.array_equal(a.author, b.author)
 
 
-def test_a_judge_that_is_out_of_reach_is_not_the_policys_fault():
+def test_an_unreachable_judge_ends_as_infra_error():
     def broken(trajectory, criteria):
         raise InfrastructureError("the judge is down")
 

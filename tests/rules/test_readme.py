@@ -43,12 +43,7 @@ def test_every_file_that_the_readme_names_exists():
         assert target.startswith("https://") or (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("room", ["ops", "tools", "envs", "models", "engines", "rollouts", "training", "testing"])
-def test_every_room_is_on_the_map(room):
-    assert f"`{room}/`" in README and (ROOT / "handaxe" / room).is_dir()
-
-
-TABLE = README[README.index("| you have | you write |") : README.index("## From the command line")]
+TABLE = README[README.index("| you have | you write |") : README.index("From a function and a table")]
 ROWS = dict(re.findall(r"^\| (?!you have)([^|`-]+) \| (.*) \|$", TABLE, re.MULTILINE))
 NEEDS = {"an MCP server": "mcp", "documents": "bm25s", "files, a web service": "httpcore"}
 IMPORTS = """

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.core.records import Disposition
 from handaxe.selection.drop_equal_groups import drop_equal_groups
+from handaxe.selection.parts.dispositions import live
 from handaxe.testing.make_records import make_group, make_rated, make_scores
 
 CONTRACT = [{}, {"tolerance": 0.5, "std": "population"}]
@@ -10,21 +12,21 @@ CONTRACT = [{}, {"tolerance": 0.5, "std": "population"}]
 
 def kept(select, *outcomes):
     batch = [make_rated(outcome=outcome) for outcome in outcomes]
-    ids = [id(one) for one in select(batch)]
+    ids = [id(one) for one in live(select(batch))]
     return [id(one) in ids for one in batch]
 
 
-def test_example():
+def test_drop_equal_groups_keeps_groups_of_differing_rewards():
     assert kept(drop_equal_groups(), [1, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0]) == [True, False, False]
 
 
-def test_with_right_and_wrong_it_is_a_count():
+def test_binary_rewards_keep_groups_with_both_outcomes():
     rng = np.random.default_rng(0)
     groups = [(rng.random(4) < 0.4).astype(float).tolist() for _ in range(30)]
     assert kept(drop_equal_groups(), *groups) == [0 < sum(own) < 4 for own in groups]
 
 
-def test_tolerance():
+def test_tolerance_bounds_the_standard_deviation():
     outcome = [0.5, 0.5014]  # sample std 0.00099, population std 0.0007
     assert kept(drop_equal_groups(), outcome) == [True]
     assert kept(drop_equal_groups(tolerance=1e-3), outcome, [0, 1]) == [False, True]
@@ -34,39 +36,39 @@ def test_tolerance():
         drop_equal_groups(tolerance=-1)
 
 
-def test_equal_but_for_rounding_few_and_unscored():
+def test_rounding_lone_and_unscored_siblings_make_no_difference():
     assert kept(drop_equal_groups(), [0.1, 0.1 + 0.2 - 0.2], [1], []) == [False, False, False]
     unscored = make_rated(group=make_group(size=3), scores=make_scores([1, np.nan, 1]), advantage=[0] * 3)
-    assert drop_equal_groups()([unscored]) == []
+    assert live(drop_equal_groups()([unscored])) == []
 
 
-def test_by_a_channel():
+def test_a_channel_replaces_the_reward():
     scores = make_scores([0.9, 0.3], channels={"correct": [1, 1]})
     one = make_rated(group=make_group(size=2), scores=scores)
     assert drop_equal_groups()([one]) == [one]
-    assert drop_equal_groups(channel="correct")([one]) == []
+    assert live(drop_equal_groups(channel="correct")([one])) == []
 
 
-def test_without_that_channel_the_whole_reward_decides():
+def test_without_the_channel_the_total_reward_decides():
     one = make_rated(group=make_group(size=2), scores=make_scores([0.9, 0.3], channels={"correct": [1, 1]}))
     same = make_rated(group=make_group(size=2), scores=make_scores([0.3, 0.3], channels={"correct": [1, 0]}))
-    assert drop_equal_groups(channel="right")([one, same]) == [one]
+    assert live(drop_equal_groups(channel="right")([one, same])) == [one]
 
 
-def test_by_a_channel_of_a_reward_inside_another():
+def test_a_nested_channel_is_used_if_it_is_the_only_one():
     scores = make_scores([0.9, 0.3], channels={"base/correct": [1, 1], "base": [0.5, 1]})
     one = make_rated(group=make_group(size=2), scores=scores)
-    assert drop_equal_groups(channel="correct")([one]) == []
+    assert live(drop_equal_groups(channel="correct")([one])) == []
     twice = make_scores([0.9, 0.3], channels={"a/correct": [1, 1], "b/correct": [0, 1]})
     several = make_rated(group=make_group(size=2), scores=twice)
     assert drop_equal_groups(channel="correct")([several]) == [several]
 
 
-def test_siblings_that_do_not_train_are_looked_at_too():
+def test_untrained_siblings_count():
     one = make_rated(outcome=[1, 0], trained=[True, False])
     assert drop_equal_groups()([one]) == [one]
 
 
-def test_turn_rewards_make_a_difference():
+def test_turn_rewards_count():
     one = make_rated(group=make_group(size=2), scores=make_scores([1, 1], turns=[[0, 0], [0, 0.5]]))
     assert drop_equal_groups()([one]) == [one]

@@ -19,7 +19,7 @@ def judged(rewards, *, given=None):
     return replace(one, advantages=leave_one_out()(group, scores))
 
 
-def test_example():
+def test_drop_small_advantages_masks_advantages_near_zero():
     one = judged([1.0, 0.5, 0.0])
     assert [own[0].max() + own[0].min() for own in one.advantages.tokens] == [0.75, 0.0, -0.75]
     (found,) = drop_small_advantages()([one])
@@ -28,7 +28,7 @@ def test_example():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_against_a_slow_loop(seed):
+def test_drop_small_advantages_equals_a_slow_loop(seed):
     group = random_group(seed, size=6)
     one = make_rated(group=group, scores=random_scores(group, seed), trained=[True] * 5 + [False])
     rng = np.random.default_rng(seed)
@@ -39,20 +39,20 @@ def test_against_a_slow_loop(seed):
     assert drop_small_advantages(least=0.03)([one])[0].trained.tolist() == wanted
 
 
-def test_tokens_that_do_not_train_do_not_speak_for_the_rest():
+def test_untrained_tokens_do_not_count():
     one = judged([1.0, 0.0])
     trains = tuple(tuple(np.zeros(len(s), bool) for s in t.sequences) for t in one.group)
     one = replace(one, advantages=replace(one.advantages, trains=trains))
     assert drop_small_advantages()([one])[0].trained.tolist() == [False, False]
 
 
-def test_equal_rewards_and_a_lone_sibling():
+def test_equal_rewards_and_lone_siblings_do_not_train():
     assert not drop_small_advantages()([judged([0.5, 0.5, 0.5])])[0].trained.any()
     assert not drop_small_advantages()([judged([0.5])])[0].trained.any()  # leave_one_out gives it 0
     assert not drop_small_advantages()([judged([1.0, 0.0], given=[False, False])])[0].trained.any()
 
 
 @pytest.mark.parametrize("least", [0.0, -0.1, float("inf"), float("nan")])
-def test_a_bound_that_is_none(least):
+def test_a_bound_that_is_not_positive_and_finite_is_an_error(least):
     with pytest.raises(InputError, match="bound"):
         drop_small_advantages(least=least)

@@ -6,6 +6,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import ToolCall
 from handaxe.selection.keep_successes import keep_successes
+from handaxe.selection.parts.dispositions import live
 from handaxe.testing.make_records import make_group, make_rated, make_scores, make_trajectory
 
 CONTRACT = [
@@ -27,15 +28,15 @@ def played(outcome, *, calls=None, texts=None, trained=None, channels=None):
 
 
 def kept(select, one):
-    return [found.trained.tolist() for found in select([one])]
+    return [found.trained.tolist() for found in live(select([one]))]
 
 
-def test_example():
+def test_keep_successes_trains_distinct_successes_within_the_call_bound():
     one = played([1, 1, 0, 1], calls=[1, 1, 1, 6], texts=["a", "a", "b", "c"])
     assert kept(keep_successes(most_calls=5), one) == [[True, False, False, False]]
 
 
-def test_against_a_slow_loop():
+def test_keep_successes_equals_a_slow_loop():
     rng = np.random.default_rng(0)
     for _ in range(50):
         outcome, calls = rng.choice([0.0, 1.0, np.nan], 6), rng.integers(0, 4, 6).tolist()
@@ -51,13 +52,13 @@ def test_against_a_slow_loop():
         assert found == ([wanted] if any(wanted) else [])
 
 
-def test_of_those_alike_the_one_with_the_lower_sample_stays_whatever_the_order():
+def test_of_equal_rollouts_the_lower_sample_is_kept_in_any_order():
     one = played([1, 1], texts=["a", "a"])
     other = one.with_group(replace(one.group, trajectories=one.group.trajectories[::-1]))
     assert kept(keep_successes(), one) == [[True, False]] and kept(keep_successes(), other) == [[False, True]]
 
 
-def test_by_a_channel_and_edges():
+def test_a_channel_replaces_the_reward_and_wrong_options_are_errors():
     one = played([0.1, 0.1], channels={"correct": [1, 0]})
     assert kept(keep_successes(channel="correct"), one) == [[True, False]]
     assert kept(keep_successes(), one) == [] and keep_successes()([]) == []
@@ -68,17 +69,17 @@ def test_by_a_channel_and_edges():
             keep_successes(**wrong)
 
 
-def test_an_attempt_that_was_never_scored_is_left_out_whatever_its_channel_says():
+def test_unscored_rollouts_are_masked_at_any_channel_value():
     one = played([np.nan, 0.1], channels={"correct": [1, 1]})
     assert kept(keep_successes(channel="correct"), one) == [[False, True]]
 
 
-def test_a_channel_inside_another_reward():
+def test_a_nested_channel_is_found():
     one = played([0.1, 0.1], channels={"whole/correct": [1, 0]})
     assert kept(keep_successes(channel="correct"), one) == [[True, False]]
 
 
-def test_calls_are_the_same_whatever_the_order_of_arguments_and_1_is_1_0():
+def test_equal_calls_ignore_argument_order_and_number_type():
     calls = [{"a": 1, "b": 2}, {"b": 2, "a": 1.0}, {"a": True, "b": 2}]
     siblings = [
         make_trajectory(texts=[""], calls=[[ToolCall("f", own)]], id=f"{i}", sample=i) for i, own in enumerate(calls)
@@ -87,7 +88,7 @@ def test_calls_are_the_same_whatever_the_order_of_arguments_and_1_is_1_0():
     assert kept(keep_successes(), one) == [[True, False, True]]
 
 
-def test_the_best_come_first_and_then_the_lower_sample():
+def test_best_orders_by_reward_then_by_sample():
     assert kept(keep_successes(most=2, best=True), played([0.6, 1.2, 0.9])) == [[False, True, True]]
     assert kept(keep_successes(most=2), played([0.6, 1.2, 0.9])) == [[True, True, False]]
     alike = played([0.6, 1.2, 1.2, np.nan], texts=["a", "a", "a", "b"])

@@ -31,11 +31,11 @@ def select(trajectories, outcome=None, **more):
     ],
     ids=["thinks", "calls", "unclosed", "boxed"],
 )
-def test_example_of_turns(turn, void):
+def test_a_turn_without_call_and_answer_is_empty(turn, void):
     assert select([make_trajectory(**turn)], answer=boxed).trained.tolist() == [not void]
 
 
-def test_example_of_a_group():
+def test_mask_empty_turns_leaves_a_masked_sibling_in_the_statistics():
     good = make_trajectory(texts=["", "\\boxed{1}"], calls=[["python"], []], replies=[["1"], []])
     bad = make_trajectory(texts=["", "hm"], calls=[["python"], []], replies=[["1"], []])
     one = select([good, bad, good, good], [1, 0, 0, 1], answer=boxed)
@@ -48,7 +48,7 @@ def test_example_of_a_group():
     assert batch.denominators.tokens == 3 * good.num_tokens
 
 
-def test_one_void_turn_anywhere_is_enough():
+def test_one_empty_turn_masks_the_rollout():
     early = make_trajectory(texts=["hm", "\\boxed{1}"])
     assert select([early], answer=boxed).trained.tolist() == [False]
 
@@ -62,19 +62,19 @@ def test_one_void_turn_anywhere_is_enough():
         ({"texts": ["4"], "errors": [["the call is not closed"]]}, False),
     ],
 )
-def test_says_something(turn, answers):
+def test_says_something_needs_a_complete_turn_with_text(turn, answers):
     one = make_trajectory(**turn)
     assert says_something(one.turns[0]) == answers
     assert select([one]).trained.tolist() == [answers]
 
 
-def test_an_answer_may_stand_in_a_reply():
+def test_an_answer_in_a_tool_reply_counts():
     one = make_trajectory(texts=["hm"], replies=[["\\boxed{3}"]])
     by_reply = select([one], answer=lambda turn: any("boxed" in reply.content for reply in turn.replies))
     assert by_reply.trained.tolist() == [True]
 
 
-def test_no_turn_is_no_void_turn_and_nobody_is_woken_up():
+def test_rollouts_without_turns_train_and_untrained_ones_stay_untrained():
     silent = make_trajectory(layouts=["Ut"])
     assert select([silent]).trained.tolist() == [True]
     group, scores = make_group(trajectories=[make_trajectory(texts=["4"])]), make_scores([1])
@@ -82,7 +82,7 @@ def test_no_turn_is_no_void_turn_and_nobody_is_woken_up():
     assert mask_empty_turns()([one])[0].trained.tolist() == [False]
 
 
-def test_kept_to_compare_with():
+def test_keep_masks_nothing():
     void = make_trajectory(texts=["hm"])
     assert select([void], answer=boxed).trained.tolist() == [False]
     assert select([void], answer=boxed, keep=True).trained.tolist() == [True]

@@ -17,11 +17,11 @@ def trained(select, trained=None):
     return one.trained.tolist()
 
 
-def test_example():
+def test_mask_overlong_masks_rollouts_cut_by_length():
     assert trained(mask_overlong()) == [True, False, True, True]
 
 
-def test_reasons():
+def test_only_the_given_reasons_are_masked():
     assert trained(mask_overlong(reasons=("turns", "budget"))) == [True, True, False, False]
     assert trained(mask_overlong(reasons=())) == [True] * 4
     for wrong in (("time",), "length"):
@@ -29,11 +29,11 @@ def test_reasons():
             mask_overlong(reasons=wrong)
 
 
-def test_nobody_is_woken_up():
+def test_untrained_rollouts_stay_untrained():
     assert trained(mask_overlong(), [False, True, True, False]) == [False, False, True, False]
 
 
-def test_a_reason_without_truncation_is_none():
+def test_a_reason_without_truncation_is_not_masked():
     group = make_group(trajectories=[make_trajectory(ending=Ending("policy_error", "length"))])
     (one,) = mask_overlong()([make_rated(group=group, outcome=[0])])
     assert one.trained.tolist() == [True]

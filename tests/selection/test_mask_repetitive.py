@@ -23,15 +23,15 @@ def trained(select, *attempts, given=None):
     return select([make_rated(group=group, trained=given)])[0].trained.tolist()
 
 
-def test_example():
+def test_mask_repetitive_masks_a_repeated_run():
     assert trained(mask_repetitive(length=2, times=3), ["ababab"], ["abcab"]) == [False, True]
 
 
-def test_runs_overlap_and_end_with_the_turn():
+def test_runs_overlap_and_stop_at_the_end_of_a_turn():
     assert trained(mask_repetitive(length=2, times=3), ["aaaa"], ["aaa"], ["aba", "bab", "ab"]) == [False, True, True]
 
 
-def test_a_slow_count_agrees():
+def test_mask_repetitive_equals_a_slow_count():
     rng = np.random.default_rng(0)
     for _ in range(40):
         text = "".join(rng.choice(list("abc"), 12))
@@ -40,11 +40,11 @@ def test_a_slow_count_agrees():
         assert trained(mask_repetitive(length=3, times=3), [text]) == [worst < 3]
 
 
-def test_the_paper_s_numbers():
+def test_defaults_mask_ten_runs_of_twenty_characters():
     assert trained(mask_repetitive(), ["a" * 28], ["a" * 29]) == [True, False]  # 9 and 10 runs of 20
 
 
-def test_nobody_is_woken_up():
+def test_untrained_rollouts_stay_untrained_and_wrong_options_are_errors():
     assert trained(mask_repetitive(), ["ab"], ["ab"], given=[False, True]) == [False, True]
     for wrong in ({"length": 0}, {"times": 1}):
         with pytest.raises(InputError, match="length"):

@@ -1,6 +1,7 @@
 from handaxe.core.protocols import Stateful
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 from handaxe.selection.mask_empty_turns import mask_empty_turns
+from handaxe.selection.parts.dispositions import live
 from handaxe.selection.pipe import pipe
 from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
@@ -22,21 +23,21 @@ class Limit:
         self.keep = state["keep"]
 
 
-def test_example():
+def test_pipe_masks_rollouts_then_drops_groups():
     said = [make_trajectory(texts=["4"]), make_trajectory(texts=[""])]
     batch = [make_rated(group=make_group(trajectories=said), outcome=o) for o in ([1, 0], [1, 1])]
-    (kept,) = pipe(mask_empty_turns(), drop_equal_groups())(batch)
+    (kept,) = live(pipe(mask_empty_turns(), drop_equal_groups())(batch))
     assert kept.group is batch[0].group and kept.trained.tolist() == [True, False]
 
 
-def test_order():
+def test_selectors_apply_in_order():
     batch = [make_rated(outcome=o) for o in ([1, 1], [1, 0], [0, 1])]
-    assert len(pipe(drop_equal_groups(), Limit())(batch)) == 1
-    assert len(pipe(Limit(), drop_equal_groups())(batch)) == 0
+    assert len(live(pipe(drop_equal_groups(), Limit())(batch))) == 1
+    assert len(live(pipe(Limit(), drop_equal_groups())(batch))) == 0
     assert pipe()(batch) == batch
 
 
-def test_state_travels():
+def test_state_of_stateful_selectors_is_restored():
     batch = [make_rated(outcome=o) for o in ([1, 1], [1, 0], [0, 1])]
     first = pipe(drop_equal_groups(), Limit())
     assert isinstance(first, Stateful)
@@ -44,4 +45,4 @@ def test_state_travels():
     assert first.state_dict() == {"1": {"keep": 1}}
     second = pipe(drop_equal_groups(), Limit())
     second.load_state_dict(first.state_dict())
-    assert len(second(batch)) == 2
+    assert len(live(second(batch))) == 2

@@ -30,7 +30,7 @@ def sequences(one):
     return [trajectory.sequences for trajectory in one.group]
 
 
-def test_example():
+def test_success_replay_puts_a_stored_success_into_a_failed_group():
     select = success_replay(credit=CREDIT)
     (first,) = select([played([1.0, 0.0], logp=-0.9, version=3)])
     assert first.group[0].id == "a/0/0"
@@ -57,19 +57,19 @@ def test_example():
         ([np.nan, np.nan], False),
     ],
 )
-def test_which_groups_are_helped(outcome, helped):
+def test_only_groups_of_low_and_nearly_equal_rewards_get_a_success(outcome, helped):
     select = success_replay(credit=CREDIT)
     select([played([1.0])])
     (one,) = select([played(outcome, step=1)])
     assert (one.group[0].id != "a/1/0") == helped
 
 
-def test_a_channel_says_what_failed():
+def test_a_channel_decides_success_and_failure():
     """A wrong attempt that is paid a little is neither stored nor taken for a success."""
 
     def paid(right, reward, *, step):
         one = played(reward, step=step)
-        return replace(one, scores=make_scores(reward, channels={"base": np.array(right, float)}))
+        return one.with_group(one.group, make_scores(reward, channels={"base": np.array(right, float)}))
 
     select, plain = success_replay(credit=CREDIT, channel="base"), success_replay(credit=CREDIT)
     first, second = paid([1, 0], [0.5, 0.4], step=0), paid([0, 0], [0.1, 0.5], step=1)
@@ -80,7 +80,7 @@ def test_a_channel_says_what_failed():
     assert len(plain.stored["a"]) == 2 and plain([second])[0] is second
 
 
-def test_the_task_s_own_successes_only_and_after_replacement():
+def test_successes_of_the_same_task_and_of_earlier_steps_are_replayed():
     select = success_replay(credit=CREDIT)
     lost, won = played([0.0, 0.0]), played([0.0, 1.0])
     first = select([lost, won])
@@ -89,7 +89,7 @@ def test_the_task_s_own_successes_only_and_after_replacement():
     assert select([played([0.0, 0.0], step=1)])[0].group[0].id == "a/1/0/replay/a/0/1"
 
 
-def test_a_slow_loop_agrees():
+def test_success_replay_equals_a_slow_loop():
     rng, seen, select = np.random.default_rng(0), {}, success_replay(credit=CREDIT, most=3)
     for step in range(40):
         batch = [played((rng.random(3) < 0.15).astype(float).tolist(), step=step, task=t) for t in "ab"]
@@ -109,7 +109,7 @@ def test_a_slow_loop_agrees():
     assert held == seen and all(len(found) == 3 for found in held.values())
 
 
-def test_what_does_not_train_is_not_stored_and_what_is_put_in_trains():
+def test_untrained_rollouts_are_not_stored_and_replayed_ones_train():
     select = success_replay(credit=CREDIT)
     select([played([1.0, 1.0], trained=[False, True])])
     assert [one.group[0].id for one in select.stored["a"]] == ["a/0/1"]
@@ -117,7 +117,7 @@ def test_what_does_not_train_is_not_stored_and_what_is_put_in_trains():
     assert one.trained.tolist() == [True, False]
 
 
-def test_what_was_replayed_is_not_stored_again():
+def test_replayed_rollouts_are_not_stored_again():
     select = success_replay(credit=CREDIT)
     select([played([1.0])])
     for step in range(1, 5):
@@ -125,7 +125,7 @@ def test_what_was_replayed_is_not_stored_again():
     assert len(select.stored["a"]) == 1
 
 
-def test_the_draw_is_uniform_and_of_step_and_group_alone():
+def test_the_draw_is_uniform_and_depends_on_step_and_group_only():
     select = success_replay(credit=CREDIT, place="random")
     select([played([1.0] * 8)])
     picked, places = Counter(), Counter()
@@ -139,7 +139,7 @@ def test_the_draw_is_uniform_and_of_step_and_group_alone():
     assert len(picked) == 8 and min(picked.values()) > 25 and min(places.values()) > 65
 
 
-def test_its_memory_has_an_end():
+def test_the_store_is_bounded_by_rollouts_and_tasks():
     select = success_replay(credit=CREDIT, most=2, tasks=3)
     for step in range(6):
         select([played([1.0] * 5, step=step, task=f"t{step}"), played([1.0], step=step, task="often")])
@@ -147,7 +147,7 @@ def test_its_memory_has_an_end():
     assert [len(found) for found in select.stored.values()] == [2, 2, 2]
 
 
-def test_the_ratio_compares_with_what_was_stored():
+def test_the_ratio_uses_the_stored_log_probs():
     select = success_replay(credit=CREDIT)
     select([played([1.0], logp=-0.9)])
     batch = make_batch(select([played([0.0, 0.0], step=1, logp=-0.4)]), pad_id=0)
@@ -155,7 +155,7 @@ def test_the_ratio_compares_with_what_was_stored():
     assert per_row == [pytest.approx([-0.9]), pytest.approx([-0.4])]
 
 
-def test_refused():
+def test_a_stateful_credit_and_wrong_options_are_errors():
     class Remembers:
         def __call__(self, group, scores): ...
         def state_dict(self): ...
@@ -168,7 +168,7 @@ def test_refused():
             success_replay(credit=CREDIT, **wrong)
 
 
-def test_two_groups_of_a_task_get_ids_of_their_own():
+def test_replays_in_two_groups_of_a_task_have_different_ids():
     select = success_replay(credit=CREDIT)
     select([played([1.0])])
     twins = [played([0.0, 0.0], step=1) for _ in range(2)]

@@ -293,7 +293,7 @@ def test_unpaired_surrogates_and_deep_arguments_are_handled(port):
     assert send(port, {"messages": QUESTION, "max_tokens": 1})[0] == 200
 
 
-def test_other_routes_and_methods(port):
+def test_models_and_health_are_served_and_other_routes_refused(port):
     assert send(port, None, path="/v1/models", method="GET")[0] == 200
     assert json.loads(send(port, None, path="/v1/models/tiny", method="GET")[1])["id"] == "tiny"
     assert send(port, None, path="/v1/models/no/such", method="GET")[0] == 404

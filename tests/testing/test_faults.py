@@ -32,8 +32,9 @@ from handaxe.testing.scripted_engine import encode_reply
 from handaxe.testing.tools import check_tool
 from handaxe.tools import tool
 from handaxe.tools.calculator import calculator as real_calculator
-from handaxe.training.loop.config import RunConfig
+from handaxe.training.loop.config import AsyncConfig, RunConfig
 from handaxe.training.loop.train import train
+from handaxe.training.record.groups import is_trained
 from handaxe.training.record.run_record import RunRecord
 from handaxe.worlds.parts import arithmetic_tasks as arithmetic
 
@@ -294,9 +295,9 @@ def long_run(env, reward, workers, out):
         steps=2,
         groups=8,
         group_size=16,
-        workers=workers,
+        async_config=AsyncConfig(workers=workers),
         loss=policy(ratio=token(), surrogate=clip(), reduction=token_mean()),
-        keep=RunConfig(out=out, progress=False),
+        run=RunConfig(out=out, progress=False),
     )
     assert len(result.metrics) == 2 and all(np.isfinite(m["loss"]) and m["grad_norm"] > 0 for m in result.metrics)
     with RunRecord.open(out) as record:
@@ -321,7 +322,7 @@ def test_training_continues_and_scores_no_infrastructure_fault(broken, tmp_path)
     metrics, groups = long_run(env, reward, Workers(32, seconds=seconds), tmp_path)
     log.released.set()
 
-    attempts = [one for group in groups for one in group.group]
+    attempts = [one for group in groups for one in group.played.group]
     assert len(attempts) == 256 and set(log.counts) == {"crash", "hang", "garbage", "kill"}
     assert 15 < log.counts["crash"] < 75 and 15 < log.counts["hang"] < 75 and 5 < log.counts["garbage"] < 35
     read = collections.Counter(garbage=sum(r.status == "ok" and r.content != "42" for t in attempts for r in t.replies))
@@ -335,7 +336,10 @@ def test_training_continues_and_scores_no_infrastructure_fault(broken, tmp_path)
 
     assert sorted(shown) == sorted(one.id for one in attempts if one.id not in dead)
     for group in groups:
-        assert group.scored.tolist() == group.trained.tolist() == [one.id not in dead for one in group.group]
-        alive = [one for one in group.group if one.id not in dead]
+        played = group.played.group
+        healthy = [one.id not in dead for one in played]
+        assert [group.place(i) is not None for i in range(len(played))] == healthy
+        assert [is_trained(group, i) for i in range(len(played))] == healthy
+        alive = [one for one in played if one.id not in dead]
         right = [one.ending.kind == "completed" and one.messages[-1].content == "42" for one in alive]
         assert group.scores.outcome.tolist() == right and 0 < sum(right) < len(right)

@@ -39,6 +39,10 @@ def looks_under_the_mask(rated):
     return [one for one in rated if not np.isnan(one.group[0].sequences[0].features["value"]).any()]
 
 
+def zero_scores(rated):
+    return [one.with_group(one.group, make_scores([0.0] * len(one.group))) for one in rated]
+
+
 def loses(**fields):
     """Transform that changes only these fields of the advantages."""
     return lambda rated: [replace(one, advantages=replace(one.advantages, **fields)) for one in rated]
@@ -71,9 +75,7 @@ def twins(rated):
         group = replace(one.group, trajectories=(*one.group, one.group[0]))
         out.append(
             replace(
-                one,
-                group=group,
-                scores=make_scores([*scores, scores[0]]),
+                one.with_group(group, make_scores([*scores, scores[0]])),
                 advantages=Advantages((*tokens, tokens[0])),
                 trained=np.append(one.trained, True),
             )
@@ -106,11 +108,11 @@ def test_good_selectors_pass():
         (memory(), "two calls"),
         (off_mask, "off the mask"),
         (looks_under_the_mask, "features off the mask"),
-        (lambda rated: list(rated)[::-1], "order"),
-        (lambda rated: list(rated)[:2], "another order"),
+        (lambda rated: list(rated)[::-1], "in another order"),
+        (lambda rated: list(rated)[:2], "order of groups changes which"),
         (lambda rated: [*rated, *rated], "order, or some are new"),
-        (lambda rated: [replace(one, scores=make_scores([0.0] * len(one.group))) for one in rated], "scores"),
-        (lambda rated: [replace(one, group=replace(one.group)) for one in rated], "another group"),
+        (zero_scores, "scores"),
+        (lambda rated: [one.with_group(replace(one.group)) for one in rated], "another group"),
         (lambda rated: [replace(one, trained=one.trained.astype(int)) for one in rated], "bool"),
         (lambda rated: [replace(one, trained=one.trained[:-1]) for one in rated], "one entry a sibling"),
         (lambda rated: [replace(one, part=0) for one in rated], "loses `part`"),
@@ -160,7 +162,7 @@ def by_place(rated):
     [
         (lambda rated: [one for one in rated if len(one.group) > 1], "returns 4 of 5"),
         (lambda rated: list(rated)[::-1], "another order"),
-        (lambda rated: [replace(one, scores=make_scores([0.0] * len(one.group))) for one in rated], "scores"),
+        (zero_scores, "scores"),
         (train_all, "trained siblings"),
         (by_place, "the order of groups"),
         (Fading().__call__, "two calls"),

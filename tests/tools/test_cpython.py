@@ -251,7 +251,7 @@ def test_unreferenced_session_is_destroyed():
     assert not worker.alive
 
 
-def test_snapshot_raises(make):
+def test_snapshot_and_restore_raise_and_name_python(make):
     with pytest.raises(InputError, match=r"handaxe\.tools\.python"):
         make().owner.snapshot()
     with pytest.raises(InputError, match=r"handaxe\.tools\.python"):

@@ -46,7 +46,7 @@ def test_foreign_exceptions_are_reraised(error):
         fault.of_error(error, name="look", timeout=None)
 
 
-def test_messages_of_unrun_calls():
+def test_calls_that_do_not_run_have_messages_with_the_reason():
     class Arguments(BaseModel, extra="forbid"):
         city: str
 

@@ -550,7 +550,7 @@ def test_oversized_schema_raises_with_the_tool(mode, message):
         mcp(command=raw(mode))()
 
 
-def test_only_excludes_a_tool():
+def test_only_limits_the_tools_and_raises_for_an_unsupported_one():
     made = mcp(command=raw("schema"), only=["plain"])()
     assert [tool.schema.name for tool in made] == ["plain"]
     close(made)
@@ -638,7 +638,7 @@ def check_everything(made):
     assert call(made, "get-sum", a=2, b="x")[0] == "invalid"
 
 
-def test_reference_server_over_stdio(everything, monkeypatch):
+def test_reference_server_works_over_stdio_without_our_secrets(everything, monkeypatch):
     monkeypatch.setenv("EXAMPLE_SECRET", "not for servers")
     made = mcp(command=["node", str(everything), "stdio"])()
     check_everything(made)
@@ -647,7 +647,7 @@ def test_reference_server_over_stdio(everything, monkeypatch):
     close(made)
 
 
-def test_reference_server_over_http(everything):
+def test_reference_server_works_over_http(everything):
     port = free_port()
     process = subprocess.Popen(
         ["node", str(everything), "streamableHttp"], env={**os.environ, "PORT": str(port)}, stderr=subprocess.DEVNULL

@@ -35,7 +35,7 @@ async def lines(process, *requests):
     return heard
 
 
-def test_messages_are_exchanged():
+def test_stdio_transport_exchanges_messages_of_a_program():
     (said,) = asyncio.run(lines(program(ECHO), JSONRPCRequest(jsonrpc="2.0", id=1, method="caf\u00e9", params={})))
     assert isinstance(said, JSONRPCResponse) and said.result["heard"] > 20
 

@@ -8,7 +8,7 @@ from handaxe.tools.sandbox.limits import Limits
 PAGE = (Path(__file__).parents[2] / "docs" / "sandboxes.md").read_text(encoding="ascii")
 
 
-def test_code_blocks_run(sandbox):
+def test_code_blocks_of_the_page_run(sandbox):
     scope = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(blocks) == 3

@@ -153,7 +153,7 @@ def test_invalid_tools_raise():
 # --- over real transports ----------------------------------------------------------------------------------------
 
 
-def test_stdio_with_our_client():
+def test_stdio_server_answers_the_mcp_tool():
     made = mcp(command=PROGRAM)()
     assert call(made, "count") == ("ok", "1") and call(made, "count") == ("ok", "2")
     assert call(made, "calculator", expression="2*") == (
@@ -165,7 +165,7 @@ def test_stdio_with_our_client():
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_stdio_with_the_sdk_client(mode):
+def test_stdio_server_keeps_state_for_the_sdk_client(mode):
     """Also one of the newest protocol, whose requests stand each for itself, finds the state of its process."""
 
     async def work():

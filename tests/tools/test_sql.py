@@ -104,7 +104,7 @@ def test_writing_query_is_retry_with_the_allowed_statements(database, tools):
     assert ask(query, "values (1), (2)")[1].endswith("\n1\n2\n(2 rows)")
 
 
-def test_differences_of_sqlite_and_duckdb(database, tools):
+def test_sqlite_and_duckdb_accept_the_statements_of_the_docs_page(database, tools):
     """As docs/tool_box.md says."""
     query, _ = tools
     duck = database.suffix == ".duckdb"

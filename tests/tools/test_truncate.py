@@ -32,7 +32,7 @@ def test_surrogate_pairs_and_clusters_stay_whole():
 
 
 @given(TEXTS, st.integers(0, 120), DROPS)
-def test_truncate_properties(text, limit, drop):
+def test_truncate_keeps_both_ends_and_counts_the_cut_characters(text, limit, drop):
     cut = truncate(text, limit=limit, drop=drop)
     assert len(cut) <= limit
     assert cut == truncate(text, limit=limit, drop=drop)

@@ -32,6 +32,7 @@ from handaxe.testing.make_records import make_trajectory
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.train import train
+from handaxe.training.record.groups import fate_of, is_trained
 from handaxe.training.record.run_record import RunRecord
 
 ADD = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
@@ -191,7 +192,7 @@ def test_slow_tasks_are_trained_as_often_as_they_are_drawn(world, tmp_path):
     tasks = numbered(world, 24, slow=slow)
     options = {"tasks": tasks, "steps": 8, "staleness": 3, "group_size": 2, "out": tmp_path}
     train(**world.arguments(**run, **options))
-    trained = Counter(one.group.task.id for one in everything(tmp_path) if one.trained.all())
+    trained = Counter(one.group.task.id for one in everything(tmp_path) if all(is_trained(one, i) for i in range(len(one.played.group))))
     assert trained == {f"t{i}": 1 for i in range(24)}
 
 
@@ -204,7 +205,7 @@ def test_killed_at_random_and_resumed_no_task_is_lost_or_trained_twice(world, tm
     assert kills >= 1
     groups = everything(tmp_path / "run")
     assert [(one.group.step, one.group.task.id) for one in groups] == [(k // 2, f"t{k}") for k in range(2 * steps)]
-    names = [trajectory.id for one in groups for trajectory in one.group]
+    names = [trajectory.id for one in groups for trajectory in one.played.group]
     assert len(names) == len(set(names)) == 8 * steps
 
 
@@ -238,7 +239,7 @@ def test_training_elsewhere_overlaps_with_generation(world):
     def taken(staleness):
         run, clock = simulated(talking(world), seconds=lambda r: 0.0 if isinstance(r, Work) else 10.0)
         options = {"tasks": numbered(world, 24), "steps": 4, "staleness": staleness}
-        train(**world.arguments(**run, **options, meanwhile=lambda trained: run["workers"].takes(30.0)))
+        train(**world.arguments(**run, **options, overlap=lambda trained: run["workers"].takes(30.0)))
         return clock.now
 
     sync, ahead = taken(0), taken(1)
@@ -366,7 +367,7 @@ def test_first_come_and_killed_no_task_is_trained_twice_and_none_lost(world, tmp
         run_until_killed(file, "resume_first_come", (tmp_path / "run", steps, kill))
     start_child(file, "resume_first_come", (tmp_path / "run", steps, 0)).join()
     groups = everything(tmp_path / "run")
-    names = [trajectory.id for one in groups for trajectory in one.group]
+    names = [trajectory.id for one in groups for trajectory in one.played.group]
     assert [one.group.step for one in groups] == [k // 2 for k in range(2 * steps)]
     assert len(names) == len(set(names)) == 8 * steps
     assert {one.group.task.id for one in groups} <= {f"t{k}" for k in range(2 * steps + 4)}
@@ -488,10 +489,10 @@ def test_in_segments_only_whole_groups_train_and_every_token_has_its_weights(wor
     options |= {"sampling": world.Sampling(max_tokens=20)}
     result = train(**world.arguments(**options))
     groups = everything(tmp_path)
-    names = [t.id for one in groups for t in one.group]
-    assert groups and len(set(names)) == len(names) and all(len(one.group) == 2 for one in groups)
+    names = [t.id for one in groups for t in one.played.group]
+    assert groups and len(set(names)) == len(names) and all(len(one.played.group) == 2 for one in groups)
     assert all(m["groups/held"] <= 3 for m in result.metrics) and result.metrics[0]["groups/held"] > 0
-    versions = [s.version[s.mask].tolist() for one in groups for t in one.group for s in t.sequences]
+    versions = [s.version[s.mask].tolist() for one in groups for t in one.played.group for s in t.sequences]
     assert any(len(set(v)) > 1 for v in versions)
     assert max(m.get("staleness/max", 0) for m in result.metrics) >= 1
     assert all(
@@ -514,7 +515,7 @@ def test_a_run_killed_in_segments_begins_its_groups_again(world, tmp_path):
 
     train(**options(steps=2))
     train(**options(steps=9, resume=True))
-    names = [t.id for one in everything(tmp_path) for t in one.group]
+    names = [t.id for one in everything(tmp_path) for t in one.played.group]
     drawn = sorted({int(name.split("/")[1][1:]) for name in names})
     assert len(set(names)) == len(names)
     assert len(drawn) >= 4 and drawn[0] == 0
@@ -562,15 +563,15 @@ def test_the_bias_of_over_provisioning_measured_on_what_was_stopped(world, tmp_p
     """The stopped attempts, played to their end, are those of the same seeds in a run that stops nobody."""
     kept = errands(world, tmp_path / "kept", group_size=4, spare=4)
     full = errands(world, tmp_path / "full", group_size=8)
-    whole = {t.id: t for one in everything(tmp_path / "full") for t in one.group}
+    whole = {t.id: t for one in everything(tmp_path / "full") for t in one.played.group}
     stopped = []
     for one in everything(tmp_path / "kept"):
-        assert one.scored.sum() == 4 and len(one.group) == 8
-        for t, scored in zip(one.group, one.scored):
+        assert len(one.group) == 4 and len(one.played.group) == 8
+        for i, t in enumerate(one.played.group):
             ids = t.sequences[0].ids.tolist()
             assert ids == whole[t.id].sequences[0].ids.tolist()[: len(ids)]
             if t.ending.reason == "stopped":
-                assert not scored
+                assert one.place(i) is None
                 stopped.append(t)
     true, seen = np.mean([m["reward"] for m in full]), np.mean([m["reward"] for m in kept])
     assert true == pytest.approx(0.5, abs=0.06) and seen < 0.2  # by this much over-provisioning lies here
@@ -591,9 +592,9 @@ def test_an_exact_stop_rule_changes_nothing_that_is_trained(world, tmp_path):
     trained, sampled = [], []
     for name, stop_when in (("all", None), ("stopped", rule)):
         metrics = errands(world, tmp_path / name, group_size=8, select=in_band, stop_when=stop_when)
-        groups = [one for one in everything(tmp_path / name) if one.fate == "trained"]
-        trained.append([(t.id, t.sequences[0].ids.tolist()) for one in groups for t in one.group])
-        sampled.append(sum(t.num_tokens for one in everything(tmp_path / name) for t in one.group))
+        groups = [one for one in everything(tmp_path / name) if fate_of(one) == "trained"]
+        trained.append([(t.id, t.sequences[0].ids.tolist()) for one in groups for t in one.played.group])
+        sampled.append(sum(t.num_tokens for one in everything(tmp_path / name) for t in one.played.group))
         assert (sum(m["stopped"] for m in metrics) > 0) == (stop_when is not None)
     assert trained[0] == trained[1] and trained[0]
     assert sampled[1] < sampled[0]

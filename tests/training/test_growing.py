@@ -27,13 +27,14 @@ def test_an_attempt_is_a_whole_group_of_which_what_was_given_up_is_not_scored(wo
     found = groups(tmp_path)
     assert len(found) == 4
     for one in found:
-        check_group(one.group)
-        given_up = [t.ending == STOPPED for t in one.group]
-        assert len(one.scores.outcome) == SIZE[name] == len(one.group) - sum(given_up)
-        np.testing.assert_array_equal(one.scored, np.invert(given_up))
+        siblings = one.played.group
+        check_group(siblings)
+        given_up = [t.ending == STOPPED for t in siblings]
+        assert len(one.scores.outcome) == SIZE[name] == len(siblings) - sum(given_up)
+        assert [one.place(i) is None for i in range(len(siblings))] == given_up
     for row in result.metrics:
         assert 0 < row["calls/executed"] <= row["calls/made"] and row["trajectories/left"] > 0
-    apart = sum(t.usage.calls for one in found for t in one.group)
+    apart = sum(t.usage.calls for one in found for t in one.played.group)
     assert sum(row["calls/made"] for row in result.metrics) < apart, "what branches share was called once"
     stopped = sum(row["stopped"] for row in result.metrics)
     assert (stopped > 0) == (name == "tree")
@@ -51,7 +52,7 @@ def test_killed_in_the_middle_of_a_tree_and_resumed_is_uninterrupted(world, tmp_
     kill_until_done(file, "resume_growing", (tmp_path / "run", steps, 0, name), after=[])
     assert world.same(torch.load(tmp_path / "run" / "final.pt"), world.weights(roles["engine"]))
     for one, other in zip(groups(tmp_path / "whole"), groups(tmp_path / "run"), strict=True):
-        assert [t.id for t in one.group] == [t.id for t in other.group]
-        assert [t.branch_of for t in one.group] == [t.branch_of for t in other.group]
-        for mine, theirs in zip(one.group, other.group):
+        assert [t.id for t in one.played.group] == [t.id for t in other.played.group]
+        assert [t.branch_of for t in one.played.group] == [t.branch_of for t in other.played.group]
+        for mine, theirs in zip(one.played.group, other.played.group, strict=True):
             np.testing.assert_array_equal(mine.sequences[0].ids, theirs.sequences[0].ids)

@@ -58,7 +58,7 @@ def test_stages_are_the_last_that_has_a_checkpoint(world, tmp_path):
 def test_a_run_without_a_checkpoint_says_so(trained):
     _, run = trained
     shutil.rmtree(run / "checkpoints")
-    with pytest.raises(InputError, match="no checkpoint in .* yet"):
+    with pytest.raises(InputError, match="has no checkpoint yet"):
         load(run)
 
 
@@ -74,7 +74,7 @@ def test_a_damaged_checkpoint_is_named(trained):
 def test_a_run_of_an_earlier_handaxe_needs_its_format(trained):
     _, run = trained
     shutil.rmtree(run / "format")
-    with pytest.raises(InputError, match="keeps no chat format") as caught:
+    with pytest.raises(InputError, match="has no saved chat format") as caught:
         load(run)
     assert "\n" not in str(caught.value) and "format=" in str(caught.value)
     own = Compact()
@@ -87,7 +87,7 @@ class Own(Compact):
 
 def test_a_format_of_ones_own_is_named_and_handed_over(world, tmp_path):
     train(**world.arguments(format=Own(), out=tmp_path / "run", steps=1))
-    with pytest.raises(InputError, match=r"a chat format of your own, .*Own: hand it over"):
+    with pytest.raises(InputError, match=r"a user-defined chat format, .*Own: pass it"):
         load(tmp_path / "run")
     assert isinstance(load(tmp_path / "run", format=Own()).format, Own)
 
@@ -182,7 +182,7 @@ def test_another_base_is_refused(world, lora, base, tmp_path):
     with pytest.raises(CheckpointError, match="trained on other frozen weights") as caught:
         lora_run(world, adapted(base, seed=1), run, 4, resume=True)
     assert "\n" not in str(caught.value)
-    with pytest.raises(CheckpointError, match="trained on other weights than those loaded as its base"):
+    with pytest.raises(CheckpointError, match="trained on other weights than those of the base"):
         load(run, base=base / "1")
     moved = shutil.copytree(base / "0", tmp_path / "moved")
     assert world.same(state(load(run, base=moved).model), state(load(run).model))

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import played
+from helpers.group_records import recorded_group
 
 from handaxe.core.records import Advantages, Branch, Group, Message, Scores, Task, ToolCall
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools import tool
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 
 HOSTILE = (
@@ -41,9 +41,8 @@ def rated(group, scores, **channels):
     tokens = tuple(
         tuple(np.where(chosen, value - values.mean(), 0.0) for chosen in own) for own, value in zip(every, values)
     )
-    flags = np.ones(len(group), bool)
     channels = {name: np.array(found, float) for name, found in channels.items()}
-    return GroupRecord(group, flags, flags, Scores(values, channels=channels), Advantages(tokens))
+    return recorded_group(group, Scores(values, channels=channels), Advantages(tokens))
 
 
 def group_of(step, seed):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.group_records import with_rollouts
 
 from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
@@ -60,7 +61,7 @@ def test_rollout_has_every_token_of_the_record(answers, viewed):
     found = answers.answer("rollout", {"run": "seed-0", "id": str(row)})
     with RunRecord.open(viewed / "seed-0") as record:
         group, place = record.group_of(row)
-    recorded, shown = group.group[place].sequences[0], found["sequences"][0]
+    recorded, shown = group.played.group[place].sequences[0], found["sequences"][0]
     assert shown["id"] == recorded.ids.tolist() and sum(length for _, length in shown["text"]) == len(recorded)
     sampled = np.flatnonzero(recorded.mask)
     assert [np.float32(shown["logp"][t]) for t in sampled] == recorded.logp[sampled].tolist()
@@ -93,7 +94,7 @@ def test_rows_follow_a_run_that_writes_and_rolls_back(tmp_path, decoder, viewed)
         record.write_step(0, [group], {"reward": 0.0})
         answers = ViewApi(tmp_path, decoder)
         before, pulse = answers.answer("rows", {"run": "live"}), answers.answer("pulse", {"run": "live"})
-        later = replace(group, group=replace(group.group, step=1))
+        later = with_rollouts(group, replace(group.group, step=1))
         record.write_step(1, [later], {"reward": 1.0})
         after = answers.answer("rows", {"run": "live"})
         assert (before["total"], after["total"]) == (3, 6) and answers.answer("pulse", {"run": "live"}) != pulse

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from helpers.group_records import with_rollouts
 
 from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
@@ -47,10 +48,12 @@ def test_many_steps_are_abbreviated():
 def test_report_converts_values_unknown_to_json(viewed, decoder, tmp_path):
     with RunRecord.open(viewed / "seed-0") as record:
         (group,) = record.groups(step=0)
-    first, *others = group.group
+    first, *others = group.played.group
     odd = replace(first, notes={"n": float("nan"), "x": [float("inf"), "y"]})
     with RunRecord(tmp_path / "run") as record:
-        record.write_step(0, [group.with_group(replace(group.group, trajectories=(odd, *others)))], {"reward": 0.0})
+        record.write_step(
+            0, [with_rollouts(group, replace(group.played.group, trajectories=(odd, *others)))], {"reward": 0.0}
+        )
     write_report(tmp_path / "run", tmp_path / "report.html", decoder)
     found = held_in((tmp_path / "report.html").read_text(encoding="utf-8"), "step/run/0")
     assert found["rollouts"]["1"]["notes"] == {"n": None, "x": [None, "y"]}

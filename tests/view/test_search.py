@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.group_records import recorded_group
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Ending, Group, Message, Scores, Task, ToolCall
 from handaxe.testing.make_records import make_trajectory
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import fate_of
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import upgrade
 from handaxe.view.search import ORDERS, Where, count, keys, read_found, search
@@ -37,7 +38,7 @@ def group(step, *, turns=None, fate="trained"):
     scored = np.array([True, True, False, False])
     own = None if turns is None else tuple(np.full(len(t.turns), value) for t, value in zip(siblings, turns))
     scores = Scores(np.array([1.0, 0.25]), own)
-    return GroupRecord(Group(Task(f"t{step}", ()), siblings, step), scored, scored, scores, fate=fate)
+    return recorded_group(Group(Task(f"t{step}", ()), siblings, step), scores, scored=scored, fate=fate)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_what_a_row_says(record):
     )
     assert (second.score, second.outcome, second.ending, second.reason) == (0.75, "correct", "truncated", "length")
     group, place = record.group_of(second.key)
-    assert place == 1 and group.group[place].id == "1/t/1" and group.fate == "unselected"
+    assert place == 1 and group.played.group[place].id == "1/t/1" and fate_of(group) == "unselected"
     with pytest.raises(InputError, match="no trajectory in row 999"):
         record.group_of(999)
 
@@ -120,7 +121,7 @@ def test_search_finds_what_fits(record, where, expected):
 def test_the_outcome_in_sql_is_that_of_the_word(record):
     for one in search(record, Where()):
         group, place = record.group_of(one.key)
-        assert one.outcome == outcome_class(group.group[place], one.score)
+        assert one.outcome == outcome_class(group.played.group[place], one.score)
 
 
 def test_pages_and_orders(record):

@@ -1,5 +1,5 @@
 """Every reason is shown by a run of a step or two with a tiny policy, or, where no rollout of ours makes such tokens,
-by a group that `settle` recorded."""
+by a group that `step_record` recorded."""
 
 from dataclasses import replace
 from typing import get_args
@@ -7,8 +7,9 @@ from typing import get_args
 import numpy as np
 import pytest
 from helpers import training_world as world
+from helpers.group_records import recorded_group
 
-from handaxe.core.records import Advantages, Ending, Group, RatedGroup, Scores
+from handaxe.core.records import Advantages, Disposition, Ending, Group, RatedGroup, Scores
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.token_mean import token_mean
@@ -22,12 +23,10 @@ from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.selection.mask_repetitive import mask_repetitive
 from handaxe.selection.pipe import pipe
 from handaxe.testing.make_records import make_task, make_trajectory
-from handaxe.training.loop.group_play import Tried
-from handaxe.training.loop.step_metrics import settle
+from handaxe.training.loop.step_record import step_record
 from handaxe.training.loop.train import train
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.why import OUTCOMES, Kind, StepFacts, facts_of, no_gradient, outcome_class, outcome_classes, why
+from handaxe.view.why import OUTCOMES, Kind, no_gradient, outcome_class, outcome_classes, staleness_bound, why
 
 SHORT = linear(max_turns=1)
 CLIPPED = policy(ratio=token(), surrogate=clip(), reduction=token_mean())
@@ -96,25 +95,27 @@ CASES = {
 
 
 def play(folder, **changes):
-    """The groups of a run's steps, each with the facts of its step."""
+    """Return the groups of a run's steps, each with whether its step took an optimiser step."""
     talking = world.Talking(world.calls_then_answers)
     train(**world.arguments(**{"engine": talking, "out": folder, "steps": 1, "credit": world.centred} | changes))
     with RunRecord.open(folder) as record:
-        return [(one, facts_of(record, step)) for step in record.steps() for one in record.groups(step=step)]
+        took = [metrics["optimiser_steps"] != 0 for metrics in record.metrics()]
+        return [(one, took[step]) for step in record.steps() for one in record.groups(step=step)]
 
 
 def trained_tokens(record, i, t):
-    """[T] of each sequence, one by one: trained with an advantage, and moved by the loss."""
-    scored = [j for j in range(len(record.group)) if record.scored[j]]
+    """Per sequence [T] bool, token by token: trained with an advantage, and moved by the loss."""
+    place = record.place(i)
+    rated = isinstance(record, RatedGroup) and place is not None
     out = []
     for s, sequence in enumerate(t.sequences):
         got = []
-        for place in range(len(sequence)):
-            ok = bool(record.trained[i]) and bool(sequence.mask[place])
+        for at in range(len(sequence)):
+            ok = rated and bool(record.trained[place]) and bool(sequence.mask[at])
             if ok and record.advantages.trains is not None:
-                ok = bool(record.advantages.trains[scored.index(i)][s][place])
-            ok = ok and record.advantages.tokens[scored.index(i)][s][place] != 0
-            got.append(ok and bool(record.pushed[i][s][place]))
+                ok = bool(record.advantages.trains[place][s][at])
+            ok = ok and record.advantages.tokens[place][s][at] != 0
+            got.append(ok and bool(record.moved[place][s][at]))
         out.append(got)
     return out
 
@@ -124,13 +125,12 @@ def test_a_run_says_why(name, tmp_path):
     changes, expected = CASES[name]
     played = play(tmp_path, **changes)
     found = set()
-    for record, facts in played:
-        facts = facts._replace(staleness=0) if name == "old" else facts
-        for i, trajectory in enumerate(record.group):
-            silence = why(record, i, facts)
+    for record, updated in played:
+        for i, trajectory in enumerate(record.played.group):
+            silence = why(record, i, 0 if name == "old" else None)
             found.add(silence.whole and (silence.whole.kind, silence.whole.by))
             # The property: with a reason nothing had a gradient, without one something had.
-            if facts.updated:
+            if updated:
                 got = trained_tokens(record, i, trajectory)
                 assert [one.tolist() for one in silence.tokens] == got
                 assert (silence.whole is None) == any(map(any, got))
@@ -151,8 +151,13 @@ def settled(layouts, trains, *, advantages=None, outcomes=(1.0, 0.0)):
     tokens = tuple(tuple(np.where(s.mask, v, 0.0) for s in t.sequences) for v, t in zip((1.0, -1.0), siblings))
     kept = tuple(tuple(np.isin(s.author, trains) & s.mask for s in t.sequences) for t in siblings)
     rated = RatedGroup.of(group, Scores(np.array(outcomes)), Advantages(tokens, trains=kept))
-    (record,) = settle([Tried(group, np.ones(2, bool), np.ones(2, bool), rated)], [rated], [rated])
+    (record,) = step_record([rated], [rated], {t.id: tuple(s.mask for s in t.sequences) for t in siblings})
     return record
+
+
+def unscored(record, decision):
+    """Return the played group of a record, each rollout with this decision only."""
+    return replace(record.played, dispositions=((decision,),) * len(record.played.group))
 
 
 def test_turns_that_a_search_wrote_and_rows_of_an_expert():
@@ -179,26 +184,24 @@ def test_a_turn_without_advantage_in_an_attempt_with_one():
 def test_a_turn_that_the_loss_stopped():
     record = settled(["UUt pp tTt pp"], trains=(3,))
     moved = np.array([False] * 8 + [True] * 2)
-    record = replace(record, pushed=((moved,), None))
+    record = replace(record, moved=((moved,), None))
     assert [one and one.kind for one in why(record, 0).turns] == ["clipped", None]
 
 
 def test_a_group_in_a_word_each():
     record = settled(["UUt ff"], trains=(3,))
     assert outcome_classes(record) == ["correct", "incorrect"] and no_gradient(record) == ["forced", ""]
-    nobody = np.zeros(2, bool)
-    unscored = replace(record, scored=nobody, trained=nobody, scores=None, advantages=None, fate="dropped")
-    assert outcome_classes(unscored) == ["unscored"] * 2 and no_gradient(unscored) == ["dropped"] * 2
+    dropped = unscored(record, Disposition("dropped", "on_ending"))
+    assert outcome_classes(dropped) == ["unscored"] * 2 and no_gradient(dropped) == ["dropped"] * 2
     equal = settled(["UUt pp"], trains=(), outcomes=(1.0, 1.0))
-    assert no_gradient(replace(equal, fate="unselected", trained=nobody)) == ["equal group"] * 2
+    unselected = equal.decided({one.id: Disposition("dropped", "a_selector") for one in equal.group})
+    assert no_gradient(replace(unselected, trained=np.zeros(2, bool))) == ["equal group"] * 2
 
 
 def test_what_the_reward_gave_no_score():
     record = settled(["UUt pp"], trains=(), outcomes=(np.nan, 1.0))
     assert why(record, 0).whole.kind == "unscored" and why(record, 1).whole.kind == "masked"
-    nobody = np.zeros(2, bool)
-    unscored = replace(record, scored=nobody, trained=nobody, scores=None, advantages=None, fate="unscored")
-    assert why(unscored, 0).whole.kind == "unscored"
+    assert why(unscored(record, Disposition("unscored", "reward")), 0).whole.kind == "unscored"
 
 
 def test_a_penalty_that_moves_what_has_no_advantage_is_told(tmp_path):
@@ -221,21 +224,24 @@ def test_forks_of_an_attempt_that_was_tried_again(task):
     task = make_task(id=task)
     siblings = [make_trajectory(task=task, id=f"4/{task.id}/{name}", sample=int(name.split("/")[0])) for name in names]
     scored = np.array([False, False, True, True, False])
-    record = GroupRecord(Group(task, tuple(siblings)), scored, scored, Scores(np.array([1.0, 0.0])))
+    record = recorded_group(Group(task, tuple(siblings)), Scores(np.array([1.0, 0.0])), scored=scored)
     kinds = [why(record, index).whole.kind for index in (0, 1, 4)]
     assert kinds == ["superseded", "superseded", "stopped"]
 
 
-def test_facts_of_a_step(tmp_path):
-    with RunRecord(tmp_path, about={"arguments": {"pace": {"staleness": 2, "segment_tokens": None}}}) as record:
-        record.write_step(0, [], {"optimiser_steps": 0.0})
-        record.write_step(1, [], {"optimiser_steps": 2.0})
-        record.write_step(2, [], {})
-        assert [facts_of(record, step) for step in (0, 1, 2)] == [
-            StepFacts(False, 2),
-            StepFacts(True, 2),
-            StepFacts(True, 2),
-        ]
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"async_config": {"staleness": 2, "segment_tokens": None}}, 2),
+        ({"async_config": {"staleness": 2, "segment_tokens": 8}}, None),
+        ({"async_config": {"staleness": 2, "segment_calls": 1}}, None),
+        ({"pace": {"staleness": 2, "segment_tokens": None}}, 2),  # as earlier versions wrote it
+        ({}, None),
+    ],
+)
+def test_staleness_bound_is_read_from_the_arguments_of_a_run(tmp_path, arguments, expected):
+    with RunRecord(tmp_path, about={"arguments": arguments}) as record:
+        assert staleness_bound(record) == expected
 
 
 @pytest.mark.parametrize(

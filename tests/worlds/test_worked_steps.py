@@ -34,7 +34,7 @@ def test_worked_steps_keeps_the_world_contract(ask):
     check_world(worked_steps(ask=ask, mistakes=0.5), count=24)
 
 
-def test_verdicts_of_the_example():
+def test_verdicts_mark_the_incorrect_line_of_the_example():
     world = worked_steps()
     one = written(world, task_of(world, "4+7+3"), "4+7=12", "no", "4+7=11", "11+3=14", "14")
     assert [reply.content for reply in one.replies] == ["12+3", "4+7+3", "11+3", "14"]

@@ -26,7 +26,7 @@ class Fetched(NamedTuple):
 
 
 class TransferQueue:
-    """Rows x columns, with one account a consumer of what it has had. May be used from several threads.
+    """Rows x columns, with a read position per consumer. Thread-safe.
 
     Args:
         columns: the names of all columns.

@@ -1,4 +1,4 @@
-"""Advantages of several credits side by side, each for a loss of its own."""
+"""Advantages of several credits side by side, each for a separate loss."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Cosine similarity of an answer's embedding to that of a reference answer."""
+"""Cosine similarity of an answer's and a reference answer's embeddings."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache

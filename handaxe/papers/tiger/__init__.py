@@ -13,7 +13,7 @@ TOLERANCE = 0.01
 
 
 def tiger(base: Method, *, format: float = 0.1, part: float = 0.2, answer: float = 0.3) -> Method:
-    """Reward five parts, of which the last four count only in well-formed rollouts.
+    """Reward five parts; the last four count only in well-formed rollouts.
 
     Args:
         format: weight of well-formed calls of known tools. Unconfirmed.

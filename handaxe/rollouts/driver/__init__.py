@@ -1,14 +1,14 @@
-"""Runs rollout plans: `Driver` advances many at once, `run` plays all of them to their end.
+"""Execution of rollout plans: `Driver` advances many concurrently, `run` plays a list to the end.
 
-driver.py              the rounds: what advances, what is over, segments and stops
-scheduler.py           what each plan waits for, and how it moves on
-live_plans.py          an attempt that is not over, and its plans
-executor.py            what carries out Act and Work; workers.py: in threads, event_loop.py: coroutines
-replies.py             what an environment's answer, exception or lateness means for the attempt
-batch_stream.py        a stream for an engine that has none
-several_streams.py     the streams of several engines as one
+driver.py              rounds: advancing, finishing, segments and stops
+scheduler.py           pending requests of plans, and their replies
+live_plans.py          unfinished rollouts and their plans
+executor.py            interface for Act and Work; workers.py: threads, event_loop.py: coroutines
+replies.py             validation of an environment's reply, exception or timeout
+batch_stream.py        a stream for an engine without one
+several_streams.py     several engines' streams as one
 run_plan.py            one plan without a driver
-garbage_collection.py  Python's, while thousands of plans are live
+garbage_collection.py  thresholds of Python's garbage collector with thousands of live plans
 """
 
 from handaxe.rollouts.driver.driver import Driver, Finished, run

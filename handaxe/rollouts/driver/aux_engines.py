@@ -1,4 +1,4 @@
-"""Engines of auxiliary policies: chats of attempts with them, and the check that no trajectory of theirs trains."""
+"""Engines of auxiliary policies: chats per rollout, and a check that their trajectories never train."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -16,10 +16,10 @@ NO_AUX_POLICIES: Mapping[str, Any] = MappingProxyType({})
 
 
 def aux_chats(aux_policies: Mapping[str, AuxPolicy]) -> dict[str, AuxChat]:
-    """Chats of an attempt with auxiliary policies, by name.
+    """Return the chats of auxiliary policies by name.
 
     Raises:
-        InputError: an empty name, which is the policy's.
+        InputError: an empty name, which denotes the policy.
     """
     if "" in aux_policies:
         raise InputError("an auxiliary policy needs a name, such as aux_policies={'user': ...}")

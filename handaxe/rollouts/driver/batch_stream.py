@@ -1,4 +1,4 @@
-"""Gives an engine that only samples batches the interface of a stream."""
+"""Stream interface for an engine with batch sampling only."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -13,7 +13,7 @@ class _Samples(Protocol):
 
 
 class BatchStream:
-    """Implements `slots.Stream`: each poll samples all that wait in one batch, in order of submission, to the end."""
+    """`Stream` over batches: each poll samples all pending requests as one batch, in order of submission, to the end."""
 
     def __init__(self, engine: _Samples):
         self._engine = engine
@@ -24,14 +24,14 @@ class BatchStream:
         return len(self._waiting)
 
     def submit(self, request: Sample) -> int:
-        """Add a request; its ticket."""
+        """Add a request; returns its ticket."""
         ticket = self._submitted
         self._submitted += 1
         self._waiting[ticket] = request
         return ticket
 
     def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
-        """Sample everything that waits."""
+        """Sample all pending requests."""
         del wait
         waiting, self._waiting = self._waiting, {}
         if not waiting:
@@ -39,9 +39,9 @@ class BatchStream:
         return list(zip(waiting, self._engine.sample(list(waiting.values())), strict=True))
 
     def interrupt(self, ticket: int) -> Partial:
-        """Take a request out; nothing is sampled of it but what was begun before."""
+        """Remove a request; returns its prefix, since nothing else was sampled."""
         return self._waiting.pop(ticket).prefix or Partial([], [], [], [])
 
     def close(self) -> None:
-        """Forget every request."""
+        """Drop all requests."""
         self._waiting.clear()

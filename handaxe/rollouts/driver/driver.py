@@ -1,4 +1,4 @@
-"""Runs many rollouts at once; none of them waits for another's tool."""
+"""Concurrent execution of rollouts, without waiting for each other's tools."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -22,11 +22,11 @@ from handaxe.rollouts.driver.workers import Workers
 __all__ = ["Driver", "Finished", "run"]
 
 PAUSE, LONG = 0.002, 0.5
-"""Seconds to wait for a stream that samples elsewhere: while a tool or other work is under way, and otherwise."""
+"""Maximum wait in seconds for a remote stream: with other work in flight, and without."""
 
 
 class Finished(NamedTuple):
-    """An attempt that is over, and what its plan returned."""
+    """Finished rollout and the trajectories that its plan returned."""
 
     attempt: Attempt
     trajectories: list[Trajectory]
@@ -42,20 +42,20 @@ def run(
     progress: Callable[[int], None] | None = None,
     aux_engines: Mapping[str, Engine] = NO_AUX_POLICIES,
 ) -> list[list[Trajectory]]:
-    """Play every attempt to its end.
+    """Play every rollout to its end.
 
     Args:
-        attempts: what to play; no two of one id.
-        rollout: the strategy, `slots.Rollout`.
+        attempts: rollouts to play, with distinct ids.
+        rollout: the strategy, `core.protocols.Rollout`.
         engine: samples.
         workers: threads for environments, or an Executor, which is closed at the end.
         lockstep: see `Driver`.
-        progress: called with the number of attempts that are over, whenever it changes.
+        progress: called with the number of finished rollouts at every change.
         aux_engines: see `Driver`.
 
     Returns:
-        For each attempt the trajectories it yielded, in order. An exception inside an environment ends its own
-        attempt as infra_error; an exception of the engine closes every attempt and is raised.
+        For each attempt its trajectories, in order. An exception inside an environment ends its rollout as infra_error;
+        an exception of the engine closes all rollouts and is raised.
     """
     results: dict[str, list[Trajectory]] = {}
     made = Driver(engine, workers=workers, lockstep=lockstep, aux_engines=aux_engines)
@@ -71,30 +71,30 @@ def run(
 
 
 class Driver:
-    """Advances rollout plans: each goes on as soon as its answer is there, and none waits for another.
+    """Advances rollout plans: each continues when its reply arrives, independent of all others.
 
-    All plans run in the caller's thread. What they sample goes to the engine's stream, or in batches to an engine that
-    has none; what they let environments do goes to the executor. The same tokens come out whatever the number of
-    workers and in whichever order the tools answer, unless rounding tips a draw: which rows an engine computes together
-    depends on it, so log-probs may differ in rounding.
+    All plans run in the caller's thread. Samples go to the engine's stream, or in batches to an engine without one;
+    environment work goes to the executor. The tokens are independent of the number of workers and of tool latency,
+    except where rounding tips a draw: latency decides which rows an engine computes together, so log-probs may differ
+    in rounding.
 
-    An exception inside an environment is its attempt's infra_error; one of a Work is raised in its plan. One of the
-    engine, or of a plan, closes everything and is raised.
+    An exception inside an environment is an infra_error of its rollout; an exception of a Work is raised in its plan.
+    An exception of the engine, or of a plan, closes everything and is raised.
 
     Args:
         engine: samples. Its weights may change between two calls of `advance`.
         workers: threads for environments, or an Executor, which is closed with the driver.
-        lockstep: rounds instead: all turns that wait to be sampled are one batch, in order of `add`, then all
-            environments answer. So nothing depends on how long a tool takes, to the last bit, unless the plans do
-            (`Budget(seconds=)`); and all wait for the slowest. Keys and values are kept as long as any attempt is live.
-        aux_engines: auxiliary engines that rollouts and environments may ask, by name.
+        lockstep: rounds instead: all pending turns are one batch, in order of `add`, then all environments reply. The
+            result is bitwise independent of tool latency, unless the plans read it (`Budget(seconds=)`); each round
+            takes as long as its slowest reply. Keys and values are kept while any rollout is live.
+        aux_engines: engines of auxiliary policies, by name.
 
     Example:
         driver.add(attempt, linear()); while driver.live: for attempt, trajectories in driver.advance(): ...
 
-    Paper: VerlTool, arXiv:2509.01055, asynchronous rollouts: trajectories meet tools each at its own pace.
-    Differs: one event loop over generators in place of coroutines and a tool server; a place in the decoder is free as
-    soon as a turn ends, and a tool holds none.
+    Paper: VerlTool, arXiv:2509.01055, asynchronous rollouts: each trajectory meets tools at its own pace.
+    Differs: one event loop over generators instead of coroutines and a tool server; a decoder slot is free as soon as a
+    turn ends, and a tool holds none.
     """
 
     def __init__(
@@ -109,31 +109,31 @@ class Driver:
         self._engine, self._aux_engines = engine, aux_engines
         self._scheduler = Scheduler(self._new_stream(), executor, queue=lockstep)
         self._lockstep = lockstep
-        self._answered: dict[int, Answer] = {}  # in lockstep: answers that have arrived before it is their turn
+        self._answered: dict[int, Answer] = {}  # in lockstep: answers that arrived early
         self._added = 0
 
     @property
     def live(self) -> int:
-        """Attempts that are not over."""
+        """Number of unfinished rollouts."""
         return len(self._scheduler.live)
 
     @property
     def held(self) -> int:
-        """Those of them that have used up their segment and wait for the next."""
+        """Number of rollouts that used up their segment and wait for the next one."""
         some = {plan.live.order: plan.live for plan in self._scheduler.held.values()}
         return sum(self._scheduler.is_held(live) for live in some.values())
 
     def tokens(self, id: str) -> int:
-        """Tokens sampled so far by a live attempt, without those of turns that are being written."""
+        """Tokens sampled so far by a live rollout, without turns in progress."""
         if id not in self._scheduler.live:
             raise InputError(f"there is no live attempt {id!r}")
         return self._scheduler.live[id].tokens
 
     def add(self, attempt: Attempt, rollout: Rollout) -> None:
-        """Take up an attempt; it begins with the next `advance`.
+        """Add a rollout; it begins with the next `advance`.
 
         Raises:
-            InputError: one of its id is live, or it may ask an engine that is not there.
+            InputError: a live rollout has the same id, or the rollout names an engine that is missing.
         """
         if attempt.id in self._scheduler.live:
             raise InputError(f"two live attempts are called {attempt.id!r}: give each an id of its own")
@@ -145,7 +145,7 @@ class Driver:
         self._added += 1
 
     def advance(self) -> list[Finished]:
-        """Go on until an attempt is over, or several at once; [] when none is live, or all are held."""
+        """Advance until one or more rollouts finish; [] if none is live or all are held."""
         scheduler = self._scheduler
         with self._closed_by_errors(), fewer_collections(len(scheduler.live)):
             while not scheduler.finished and scheduler.busy:
@@ -157,10 +157,10 @@ class Driver:
         return over
 
     def stop(self, ids: Collection[str]) -> list[Finished]:
-        """End attempts early: `Stopped` is raised in their plans; what they return, in order of `ids`.
+        """End rollouts early by raising `Stopped` in their plans; returns their trajectories in order of `ids`.
 
-        A Work that is under way is finished first, and so is cleaning up; meanwhile the others go on, except in
-        lockstep. Ids that are not live are passed over. A plan that does not catch `Stopped` returns nothing.
+        A running Work is finished first, then cleanup; other rollouts continue meanwhile, except in lockstep. Unknown
+        ids are ignored. A plan that does not catch `Stopped` returns nothing.
         """
         scheduler = self._scheduler
         chosen = [scheduler.live[id] for id in dict.fromkeys(ids) if id in scheduler.live]
@@ -179,11 +179,11 @@ class Driver:
         return [Finished(live.attempt, trajectories) for live, trajectories in over]
 
     def segment(self, *, tokens: int | None, calls: int | None) -> None:
-        """Begin a segment: from now on every attempt may add `tokens` and `calls`; then it is held, also within a turn.
+        """Begin a segment: every rollout may add `tokens` and `calls`; then it is held, even within a turn.
 
-        Those held so far go on first, in order of `add`. None is no limit. A turn that makes more calls than are left
-        waits for the next segment, and is carried out whole when it is the first there. Parts that an attempt spawned
-        may each write as much as it has left when they begin to.
+        Held rollouts continue first, in order of `add`. None is unlimited. A turn with more calls than the segment has
+        left waits for the next one, and is executed whole if it is the first there. Each spawned part may write as many
+        tokens as its rollout has left at the part's start.
 
         Raises:
             InputError: a limit below 1.
@@ -208,10 +208,10 @@ class Driver:
                 scheduler.dispatch(plan)
 
     def close(self) -> None:
-        """Close every plan, the executor and the stream. Nothing is left; called twice, it does nothing."""
+        """Close all plans, the executor and the stream. Further calls do nothing."""
         plans = self._scheduler.clear()
         self._answered.clear()
-        with ExitStack() as stack:  # all of it, even when some of it fails: the last first
+        with ExitStack() as stack:  # closes in reverse order, despite failures
             for plan in plans:
                 stack.callback(plan.generator.close)
             stack.callback(self._scheduler.stream.close)
@@ -246,8 +246,9 @@ class Driver:
         )
 
     def _forget_prefixes(self) -> None:
-        """In lockstep keep nothing beyond the last attempt: what is sampled next has the bits of a new driver, such as
-        that of a run resumed here."""
+        """Clear the prefix cache after the last rollout, in lockstep: later samples are then bitwise equal to a new
+        driver's, such as in a resumed run.
+        """
         if self._lockstep and not self._scheduler.live:
             self._scheduler.stream.close()
             self._scheduler.stream = self._new_stream()
@@ -273,7 +274,7 @@ class Driver:
                 scheduler.sampled(ticket, completion)
 
     def _lockstep_round(self) -> None:
-        """Work until there is none, one batch of turns, then the replies that were due before it."""
+        """Finish all work, sample one batch of turns, then deliver the replies that were due earlier."""
         scheduler = self._scheduler
         self._finish_work()
         executing = set(scheduler.executing)
@@ -288,13 +289,13 @@ class Driver:
         self._resume_in_order(executing)
 
     def _finish_work(self) -> None:
-        """Carry out Work, in lockstep, until no plan waits for any."""
+        """Execute Work, in lockstep, until no plan waits for any."""
         executing = self._scheduler.executing
         while working := {ticket for ticket, plan in executing.items() if isinstance(plan.request, Work)}:
             self._resume_in_order(working)
 
     def _resume_in_order(self, tickets: set[int]) -> None:
-        """Wait for these answers and hand them over in the order of the plans."""
+        """Wait for these answers and deliver them in the order of the plans."""
         scheduler = self._scheduler
         while not tickets <= self._answered.keys():
             self._answered.update(scheduler.executor.ready(None))

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, which other threads hand things to."""
+"""Event loop in a separate thread."""
 
 import asyncio
 import contextlib
@@ -14,10 +14,10 @@ __all__ = ["LoopThread"]
 
 
 class LoopThread:
-    """Runs coroutines for threads that do not wait for them.
+    """Runs coroutines for threads without blocking them.
 
-    What is posted is taken up in batches, so that a thousand answers wake the loop once. The thread is a daemon: a
-    coroutine that blocks it can be left behind.
+    Posted functions are processed in batches, so a thousand answers wake the loop once. The thread is a daemon and can
+    be abandoned when a coroutine blocks it.
     """
 
     def __init__(self, *, name: str = "handaxe-loop"):
@@ -31,21 +31,21 @@ class LoopThread:
         self.thread.start()
 
     def post(self, function: Callable[[], None]) -> None:
-        """Have a function called on the loop, soon and in order; from any thread. It must not raise."""
+        """Call a function on the loop, soon and in order; thread-safe. The function must not raise."""
         self._mail.append(function)
         if not self._told:
             self._told = True
             self._loop.call_soon_threadsafe(self._open)
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task:
-        """Run a coroutine that raises nothing; on the loop only."""
+        """Run a coroutine that never raises; call on the loop only."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def blocked(self) -> float:
-        """Seconds for which the loop has not answered; each call asks it to."""
+        """Seconds since the loop last responded; each call sends a new ping."""
         now, pinged = time.monotonic(), self._pinged
         if pinged is None:
             self._pinged = pinged = now
@@ -53,13 +53,13 @@ class LoopThread:
         return now - pinged
 
     def close(self) -> bool:
-        """Cancel what runs, give it GRACE seconds to clean up, and end the thread; False if it does not end."""
+        """Cancel all tasks, allow GRACE seconds for cleanup, and end the thread; False if the thread does not end."""
         self.leave()
         self.thread.join(3 * GRACE)
         return not self.thread.is_alive()
 
     def leave(self) -> None:
-        """As `close`, without waiting: a loop that is blocked ends when it is free again."""
+        """Close without waiting: a blocked loop ends once it is free again."""
         self.post(lambda: self._end(self._loop.create_task(self._stop())))
 
     def _open(self) -> None:
@@ -85,7 +85,7 @@ class LoopThread:
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         while not self._ending:
-            # A task that a tool started on its own may raise SystemExit, or stop the loop.
+            # A task started by a tool may raise SystemExit, or stop the loop.
             with contextlib.suppress(BaseException):
                 self._loop.run_forever()
         self._loop.close()

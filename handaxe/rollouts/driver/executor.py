@@ -1,4 +1,4 @@
-"""Carries out what rollouts wait for besides tokens: the interface between the driver and its workers."""
+"""Interface between the driver and its workers, for all requests except sampling."""
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -8,7 +8,7 @@ __all__ = ["Answer", "Executor"]
 
 
 class Answer(NamedTuple):
-    """What came of a request: a value, or the exception it raised."""
+    """Result of a request: a value, or an exception."""
 
     value: Any = None
     error: BaseException | None = None
@@ -16,25 +16,26 @@ class Answer(NamedTuple):
 
 @runtime_checkable
 class Executor(Protocol):
-    """Carries out Act and Work. All methods are called by one thread."""
+    """Executes Act and Work. All methods are called by one thread."""
 
     def submit(self, ticket: int, request: Act | Work) -> None:
-        """Begin it, or let it wait its turn."""
+        """Start a request, or queue it."""
         ...
 
     def ready(self, wait: float | None) -> list[tuple[int, Answer]]:
-        """What has been answered, each once; waits at most `wait` seconds for one (None: until there is one). Empty
-        at once when nothing is in flight."""
+        """Return new answers, each once; waits up to `wait` seconds for the first (None: indefinitely). Returns [] at
+        once if nothing is in flight.
+        """
         ...
 
     def forget(self, ticket: int) -> None:
-        """It is not waited for any more: cancel it, or drop the answer."""
+        """Cancel a request, or drop its answer."""
         ...
 
     def __len__(self) -> int:
-        """How many are in flight."""
+        """Number of requests in flight."""
         ...
 
     def close(self) -> None:
-        """Forget everything, and end what it started."""
+        """Drop all requests, and stop all threads and tasks."""
         ...

@@ -1,4 +1,4 @@
-"""Lets Python's garbage collector look less often while thousands of plans write records that all stay."""
+"""Higher thresholds for Python's garbage collector while thousands of plans write permanent records."""
 
 import gc
 from collections.abc import Iterator
@@ -9,18 +9,18 @@ __all__ = ["fewer_collections"]
 YOUNG = 50_000
 MIDDLE = OLD = 20
 EACH = 50
-"""About as many objects as a live rollout has: a look is worth its price once there are as many new ones."""
+"""Approximate number of objects per live rollout; one collection per this many new objects is worth its cost."""
 
 
 @contextmanager
 def fewer_collections(live: int) -> Iterator[None]:
-    """Raise the thresholds of automatic collection while this many rollouts are live, for as long as it lasts.
+    """Raise the thresholds of automatic collection while `live` rollouts are live: a context manager.
 
-    The first becomes 50 objects a live rollout and at least 50,000, the others 20; what is higher stays, and what was
-    switched off stays off. With ten thousand live rollouts the usual 700 objects cost about as much as all the rest of
-    a turn of `linear`: records are made by the thousand and none of them is garbage.
+    The first becomes 50 objects per live rollout and at least 50,000, the others 20; higher values stay, and a disabled
+    collector stays disabled. With ten thousand live rollouts the default of 700 objects costs about as much as all the
+    rest of a turn of `linear`, although the many records contain no garbage.
 
-    Idea: a collection walks all that is alive, so one is worth its price only once as much is new.
+    Idea: a collection walks all live objects, so it pays only after an equal number of new ones.
 
     Example:
         with fewer_collections(len(attempts)): play them

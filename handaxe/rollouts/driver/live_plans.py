@@ -1,4 +1,4 @@
-"""What the driver knows of an attempt: its plans, what they wait for, and what it has used of a segment."""
+"""The driver's state of a rollout: its plans, their pending requests, and its use of the segment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["LiveAttempt", "LivePlan", "Segment"]
 
 
 class Segment:
-    """How much every attempt may add before it is held; None: as much as it likes."""
+    """Limits per rollout until it is held; None is unlimited."""
 
     __slots__ = ("calls", "tokens")
 
@@ -21,7 +21,7 @@ class Segment:
 
 
 class LiveAttempt:
-    """An attempt that is not over. `tokens` were sampled so far; `added` and `called` since the segment began."""
+    """Unfinished rollout. `tokens` counts all sampled tokens; `added` and `called` count since the segment began."""
 
     __slots__ = ("added", "attempt", "called", "order", "plans", "stopping", "tokens")
 
@@ -32,30 +32,30 @@ class LiveAttempt:
         self.stopping = False
 
     def used_up(self, segment: Segment) -> bool:
-        """Whether nothing may be added in this segment."""
+        """True if this segment allows no further token or call."""
         spent = segment.tokens is not None and self.added >= segment.tokens
         return spent or (segment.calls is not None and self.called >= segment.calls)
 
     def would_exceed(self, calls: int, segment: Segment) -> bool:
-        """Whether these calls must wait for the next segment. More than a segment allows are let in at its start."""
+        """True if these calls must wait for the next segment. Calls beyond the whole limit are admitted at its start."""
         over = segment.calls is not None and self.called + calls > segment.calls
         return self.used_up(segment) or (over and self.called > 0)
 
     def count(self, tokens: int) -> None:
-        """Note what was sampled."""
+        """Count sampled tokens."""
         self.tokens += tokens
         self.added += tokens
 
 
 class LivePlan:
-    """A plan of an attempt: the attempt's own, or one that was spawned. `key` orders the plans of all attempts.
+    """Plan of a rollout: the main plan or a spawned one. `key` orders the plans of all rollouts.
 
-    request      what it waits for; None before it is begun
-    ticket       of that request, in the stream or with the executor
-    prefix       what is sampled of the turn that it waits for, in earlier segments
-    allowed      tokens that this turn may have by the end of the segment
-    answers      what the plans that it spawned returned; `unanswered` of them have not
-    stop_raised  Stopped was raised in it
+    request      pending request; None before the start
+    ticket       of this request, in the stream or with the executor
+    prefix       sampled tokens of the pending turn, from earlier segments
+    allowed      token limit of this turn at the end of the segment
+    answers      return values of spawned plans; `unanswered` of them are missing
+    stop_raised  Stopped was raised in the plan
     """
 
     __slots__ = (
@@ -88,7 +88,7 @@ class LivePlan:
         live.plans[key] = self
 
     def next_request(self, request: Sample, segment: Segment) -> Sample:
-        """What the stream is asked for: the request, cut to what the segment leaves, from where it was begun."""
+        """Return the request for the stream: limited to the rest of the segment, continuing the prefix."""
         most = self.allowed = request.sampling.max_tokens
         if segment.tokens is not None and not request.by:
             self.allowed = min(most, self.written() + segment.tokens - self.live.added)
@@ -98,18 +98,18 @@ class LivePlan:
         return request._replace(sampling=sampling, prefix=self.prefix)
 
     def written(self) -> int:
-        """Tokens of the turn in `begun`."""
+        """Number of tokens in `prefix`."""
         return 0 if self.prefix is None else len(self.prefix.ids)
 
     def interrupted(self, partial: Partial) -> None:
-        """Keep what was sampled of a turn that is not over."""
+        """Store the sampled tokens of an unfinished turn."""
         if not (isinstance(self.request, Sample) and self.request.by):
             self.live.count(len(partial.ids) - self.written())
         if partial.ids:
             self.prefix = partial
 
     def completed(self, completion: Completion, request: Sample) -> Completion | None:
-        """The whole turn, or None when it ended for the segment alone, and is kept as begun."""
+        """Return the whole turn; None if only the segment ended, with the tokens stored as the prefix."""
         if not request.by:
             self.live.count(len(completion.ids) - self.written())
         if self.seconds or self.cost:

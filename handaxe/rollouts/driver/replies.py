@@ -1,4 +1,4 @@
-"""Makes a reply that a plan can rely on of whatever an environment did: an answer, an exception, or none in time."""
+"""Validation of environment replies: plans get a well-formed reply for every result, exception or timeout."""
 
 import json
 from collections.abc import Mapping
@@ -12,17 +12,17 @@ from handaxe.rollouts.driver.executor import Answer
 __all__ = ["reply_of"]
 
 MOST = 4_000_000
-"""Characters of one text; more is no reply but a fault, and would be tokenised in vain."""
+"""Maximum characters of one text; a longer one is a fault, and tokenising it would be wasted."""
 
 _STATUSES = frozenset(get_args(Status_))
 
 
 def reply_of(answer: Answer) -> EnvReply:
-    """The environment's reply, or an infra_error for an exception and for what is not a reply.
+    """Return the environment's reply; an infra_error for an exception or an invalid reply.
 
-    A step that was not over in time arrives as an InfrastructureError of the executor. Not a reply is: another type,
-    or one within it; a text that UTF-8 cannot say, or of more than MOST characters; facts that are not JSON. The facts
-    are copied, so that they stay what they were when the environment goes on.
+    A timeout arrives as an InfrastructureError of the executor. Invalid replies: another type, or one within it; a text
+    that UTF-8 cannot encode, or of more than MOST characters; facts that are not JSON. Facts are copied, so later
+    changes by the environment have no effect.
     """
     if answer.error is not None:
         return _died(f"{type(answer.error).__name__}: {_words(answer.error)}")
@@ -66,7 +66,7 @@ def _wrong_question(asked: Any) -> str:
 
 
 def _copied(facts: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The facts as JSON has them, and what is wrong with them."""
+    """Return the facts as JSON types, and an error text."""
     try:
         text = json.dumps(dict(facts))
     except Exception as error:
@@ -88,7 +88,7 @@ def _wrong_text(text: Any) -> str:
 
 
 def _words(error: BaseException) -> str:
-    """What an exception says; one whose `__str__` fails says nothing."""
+    """Message of an exception; "" if its `__str__` fails."""
     try:
         return str(error)[:2000].encode(errors="replace").decode()
     except Exception:

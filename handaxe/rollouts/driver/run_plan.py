@@ -1,4 +1,4 @@
-"""Plays one plan in the calling thread, without a driver: for tests of strategies, and to play a record again."""
+"""Execution of one plan in the calling thread, without a driver, for tests and replays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,19 +12,19 @@ __all__ = ["do_act", "do_work", "no_measure", "run_plan"]
 
 
 def do_act(name: str, request: Act) -> EnvReply:
-    """Let the environment answer."""
+    """Call the environment."""
     del name
     return request.env.step(request.turn, seed=request.seed)
 
 
 def do_work(name: str, request: Work) -> Any:
-    """Do the work."""
+    """Call the work."""
     del name
     return request.call()
 
 
 def no_measure(name: str, request: Measure) -> dict[str, list[float]]:
-    """There is no model to ask. Raises InputError."""
+    """Raise InputError: no model is available."""
     raise InputError(f"attempt {name} measures {', '.join(request.names)}: play it with measure=")
 
 
@@ -37,16 +37,16 @@ def run_plan(
     measure: Callable[[str, Measure], dict[str, list[float]]] = no_measure,
     name: str = "",
 ) -> list[Trajectory]:
-    """Play a plan to its end, one request after the other, those of spawned plans in their order.
+    """Play a plan to its end, one request at a time; spawned plans run in order.
 
     Args:
-        plan: what to play; it is closed, whatever happens.
-        sample, act, work, measure: answer a request of the plan of that name. What they raise is raised in the plan, at
-            the yield, so `raise Stopped(partial)` stops it there.
-        name: of the plan; spawned ones have the names of their Spawn.
+        plan: the plan; it is closed in every case.
+        sample, act, work, measure: answer a request of the named plan. Their exceptions are raised in the plan at the
+            yield, so `raise Stopped(partial)` stops it there.
+        name: of the plan; spawned plans have the names of their Spawn.
 
     Returns:
-        What the plan returned. A plan is stopped, too, when a trajectory that it spawned was.
+        The plan's return value. A plan is also stopped when a trajectory that it spawned was.
 
     Example:
         run_plan(linear()(attempt), sample=lambda name, request: engine.sample([request])[0])

@@ -1,4 +1,4 @@
-"""Where plans stand while they wait: takes their requests, hands them their answers, and ends them."""
+"""Scheduling of plans: takes their requests, delivers answers, and ends them."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,19 +16,19 @@ NOTHING = Partial([], [], [], [])
 
 
 class Scheduler:
-    """The tables of a driver, one for each thing that a plan may wait for, and how it moves from one to the next.
+    """Tables of plans by the kind of their pending request, and the transitions between them.
 
         new        not begun                          sampling   its Sample is in the stream, by the stream's ticket
         queued     a Sample, not submitted yet        executing  its Act or Work is with the executor, by ticket
-        held       the segment is used up, by key     finished   what attempts returned that are over, by order
-        waiting    a Work that opens an environment of which no more may be open
-        measuring  a Measure, which the driver has answered with all others that wait
+        held       the segment is used up, by key     finished   trajectories of finished rollouts, by order
+        waiting    a Work that opens an environment beyond the limit on open environments
+        measuring  a Measure, to be answered by the driver in one batch
 
-    A plan whose request is a Spawn stands in none of them.
+    A plan with a pending Spawn is in no table.
 
     Args:
-        stream: carries out Sample.
-        executor: carries out Act and Work.
+        stream: executes Sample.
+        executor: executes Act and Work.
         queue: a Sample waits in `queued` until the driver submits it.
     """
 
@@ -43,22 +43,22 @@ class Scheduler:
         self.held: dict[tuple[int, ...], LivePlan] = {}
         self.waiting: list[LivePlan] = []
         self.measuring: list[LivePlan] = []
-        self._open: dict[tuple[int, ...], object] = {}  # which plans hold an environment of a bounded factory
+        self._open: dict[tuple[int, ...], object] = {}  # plans with an environment of a bounded factory
         self.finished: dict[int, tuple[LiveAttempt, list[Trajectory]]] = {}
         self.segment = Segment()
         self._tickets = 0
 
     @property
     def busy(self) -> bool:
-        """Whether any plan will have an answer without a new segment."""
+        """True if any plan gets an answer without a new segment."""
         return bool(self.sampling or self.executing or self.queued or self.measuring or self.new)
 
     def is_held(self, live: LiveAttempt) -> bool:
-        """Whether all of an attempt is held."""
+        """True if all plans of a rollout are held."""
         return all(key in self.held or isinstance(plan.request, Spawn) for key, plan in live.plans.items())
 
     def clear(self) -> list[LivePlan]:
-        """Forget everything; the plans there were, each before those that it spawned."""
+        """Drop everything; returns the plans, each before its spawned plans."""
         plans = [plan for live in self.live.values() for plan in live.plans.values()]
         for table in (self.live, self.new, self.queued, self.sampling, self.executing, self.held, self.finished):
             table.clear()  # type: ignore[attr-defined]
@@ -70,7 +70,7 @@ class Scheduler:
     def resume(
         self, plan: LivePlan, answer: Completion | EnvReply | object = None, error: BaseException | None = None
     ) -> None:
-        """Send a plan its answer, or raise its error there, and dispatch what it yields next."""
+        """Send a plan its answer, or raise its error there, and dispatch the next request."""
         live, generator = plan.live, plan.generator
         while True:
             fresh = plan.request is None
@@ -95,7 +95,7 @@ class Scheduler:
             plan.stop_raised, error = True, _stopped(plan)
 
     def dispatch(self, plan: LivePlan) -> None:
-        """Have a plan's request carried out, or hold the plan."""
+        """Start a plan's request, or hold the plan."""
         request = plan.request
         if isinstance(request, Sample):
             if plan.live.used_up(self.segment):
@@ -124,14 +124,14 @@ class Scheduler:
             raise TypeError(f"attempt {plan.live.attempt.id} yields a {type(request).__name__}, which is no request")
 
     def submit(self, plan: LivePlan) -> None:
-        """Put a plan's Sample into the stream."""
+        """Submit a plan's Sample to the stream."""
         request = plan.request
         assert isinstance(request, Sample)
         plan.ticket = self.stream.submit(plan.next_request(request, self.segment))
         self.sampling[plan.ticket] = plan
 
     def sampled(self, ticket: int, completion: Completion | InfrastructureError) -> None:
-        """Resume a plan with what was sampled, or with a server's failure; a turn cut by the segment goes on later."""
+        """Resume a plan with its completion, or with a server's failure; a turn cut by the segment continues later."""
         plan = self.sampling.pop(ticket)
         if isinstance(completion, InfrastructureError):
             self.resume(plan, None, completion)
@@ -145,13 +145,13 @@ class Scheduler:
             self.resume(plan, whole)
 
     def measured(self, answer: Callable[[Sequence[Measure]], list[dict[str, list[float]]]]) -> None:
-        """Answer all that measure, at once, in the order of their plans."""
+        """Answer all pending Measures in one batch, in the order of their plans."""
         plans, self.measuring = sorted(self.measuring, key=lambda plan: plan.key), []
         for plan, found in zip(plans, answer([plan.request for plan in plans]), strict=True):  # type: ignore[misc]
             self.resume(plan, found)
 
     def executed(self, ticket: int, answer: Answer) -> None:
-        """Resume a plan with what came of its Act or Work."""
+        """Resume a plan with the result of its Act or Work."""
         plan, error = self.executing.pop(ticket), answer.error
         if isinstance(error, KeyboardInterrupt):
             raise error
@@ -159,13 +159,13 @@ class Scheduler:
             self.resume(plan, reply_of(answer))
         elif error is None or isinstance(error, Exception):
             self.resume(plan, answer.value, error)
-        else:  # a SystemExit in a thread is no reason to end the run
+        else:  # a SystemExit in a thread does not end the run
             died = InfrastructureError(f"{type(error).__name__}: {error}")
             died.__cause__ = error
             self.resume(plan, None, died)
 
     def interrupt(self, plan: LivePlan) -> None:
-        """Raise Stopped in a plan of an attempt that is stopping; where it waits for Work or other plans, later."""
+        """Raise Stopped in a plan of a stopping rollout; a plan that waits for Work or other plans is stopped later."""
         request = plan.request
         if plan in self.waiting:
             self.waiting.remove(plan)
@@ -190,12 +190,12 @@ class Scheduler:
             self.resume(plan, error=_stopped(plan))
 
     def take_out(self, plan: LivePlan) -> None:
-        """Take a plan's Sample out of the stream, and keep what was sampled of it."""
+        """Remove a plan's Sample from the stream, and store its sampled tokens."""
         plan.interrupted(self.stream.interrupt(plan.ticket))
         del self.sampling[plan.ticket]
 
     def _has_room(self, plan: LivePlan, request: Work) -> bool:
-        """Whether its environment may be opened; then its place is taken until the plan is over."""
+        """Check the limit on open environments, and reserve a place for the plan until its end."""
         if not isinstance(request.opens, Bounded):
             return True
         if sum(other is request.opens for other in self._open.values()) >= request.opens.most:
@@ -204,7 +204,7 @@ class Scheduler:
         return True
 
     def _let_in(self) -> None:
-        """Begin the Works for which there is room now, in the order in which they came."""
+        """Start the Works that now fit the limit, in order of arrival."""
         waiting, self.waiting = self.waiting, []
         for plan in waiting:
             self.dispatch(plan)

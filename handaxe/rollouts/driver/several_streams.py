@@ -1,4 +1,4 @@
-"""Streams of several engines behind the interface of one: each request goes to the engine that it names."""
+"""Several engines' streams behind one interface: each request goes to the engine that it names."""
 
 from collections.abc import Mapping
 
@@ -13,13 +13,13 @@ MOMENT = 0.002
 
 
 class SeveralStreams:
-    """Implements `slots.Stream`.
+    """`Stream` over several engines.
 
     Args:
-        streams: by the name that `Sample.by` has; "" is the policy's.
+        streams: by the name in `Sample.by`; "" is the policy's.
 
     Raises:
-        InputError: by `submit`, for a request to an engine that is not there.
+        InputError: by `submit`, for a request to an engine that is missing.
     """
 
     def __init__(self, streams: Mapping[str, Stream]):
@@ -32,7 +32,7 @@ class SeveralStreams:
         return sum(len(stream) for stream in self._streams.values())
 
     def submit(self, request: Sample) -> int:
-        """Hand a request on; its ticket, counted over all streams."""
+        """Submit a request to its stream; returns its ticket, counted over all streams."""
         if request.by not in self._streams:
             known = ", ".join(repr(name) for name in self._streams if name) or "none"
             raise InputError(f"a rollout asks {request.by!r}, but no engine of that name was given; there is {known}")
@@ -42,7 +42,7 @@ class SeveralStreams:
         return ticket
 
     def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
-        """What ended in any of them; where several are at work, each waits a moment only."""
+        """Return completions of all streams; with several active streams each waits only briefly."""
         busy = [name for name, stream in self._streams.items() if len(stream)]
         ended: list[tuple[int, Completion | InfrastructureError]] = []
         for name in busy:
@@ -53,13 +53,13 @@ class SeveralStreams:
         return sorted(ended, key=lambda one: one[0])  # type: ignore[arg-type, return-value]
 
     def interrupt(self, ticket: int) -> Partial:
-        """Take a request out of its stream."""
+        """Remove a request from its stream."""
         name, inner = place = self._inner.pop(ticket)
         del self._outer[place]
         return self._streams[name].interrupt(inner)
 
     def close(self) -> None:
-        """Close all."""
+        """Close all streams."""
         self._inner.clear()
         self._outer.clear()
         for stream in self._streams.values():

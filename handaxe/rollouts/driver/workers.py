@@ -1,4 +1,4 @@
-"""The Executor of this process: threads for what blocks, and an event loop for environments that can await."""
+"""In-process executor: threads for blocking calls, and an event loop for async environments."""
 
 import time
 from asyncio import Task
@@ -18,11 +18,11 @@ from handaxe.tools.thread_pool import Job, ThreadPool
 __all__ = ["Workers"]
 
 LOOK = 0.5
-"""Seconds between two looks at what takes too long."""
+"""Seconds between two checks for timeouts."""
 
 
 class _ThreadRequest:
-    """An Act or Work for a thread."""
+    """Act or Work for a thread."""
 
     __slots__ = ("answers", "request", "ticket")
 
@@ -40,7 +40,7 @@ class _ThreadRequest:
 
 @dataclass(slots=True)
 class _Awaited:
-    """An `astep` on the loop."""
+    """`astep` on the loop."""
 
     threads: Threads
     task: Task | None = None
@@ -52,17 +52,17 @@ class _Awaited:
 
 
 class Workers:
-    """An Executor of this process: a pool of threads, and one event loop for environments that offer `astep`.
+    """In-process executor: a pool of threads, and one event loop for environments with `astep`.
 
-    What blocks runs in the pool, in the order of submission; the coroutines of a loop all run at once. Nothing hangs:
-    whatever takes too long is answered with an InfrastructureError, a coroutine is cancelled, a thread left behind
-    and replaced. When a coroutine blocks the loop itself, all that run on it are answered so.
+    Blocking calls run in the pool, in the order of submission; all coroutines of a loop run concurrently. Timeouts are
+    answered with an InfrastructureError: a coroutine is cancelled, a thread abandoned and replaced. If a coroutine
+    blocks the loop itself, all requests on it are answered this way.
 
     Args:
         count: threads, >= 1.
-        seconds: most time for one `step` or Work in a thread, and for an `astep` besides its waiting for tools, which
-            have limits of their own; > 0.
-        stall: seconds after which a loop that does not answer is left behind; > 0.
+        seconds: timeout of one `step` or Work in a thread, and of an `astep` without its waiting for tools, which
+            have separate timeouts; > 0.
+        stall: seconds until a loop without response is abandoned; > 0.
 
     Raises:
         InputError: an argument out of range.
@@ -70,7 +70,7 @@ class Workers:
     Example:
         Driver(engine, workers=Workers(16, seconds=120.0)) gives up on an environment after two minutes, not ten.
 
-    Idea: Python cannot kill a thread, so one that hangs is counted, replaced and waited for no longer.
+    Idea: Python cannot kill a thread, so a hanging thread is counted, replaced and no longer waited for.
     """
 
     def __init__(self, count: int = 8, *, seconds: float = 600.0, stall: float = 30.0):
@@ -87,14 +87,14 @@ class Workers:
 
     @property
     def abandoned(self) -> int:
-        """Threads left behind that are still at work."""
+        """Number of abandoned threads that are still running."""
         return self._pool.abandoned + sum(loop.thread.is_alive() for loop in self._lost)
 
     def __len__(self) -> int:
         return len(self._in_flight)
 
     def submit(self, ticket: int, request: Act | Work) -> None:
-        """Begin it, or let it wait for a thread."""
+        """Start a request, or queue it for a thread."""
         if isinstance(request, Act) and self._asynchronous(request.env):
             self._await(ticket, request)
         else:
@@ -102,7 +102,7 @@ class Workers:
             self._in_flight[ticket] = self._pool.submit(one.work, one.tell)
 
     def ready(self, wait: float | None) -> list[tuple[int, Answer]]:
-        """What has been answered; waits at most `wait` seconds for one, None: until there is one."""
+        """Return new answers; waits up to `wait` seconds for the first, None: indefinitely."""
         end = None if wait is None else time.monotonic() + wait
         out: list[tuple[int, Answer]] = []
         while not out and self._in_flight:
@@ -121,7 +121,7 @@ class Workers:
         return out
 
     def forget(self, ticket: int) -> None:
-        """Cancel a coroutine, leave a thread behind, and drop the answer."""
+        """Cancel a coroutine, or abandon a thread, and drop the answer."""
         entry = self._in_flight.pop(ticket, None)
         if isinstance(entry, Job):
             self._pool.give_up(entry)
@@ -130,7 +130,7 @@ class Workers:
             self._loop.post(entry.drop)
 
     def close(self) -> None:
-        """Forget everything; coroutines are cancelled and have GRACE seconds to clean up, so have threads to end."""
+        """Drop all requests; coroutines are cancelled, and they and threads have GRACE seconds to finish."""
         jobs = [entry for entry in self._in_flight.values() if isinstance(entry, Job)]
         self._in_flight.clear()
         self._pool.close()
@@ -167,7 +167,7 @@ class Workers:
     def _astep(self, ticket: int, request: Act, threads: Threads) -> Coroutine[Any, Any, None]:
         async def answer() -> None:
             try:
-                # `isinstance(env, AsyncEnv)` has said that there is one.
+                # `isinstance(env, AsyncEnv)` was checked before.
                 value = await request.env.astep(request.turn, seed=request.seed, threads=threads)  # type: ignore
             except BaseException as error:  # a SystemExit would end the loop
                 self._put(ticket, None, error)
@@ -177,7 +177,7 @@ class Workers:
         return answer()
 
     def _look(self) -> None:
-        """Answer for what takes too long."""
+        """Answer requests that timed out."""
         self._looked = now = time.monotonic()
         for ticket, entry in list(self._in_flight.items()):
             since = entry.since if isinstance(entry, Job) else entry.threads.since
@@ -193,7 +193,7 @@ class Workers:
 
     def _fail(self, ticket: int, reason: str) -> None:
         entry = self._in_flight[ticket]
-        # First, for what is cancelled answers too, and only the first answer to what is in flight is handed over.
+        # First, since a cancelled request also answers, and only the first answer is delivered.
         self._answers.put((ticket, Answer(None, InfrastructureError(reason))))
         self.forget(ticket)
         self._in_flight[ticket] = entry

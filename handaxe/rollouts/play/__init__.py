@@ -1,16 +1,18 @@
-"""What a rollout strategy is made of: `Play` is one attempt at work, `Rules` say how long it may go on.
+"""Building blocks of rollout strategies: `Play` is one rollout in progress, `Rules` its limits.
 
-play.py              the turns, and how an attempt ends
-rules.py             how long it may go on, and what it may begin from
-fork.py              another play that begins like a given one: the same prefix, the environment as it was
-attached.py          where each trajectory of a tree left an earlier one
-continued.py         a play that goes on after a trajectory
-rounds.py            several plays that go on together, a turn at a time
-history.py           which messages the present sequence holds
-used.py              what it has used up, turns that were taken back included
-sequence_builder.py  ids, authors and masks of a sequence while it grows
-asking.py            what other engines say in an attempt, such as a simulated user
-env_session.py       the environment, from its making to its closing
+play.py                 the turns, and the ending
+rules.py                limits and options, and the part shared with another play
+fork.py                 a play with a prefix of another one, and the environment's state there
+attach_branches.py      fork points between the trajectories of a tree
+continue_trajectory.py  a play that continues a finished trajectory
+replay_turns.py         recorded turns played again in a new environment
+rounds.py               several plays that advance together, one turn at a time
+takeback.py             turns taken back and replaced
+history.py              messages of the current sequence
+usage_account.py        usage, with turns taken back
+sequence_builder.py     ids, authors and masks of a growing sequence
+aux_turns.py            turns of auxiliary policies, such as a simulated user
+env_session.py          the environment, from opening to closing
 """
 
 from handaxe.rollouts.play.history import Continuation

@@ -1,4 +1,4 @@
-"""Says of the trajectories of a tree where each left an earlier one, so that the tree is found again."""
+"""Fork points between the trajectories of a tree."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -9,17 +9,18 @@ __all__ = ["attach_branches", "common_turns"]
 
 
 def attach_branches(trajectories: Sequence[Trajectory], dropped: Collection[str]) -> list[Trajectory]:
-    """The kept ones, then those given up, each a fork of the first of all, or of an earlier one, with which it has the
-    most turns in common: of one that is scored where it left one that is not.
+    """Order trajectories, kept ones before dropped ones, and set each one's `branch_of`: the earlier trajectory with
+    the longest common prefix of turns, else the first. A scored trajectory takes over the fork point of an unscored
+    origin.
 
     Args:
-        trajectories: of one tree; a turn has its own seed, the same in all that share it.
-        dropped: ids of those given up.
+        trajectories: of one tree; a turn has a distinct seed, the same in all trajectories that share it.
+        dropped: ids of dropped trajectories.
 
     Example:
         a: turns 1 2; b: turns 1 3, a fork of a; c: turns 1 3 4, a fork of a  ->  a, b of a at turn 1, c of b at turn 2
 
-    Idea: two attempts of one tree are together for as long as their turns have the same seeds.
+    Idea: two trajectories of one tree share exactly their turns of equal seeds.
     """
     order = [one for one in trajectories if one.id not in dropped] + [one for one in trajectories if one.id in dropped]
     root = next((one for one in order if one.branch_of is None), None)
@@ -39,7 +40,7 @@ def attach_branches(trajectories: Sequence[Trajectory], dropped: Collection[str]
 
 
 def common_turns(one: Trajectory, other: Trajectory) -> int:
-    """How many turns two trajectories share."""
+    """Number of leading turns that two trajectories share."""
     pairs = zip(one.turns, other.turns)
     shorter = min(len(one.turns), len(other.turns))
     return next((k for k, (mine, theirs) in enumerate(pairs) if mine.seed != theirs.seed), shorter)

@@ -14,7 +14,7 @@ from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 __all__ = ["AuxTurn", "answer_aux_requests", "aux_trajectories"]
 
 MOST = 64
-"""Limit on an environment's requests during one turn of the policy: more never end."""
+"""Limit on an environment's requests during one turn of the policy, against endless loops."""
 
 
 class AuxTurn(NamedTuple):

@@ -1,4 +1,4 @@
-"""From a trajectory that is over, a play that goes on after it: the same tokens, then what is said next."""
+"""Continue a finished trajectory with further messages."""
 
 from collections.abc import Sequence
 
@@ -14,34 +14,34 @@ __all__ = ["continue_trajectory"]
 
 
 def continue_trajectory(trajectory: Trajectory, said: Sequence[Message], attempt: Attempt, rules: Rules) -> Play:
-    """Make a play that begins with all of a trajectory, and goes on with further messages.
+    """Make a play that begins with a whole trajectory and continues with further messages.
 
-        ids = all of the trajectory's, as they were sampled + what the format makes of `said`, and the next header
+        ids = all ids of the trajectory, as sampled + the rendering of `said`, and the next header
 
-    A trajectory that was begun anew goes on in its last sequence, and reads what stands there.
+    A trajectory with several sequences continues in its last one.
 
-    What stood in the trajectory's messages behind its last turn and in no sequence, since nothing followed it there, is
-    rendered with them. Turn k draws from derive_seed(attempt.seed, k), counted from the trajectory's first.
+    Messages after the trajectory's last turn that are in no sequence are rendered with `said`. Turn k draws from
+    derive_seed(attempt.seed, k), counted from the trajectory's first.
 
     Args:
-        trajectory: over, with a turn at least.
-        said: what comes next, such as a question.
-        attempt: whose environment goes on from where it was: nothing is restored, and what it says when it is started
-            is not looked at.
-        rules: of the whole; those of its turns that were played count.
+        trajectory: finished, with at least one turn.
+        said: the next messages, such as a question.
+        attempt: its environment continues in its current state: nothing is restored, and its opening messages are
+            ignored.
+        rules: of the whole, finished turns included.
 
     Returns:
-        The play, not begun. Its first sequence is longer than the context where `said` does not fit: it then ends
-        truncated for "length" before it sampled anything.
+        The play, not begun. If `said` does not fit, the first sequence exceeds the context: the play then ends
+        truncated for "length" without sampling.
 
     Raises:
-        InputError: there is no turn to go on after, others were asked or turns taken back in it, or the format refuses
-            the conversation.
+        InputError: the trajectory has no turn, has auxiliary turns or turns taken back, or the format rejects the
+            conversation.
 
     Example:
         continue_trajectory(first, [Message("user", "and in feet?")], attempt, Rules(max_turns=9)).plan()
 
-    Idea: a conversation is one growing sequence; what the policy said is never encoded again.
+    Idea: a conversation is one growing sequence; sampled tokens are never encoded again.
     """
     if not trajectory.turns:
         raise InputError(f"trajectory {trajectory.id!r} has no turn, so there is nothing to go on after")
@@ -51,7 +51,7 @@ def continue_trajectory(trajectory: Trajectory, said: Sequence[Message], attempt
     messages, last = list(trajectory.messages), trajectory.turns[-1]
     spoken = turn_positions(messages, turns=1)[0] + 1
     ids = builders[last.sequence].ids[last.start : last.stop]
-    if starts_after(trajectory.notes, spoken):  # it was over before a turn was taken in its last sequence
+    if starts_after(trajectory.notes, spoken):  # it ended before a turn of its last sequence
         part = attempt.format.start([*history(messages, trajectory.notes), *said], trajectory.tools)
         builders[-1] = SequenceBuilder(part)
         return _play(trajectory, said, attempt, rules, builders)

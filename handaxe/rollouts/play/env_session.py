@@ -1,4 +1,4 @@
-"""An attempt's environment from its making to its closing, shared by a plan and the threads that work for it."""
+"""Environment of a rollout from opening to closing, shared by a plan and its worker threads."""
 
 import threading
 import warnings
@@ -14,13 +14,13 @@ __all__ = ["EnvSession", "Opened", "State", "infra_error", "work"]
 
 
 class State(NamedTuple):
-    """What an environment's `snapshot` returned."""
+    """Result of an environment's `snapshot`."""
 
     value: Any
 
 
 class Opened(NamedTuple):
-    """What an environment said when it was started, and its state then, where that was asked for."""
+    """Opening messages and tools of an environment, and its state then if snapshots are on."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...]
@@ -28,16 +28,16 @@ class Opened(NamedTuple):
 
 
 class EnvSession:
-    """Makes an environment, and closes it exactly once, from whichever thread and whether or not it is made by then.
+    """Makes an environment and closes it exactly once, from any thread, even while it is being made.
 
-    `open`, `snapshot` and `report_and_close` may block and are meant for `Work`. `close` is for a plan that is not
-    going on: it closes at once, or, while `open` is still at work in some thread, has it close what it made.
+    `open`, `snapshot` and `report_and_close` may block: call them in a `Work`. `close` is for a plan that ends early:
+    it closes at once or, during `open` in another thread, right after `open`.
 
     Args:
         make: the attempt's factory.
-        task: for it.
-        state: where to begin, when not at the start.
-        snapshots: whether `open` takes a snapshot.
+        task: argument of `make`.
+        state: state to begin at; None is the start.
+        snapshots: True: `open` takes a snapshot.
         name: of the attempt, for messages.
 
     Example:
@@ -58,16 +58,16 @@ class EnvSession:
 
     @property
     def env(self) -> Env:
-        """The environment, between `open` and the closing."""
+        """The environment, between `open` and closing."""
         if self._env is None:
             raise RuntimeError(f"attempt {self._name} has no environment now")
         return self._env
 
     def open(self) -> Opened:
-        """Make and start the environment, and bring it to the state to begin at.
+        """Make and start the environment, and restore the initial state.
 
         Raises:
-            InputError: when it cannot be forked. Whatever the environment raises is raised, and what was made closed.
+            InputError: the environment cannot be forked. Errors of the environment are raised after closing it.
         """
         if self._closed:
             raise RuntimeError(f"attempt {self._name} is over")
@@ -88,15 +88,15 @@ class EnvSession:
         return Opened(tuple(messages), tuple(tools), state)
 
     def snapshot(self) -> State:
-        """The state now. Raises InputError when the environment cannot be forked."""
+        """Take a snapshot. Raises InputError if the environment cannot be forked."""
         return _snapshot(self.env)
 
     def restore(self, state: State) -> None:
-        """Go back to a state. Raises InputError when the environment cannot be forked."""
+        """Restore a state. Raises InputError if the environment cannot be forked."""
         _restore(self.env, state)
 
     def report_and_close(self) -> Mapping[str, Any]:
-        """The environment's report; it is closed then. Called again, it gives the same report, once there is one."""
+        """Return the environment's report and close it. Further calls return the same report."""
         with self._finishing:  # a second caller waits for the report of the first
             env = self._take()
             if env is not None:
@@ -111,13 +111,13 @@ class EnvSession:
         return self._facts
 
     def close(self) -> None:
-        """Close without a report. Nothing happens when that is done already."""
+        """Close without a report. Does nothing if already closed."""
         env = self._take()
         if env is not None:
             self._close_env(env)
 
     def _take(self) -> Env | None:
-        """The environment for the first caller, who closes it; None for every later one."""
+        """The environment for the first caller, who closes it; None for later callers."""
         with self._lock:
             self._closed = True
             env, self._env = self._env, None
@@ -131,7 +131,7 @@ class EnvSession:
 
 
 def infra_error(error: Exception) -> Ending:
-    """How an attempt ends whose environment raised this: it is not the policy's fault."""
+    """Ending of a rollout whose environment raised this error: not the policy's fault."""
     return Ending("infra_error", f"{type(error).__name__}: {error}")
 
 
@@ -159,7 +159,7 @@ def _unforkable(env: Env, error: Exception) -> InputError:
 def work(
     call: Callable[[], Any], *, opens: EnvFactory | None = None, back: bool = False
 ) -> Generator[Work, Any, tuple[Any, Ending | None]]:
-    """What came of it; or how the attempt ends, for an environment that dies is not the policy's fault."""
+    """Yield a Work; returns its result, or the rollout's ending if the environment failed."""
     try:
         return (yield Work(call, opens, back)), None
     except (InputError, Stopped):

@@ -1,4 +1,4 @@
-"""From a play, another one that begins like it: the same tokens up to a place, and the environment as it was."""
+"""Fork a play: the same tokens up to a place, and the environment's state there."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,7 +12,7 @@ __all__ = ["Forced", "fork"]
 
 
 class Forced(NamedTuple):
-    """Words that are put into the policy's mouth: their ids, and the log-prob of each under what drew it."""
+    """Tokens forced into the policy's turn: ids, and log-probs under the process that drew them."""
 
     ids: list[int]
     behaviour_logp: list[float]
@@ -21,39 +21,39 @@ class Forced(NamedTuple):
 def fork(play: Play, at: Branch, *, id: str, seed: int, forced: Forced | None = None, turns: int | None = None) -> Play:
     """Make a play that shares the first `at.token` ids of sequence `at.sequence` with another, and all before it.
 
-        t inside a turn [start, stop)     its first t - start tokens are shared, the rest is sampled anew
-        t = stop                          the turn is shared, and the environment answers it anew
-        t anywhere else                   what is not sampled cannot be had by halves: the fork moves on to the next
-                                          turn, and shares all before it
+        t inside a turn [start, stop)     its first t - start tokens are shared, the rest is sampled again
+        t = stop                          the turn is shared, and the environment replies again
+        t anywhere else                   unsampled parts cannot be split: the fork moves on to the next turn, and
+            shares
+                                          all before it
 
     The environment is made and started again and restored to the snapshot from before that turn. Turn k of the fork
     draws from derive_seed(seed, k), and its tokens count from the turn's first: with the seed of `play` the fork
-    repeats it token for token, with any other every draw from there on is new.
+    repeats it token for token, with any other seed every draw after the fork point is new.
 
-    With `forced`, these words follow what is shared of the turn, and the policy goes on after them. They are FORCED:
-    they train as the policy's own do, but no policy was asked about them, so a step that trains them needs old_logp
-    measured (`annotate`). They are part of the turn: its length counts them, and words that leave no room in it end the
-    attempt as any turn that is too long does.
+    Tokens of `forced` follow the shared part of the turn, and the policy continues after them. They are FORCED: they
+    train like the policy's, but no policy assigned their log-probs, so a step that trains them needs old_logp measured
+    (`annotate`). They count in the turn's length; if they leave no room in it, the rollout ends as for any overlong
+    turn.
 
-    The fork's record holds the shared tokens as its own. So training counts them once for each branch that shares
-    them, each time with that branch's advantage: their gradient is the sum over branches.
+    The fork's record holds the shared tokens as its own. Training counts them once per branch, each time with that
+    branch's advantage: their gradient is the sum over branches.
 
     Args:
-        play: to be left; over, or between two turns. Its rules say snapshots=True.
-        at: where; `at.trajectory` is the play's id, `at.token` in [0, length of the sequence].
-        id: of the new trajectory, unlike any other in its group.
+        play: finished, or between two turns. Its rules have snapshots=True.
+        at: fork point; `at.trajectory` is the play's id, `at.token` in [0, length of the sequence].
+        id: of the new trajectory, unique in its group.
         seed: of the new trajectory.
-        forced: words that the turn at the fork goes on with; none of them may end a turn.
-        turns: most turns of its own, >= 1, the one that it shares a part of included; as many as the rules allow
-            unless told otherwise.
+        forced: tokens after the fork point; none may end a turn.
+        turns: maximum turns of the fork, >= 1, the shared partial turn included; None: the limit of the rules.
 
     Returns:
-        The fork, not begun: `yield Spawn((fork.plan(),), (id,))`, or `yield from fork.run()`. It can be forked in
-        turn. Its `branch_of` says where it begins to differ at the earliest.
+        The fork, not begun: `yield Spawn((fork.plan(),), (id,))`, or `yield from fork.run()`. It can be forked again.
+        Its `branch_of` is the earliest point of difference.
 
     Raises:
         InputError: no snapshot was taken, there is no such place, or nothing can follow it (the turn was cut there,
-            or nothing was sampled after it); forced words after the end of a turn, or words that end one.
+            or nothing was sampled after it); forced tokens after the end of a turn, or tokens that end one.
 
     Example:
         fork(trunk, Branch("t/0", 0, 57), id="t/0/branch-0", seed=7)
@@ -120,7 +120,7 @@ def _check_forced(play: Play, forced: Forced, at: Branch, *, ended: bool) -> Non
 
 
 def _turn(play: Play, at: Branch) -> tuple[int, int]:
-    """The turn that a place belongs to or comes before, and the token at which it starts."""
+    """Return the turn of a place, or the next turn, and the turn's first token."""
     for k, turn in enumerate(play.turns):
         if turn.sequence == at.sequence and at.token <= turn.stop:
             _check_answered(turn, at)

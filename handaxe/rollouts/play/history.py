@@ -3,9 +3,8 @@
     messages   0 user | 1 assistant, 2 tool, 3 assistant, 4 tool | 5 memory | 6 assistant
     notes      {"anew": [{"read": [0, 5], "then": 6}]}              the second sequence holds 0, 5 and all from 6 on
 
-The notes of a trajectory (JSON) have one entry per new sequence, so that forks and `continue_trajectory` know its
-messages.
-Idea: a strategy may show its policy less than the conversation, and the record must hold the messages that it showed.
+The notes of a trajectory (JSON) have one entry per new sequence, for forks and `continue_trajectory`.
+Idea: a strategy may show its policy less than the conversation, and the record must hold the shown messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,5 +49,5 @@ def record_new_sequence(messages: Sequence[Message], notes: dict[str, Any], open
 
 
 def starts_after(notes: Mapping[str, Any], stop: int) -> bool:
-    """Whether the current sequence began after more than the first `stop` messages."""
+    """Return True if the current sequence began after more than the first `stop` messages."""
     return bool(notes.get(NEW_SEQUENCE_NOTE)) and notes[NEW_SEQUENCE_NOTE][-1]["then"] > stop

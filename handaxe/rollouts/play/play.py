@@ -1,9 +1,9 @@
-"""One rollout in progress: the building block of `linear`, `forking` and strategies of your own.
+"""One rollout in progress: the building block of `linear`, `forking` and custom strategies.
 
     play = Play(attempt, Rules(max_turns=4))
     trajectory = yield from play.run()          open the environment, play turn after turn, close it
 
-A strategy with work between turns passes `run` a generator of its own, which calls `play.turn()`.
+A strategy with work between turns passes `run` a generator, which calls `play.turn()`.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class Play:
         return self._remaining(len(self.turns))
 
     def measure(self, request: Measure) -> Generator[Request, Any, dict[str, list[float]]]:
-        """Measure ids under the model, such as those of the last turn. A replay reads the answer from `notes`."""
+        """Measure ids under the model, such as the last turn. A replay reads the answer from `notes`."""
         if self.attempt.by:
             raise InputError(f"{self.attempt.id!r} is played by {self.attempt.by!r}; only the policy can be measured")
         found: dict[str, list[float]] = yield request
@@ -254,7 +254,7 @@ class Play:
         return limit, tokens
 
     def _sample(self, k: int, limit: int, seed: int) -> Generator[Request, Any, Completion]:
-        """Sample turn k, as far as a fork does not share it."""
+        """Sample turn k, without the part that a fork shares."""
         shared = self._shared_turn(k)
         if shared is not None and (completion := shared.completion(limit)) is not None:
             return completion
@@ -336,7 +336,7 @@ class Play:
         return ending
 
     def _remaining(self, k: int) -> Remaining:
-        """What is left before turn k."""
+        """Remaining limits before turn k."""
         turns = self.rules.max_turns - k
         return remaining_of(self.rules.budget, self.usage.spent, turns=turns) if self._bounded else Remaining(turns)
 

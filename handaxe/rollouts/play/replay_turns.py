@@ -1,4 +1,4 @@
-"""Bring an environment to where a recorded attempt stood, by asking it the recorded turns once more."""
+"""Restore an environment's state by replaying recorded turns."""
 
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -14,21 +14,22 @@ __all__ = ["replay_turns"]
 
 
 def replay_turns(beginning: Beginning, opened: Opened, env: Env) -> Generator[Act, EnvReply, Ending | None]:
-    """Ask the turns of a beginning, with the seeds that they had, where it says so; one Act each.
+    """Replay the turns of a beginning with their seeds, if it asks for a replay; one Act each.
 
     Args:
-        beginning: its `turns` and `messages` are what is recorded.
-        opened: what the environment said when it was started.
+        beginning: its `turns` and `messages` are the record.
+        opened: the environment's opening.
         env: the environment.
 
     Returns:
-        None; or the infra_error with which the attempt ends where the environment says something else than it said
-        then, since its state is another one. Seconds and costs of replies may differ.
+        None, or an infra_error for the rollout if any reply differs from the record, since the state then differs.
+        Seconds and costs of replies may differ.
 
     Example:
-        recorded [user go] [policy a] [tool 1] [policy b] ...; asked a with its seed it says [tool 2]  ->  infra_error
+        recorded [user go] [policy a] [tool 1] [policy b] ...; the replay of a with its seed gives [tool 2]  ->
+            infra_error
 
-    Idea: an environment that answers the same to the same questions and seeds stands where it stood.
+    Idea: an environment with equal replies to equal turns and seeds is in the recorded state.
     """
     if beginning.replayed is None:
         return None
@@ -53,13 +54,13 @@ def _told(replies: Sequence[Any]) -> list[tuple[str, str, str, str]]:
 
 
 def _same(recorded: Sequence[Message], said: Sequence[Message]) -> bool:
-    """Whether an environment said what is recorded; words of a strategy, such as what is left of a budget, follow."""
+    """Return True if the environment's messages equal the recorded ones; recorded messages of a strategy may follow."""
     own = recorded[len(said) :]
     return list(recorded[: len(said)]) == list(said) and all(one.role == "user" and one.name for one in own)
 
 
 def _another(what: str, when: str, reply: EnvReply | None = None) -> Ending:
-    """How an attempt ends whose environment departs from the record."""
+    """Ending of a rollout whose environment departs from the record."""
     if reply is not None and reply.ending is not None and reply.ending.kind == "infra_error":
         return reply.ending
     return Ending("infra_error", f"the recorded state cannot be reached again: {what} otherwise than at {when}")

@@ -1,4 +1,4 @@
-"""Several plays that go on together, a turn at a time, for strategies that look at all of them in between."""
+"""Synchronous rounds over several plays, for strategies with decisions between turns."""
 
 from collections.abc import Callable, Collection, Generator
 from typing import Any
@@ -15,25 +15,25 @@ TakeTurn = Callable[[Play], Generator[Request, Any, Ending | None]]
 
 
 class Rounds:
-    """Plays of one attempt in rounds: in each, every play that is not over takes one turn, all at the same time.
+    """Plays of one rollout in rounds: in each, every unfinished play takes one turn, all concurrently.
 
         open(p)     p  [open]
-        next()      p  [turn 0]                 a round ends when the slowest turn has its answer
+        next()      p  [turn 0]                 a round ends with the reply to the slowest turn
         add(q)
         next()      p  [turn 1]   q [open, turn 2, ...]
 
-    Between two rounds every play is over or between two turns, so each may be forked, and what a strategy decides there
-    depends on what was played and not on which tool answered first. Plays are numbered as they were added.
+    Between two rounds every play is finished or between two turns, so each can be forked, and a strategy's decisions
+    depend on the turns and not on tool latency. Plays are numbered in order of addition.
 
-    A play keeps its environment open from one round to the next, so all that are added are open at the same time.
+    All plays keep their environments open between rounds, so all are open at the same time.
 
     Args:
-        turn: plays one turn and says how the play ended, or None: `Play.turn`, or what calls it and does more.
+        turn: plays one turn and returns the ending, or None: `Play.turn`, or a wrapper of it.
 
     Example:
         yield from rounds.open(play); rounds.add(fork(play, place, id="t/0/1", seed=7)); yield from rounds.next()
 
-    Idea: a barrier after every turn makes concurrent plays comparable, and what comes of them repeatable.
+    Idea: a barrier after every turn makes concurrent plays comparable, and the result reproducible.
     """
 
     def __init__(self, turn: TakeTurn = Play.turn):
@@ -42,25 +42,25 @@ class Rounds:
 
     @property
     def plays(self) -> list[Play]:
-        """All, in the order in which they were added."""
+        """All plays, in order of addition."""
         return [lane.play for lane in self._lanes]
 
     @property
     def active(self) -> list[Play]:
-        """Those that are not over."""
+        """Unfinished plays."""
         return [lane.play for lane in self._lanes if lane.trajectory is None]
 
     @property
     def trajectories(self) -> list[Trajectory]:
-        """What came of those that are over, in order."""
+        """Trajectories of finished plays, in order."""
         return [lane.trajectory for lane in self._lanes if lane.trajectory is not None]
 
     def open(self, play: Play) -> Generator[Request, Any, None]:
         """Add a play and open its environment, so that it can be forked at its very beginning.
 
         Raises:
-            InputError: only so many environments may be open at a time (`slots.Bounded`): plays that wait for each
-                other's turns could then wait for ever.
+            InputError: the factory limits open environments (`core.protocols.Bounded`), so plays that wait for each
+                other's turns could deadlock.
         """
         if isinstance(play.attempt.env, Bounded):
             raise InputError(
@@ -71,13 +71,14 @@ class Rounds:
         yield from self.next()
 
     def add(self, play: Play) -> None:
-        """Add a play, which opens its environment and takes its first turn in the next round."""
+        """Add a play. It opens its environment and takes its first turn in the next round."""
         self._lanes.append(_Lane(play, self._turn))
 
     def next(self, only: Collection[Play] | None = None) -> Generator[Request, Any, None]:
-        """Play a round, of these plays alone where they are given; the others wait between two turns.
+        """Play a round, optionally with some of the plays; all others wait between two turns.
 
-        Raises Stopped when the attempt is no longer wanted: then call `stop`."""
+        Raises Stopped if the rollout is no longer needed: then call `stop`.
+        """
         lanes = [lane for lane in self._lanes if lane.trajectory is None and (only is None or lane.play in only)]
         yield Spawn(tuple(lane.go_on() for lane in lanes), tuple(lane.play.attempt.id for lane in lanes))
 
@@ -88,18 +89,18 @@ class Rounds:
                 yield from lane.stop()
 
     def stop(self) -> Generator[Request, Any, None]:
-        """End all that are not over as stopped. One that has not begun has nothing of its own, and leaves nothing."""
+        """End all unfinished plays as stopped. A play that has not begun leaves no trajectory."""
         for lane in self._lanes:
             yield from lane.stop()
 
     def close(self) -> None:
-        """Close all environments at once, whatever happened."""
+        """Close all environments at once, in every case."""
         for lane in self._lanes:
             lane.plan.close()
 
 
 class _Lane:
-    """A play, its plan, which yields PAUSE between turns, and what came of it."""
+    """Play with its plan, which yields PAUSE between turns, and its trajectory."""
 
     def __init__(self, play: Play, turn: TakeTurn, *, pause: bool = False):
         self.play = play
@@ -119,7 +120,7 @@ class _Lane:
             yield from self.go_on(Stopped())
 
     def go_on(self, error: Exception | None = None) -> RolloutPlan:
-        """Relay what the play asks for until its next pause, or its end."""
+        """Relay the play's requests until its next pause, or its end."""
         answer: Any = None
         self._begun = True
         while True:

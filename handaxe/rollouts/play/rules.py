@@ -1,4 +1,4 @@
-"""Limits and options of a play, and the beginning that it shares with another one."""
+"""Limits and options of a play, and the part that it shares with another play."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Rules:
     """Limits and options of a play; `linear` documents the first three.
 
     snapshots     take a snapshot of the environment before every turn, for forks and `Takeback`
-    continuation  called after every reply that another turn can follow, before the reply joins the sequence
+    continuation  called after every reply with a possible next turn, before the reply joins the sequence
 
     Raises:
         InputError: max_turns is below 1.
@@ -60,10 +60,10 @@ class Beginning(NamedTuple):
 
     branch    None for a play that continues a trajectory, see `rollouts.play.continue_trajectory`
     prefix    first part of the next turn, or the whole turn if `ended` is set
-    ended     the shared turn, which says how it ended
+    ended     the shared turn, with its finish
     replayed  usage to take off the account of a play without a snapshot: its environment replays the recorded turns,
               whose sampling was paid before (see `rollouts.rewind`)
-    forced    places in `prefix` of ids that the policy did not draw
+    forced    positions of FORCED ids in `prefix`
     """
 
     branch: Branch | None
@@ -79,8 +79,9 @@ class Beginning(NamedTuple):
     forced: tuple[int, ...] = ()
 
     def completion(self, limit: int) -> Completion | None:
-        """Return the next turn if nothing of it is left to sample: all of it is shared, or forced tokens fill
-        `limit`."""
+        """Return the next turn if no token of it is left to sample: the whole turn is shared, or forced tokens fill
+        `limit`.
+        """
         if self.prefix is None:
             return None
         if self.ended is not None:

@@ -1,4 +1,4 @@
-"""The one place where ids, authors and masks of a sequence come into being."""
+"""Builder of sequences: the only place that makes ids, authors and masks."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,7 +14,7 @@ TRAINED = frozenset((Author.POLICY, Author.FORCED))
 
 
 class SequenceBuilder:
-    """A sequence while it grows. Sampled ids are appended as they were sampled and never encoded again.
+    """Growing sequence. Sampled ids are appended as sampled and never encoded again.
 
     Example:
         builder = SequenceBuilder(format.start(messages, tools))
@@ -23,7 +23,7 @@ class SequenceBuilder:
 
     def __init__(self, opening: Rendered):
         self.ids: list[int] = []
-        """All of it so far. It grows: copy it to keep it."""
+        """All ids so far. The list grows: copy before storing it."""
         self._author: list[int] = []
         self._turn: list[int] = []
         self._logp: list[float] = []
@@ -33,24 +33,24 @@ class SequenceBuilder:
 
     @classmethod
     def of(cls, sequence: TokenSequence) -> "SequenceBuilder":
-        """A builder that begins with all of a sequence. Features are left out."""
+        """Make a builder from a whole sequence, without features."""
         made = cls(Rendered([], []))
         names = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
         made._append(*(getattr(sequence, name).tolist() for name in names))
         return made
 
     def append_rendered(self, part: Rendered, *, turn: int) -> None:
-        """Append what a chat format wrote: glue and the words of users and tools."""
+        """Append ids rendered by a chat format: glue, and messages of users and tools."""
         if not TRAINED.isdisjoint(part.authors):
             raise ValueError("a chat format may not claim that the policy wrote its ids")
         zeros = [0.0] * len(part.ids)
         self._append(part.ids, part.authors, [turn] * len(part.ids), zeros, zeros, [-1] * len(part.ids))
 
     def append_sampled(self, completion: Completion, *, turn: int, forced: Collection[int] = ()) -> tuple[int, int]:
-        """Append what the policy sampled; returns its span [start, stop).
+        """Append sampled tokens of the policy; returns their span [start, stop).
 
         Args:
-            forced: places among its ids of those that the policy did not draw here; they are FORCED.
+            forced: positions among the ids of tokens that the policy did not draw here; they become FORCED.
         """
         start, count = len(self.ids), len(completion.ids)
         authors = [POLICY] * count
@@ -64,22 +64,22 @@ class SequenceBuilder:
         return start, start + count
 
     def prefix(self, stop: int) -> "SequenceBuilder":
-        """A builder of its own that begins with the first `stop` ids of this one."""
+        """Make an independent builder with the first `stop` ids."""
         made = SequenceBuilder(Rendered([], []))
         made._append(self.ids[:stop], self._author[:stop], self._turn[:stop], *self.span(0, stop)[1:])
         return made
 
     def span(self, start: int, stop: int) -> Partial:
-        """What is kept of the ids [start, stop) besides author and turn."""
+        """Ids [start, stop) with log-probs and versions."""
         span = slice(start, stop)
         return Partial(self.ids[span], self._logp[span], self._behaviour_logp[span], self._version[span])
 
     def forced(self, start: int, stop: int) -> list[int]:
-        """Which of the ids [start, stop) are FORCED, counted from `start`."""
+        """Positions of FORCED ids in [start, stop), relative to `start`."""
         return [place for place, author in enumerate(self._author[start:stop]) if author == FORCED]
 
     def build(self) -> TokenSequence:
-        """The arrays of what was appended so far."""
+        """Return the arrays of all ids so far."""
         return TokenSequence(
             ids=np.array(self.ids, np.int32),
             author=np.array(self._author, np.int8),

@@ -1,11 +1,11 @@
-"""Takes turns of a play back, and puts other turns in their place.
+"""Takeback: removes turns of a play and replaces them.
 
     takeback = Takeback(play)                           play: Play(attempt, Rules(snapshots=True))
     yield from takeback.rewind(k)                       forget turn k and all later turns
-    yield from takeback.splice_turn(completion, own=n)  a turn put together from tokens that were sampled before
+    yield from takeback.splice_turn(completion, own=n)  a turn composed of previously sampled tokens
     yield from takeback.resample_turn(prefix, seed=s)   a turn that keeps its first tokens
 
-Turns taken back stay paid: budgets and `Trajectory.total_usage` count them. The turn in their place has a mark in the
+Turns taken back stay paid: budgets and `Trajectory.total_usage` count them. The replacing turn has a mark in the
 notes, so that a replay repeats its accounting.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["SPLICE_NOTE", "Takeback", "note_splice", "spliced_usage"]
 
 SPLICE_NOTE = "put"
-"""Key of the notes that hold, by number of a spliced turn, the usage of the turns that it replaces."""
+"""Key of the notes that map the number of a spliced turn to the usage of the turns that it replaces."""
 NOTHING = Usage()
 
 
@@ -36,7 +36,7 @@ def note_splice(notes: dict[str, Any], turn: int, splice: Splice) -> None:
 
 
 def spliced_usage(notes: Mapping[str, Any], turn: int) -> Usage | None:
-    """Usage of the turns that a turn replaces; None for a turn that was sampled in its place."""
+    """Usage of the turns that a turn replaces; None for a turn without a splice."""
     found = notes.get(SPLICE_NOTE, {}).get(str(turn))
     return None if found is None else Usage(*found)
 
@@ -58,7 +58,7 @@ class Takeback:
         self._pending = NOTHING
 
     def was_spliced(self, turn: int) -> bool:
-        """Whether a turn replaces turns taken back."""
+        """Return True if the turn replaces turns taken back."""
         return spliced_usage(self.play.notes, turn) is not None
 
     def rewind(self, turn: int) -> Generator[Request, Any, Ending | None]:
@@ -71,12 +71,11 @@ class Takeback:
             InputError: the rules lack snapshots=True, or there is no such turn to take back.
         """
         play = self.play
-        if turn >= min(len(play.turns), len(play.marks)):
+        mark = play.marks[turn] if turn < min(len(play.turns), len(play.marks)) else None
+        if mark is None or mark.state is None:
             raise InputError(
                 f"{play.attempt.id!r} cannot go back to before turn {turn}: there is no snapshot, or no turn"
             )
-        mark = play.marks[turn]
-        assert mark.state is not None
         _, ending = yield from work(partial(play.session.restore, mark.state), back=True)
         if ending is not None:
             return ending
@@ -90,12 +89,12 @@ class Takeback:
         return None
 
     def splice_turn(self, completion: Completion, *, own: int) -> Generator[Request, Any, Ending | None]:
-        """Play a turn of tokens that were sampled in turns taken back, and the environment's reply.
+        """Play a turn of tokens sampled in turns taken back, and the environment's reply.
 
         Args:
             completion: the turn; it ended by itself.
             own: number of its first tokens that the policy drew in this place. Later tokens are FORCED: they train, and
-                their `behaviour_logp` stays that of the place where they were drawn.
+                keep the `behaviour_logp` of the place of their draw.
         """
         splice = Splice(own, self._settle(len(completion.ids)))  # its tokens were counted where they were drawn
         return (yield from self.play.append_turn(completion._replace(splice=splice)))
@@ -103,7 +102,7 @@ class Takeback:
     def resample_turn(self, prefix: Partial, *, seed: int) -> Generator[Request, Any, Ending | None]:
         """Play a turn that begins with the first tokens of a turn taken back, drawn by the policy in this place.
 
-        It is recorded with the turn's own seed, whatever `seed` draws the other tokens.
+        The record has the turn's original seed; `seed` only draws the other tokens.
         """
         kept = len(prefix.ids)
         if (ending := self.play.exhausted(kept)) is not None:
@@ -111,7 +110,7 @@ class Takeback:
         return (yield from self.play.turn(seed=seed, prefix=prefix, replaces=self._settle(kept)))
 
     def _settle(self, tokens: int) -> Usage:
-        """Usage of the turns taken back since the last splice, without `tokens` that stand in the turn to come."""
+        """Usage of the turns taken back since the last splice, without the `tokens` of the next turn."""
         kept = Usage(tokens=-tokens)
         found, self._pending = self._pending.plus(kept), NOTHING
         self.play.usage.add_outside(kept)

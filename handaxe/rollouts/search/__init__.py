@@ -1,4 +1,4 @@
-"""Search: trees of turns that are grown where they seem to be worth it, and steps chosen by a judge."""
+"""Search: Monte-Carlo trees of turns, and judge-guided choice of steps."""
 
 import lazy_loader
 

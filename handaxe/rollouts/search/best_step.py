@@ -1,4 +1,4 @@
-"""A rollout that samples several next turns and goes on with the one that a judge likes best."""
+"""Best-of-n per turn: sample several next turns and keep the one with the highest judge score."""
 
 from collections.abc import Generator
 from functools import partial
@@ -26,32 +26,32 @@ def best_step(
     budget: Budget | None = None,
     tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
-    """Play one attempt greedily by a judge of steps.
+    """Play one rollout greedily by a judge of steps.
 
-        turn k = argmax_n judge(x_n), of next turns x_1, ..., x_samples, each answered by the environment; the first of
-                 equal ones
+        turn k = argmax_n judge(x_n), of next turns x_1, ..., x_samples, each with the environment's reply; ties go to
+                 the first
 
-    Every candidate is played, taken back with the environment's state, and the chosen one carried out once more, so
-    that what the others did is never seen. A candidate that was cut off, or began another speaker's turn, is chosen
-    only where all are, and one without a score (NaN) only where none has one. The judge is shown the attempt up to the
-    candidate's answer, and is no part of the record.
+    Every candidate is played and taken back with the environment's state; the chosen one is then played again, so no
+    effect of the others remains. A candidate that was cut off, or began another speaker's turn, is chosen only if all
+    are, and one without a score (NaN) only if all lack one. The judge sees the rollout up to the reply to the
+    candidate, and is not recorded.
 
     Args:
-        judge: scores every turn of an attempt; the last score counts. An InfrastructureError of it ends the attempt as
+        judge: scores every turn of a rollout; the last score counts. Its InfrastructureError ends the rollout as
             infra_error.
-        samples: n, >= 1; with 1 it is `linear`.
+        samples: n, >= 1; 1 equals `linear`.
         max_turns, budget, tell_budget: as in `linear`; a budget counts all candidates.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns one trajectory, whose `spent` counts all that
-        was sampled. Chosen turns are FORCED tokens, since a judge chose them. notes["chosen"] has, by turn, the judge's
-        scores of the candidates.
+        A rollout strategy: Attempt -> generator of requests that returns one trajectory, whose `total_usage` counts all
+        samples. Chosen turns are FORCED tokens, since a judge chose them. notes["chosen"] has the judge's scores of the
+        candidates, by turn.
 
     Raises:
         InputError: samples below 1, or an environment without snapshots.
 
     Example:
-        candidates scored 0.2, 0.9, 0.9, 0.1  ->  the second goes on
+        candidates scored 0.2, 0.9, 0.9, 0.1  ->  the second is kept
 
     Paper: arXiv:2510.14942 (GroundedPRM), reward-guided greedy search.
     Differs: nothing.
@@ -85,7 +85,7 @@ def _turn(takeback: Takeback, judge: StepJudge, samples: int) -> Generator[Reque
         if play.turns[k].finish == "stop":
             try:
                 scores.append(float((yield Work(partial(_last, judge, play.partial_trajectory())))))
-            except InfrastructureError as error:  # of a judge that is asked elsewhere
+            except InfrastructureError as error:  # of a remote judge
                 return infra_error(error)
             tried.append(_said(play))
         if n + 1 == samples and not tried:

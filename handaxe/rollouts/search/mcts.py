@@ -1,4 +1,4 @@
-"""A rollout that grows a question's turns as a tree, by Monte-Carlo tree search."""
+"""Monte-Carlo tree search over the turns of a question."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from handaxe.rollouts.search.verdict_backup import BackUp, verdict_backup
 __all__ = ["SEARCH", "mcts"]
 
 SEARCH = "search"
-"""The note that says of the first turns of a trajectory, those that are nodes, what the search found of each."""
+"""Key of the notes with the search statistics of a trajectory's first turns, as far as they are nodes."""
 UCT = uct()
 BACK_UP = verdict_backup()
 
@@ -46,14 +46,14 @@ def mcts(
     """Grow a tree by select, expand, simulate, back up; a node is the state after a turn.
 
         `simulations` times:
-            select     from the question on, the child with the greatest select(sign * value, N, n), the first of equal
-                       ones, until a node without children; never one below which all is over and was visited
-            expand     where that node was visited before, or is the question: `children` next turns, each with a seed
-                       of its own; go on from the best of them
+            select     from the question on, the child with the greatest select(sign * value, N, n), ties to the first,
+                       until a node without children; never one with only finished and visited descendants
+            expand     where that node was visited before, or is the question: `children` next turns, each with a
+                       separate seed; continue from the best of them
             simulate   play from that node to the end
             back up    v = judge's sign for each simulated turn but the last, F = 1 where outcome > above, else -1:
                        value of the node and its ancestors += back_up(v, F, ancestors), visits += 1
-        sign is 1 in the first simulations and -1 in the last `negatives`, which look for steps that are wrong
+        sign is 1 in the first simulations and -1 in the last `negatives`, which search for incorrect steps
 
                          question                    a, b, c  expansion of the question, a simulated
                       /     |     \\                   d, e, f  expansion of a, once it is chosen again: the turn that
@@ -61,37 +61,35 @@ def mcts(
                 / | \\
                d  e  f
 
-    A node is forked from its tokens and its environment's state, so that what is done below one is never seen below
-    another. Simulated turns are no nodes. Values are sums, as in the paper's code.
+    A node is forked from its tokens and its environment's state, so siblings never see each other's effects. Simulated
+    turns are no nodes. Values are sums, as in the paper's code.
 
     Args:
-        outcome: of an attempt, asked about each alone; it may know the task's answer.
-        judge: its sign is the verdict on a step; None: there are no verdicts to back up.
-        select, back_up: see there.
+        outcome: reward of a single rollout; it may use the task's answer.
+        judge: its sign is the verdict on a step; None: no verdicts are backed up.
+        select, back_up: see their types.
         simulations: >= 1.
-        negatives: how many of them look for what is wrong, 0 to all; half of them unless told otherwise.
+        negatives: number of simulations that search for incorrect steps, 0 to all; None: half of them.
         children: of an expansion, >= 1; 3 in the paper.
         above: see F.
-        max_turns, budget, tell_budget: of each trajectory, as in `linear`; 7 turns in the paper.
+        max_turns, budget, tell_budget: per trajectory, as in `linear`; 7 turns in the paper.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns a trajectory for each simulation that ended in
-        a place of its own, then the expansions that no simulation continued, ended as stopped. `notes["search"]` says
-        of each turn that is a node its visits, value and verdict (None: not asked), in order; see `node_labels`.
-        What was sampled in all is `ops.turn_tree.total_usage`. One attempt is a whole group: `group_size=1`. A
-        simulation that failed, or could not be scored (an InfrastructureError or VerifierError of the judge or the
-        outcome too), is not backed up.
+        A rollout strategy: Attempt -> generator of requests that returns one trajectory per simulation with a distinct
+        end, then the expansions without a simulation, ended as stopped. `notes["search"]` lists visits, value and
+        verdict (None: not judged) of each turn that is a node, in order; see `node_labels`. `ops.turn_tree.total_usage`
+        gives the usage of the tree. One rollout is a whole group: `group_size=1`. A simulation that failed, or could
+        not be scored (also by an InfrastructureError or VerifierError of judge or outcome), is not backed up.
 
     Raises:
-        InputError: a number out of range, an environment without snapshots, or one of which only so many may be open.
+        InputError: a number out of range, or an environment without snapshots or with a limit on open environments.
 
     Example:
-        mcts(outcome=world.correct, judge=judge, simulations=12, negatives=4) with `Setting(group_size=1)`
+        mcts(outcome=world.correct, judge=judge, simulations=12, negatives=4) with `RunSettings(group_size=1)`
 
     Paper: arXiv:2510.14942 (GroundedPRM), tree-guided path construction.
     Unconfirmed: the number of simulations, and when a chosen node is expanded rather than simulated.
-    Differs: the verifier is whatever judge is given, where the paper asks a language model that reads what a
-    mathematics engine said.
+    Differs: the verifier is the given judge; in the paper a language model reads the output of a mathematics engine.
     """
     negatives = simulations // 2 if negatives is None else negatives
     if simulations < 1 or children < 1 or not 0 <= negatives <= simulations:
@@ -160,7 +158,7 @@ def _simulate(
 
 
 def _chosen(select: Select, sign: float, node: Node) -> Node:
-    """The open child to go to."""
+    """Return the open child to visit."""
     return max(
         (one for one in node.children if not one.closed),
         key=lambda one: select(sign * one.value, node.visits, one.visits),
@@ -168,18 +166,18 @@ def _chosen(select: Select, sign: float, node: Node) -> Node:
 
 
 class _Found:
-    """What came of a simulation."""
+    """Result of a simulation."""
 
     def __init__(self, outcome: float, verdicts: np.ndarray):
         self.outcome, self.verdicts = outcome, verdicts
 
     def between(self, node: Node) -> list[float]:
-        """Verdicts on the turns after a node but the last; none where no judge was asked."""
+        """Verdicts on the turns after a node, without the last; empty without a judge."""
         return [float(one) for one in self.verdicts[node.depth : -1] if not np.isnan(one)]
 
 
 def _scored(one: Trajectory, outcome: Reward, judge: StepJudge | None) -> _Found | None:
-    """Outcome and signs of the judge's scores; None where there is no outcome, or no judge could be reached."""
+    """Outcome and signs of the judge's scores; None without an outcome, or if the judge is unreachable."""
     group = Group(one.task, (one,))
     try:
         earned = float(outcome(group).outcome[0])
@@ -192,7 +190,7 @@ def _scored(one: Trajectory, outcome: Reward, judge: StepJudge | None) -> _Found
 
 
 def _noted(trajectories: Sequence[Trajectory], root: Node) -> list[Trajectory]:
-    """With what the search found of their nodes."""
+    """Add each trajectory's node statistics to its notes."""
     nodes = {node.play.turns[node.depth - 1].seed: node for node in _all(root) if node.depth and not _unplayed(node)}
     out = []
     for one in trajectories:

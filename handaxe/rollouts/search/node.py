@@ -1,4 +1,4 @@
-"""A state of an attempt in a tree: what was said and answered up to a turn, and what came of those who went on."""
+"""Node of a search tree: the state of a rollout after a turn, with its statistics."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Node", "grow", "place_of"]
 
 @dataclass(eq=False)
 class Node:
-    """The state after turn `depth - 1` of a play, which may have gone on since; depth 0 is the question.
+    """State after turn `depth - 1` of a play, which may have advanced since; depth 0 is the question.
 
-    visits, value   how often something was backed up to it, and the sum of that
-    verdict         what a judge said of its turn, NaN where nobody was asked
-    dead            nothing can be learned here: its turn was never played, or what came of it could not be scored
+    visits, value   number of back-ups to the node, and their sum
+    verdict         a judge's verdict on its turn, NaN without one
+    dead            unusable: its turn was never played, or the result could not be scored
     """
 
     play: Play
@@ -36,24 +36,24 @@ class Node:
 
     @property
     def terminal(self) -> bool:
-        """Whether the attempt is over here."""
+        """True if the rollout ended here."""
         return self.play.done and len(self.play.turns) <= self.depth
 
     @property
     def closed(self) -> bool:
-        """Whether there is nothing left to do below it."""
+        """True if nothing below the node is left to explore."""
         if self.children:
             return all(one.closed for one in self.children)
         return self.dead or (self.terminal and self.visits > 0)
 
     @property
     def path(self) -> list[Node]:
-        """From the root to this node."""
+        """Nodes from the root to this one."""
         return [self] if self.parent is None else [*self.parent.path, self]
 
 
 def place_of(node: Node) -> Branch:
-    """Where its play is left to go on from this state in another way."""
+    """Return the fork point of its play for another continuation from this state."""
     play = node.play
     if len(play.turns) > node.depth:
         turn = play.turns[node.depth]
@@ -63,9 +63,10 @@ def place_of(node: Node) -> Branch:
 
 
 def grow(rounds: Rounds, node: Node, count: int) -> Generator[Request, Any, None]:
-    """Give a node `count` children, each a next turn with a seed of its own, all played at the same time.
+    """Give a node `count` children, each a next turn with a separate seed, played concurrently.
 
-    A play that waits in this state is the first child's; the others are forks, each with the environment as it was.
+    The first child continues the play that waits in this state, if any; the others are forks, each with the environment
+    in this state.
     """
     waits = len(node.play.turns) == node.depth and not node.play.done
     plays = [node.play] if waits else []

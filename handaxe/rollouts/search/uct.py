@@ -1,4 +1,4 @@
-"""Which child of a node to go to: the most promising, or one that was hardly visited."""
+"""Child selection of a search tree by upper confidence bound."""
 
 from collections.abc import Callable
 from math import log, sqrt
@@ -8,7 +8,7 @@ from handaxe.core.errors import InputError
 __all__ = ["Select", "uct"]
 
 Select = Callable[[float, int, int], float]
-"""(value of a child, visits of its parent, visits of the child) -> the greater, the sooner it is gone to."""
+"""(value of a child, visits of its parent, visits of the child) -> priority; the greatest is selected."""
 
 
 def uct(*, c: float = 1.414) -> Select:
@@ -16,8 +16,8 @@ def uct(*, c: float = 1.414) -> Select:
 
         value + c sqrt(ln(N + 1) / (n + 1))         N, n: visits of the parent and of the child
 
-    A child that was never visited is not gone to at once. Where a search looks for what is bad, the value comes with
-    its sign turned (see `mcts`), and the bound stays.
+    An unvisited child has no absolute priority. In a search for incorrect steps the value's sign is negated (see
+    `mcts`), and the bound stays.
 
     Args:
         c: weight of the bound, >= 0; 1.414 in the paper's code, 1.8 in its driver.

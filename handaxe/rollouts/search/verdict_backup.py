@@ -1,4 +1,4 @@
-"""What a simulation is worth to the nodes above it: the verdicts on its steps, and how it ended."""
+"""Back-up value of a simulation, from the verdicts on its steps and its outcome."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,8 +7,9 @@ from handaxe.core.errors import InputError
 __all__ = ["BackUp", "verdict_backup"]
 
 BackUp = Callable[[Sequence[float], float, int], list[float]]
-"""(verdicts on the steps between the node and the last one, F, ancestors) -> what is added to the value of the node, of
-its parent, and so on up to the root: 1 + ancestors numbers."""
+"""(verdicts on the steps between the node and the last one, F, ancestors) -> increments of the value of the node, of
+its parent, and so on up to the root: 1 + ancestors numbers.
+"""
 
 
 def verdict_backup(*, decay: float = 0.9) -> BackUp:
@@ -18,10 +19,10 @@ def verdict_backup(*, decay: float = 0.9) -> BackUp:
         the node the simulation began at += V, its ancestor at distance d += decay^d V
 
     v_1 ... v_N are verdicts in {-1, 1} (0: neither) on the steps after that node and before the last one; F in {-1, 1}
-    is whether the end was right. The sooner a step, the more its verdict counts.
+    is 1 for a correct end. Earlier verdicts weigh more.
 
     Args:
-        decay: a generation, 0 to 1; 0.9 in the paper.
+        decay: per generation, 0 to 1; 0.9 in the paper.
 
     Returns:
         A BackUp.
@@ -32,7 +33,7 @@ def verdict_backup(*, decay: float = 0.9) -> BackUp:
     Example:
         v = 1, -1 and F = 1, two ancestors: V = 0.5 (1 - 0.5 + 1) = 0.75, then 0.675 and 0.6075; no v and F = -1: -1
 
-    Paper: arXiv:2510.14942 (GroundedPRM), as its released code has it.
+    Paper: arXiv:2510.14942 (GroundedPRM), as in its released code.
     Differs: nothing.
     """
     if not 0 <= decay <= 1:

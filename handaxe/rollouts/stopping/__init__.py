@@ -1,4 +1,4 @@
-"""Stopping: when the rest of a group is no longer played."""
+"""Stop rules: early end of a group's remaining rollouts."""
 
 import lazy_loader
 

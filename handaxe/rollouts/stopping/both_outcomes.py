@@ -1,4 +1,4 @@
-"""Stop a group when there is enough of both outcomes to learn from."""
+"""Stop rule: end a group once it has enough successes and failures."""
 
 from collections.abc import Sequence
 
@@ -10,30 +10,30 @@ __all__ = ["both_outcomes"]
 
 
 def both_outcomes(*, score: Measure, each: int, above: float = 0.5) -> StopRule:
-    """Stop when at least `each` attempts succeeded and at least `each` failed.
+    """Stop when at least `each` rollouts succeeded and at least `each` failed.
 
-        c successes among f ended attempts:    stop  <=>  c >= each and f - c >= each
+        c successes among f ended rollouts:    stop  <=>  c >= each and f - c >= each
 
-    Biased: the group ends on the outcome that was missing, so its share of successes is pulled towards one half (as
-    in any sampling that stops on a count), and the group's baseline with it. Quick attempts are over-represented, as in
-    over-provisioning. What is stopped is counted in the metrics `stopped`.
+    Biased: the group ends on the missing outcome, which moves its share of successes (as in any sampling that stops on
+    a count) and its baseline towards one half. Quick rollouts are over-represented, as in over-provisioning. The
+    metrics `stopped` count stopped rollouts.
 
     Args:
         score: of one trajectory.
-        each: attempts wanted of each outcome, >= 1.
+        each: rollouts wanted per outcome, >= 1.
         above: a score strictly above this is a success.
 
     Returns:
         A stop rule: (ended trajectories, group size) -> bool.
 
     Raises:
-        InputError: each < 1; when asked, a score that is NaN.
+        InputError: each < 1; when called, a score that is NaN.
 
     Example:
-        each 2: success, failure, failure -> go on; success, failure, failure, success -> stop
+        each 2: success, failure, failure -> continue; success, failure, failure, success -> stop
         each 1, G 8, chance of success 0.2: the expected share of successes in a group becomes 0.296 instead of 0.2
 
-    Idea: inverse sampling; contrast is what a group-normalised advantage learns from.
+    Idea: inverse sampling; a group-normalised advantage learns from contrast.
     """
     if each < 1:
         raise InputError(f"both_outcomes needs each >= 1, not {each}")

@@ -1,4 +1,4 @@
-"""When a group may be stopped early: the signature of a stop rule, and what all of them ask."""
+"""Signature of stop rules for groups, and a shared count of successes."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,17 +8,18 @@ from handaxe.core.records import Trajectory
 __all__ = ["Measure", "StopRule", "successes"]
 
 StopRule = Callable[[Sequence[Trajectory], int], bool]
-"""(trajectories of the attempts that ended so far, attempts the group is to have) -> whether the rest is stopped.
+"""(trajectories of ended rollouts, group size) -> True stops the rest of the group.
 
-It is asked whenever an attempt of the group ends. It sees what may be scored: no attempt that the infrastructure broke,
-none that was stopped or superseded."""
+Called whenever a rollout of the group ends. The trajectories are scorable: none failed by infrastructure, was stopped
+or superseded.
+"""
 
 Measure = Callable[[Trajectory], float]
-"""How good a trajectory is. It must say what the reward will say, and be cheap: it runs while others are sampled."""
+"""Quality of a trajectory. It must agree with the reward, and be cheap: it runs during sampling."""
 
 
 def successes(ended: Sequence[Trajectory], score: Measure, above: float) -> int:
-    """How many of the trajectories score strictly above a bar.
+    """Count the trajectories with a score strictly above a threshold.
 
     Raises:
         InputError: a score that is NaN, with the trajectory's id.

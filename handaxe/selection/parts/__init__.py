@@ -1,3 +1,3 @@
-"""What several selectors share."""
+"""Shared parts of selectors."""
 
 __all__: list[str] = []

@@ -1,10 +1,10 @@
-"""Dispositions of selection: drop groups, mask rollouts or tokens, and record who decided.
+"""Dispositions of selection: drop groups, mask rollouts or tokens, and record the selector's name.
 
     drop(group, by="drop_equal_groups")           the whole group leaves the step
     mask(group, keep_G, by="mask_overlong")       rollouts leave loss and denominators
-    live(groups)                                  groups that nobody dropped
+    live(groups)                                  groups without a drop
 
-Built-in selectors call these. A selector of your own may leave groups out of its result and replace `trained` or
+Built-in selectors call these. A custom selector may leave groups out of its result and replace `trained` or
 `Advantages.trains`: `apply_selector` compares its result with its input, and records the differences under its name.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["Staged", "apply_selector", "drop", "live", "mask", "part_name", "rec
 
 @runtime_checkable
 class Staged(Protocol):
-    """Selector made of other selectors, in order. It records the dispositions of its stages itself."""
+    """Selector composed of other selectors, in order. It records the dispositions of its stages."""
 
     def stages(self) -> Sequence[Selector]:
         """Return the stages."""
@@ -31,7 +31,7 @@ class Staged(Protocol):
 
 
 def drop(group: RatedGroup, *, by: str) -> RatedGroup:
-    """Drop a group: nothing of it trains, and later selectors do not see it.
+    """Drop a group: no rollout trains, and later selectors skip the group.
 
     Args:
         by: name of the selector, for the record.
@@ -41,10 +41,10 @@ def drop(group: RatedGroup, *, by: str) -> RatedGroup:
 
 
 def mask(group: RatedGroup, keep: np.ndarray, *, by: str) -> RatedGroup:
-    """Mask the rollouts that are not kept: they count in statistics, and not in loss and denominators.
+    """Mask rollouts: masked rollouts count in statistics, but not in loss and denominators.
 
     Args:
-        keep: [G] bool. Rollouts that do not train already stay as they are.
+        keep: [G] bool, False masks. Rollouts that do not train stay unchanged.
         by: name of the selector, for the record.
 
     Example:
@@ -57,23 +57,23 @@ def mask(group: RatedGroup, keep: np.ndarray, *, by: str) -> RatedGroup:
 
 
 def live(groups: Iterable[RatedGroup]) -> list[RatedGroup]:
-    """Return the groups that nobody dropped, in order."""
+    """Return the live groups, in order."""
     return [one for one in groups if one.live]
 
 
 def apply_selector(select: Selector, rated: Sequence[RatedGroup]) -> list[RatedGroup]:
-    """Call a selector on live groups, and record under its name what it left out without a disposition.
+    """Call a selector on live groups, and record its omissions without a disposition under its name.
 
     Returns:
-        The selector's groups in its order, then the groups that it left out, dropped. Rollouts with fewer training
-        tokens than before are masked.
+        The selector's groups in its order, then the omitted groups, dropped. Rollouts with fewer training tokens than
+        before are masked.
     """
     found = list(select(rated))
     return found if isinstance(select, Staged) else record_changes(rated, found, by=part_name(select))
 
 
 def part_name(part: Any) -> str:
-    """Name of the factory that made a part, or of its class or function.
+    """Return the name of a part's factory, or of its class or function.
 
     Example:
         the result of mask_empty_turns() -> "mask_empty_turns"; a Recompose -> "Recompose"
@@ -84,15 +84,15 @@ def part_name(part: Any) -> str:
 
 
 def record_changes(given: Sequence[RatedGroup], found: Sequence[RatedGroup], *, by: str) -> list[RatedGroup]:
-    """Record what changed between two lists of rated groups without a disposition.
+    """Record changes between two lists of rated groups that have no disposition yet.
 
     Args:
         given: the groups before.
         found: the groups after.
-        by: name of the part that changed them.
+        by: name of the part that made the changes.
 
     Returns:
-        `found`, with dispositions of masked and removed rollouts; then the groups of `given` that are missing, dropped.
+        `found`, with dispositions of masked and removed rollouts; then the missing groups of `given`, dropped.
     """
     out, same = list(found), {id(one) for one in found}
     places, known = _places(out), {id(one.played.group) for one in given}
@@ -120,7 +120,7 @@ def _places(groups: Sequence[RatedGroup]) -> dict[str, list[int]]:
 
 
 def _recorded(one: RatedGroup, forms: Sequence[RatedGroup], by: str) -> RatedGroup:
-    """The first form of a group, with dispositions for all that no form decided on."""
+    """Return the first form of a group, with dispositions for changes that no form records."""
     before, decisions = _histories(one), dict[str, Disposition]()
     decided = {name for form in forms for name, own in _histories(form).items() if len(own) > len(before.get(name, ()))}
     there = {trajectory.id for form in forms for trajectory in form.group}
@@ -143,7 +143,7 @@ def _tokens(one: RatedGroup, name: str) -> int:
 
 
 def _count(one: RatedGroup, index: int) -> int:
-    """Number of tokens of a sibling that train."""
+    """Number of training tokens of a sibling."""
     return sum(int(mask_T.sum()) for mask_T in one.training_mask(index))
 
 

@@ -1,7 +1,7 @@
-"""An attempt that a selector keeps for later steps: a rated group of one, with the log-probs it was drawn with.
+"""Stored trajectories of selectors: a rated group of one, with its sampling log-probs.
 
-A group of one is all that a later step needs: the trajectory with its ids and versions, its own scores, what credit
-gave it, and the step it was made for. `dump` and `load` make it the state of a selector and back.
+A group of one has everything for a later step: the trajectory with ids and versions, its scores, its advantages and
+its step. `dump` and `load` convert it to and from selector state.
 """
 
 from collections.abc import Mapping
@@ -22,11 +22,10 @@ ARRAYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
 
 
 def stored_sibling(one: RatedGroup, index: int) -> RatedGroup:
-    """A sibling as a group of its own, with its scores and advantages.
+    """Make a group of one sibling, with its scores and advantages.
 
-    The log-prob that a ratio compares with becomes part of it, as the feature old_logp: the one that was measured, or
-    else the sampler's. It stands there as it was, whatever is measured later. A sequence that holds FORCED tokens and
-    was not measured has none.
+    The reference log-prob of the importance ratio becomes the feature old_logp: the measured one, else the sampler's.
+    Later measurements do not overwrite it. A sequence with FORCED tokens and without a measured old_logp gets none.
     """
     advantages, scores = one.advantages, one.scores
     trajectory = one.group[index]
@@ -49,13 +48,14 @@ def stored_sibling(one: RatedGroup, index: int) -> RatedGroup:
 
 
 def stored_reward(stored: RatedGroup, *, channel: str | None = None) -> float:
-    """What the attempt earned in all, or in a channel."""
+    """Return the total reward of the stored trajectory, or its reward in a channel."""
     return float(group_rewards(stored.group, stored.scores, channel=channel)[0])
 
 
 def is_resumable(recorded: Trajectory, task: Task | None = None) -> bool:
-    """Whether an attempt says enough for others to begin in its middle, as `rollouts.rewind` wants it; with a task,
-    whether theirs is the recorded one, opened in the same words."""
+    """Check whether other rollouts can resume in the middle of a recorded trajectory, as `rollouts.rewind` does. With a
+    task, also check that the recorded task is equal, with the same opening messages.
+    """
     same = task is None or (task.id, task.messages) == (recorded.task.id, recorded.task.messages)
     return same and not rewind_obstacle(recorded)
 
@@ -68,7 +68,7 @@ def swap_in(one: RatedGroup, index: int, stored: RatedGroup, *, id: str, by: str
         by: name of the selector, for the record.
 
     Raises:
-        InputError: the attempt was scored by another reward: what it has and what the group has are not the same.
+        InputError: the stored trajectory was scored by another reward, with other channels or turn rewards.
     """
     own, scores = stored.scores, one.scores
     names = (set(own.channels), set(own.turn_channels), own.turns is None, own.eligible is None)
@@ -101,7 +101,7 @@ def swap_in(one: RatedGroup, index: int, stored: RatedGroup, *, id: str, by: str
 
 
 def dump(stored: RatedGroup) -> dict[str, Any]:
-    """A stored attempt as strings, numbers, arrays, lists and dicts of these."""
+    """Convert a stored trajectory to strings, numbers, arrays, lists and dicts."""
     trajectory = stored.group[0]
     scores, advantages = stored.scores, stored.advantages
     return {
@@ -124,7 +124,7 @@ def dump(stored: RatedGroup) -> dict[str, Any]:
 
 
 def load(state: Mapping[str, Any]) -> RatedGroup:
-    """What `dump` was given."""
+    """Restore a stored trajectory from the state of `dump`."""
     trajectory: Trajectory = load_record(Trajectory, state["trajectory"])
     sequences = tuple(
         TokenSequence(**{name: one[name] for name in ARRAYS}, features=dict(one["features"]))

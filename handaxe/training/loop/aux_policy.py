@@ -13,12 +13,12 @@ __all__ = ["AuxLearner"]
 class AuxLearner:
     """Learner that keeps an auxiliary policy: `train(learners=[...])` saves its weights, moments and reference.
 
-    It learns nothing from the policy's rollouts; stages train it (`papers.agent0.reinforce_second`). Implements
+    The policy's rollouts do not train it; stages do (`papers.agent0.reinforce_second`). Implements
     `core.protocols.Learner` and `core.protocols.FromPolicy`.
 
     Args:
         engine: of the auxiliary policy; None copies the policy at the first call of `begin`.
-        reference: whether the copy keeps its first weights, for a loss against them.
+        reference: True: the copy keeps its first weights as reference model.
         clip_norm: of the copy.
 
     Raises:
@@ -40,7 +40,7 @@ class AuxLearner:
         return self._engine
 
     def begin(self, engine: Engine) -> None:
-        """Copy the policy, unless there is a model already."""
+        """Copy the policy, unless a model exists already."""
         if self._engine is None:
             if not isinstance(engine, Copyable):
                 raise InputError(

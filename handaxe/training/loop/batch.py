@@ -1,4 +1,4 @@
-"""From rated groups to padded tensors: the only place that pads."""
+"""Padding of rated groups to tensors, in one place."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -17,8 +17,9 @@ __all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperatu
 
 
 class Row(NamedTuple):
-    """One sequence on its way into a batch. adv [T]; returns [T] or None; temperature divides the logits; mask [T] bool
-    is what trains, or None: all of the sequence's own; channels are further advantages [T] by name."""
+    """One sequence of a batch. adv [T]; returns [T] or None; temperature divides the logits; mask [T] bool marks
+    training tokens, None: the sequence's own mask; channels are additional advantages [T] by name.
+    """
 
     sequence: TokenSequence
     adv: np.ndarray
@@ -33,19 +34,19 @@ class Row(NamedTuple):
 def make_batch(
     rated: Sequence[RatedGroup], *, pad_id: int, dtype: torch.dtype = torch.float32, compares: bool = True
 ) -> Batch:
-    """Make one batch of every sequence that holds a token to train; a row is a sequence.
+    """Make one batch of all sequences with training tokens; a row is a sequence.
 
     Args:
-        rated: groups with their advantages. What does not train, be it a trajectory (`trained`) or a token
-            (`Advantages.trains`), is left out, also of denominators.
+        rated: groups with their advantages. Trajectories outside `trained` and tokens outside `Advantages.trains` are
+            left out, also of denominators.
         pad_id: fills rows up to the longest.
         dtype: of the floating tensors.
-        compares: whether the loss compares with old log-probs. False for one that does not, such as cross-entropy,
-            takes FORCED tokens without them.
+        compares: True if the loss reads old log-probs. False, as for cross-entropy, accepts FORCED tokens without
+            old_logp.
 
     Raises:
-        TrainingError: when nothing at all is left to train on.
-        InputError: FORCED tokens are to train, but nothing says how probable the policy found them.
+        TrainingError: no token trains.
+        InputError: FORCED tokens train, but have no measured log-prob under the policy.
     """
     rows = []
     rollout = 0
@@ -80,7 +81,7 @@ def _check_forced(trajectory: Trajectory, sequence: TokenSequence, mask: np.ndar
 
 
 def temperature(trajectory: Trajectory) -> float:
-    """What the trajectory's logits were divided by; 1 for greedy sampling, which has no distribution to train."""
+    """Divisor of the trajectory's logits; 1 for greedy sampling, which has no distribution to train."""
     return (trajectory.turns[0].sampling.temperature or 1.0) if trajectory.turns else 1.0
 
 
@@ -98,7 +99,7 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32)
     mask_BT = integers([row.sequence.mask if row.mask is None else row.mask for row in rows], 0).bool()
     names = set.intersection(*[set(s.features) for s in sequences])
     extras = {name: floats([s.features[name] for s in sequences]) for name in sorted(names)}
-    for name in sorted({name for row in rows for name in row.channels}):  # 0 where a row's credit says nothing of it
+    for name in sorted({name for row in rows for name in row.channels}):  # 0 in rows without this channel
         extras[CHANNEL + name] = floats([row.channels.get(name, np.zeros(len(row.sequence))) for row in rows])
     if all(row.returns is not None for row in rows):
         extras["returns"] = floats([row.returns for row in rows if row.returns is not None])
@@ -122,7 +123,7 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32)
 
 
 def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batch]:
-    """Split the rollouts at random into `parts` batches of one optimiser step each, denominators counted anew.
+    """Split the rollouts at random into `parts` batches of one optimiser step each, with separate denominators.
 
     Rows of one rollout stay together. Fewer rollouts than `parts` give fewer batches; one part is the whole batch.
     """
@@ -134,12 +135,12 @@ def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batc
 
 
 def microbatches(batch: Batch, rows: int) -> list[Batch]:
-    """Split into pieces of about `rows` rows, siblings together; denominators stay those of the whole.
+    """Split into pieces of about `rows` rows, siblings together; denominators stay global.
 
-    A group's rows begin alike, and an engine that reads trees computes in a piece what they share once. A group is
-    split only where it has more than `rows` rows, into parts of about equal size whose rows share the most; groups of
-    like length go together. Rows of one rollout stay in one piece, since a ratio or a sum over a rollout needs all of
-    them; a piece is larger than `rows` only where a single rollout is.
+    A group's rows share prefixes, which an engine with tree attention computes once per piece. Only a group of more
+    than `rows` rows is split, into parts of about equal size with maximal sharing; groups of similar length go
+    together. Rows of one rollout stay in one piece, since a ratio or a sum over a rollout needs all of them; a piece
+    exceeds `rows` only for a single rollout.
     """
     length_B = batch.attend_BT.sum(1).tolist()
     groups: dict[int, dict[int, list[int]]] = {}
@@ -155,7 +156,7 @@ def microbatches(batch: Batch, rows: int) -> list[Batch]:
             pieces.append([])
         begun = 0
         for chosen in _alike(batch, list(group.values()), length_B):
-            # A part that is full makes way for the next; rows left over may still share a piece with another group.
+            # A full part ends its piece; remaining rows may share a piece with another group.
             if begun and begun + len(chosen) > part:
                 pieces.append([])
                 begun = 0
@@ -165,8 +166,8 @@ def microbatches(batch: Batch, rows: int) -> list[Batch]:
 
 
 def _alike(batch: Batch, rollouts: list[list[int]], length_B: list[int]) -> list[list[int]]:
-    """The rollouts in an order in which those whose first rows begin alike stand together."""
-    ids_BT = batch.ids_BT.cpu().numpy().astype(">i8")  # big-endian bytes sort as the numbers do
+    """Sort rollouts by their first row's ids, so that shared prefixes are adjacent."""
+    ids_BT = batch.ids_BT.cpu().numpy().astype(">i8")  # big-endian bytes sort like the numbers
     return sorted(rollouts, key=lambda rows: ids_BT[rows[0], : length_B[rows[0]]].tobytes())
 
 

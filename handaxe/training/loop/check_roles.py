@@ -1,4 +1,4 @@
-"""Checks the arguments of `train` before anything else, with messages in a user's words."""
+"""Checks of `train`'s arguments before all else, with messages in terms of the user's code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["check_roles"]
 
 
 class _Called(NamedTuple):
-    """Role that is called: names of its arguments, its type in core.protocols, its result, and an example."""
+    """Callable role: names of its arguments, its type in core.protocols, its result, and an example."""
 
     given: tuple[str, ...]
     kind: str
@@ -38,7 +38,7 @@ CALLED: Mapping[str, _Called] = {
 
 
 class _Object(NamedTuple):
-    """Role that is an object: its methods, and an example."""
+    """Object role: its methods, and an example."""
 
     has: tuple[str, ...]
     made: str
@@ -57,7 +57,7 @@ def check_roles(arguments: Mapping[str, Any]) -> None:
     """Check the arguments of `train`, by name.
 
     Raises:
-        InputError: an argument does not fit its role; the message describes it, and a correct argument.
+        InputError: an argument does not fit its role; the message describes it and gives a correct example.
     """
     for name, wanted in OBJECTS.items():
         if problem := _wrong_object(name, arguments[name], wanted):
@@ -73,7 +73,7 @@ def check_roles(arguments: Mapping[str, Any]) -> None:
 
 
 def _wrong_object(name: str, value: Any, wanted: _Object) -> str:
-    """Problem of a role that is an object; "" without one."""
+    """Problem of an object role's argument; "" without a problem."""
     if isinstance(value, type):
         return f"{name} is the class {value.__name__} itself: make one, such as {name}={wanted.made}"
     if not (lacking := [one for one in wanted.has if not hasattr(value, one)]):
@@ -90,7 +90,7 @@ def _wrong_object(name: str, value: Any, wanted: _Object) -> str:
 
 
 def _wrong_call(name: str, value: Any, role: _Called) -> str:
-    """Problem of a role that is called; "" without one."""
+    """Problem of a callable role's argument; "" without a problem."""
     takes = f"{name} is called with {' and '.join(role.given)} and returns {role.gives}"
     if not callable(value):
         made = "world.env([my_tool])" if isinstance(value, World) else role.made
@@ -114,14 +114,14 @@ def _wrong_call(name: str, value: Any, role: _Called) -> str:
 
 
 def _names(annotation: Any, kind: str) -> bool:
-    """Whether an annotation, evaluated or not, is this type of core.protocols."""
+    """True if an annotation, evaluated or as text, is this type of core.protocols."""
     if isinstance(annotation, str):
         return annotation.rpartition(".")[2] == kind
     return annotation == getattr(protocols, kind)
 
 
 def _is_of_one(signature: inspect.Signature) -> bool:
-    """Whether the annotations of a reward say that it takes a trajectory, or returns a number."""
+    """True if a reward's annotations take a trajectory or return a number."""
     first = next(iter(signature.parameters.values()), None)
     if signature.return_annotation in (float, bool, int, "float", "bool", "int"):
         return True

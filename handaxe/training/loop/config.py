@@ -20,7 +20,7 @@ from handaxe.training.loop.loggers import Logger
 __all__ = ["AsyncConfig", "EarlyStop", "Evaluate", "PeriodicEvaluation", "RunConfig", "Updates"]
 
 EarlyStop = Callable[[Mapping[str, float]], bool]
-"""Metrics of an optimiser step -> whether to skip the other optimiser steps of the training step."""
+"""Metrics of an optimiser step -> True skips the remaining optimiser steps of the training step."""
 Evaluate = Callable[[Engine, int], dict[str, Any]]
 """(engine, steps done) -> results of an evaluation."""
 
@@ -158,12 +158,12 @@ class AsyncConfig:
 
     @property
     def segments(self) -> bool:
-        """Whether rollouts are played in segments."""
+        """True if rollouts are played in segments."""
         return self.segment_tokens is not None or self.segment_calls is not None
 
     @property
     def carries(self) -> bool:
-        """Whether groups are under way between two steps, so that a checkpoint must hold them."""
+        """True if groups are in flight between two steps, so that a checkpoint must hold them."""
         return self.staleness > 0 or self.segments
 
 

@@ -1,4 +1,4 @@
-"""What a loss divides by: counted here and nowhere else, over a whole optimiser step."""
+"""Denominators of a loss over a whole optimiser step, counted in one place."""
 
 from dataclasses import replace
 
@@ -11,11 +11,11 @@ __all__ = ["with_denominators"]
 
 
 def with_denominators(batch: Batch) -> Batch:
-    """The batch with its denominators, and with tokens and turns of each row's rollout, over all of its rows.
+    """Return the batch with denominators, and with the token and turn counts of each row's whole rollout.
 
-    Only tokens of `mask_BT` count; a rollout, turn or group does where it holds one. Call it on all rows of an
-    optimiser step: micro-batches keep the denominators of the whole. A further advantage is counted over the rollouts
-    that it says anything of.
+    Only tokens of `mask_BT` count; a rollout, turn or group counts if it holds such a token. Call it on all rows of an
+    optimiser step: micro-batches keep the denominators of the whole. An additional advantage is counted over the
+    rollouts with a nonzero value of it.
 
     Example:
         rollouts of trained tokens (turn 0: 2, turn 1: 1) and (turn 0: 1), one group, advantages 1 and -1
@@ -53,8 +53,8 @@ def _counted(batch: Batch, mask_BT: Tensor, adv_BT: Tensor) -> Denominators:
 
 
 def _turns(batch: Batch, mask_BT: Tensor, index_B: Tensor, rollouts: int) -> Tensor:
-    """How many turns of each rollout hold a token of the mask."""
-    # One line for every trained token, equal within a turn of a rollout: the distinct lines are the turns.
+    """Number of turns with a token of the mask, by rollout."""
+    # One row per trained token, equal within a turn of a rollout: distinct rows are the turns.
     place_BT = index_B[:, None].expand_as(mask_BT)
     turns = torch.stack([place_BT, batch.turn_BT.cpu()], -1)[mask_BT].unique(dim=0)
     return turns[:, 0].bincount(minlength=rollouts)

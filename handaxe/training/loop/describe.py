@@ -1,4 +1,4 @@
-"""Describes the arguments of a run in recipe.json, and reads those of earlier versions."""
+"""JSON description of a run's arguments in recipe.json, and reading of earlier versions."""
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["describe", "read_arguments"]
 
 RENAMED: Mapping[str, str] = {"keep": "run", "pace": "async_config", "shape": "transform"}
-"""Argument of `train` in version 0.1 -> its name now."""
+"""Argument of `train` in version 0.1 -> its current name."""
 MOVED: Mapping[str, tuple[str, str]] = {
     "epochs": ("updates", "epochs"),
     "minibatches": ("updates", "minibatches"),
@@ -21,11 +21,11 @@ MOVED: Mapping[str, tuple[str, str]] = {
     "retries": ("run", "retries"),
     "others": ("run", "aux_policies"),
 }
-"""Argument of `train` in version 0.1 -> the setting that holds it now, and its field."""
+"""Argument of `train` in version 0.1 -> its current settings object and field."""
 
 
 def describe(arguments: Mapping[str, Any], recipe: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Describe the arguments of a stage as JSON: numbers and strings as they are, all else by qualified name.
+    """Describe the arguments of a stage as JSON: numbers and strings unchanged, everything else by qualified name.
 
     Example:
         {"steps": 30, "credit": <function group_norm.<locals>.credit>}, {"name": "grpo"} ->

@@ -1,4 +1,4 @@
-"""Rules that end the optimiser steps of a training step: pass one as `Updates(early_stop=...)`."""
+"""Rules for skipping the remaining optimiser steps of a training step, for `Updates(early_stop=...)`."""
 
 from collections.abc import Mapping
 
@@ -13,11 +13,10 @@ def stop_above(metric: str, bound: float) -> EarlyStop:
 
     Args:
         metric: of an optimiser step, such as "loss/approx_kl", which is measured before the step moves the policy.
-        bound: in the metric's unit; LOOP (arXiv:2502.01600) stops where the KL divergence from the sampling policy
-            exceeds 20.
+        bound: in the metric's unit; LOOP (arXiv:2502.01600) stops above a KL divergence from the sampling policy of 20.
 
     Returns:
-        Metrics -> whether to stop. Raises InputError if there is no such metric.
+        Metrics -> True to stop. Raises InputError for a missing metric.
 
     Example:
         stop_above("loss/approx_kl", 20.0)({"loss/approx_kl": 20.5}) is True

@@ -1,4 +1,4 @@
-"""State of one group while it is played: rollouts under way, retries, and the end of the group."""
+"""State of one group in play: rollouts in flight, retries, and completion."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from handaxe.rollouts.stopping.rule import StopRule
 __all__ = ["GroupPlay", "Next"]
 
 ON_ENDING = "on_ending"
-"""Author of the dispositions that a treatment of endings makes."""
+"""Author of dispositions from the treatment of endings."""
 
 
 class Next(NamedTuple):
@@ -32,15 +32,15 @@ class Next(NamedTuple):
 
 
 class GroupPlay:
-    """Decides for one group; it plays nothing itself.
+    """Decisions for one group, without playing it.
 
-    The group is over when no rollout is under way. It is decided when `size` rollouts ended that may be scored, or
-    `stop_when` returns True. The rollouts under way are then stopped, and their trajectories stand unscored at the end
-    of the group, also if a rollout ended in the same instant.
+    The group is over when no rollout is in flight. It is decided when `size` scorable rollouts have ended, or
+    `stop_when` returns True. Rollouts still in flight are then stopped, and their trajectories are last in the group,
+    unscored, also if one ended in the same instant.
 
     Args:
         task, step, nth: purpose of the group; nth counts the step's groups of this task.
-        attempts: `size` or more; those beyond are spare.
+        attempts: `size` or more; the rest is spare.
         size: number of rollouts wanted.
         treatment: by ending; "retry" starts a rollout again, `retries` times at most.
         again: makes the n-th retry of an attempt.
@@ -76,7 +76,7 @@ class GroupPlay:
 
     @property
     def over(self) -> bool:
-        """Whether no rollout is under way."""
+        """True if no rollout is in flight."""
         return not self.under_way
 
     def ended(self, attempt: Attempt, trajectories: Sequence[Trajectory]) -> Next:
@@ -123,5 +123,5 @@ class GroupPlay:
 
 
 def _unscored(one: Trajectory, reason: str) -> Dispositions:
-    """Dispositions of a rollout that its group does not need: of its own ending first."""
+    """Dispositions of a surplus rollout, after the disposition of its ending."""
     return tuple(Disposition("unscored", by) for by in dict.fromkeys((unscored_reason(one.ending) or reason, reason)))

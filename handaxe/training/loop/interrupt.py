@@ -39,5 +39,5 @@ class Interrupt:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True
-        # os.write, since a handler may interrupt a print that is half done
+        # os.write, since a handler may interrupt an unfinished print
         os.write(2, b"\nstopping after this step; press Ctrl-C again to stop at once\n")

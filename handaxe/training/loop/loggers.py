@@ -1,6 +1,6 @@
-"""Where metrics may go besides the run record: TensorBoard, Weights & Biases, Trackio.
+"""Loggers for TensorBoard, Weights & Biases and Trackio, in addition to the run record.
 
-A logger is called with (step, metrics) after every step and closed at the end; write your own in three lines.
+A logger is called with (step, metrics) after every step and closed at the end; a custom one takes three lines.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Logger(Protocol):
 
 
 class _Writer:
-    """A logger from two functions."""
+    """Logger made of two functions."""
 
     def __init__(self, log: Any, close: Any):
         self._log, self._close = log, close

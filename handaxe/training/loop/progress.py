@@ -1,4 +1,4 @@
-"""Shows how far a run is: on a terminal one line that fits its width, in a log file a short line every so often.
+"""Progress display: one updating line on a terminal, occasional lines in a log file.
 
 step 12/30  3:05 left  reward 0.656  calls 1.20  sampling 34/96
 """
@@ -15,14 +15,14 @@ from handaxe.core.escape import escape
 __all__ = ["Bar", "clock_time", "fitted", "is_live"]
 
 EVERY = 10.0
-"""Seconds from one line of a log file to the next, at least."""
+"""Minimum seconds between two lines of a log file."""
 LINE = 120
-"""Most characters of a line of a log file."""
+"""Maximum characters of a line of a log file."""
 PER_SECOND = 4
 
 
 def fitted(pieces: Iterable[str], width: int) -> str:
-    """As many of the pieces, from the first on, as fit into `width` characters; none is cut, but the first.
+    """Join leading pieces within `width` characters; only the first may be cut.
 
     Example:
         fitted(["step 2/9", "0:14 left", "reward 0.656"], 30) -> "step 2/9  0:14 left"
@@ -37,7 +37,7 @@ def fitted(pieces: Iterable[str], width: int) -> str:
 
 
 def clock_time(seconds: float) -> str:
-    """Seconds as people read them.
+    """Format seconds as a clock time.
 
     Example:
         clock_time(65) -> "1:05"; clock_time(7384) -> "2:03:04"
@@ -48,23 +48,23 @@ def clock_time(seconds: float) -> str:
 
 
 def is_live(console: Console) -> bool:
-    """Whether a line can be drawn over again where it goes; not in a file, even where colours are forced on it."""
+    """True if the console can redraw a line; False for files, even with forced colours."""
     return console.is_interactive and console.file.isatty()
 
 
 EARLY = 0.03
-"""Share of the steps after which the time left is told: what runs side by side says little of the rest at first."""
+"""Share of the steps before the remaining time is shown; earlier estimates are unreliable with concurrent work."""
 
 
 class Bar:
-    """Shows how far a run is.
+    """Progress display of a run.
 
     Args:
-        total: steps in all; `done` of them are done.
-        enabled: False shows nothing but what is `say`ed.
-        title: what is counted.
-        console: where to; None is stderr.
-        clock: seconds, always rising.
+        total: total number of steps; `done` of them are done.
+        enabled: False shows only the lines of `say`.
+        title: name of the counted unit.
+        console: output; None is stderr.
+        clock: monotonic clock in seconds.
     """
 
     def __init__(
@@ -101,26 +101,26 @@ class Bar:
             self._drawn.stop()
 
     def begin(self) -> None:
-        """The steps begin now: the time left is told from how long they take, and not from what came before them."""
+        """Start the clock of the steps: the remaining time is estimated from step durations, without setup."""
         self._start, self._first = self._clock(), self._done
-        self._reached = self._start  # when the last step was done
+        self._reached = self._start  # time of the last step
 
     def inside(self, phase: str, done: int, total: int) -> None:
-        """Show how far a phase of the present step is."""
+        """Show the progress of a phase within the current step."""
         self._phase = f"{phase} {done}/{total}"
         self._tell()
 
     def step(self, notes: Sequence[str] = ()) -> None:
-        """Count one step and show what it came to, the most important first."""
+        """Count one step and show its notes, the most important first."""
         self.reach(self._done + 1, notes)
 
     def reach(self, done: int, notes: Sequence[str] = (), *, under: Sequence[str] = ()) -> None:
-        """Show that `done` steps are done, and what they came to.
+        """Show that `done` steps are done, with notes.
 
         Args:
-            done: steps in all.
+            done: total number of steps done.
             notes: the most important first.
-            under: what is at work: a line each on a terminal, and in a log file behind the notes.
+            under: current activities: one line each on a terminal; in a log file they follow the notes.
         """
         always = done != self._done and done in (self._first + 1, self._total)
         if done != self._done:
@@ -130,11 +130,11 @@ class Bar:
         self._tell(always=always)
 
     def say(self, text: str) -> None:
-        """A line of its own, whether progress is shown or not; control characters are written out."""
+        """Print a separate line, even without progress display; control characters are escaped."""
         self._console.print(Text(escape(text)), highlight=False, soft_wrap=not self._live)
 
     def _tell(self, *, always: bool = False) -> None:
-        """A line for a log file, if one is due."""
+        """Print a line of a log file, if one is due."""
         now = self._clock()
         if self._lines and (always or now - (self._start if self._told is None else self._told) >= EVERY):
             self._told = now
@@ -146,7 +146,7 @@ class Bar:
         return Text("\n".join([self._text(width), *under]), no_wrap=True)
 
     def _text(self, width: int) -> str:
-        """Step and time first, then the phase at the end of as many notes as leave room for it."""
+        """Step and time first, then the notes that fit, then the phase."""
         head = fitted([f"{self._title} {self._done}/{self._total}", self._time()], width)
         ending = f"  {self._phase}" if self._phase and len(head) + 2 + len(self._phase) <= width else ""
         return fitted([head, *self._notes], width - len(ending)) + ending
@@ -163,5 +163,5 @@ class Bar:
 
 
 def _cut(line: str, width: int) -> str:
-    """The line, its beginning left out where it is too long: what changes stands at its end."""
+    """Cut the beginning of an overlong line: its end changes."""
     return line if len(line) <= width else f"..{line[2 - width :]}" if width > 2 else ""

@@ -1,4 +1,4 @@
-"""Scores, measures and rates played groups: reward, features, credit."""
+"""Scoring and rating of played groups: reward, features, credit."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -42,16 +42,16 @@ FEATURES: Mapping[str, tuple[str, bool]] = {
     "entropy": ("entropy", False),
     "collision": ("collision", False),
 }
-"""Feature -> its name in `engine.forward`, and whether the reference model measures it."""
+"""Feature -> its name in `engine.forward`, and True for the reference model."""
 
 
 def score_played(
     played: PlayedGroup, reward: Reward, *, treatment: Mapping[EndingKind, Treatment], retries: int
 ) -> ScoredGroup | PlayedGroup:
-    """Score the rollouts of a group that may be scored.
+    """Score the scorable rollouts of a group.
 
-    A rollout that the reward cannot decide ends as verifier_error; reward and credit see the group without it. A
-    stateful reward returns to its state from before each failed call.
+    A rollout with an undecided reward ends as verifier_error; reward and credit see the group without it. A stateful
+    reward is restored to its state before each failed call.
 
     Returns:
         The group with the scores of its scorable rollouts; the played group if none has a score. Dispositions name the
@@ -84,7 +84,7 @@ def score_played(
 
 
 def _scored(group: ScoredGroup) -> ScoredGroup:
-    """The group, with a disposition for each rollout to which the reward gave NaN."""
+    """Add a disposition to each rollout with a NaN reward."""
     unknown = [t.id for t, outcome in zip(group.group, group.scores.outcome, strict=True) if np.isnan(outcome)]
     if not unknown:
         return group
@@ -125,7 +125,7 @@ def check_features(names: Sequence[str | HiddenMeasure]) -> None:
 def measured_trajectories(
     trajectories: Sequence[Trajectory], engine: Engine, names: Sequence[str | HiddenMeasure]
 ) -> list[Trajectory]:
-    """Measure features of trajectories under the current weights, and return the trajectories with these features."""
+    """Measure features under the current weights, and return the trajectories with these features."""
     out = list(trajectories)
     for reference in (False, True):
         own = [] if reference else [name for name in names if not isinstance(name, str)]
@@ -161,7 +161,7 @@ def rewinder(part: object) -> Callable[[], None]:
 
 
 def _narrow(scores: Scores, chosen: np.ndarray) -> Scores:
-    """The scores of the chosen siblings alone."""
+    """Scores of the chosen siblings."""
     index = np.flatnonzero(chosen)
 
     def ragged(values: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
@@ -185,5 +185,5 @@ def _with_features(trajectory: Trajectory, features: Any, names: Iterable[str]) 
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
-    """[B, T] in double where the engine is, else in single precision."""
+    """[B, T] in the engine's double precision, else in single precision."""
     return tensor.to(torch.promote_types(tensor.dtype, torch.float32)).cpu().numpy()

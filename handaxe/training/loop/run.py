@@ -1,4 +1,4 @@
-"""The bookkeeping of a run, so that the loop need not speak of it: record, checkpoints, loggers, progress, Ctrl-C."""
+"""Bookkeeping of a run: record, checkpoints, loggers, progress, Ctrl-C."""
 
 import shlex
 import sys
@@ -26,20 +26,20 @@ SHOWN = ("reward", "reward/all", "eval/pass@1", "calls", "tokens")
 
 @runtime_checkable
 class Watched(Protocol):
-    """An `Evaluate` that can tell how far it is."""
+    """`Evaluate` with a progress callback."""
 
     def watched(self, progress: Callable[[int, int], None]) -> Evaluate:
-        """The same evaluation, which tells how many of how many attempts are over."""
+        """Return the evaluation with progress reports (rollouts done, total)."""
         ...
 
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What a run came to.
+    """Result of a run.
 
-    metrics   one dict a step, with the key "step"; steps before a resume included
-    path      the run's folder, None when nothing was kept
-    stopped   "" when every step was done, "interrupted" after Ctrl-C
+    metrics   one dict per step, with the key "step"; steps before a resume included
+    path      the run's folder, None without a folder
+    stopped   "" after all steps, "interrupted" after Ctrl-C
     """
 
     metrics: list[dict[str, float]]
@@ -50,15 +50,15 @@ class TrainResult:
 class Run:
     """One run between its first and its last step; a context manager.
 
-    On resume, steps recorded after the last checkpoint are forgotten and done again.
+    On resume, recorded steps after the last checkpoint are deleted and repeated.
 
     Args:
-        engine, parts: what checkpoints hold.
-        steps: how many in all.
-        about: written to recipe.json.
-        config: what is stored and shown.
-        title: what the bar calls a step.
-        format: chat format of the policy, kept in the folder for those who use it.
+        engine, parts: contents of checkpoints.
+        steps: total number of steps.
+        about: contents of recipe.json.
+        config: settings of record, checkpoints and progress.
+        title: the bar's name of a step.
+        format: chat format of the policy, saved in the folder for later use.
 
     Raises:
         InputError: a negative number of steps.
@@ -126,7 +126,7 @@ class Run:
         return record
 
     def todo(self) -> Iterator[int]:
-        """The steps left, until Ctrl-C. Evaluates before the first step of all."""
+        """Iterate over the remaining steps until Ctrl-C. Evaluates before the very first step."""
         if self._done == 0 and self._steps and (result := self._evaluate(0)) is not None and self._record:
             self._record.write_evaluation(0, result)
         self._bar.begin()
@@ -138,11 +138,11 @@ class Run:
             self._stopped = "interrupted"
 
     def playing(self, done: int, total: int) -> None:
-        """Show how far the attempts of the present step are."""
+        """Show the progress of rollouts in the current step."""
         self._bar.inside("sampling", done, total)
 
     def finish(self, groups: Sequence[RecordedGroup], metrics: dict[str, float]) -> None:
-        """Evaluate where it is due, keep the step, and write a checkpoint where that is due."""
+        """Record the step, with an evaluation and a checkpoint when due."""
         step, done = self._done, self._done + 1
         result = self._evaluate(done)
         metrics |= {f"eval/{name}": float(v) for name, v in (result or {}).items() if isinstance(v, (int, float))}
@@ -158,7 +158,7 @@ class Run:
         self._watch(step, groups, trains=bool(metrics.get("optimiser_steps") or metrics.get("nothing_to_train")))
 
     def result(self) -> TrainResult:
-        """What the run came to so far."""
+        """Return the result so far."""
         return TrainResult(self._metrics, self._config.out, self._stopped)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
@@ -184,8 +184,9 @@ class Run:
         return call(self._engine, done)
 
     def _notes(self, groups: Sequence[RecordedGroup], metrics: Mapping[str, float]) -> list[str]:
-        """What a step came to, the most important first. The loss is shown only where there is no reward: that of
-        reinforcement learning is 0 up to rounding."""
+        """Notes on a step for the progress display, the most important first. The loss is included only without a
+        reward: the loss of reinforcement learning is 0 up to rounding.
+        """
         failed = [f"{kind} {share:.0%}" for kind, share in failed_share(groups).items()]
         nothing = ["nothing to train"] if metrics.get("nothing_to_train") else []
         self._shown |= {name: metrics[name] for name in SHOWN if name in metrics}
@@ -194,21 +195,21 @@ class Run:
         return [*failed, *nothing, *figures]
 
     def _warn(self, text: str) -> None:
-        """Say something, and keep that it was said."""
+        """Print a warning, and record it."""
         self._bar.say(f"warning: {text}")
         self._event("warning", text)
 
     def _event(self, kind: str, text: str) -> None:
         if self._record:
-            with suppress(HandaxeError):  # a full disk must not hide the error that is on its way
+            with suppress(HandaxeError):  # a full disk must not hide the pending error
                 self._record.write_event(self._done, kind, text)
 
     def _how_to_resume(self, *, mended: bool = False, lower: bool = False) -> str:
-        """How to go on, in the words of what began the run: a command line or a script.
+        """Explain how to resume, as a command line or as a script, like the run's start.
 
         Args:
-            mended: whether something must be mended before.
-            lower: whether it takes a lower learning rate.
+            mended: the cause must be fixed first.
+            lower: a lower learning rate is needed.
         """
         if self._checkpoints is None:
             return "Nothing was kept: pass run=RunConfig(out=FOLDER) to be able to resume"

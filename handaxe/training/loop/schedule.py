@@ -1,4 +1,4 @@
-"""Learning rates that change with the step: pass one as `learning_rate` of any stage."""
+"""Learning rate schedules, for `learning_rate` of any stage."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Schedule = Callable[[int], float]
 
 
 def warmup(peak: float, *, steps: int) -> Schedule:
-    """Rise in a straight line to `peak`, which step `steps` - 1 reaches, and stay there.
+    """Increase linearly to `peak`, reached in step `steps` - 1, then stay constant.
 
     Example:
         warmup(1.0, steps=4) gives 0.25, 0.5, 0.75, 1, 1, ...
@@ -22,7 +22,7 @@ def warmup(peak: float, *, steps: int) -> Schedule:
 
 
 def cosine(peak: float, *, steps: int, warmup_steps: int = 0, floor: float = 0.0) -> Schedule:
-    """Rise in a straight line over `warmup_steps`, then fall along half a cosine to `floor` at step `steps`.
+    """Increase linearly over `warmup_steps`, then decay along half a cosine to `floor` at step `steps`.
 
     Example:
         cosine(1.0, steps=4) gives 1, 0.854, 0.5, 0.146, and 0 from step 4 on.
@@ -40,5 +40,5 @@ def cosine(peak: float, *, steps: int, warmup_steps: int = 0, floor: float = 0.0
 
 
 def rate_at(learning_rate: float | Schedule, step: int) -> float:
-    """The learning rate of a step, be it a number or a schedule."""
+    """Learning rate of a step, from a number or a schedule."""
     return learning_rate(step) if callable(learning_rate) else learning_rate

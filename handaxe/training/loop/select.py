@@ -1,4 +1,4 @@
-"""From rated groups of a step to the groups that train: selection, surplus, features of added rollouts, transform."""
+"""Selection of a step's training groups: selector, surplus, features of added rollouts, transform."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,8 +20,7 @@ class Selection:
     Args:
         select: the selector.
         most: maximum number of played groups that train; None for a step of one round, which has no surplus. With a
-            maximum, the selector is called again after each round with more groups, and returns to its first state
-            before each call: it answers as in its first call.
+            maximum, the selector is called again after each round with more groups, each time from its initial state.
     """
 
     def __init__(self, select: Selector, most: int | None):
@@ -36,7 +35,7 @@ class Selection:
         return [*live(found), *(one for one in found if not one.live)]
 
     def without_surplus(self, selected: Sequence[RatedGroup], played: Sequence[RatedGroup]) -> list[RatedGroup]:
-        """Cut the played groups beyond the maximum. Groups that the selector added stay."""
+        """Mark played groups beyond the maximum as surplus. Groups added by the selector stay."""
         if self._most is None:
             return list(selected)
         surplus = {id(one) for one in played_of(selected, played)[self._most :]}
@@ -44,8 +43,9 @@ class Selection:
 
 
 def played_of(selected: Sequence[RatedGroup], played: Sequence[RatedGroup]) -> list[RatedGroup]:
-    """Return the live groups that were played in this step, also with replaced siblings. A selector added the
-    others."""
+    """Return the live groups that were played in this step, also with replaced siblings, without groups that a selector
+    added.
+    """
     fresh = {trajectory.id for one in played for trajectory in one.group}
     return [one for one in live(selected) if any(trajectory.id in fresh for trajectory in one.group)]
 
@@ -60,7 +60,7 @@ def annotate_added(
 ) -> list[RatedGroup]:
     """Measure the features of every trajectory that a selector added.
 
-    An old_logp of such a trajectory stays: it is the log-prob under the policy that sampled it.
+    An old_logp of such a trajectory stays: it is the log-prob under its sampling policy.
     """
     fresh = {trajectory.id for one in played for trajectory in one.group}
     added = [trajectory for one in selected for trajectory in one.group if trajectory.id not in fresh]
@@ -89,7 +89,7 @@ def apply_transform(transform: AdvantageTransform | None, selected: Sequence[Rat
     """Transform the advantages of the selected groups. Rollouts that lose training tokens are masked by its name.
 
     Raises:
-        InputError: the transform returns other groups, or lets further rollouts or tokens train.
+        InputError: the transform returns other groups, or adds rollouts or tokens to training.
     """
     if transform is None or not selected:
         return list(selected)
@@ -104,7 +104,7 @@ def apply_transform(transform: AdvantageTransform | None, selected: Sequence[Rat
 
 
 def _same_choice(found: RatedGroup, given: RatedGroup) -> bool:
-    """Whether a transform kept group, part and trained rollouts, and trains no further token."""
+    """True if a transform kept group, part and trained rollouts, and added no training token."""
     if found.group is not given.group or found.part != given.part or not np.array_equal(found.trained, given.trained):
         return False
     if found.advantages.trains is None:

@@ -1,4 +1,4 @@
-"""Tests whether a credit learns only from comparison with siblings, by calling it on rollouts without siblings."""
+"""Test for credits that learn only by comparing siblings: a call on rollouts without siblings."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -26,12 +26,12 @@ from handaxe.training.loop.rate import FEATURES, rewinder
 __all__ = ["Branches", "check_siblings", "needs_siblings"]
 
 REWARDS = (1.0, -1.0, 0.25)
-"""Rewards of the rollouts without siblings; whatever baseline a credit subtracts, some advantage is left."""
+"""Rewards of the rollouts without siblings, chosen so that no constant baseline makes all advantages 0."""
 
 
 @runtime_checkable
 class Branches(Protocol):
-    """Rollout strategy that makes several siblings of one rollout, marked by this attribute."""
+    """Rollout strategy with several siblings per rollout, marked by this attribute."""
 
     branches: bool
 
@@ -47,8 +47,9 @@ def check_siblings(group_size: int, *, credit: Credit, transform: AdvantageTrans
 
 
 def needs_siblings(credit: Credit, transform: AdvantageTransform | None = None) -> bool:
-    """Whether a rollout without siblings has advantages of 0 for any reward. False for a credit that raises on the
-    made-up rollouts."""
+    """Return True if a rollout without siblings has advantages of 0 for any reward. False for a credit that raises on
+    the artificial rollouts.
+    """
     rewinds = rewinder(credit), rewinder(transform)
     try:
         rated = [_rated(credit, k, reward) for k, reward in enumerate(REWARDS)]
@@ -56,7 +57,7 @@ def needs_siblings(credit: Credit, transform: AdvantageTransform | None = None) 
             if any(np.any(tokens) for found in one.advantages.tokens for tokens in found):
                 return False
         return True
-    except Exception:  # of a user's own credit, which may need data that is not there
+    except Exception:  # of a user's credit, which may need other data
         return False
     finally:
         for rewind in rewinds:

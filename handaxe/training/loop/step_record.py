@@ -1,4 +1,4 @@
-"""Joins the groups of a step with what the step did to them, for the record and the metrics."""
+"""Final groups of a step, with all dispositions, for the record and the metrics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from handaxe.core.records import Advantages, Disposition, Dispositions, PlayedGr
 __all__ = ["step_record"]
 
 Place = tuple[RatedGroup, int]
-"""A group of the batch, and the index of a sibling in it."""
+"""Group of the batch, and index of a sibling in it."""
 Masks = tuple[np.ndarray, ...]
 
 
@@ -19,14 +19,13 @@ def step_record(
     final: Sequence[RatedGroup],
     moved: Mapping[str, Masks] | None = None,
 ) -> list[RatedGroup | PlayedGroup]:
-    """Return the groups of a step as it left them: advantages as the loss saw them, and all dispositions.
+    """Return the groups of a step in their final form: advantages as seen by the loss, and all dispositions.
 
     Args:
         handled: the step's groups in launch order.
         final: the live groups that trained, and the dropped ones. A rollout may occur in several of them: its
             advantages add up.
-        moved: per trained rollout and sequence [T] bool, tokens that the loss moved; see `update`. None: nothing was
-            watched.
+        moved: per trained rollout and sequence [T] bool, tokens that the loss moved; see `update`. None: not measured.
     """
     places: dict[str, list[Place]] = {}
     for one in final:
@@ -64,14 +63,13 @@ def _joined(
 
 
 def _histories(played: PlayedGroup, final: Sequence[RatedGroup]) -> tuple[Dispositions, ...]:
-    """Per rollout the longest history among the forms of its group."""
+    """Longest history of each rollout among the forms of its group."""
     forms = [one.played.dispositions for one in final if one.played.group is played.group]
     return tuple(max(own, key=len) for own in zip(played.dispositions, *forms, strict=True))
 
 
 def _summed(places: Sequence[Place]) -> Masks:
-    """Sum of the advantages [T] of all places in which a rollout trains; those of the last place if it trains in
-    none."""
+    """Sum of the advantages [T] of all places where a rollout trains; the last place's if it trains nowhere."""
     rows = [rated.advantages.tokens[i] for rated, i in places if rated.trained[i]]
     if not rows:
         rated, i = places[-1]

@@ -1,4 +1,4 @@
-"""Scores and measures groups as they finish, while tools of other groups are still at work."""
+"""Scoring and measuring of finished groups while other groups are still in play."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -25,15 +25,16 @@ class Streaming:
         played --reward--> judged --features--> measured --credit, all at once and in order--> rated
 
     The result equals running each stage once over the whole round. Groups are scored and measured one by one. A
-    stateful reward sees groups in launch order, whatever their order of completion; so does credit, which may keep
-    state or read several groups. An error of the reward is raised here, of the failing group that was launched first.
+    stateful reward sees groups in launch order, independent of their order of completion; so does credit, which may
+    keep state or read several groups. An error of the reward is raised here, for the first failing group in launch
+    order.
 
     Args:
         reward: see `score_played`.
         engine, features: see `annotate`.
         run: its treatments of endings, and retries.
-        beside: player that calls the reward in a thread of its workers, for one group at a time, while it plays on;
-            None calls it here.
+        beside: player that calls the reward in a thread of its workers, for one group at a time, during play; None
+            calls it here.
         clock: counts the phases reward (with `beside` only the wait at the end) and credit.
 
     Example:
@@ -60,19 +61,19 @@ class Streaming:
         self._waiting: dict[int, PlayedGroup] = {}
         self._judged: dict[int, Judged] = {}
         self._measured: dict[int, ScoredGroup | PlayedGroup] = {}
-        self._next = 0  # lowest place that was not scored yet, for rewards that need the order
-        self._checked = 0  # number of places, from 0 on, whose rewards are known not to have failed
+        self._next = 0  # lowest place without a score, for rewards that need the order
+        self._checked = 0  # number of places, from 0 on, with rewards known not to have failed
         self._rewarding = False
         self._failed: float = inf  # first place at which the reward is known to fail
 
     def add(self, placed: Placed) -> None:
-        """Take a group that finished, and do all work that is possible now."""
+        """Take a finished group, and do all work that is possible now."""
         self._waiting[placed.place] = placed.group
         self._score()
         self._measure()
 
     def rate(self, finishing: Iterable[Placed], credit: Credit) -> list[RatedGroup | PlayedGroup]:
-        """Take the groups of a round as they finish, and rate those with scores.
+        """Take the groups of a round in order of completion, and rate the scored ones.
 
         Returns:
             All groups in launch order; a group without a score stays a PlayedGroup.
@@ -84,7 +85,7 @@ class Streaming:
         with self._clock("reward"):
             if self._beside is not None:
                 self._beside.wait()
-        self._checked = 1 + max(self._judged, default=-1)  # places that never came hold back no error
+        self._checked = 1 + max(self._judged, default=-1)  # missing places delay no error
         self._measure()
         with self._clock("credit"):
             return [
@@ -93,7 +94,7 @@ class Streaming:
             ]
 
     def _score(self) -> None:
-        """Score the waiting groups, or have them scored."""
+        """Score the waiting groups, here or in a worker."""
         if self._beside is None:
             with self._clock("reward"):
                 for place, one in self._due():
@@ -114,7 +115,7 @@ class Streaming:
         return []
 
     def _due(self) -> Iterator[tuple[int, PlayedGroup]]:
-        """The groups to score, lowest place first; none that was launched after a failure."""
+        """Groups to score, lowest place first; none launched after a failure."""
         while self._waiting:
             place = self._next if self._in_order else min(self._waiting)
             if place not in self._waiting:
@@ -136,7 +137,7 @@ class Streaming:
         self._judged[place] = judged
 
     def _measure(self) -> None:
-        """Raise the error of a reward once all groups launched before are scored; measure the scored groups."""
+        """Raise a reward's error once all earlier groups are scored; measure the scored groups."""
         while self._checked in self._judged or self._checked in self._measured:
             self._checked += 1
         for place in sorted(self._judged):

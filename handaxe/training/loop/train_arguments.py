@@ -1,4 +1,4 @@
-"""Checks the arguments of `train` that a stage may set."""
+"""Check of a stage's arguments for `train`."""
 
 import inspect
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ FIXED = {"engine", "format", "seed"}
 
 
 def check_train_arguments(arguments: Mapping[str, Any]) -> None:
-    """Raise InputError for a name that `train` lacks, or that the stage's context decides."""
+    """Raise InputError for a name that `train` lacks, or that the stage's context sets."""
     known = set(inspect.signature(train).parameters)
     if unknown := sorted(set(arguments) - known):
         raise InputError(f"train has no argument {', '.join(unknown)}; it has {', '.join(sorted(known - FIXED))}")

@@ -1,4 +1,4 @@
-"""From rated groups to new weights: epochs, minibatches of one optimiser step each, micro-batches."""
+"""Optimiser steps on rated groups: epochs, minibatches of one optimiser step each, micro-batches."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ Rows = Mapping[int, Sequence[np.ndarray]]
 
 
 def _rows(rated: Sequence[RatedGroup], moved: Moved) -> Rows:
-    """The arrays of `moved` by row, as `make_batch` numbers rollouts, which stay whole and in order."""
+    """Arrays of `moved` by row, in the rollout numbering of `make_batch`."""
     rows: dict[int, list[np.ndarray]] = {}
     for one in rated:
         for i in np.flatnonzero(one.trained):
@@ -94,13 +94,13 @@ def _rows(rated: Sequence[RatedGroup], moved: Moved) -> Rows:
 def optimiser_step(
     engine: Engine, loss: Loss, pieces: list[Batch], learning_rate: float, *, rows: Rows | None = None
 ) -> dict[str, float]:
-    """Take one step along the gradient of all pieces together.
+    """Take one step along the summed gradient of all pieces.
 
     Args:
-        rows: the arrays that get True at each token which the loss moved; None watches nothing.
+        rows: arrays to set True at each token that the loss moved; None measures nothing.
 
     Returns:
-        Metrics "loss", "loss/..." of the loss, and those of the engine.
+        Metrics "loss", "loss/..." of the loss, and the engine's metrics.
     """
     found = []
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Warns of steps that teach the policy nothing: rollouts that cannot be scored, and groups without advantages."""
+"""Warnings for steps without learning: unscorable rollouts, and groups without advantages."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,14 +13,15 @@ from handaxe.training.record.groups import RecordedGroup
 __all__ = ["Watch", "check_scored", "failed_share", "why_flat"]
 
 PATIENCE = 3
-"""Steps in a row without an advantage before the warning."""
+"""Consecutive steps without an advantage before the warning."""
 MOST = 300
 """Maximum characters of an error in a warning."""
 
 
 def check_scored(groups: Sequence[RatedGroup | PlayedGroup]) -> None:
     """Raise UnscoredError, with the first error, if tools or reward failed and no rollout of the groups has a score.
-    Rollouts without a score for other reasons are no error."""
+    Rollouts without a score for other reasons are no error.
+    """
     rollouts = [trajectory for one in groups for trajectory in one.played.group]
     failed = [one for one in rollouts if one.ending.kind in NEVER_SCORED]
     if failed and all(isinstance(one, PlayedGroup) for one in groups):
@@ -48,7 +49,7 @@ class Watch:
         Args:
             step: counted from 0.
             groups: all groups of the step.
-            trains: whether the policy should learn from them.
+            trains: True if the policy should learn from them.
         """
         rollouts = [trajectory for one in groups for trajectory in one.played.group]
         for kind in sorted(NEVER_SCORED - self._given):
@@ -109,7 +110,7 @@ def why_flat(groups: Sequence[RatedGroup]) -> str:
 
 
 def _why_wrong(scored: Sequence[Trajectory]) -> str:
-    """Explain why no rollout is correct, as far as rollouts show it."""
+    """Explain from the rollouts why none is correct."""
     cut = sum(one.ending.kind == "truncated" and one.ending.reason == "length" for one in scored)
     if 2 * cut >= len(scored):
         return f"{cut} were cut at their limit of tokens: allow more tokens a turn, or teach shorter rollouts"

@@ -1,11 +1,11 @@
-"""Checkpoints: everything a run needs to go on bit for bit, written so that a kill can never leave half of one.
+"""Checkpoints for bitwise resume, written atomically.
 
-    checkpoints/step-000012/engine/...        what engine.save wrote
+    checkpoints/step-000012/engine/...        files of engine.save
                            /state.json        steps done, and the state of every stateful part
                            /arrays.safetensors  the arrays in those states
                            /manifest.json     size and sha256 of every file above
 
-A checkpoint is written to a folder of another name, flushed to disk and renamed; the manifest tells damage. JSON and
+A checkpoint is written to a temporary folder, flushed to disk and renamed; the manifest detects damage. JSON and
 safetensors only: reading one never runs code.
 """
 
@@ -32,11 +32,11 @@ Parts = Mapping[str, object]
 
 
 class Checkpoints:
-    """The checkpoints of one run.
+    """Checkpoints of one run.
 
     Args:
-        folder: holds one folder a checkpoint.
-        keep: how many of the latest stay, >= 1.
+        folder: holds one folder per checkpoint.
+        keep: number of latest checkpoints to keep, >= 1.
     """
 
     def __init__(self, folder: Path, *, keep: int = 2):
@@ -45,20 +45,20 @@ class Checkpoints:
         self.folder, self.keep = Path(folder), keep
 
     def found(self) -> list[SavedCheckpoint]:
-        """Every finished checkpoint, oldest first."""
+        """Return all complete checkpoints, oldest first."""
         return list_checkpoints(self.folder)
 
     def save(self, steps: int, engine: Engine, parts: Parts) -> Path:
-        """Write a checkpoint after `steps` steps, unless there is one, and remove the oldest beyond `keep`.
+        """Write a checkpoint after `steps` steps unless it exists, and remove the oldest beyond `keep`.
 
         Args:
             steps: steps done.
             engine: saved with engine.save.
-            parts: named roles; those that are `Stateful` are saved, the others need no saving.
+            parts: named roles; the `Stateful` ones are saved.
 
         Raises:
-            InputError: when a part's state is not JSON-like.
-            CheckpointError: when the disk is full; the checkpoints before it are intact.
+            InputError: a part's state is not JSON-like.
+            CheckpointError: the disk is full; earlier checkpoints are intact.
         """
         part, path = self.folder / f"writing-{steps:06d}", self.folder / f"step-{steps:06d}"
         if path.exists():
@@ -86,14 +86,14 @@ class Checkpoints:
         return path
 
     def load(self, engine: Engine, parts: Parts | None = None) -> int:
-        """Put engine and parts into the state of the latest checkpoint; without `parts` the engine alone, to evaluate.
+        """Load the latest checkpoint into engine and parts; without `parts` into the engine alone, for evaluation.
 
         Returns:
-            The number of steps done; 0, with nothing changed, when there is no checkpoint.
+            The number of steps done; 0, with nothing changed, without a checkpoint.
 
         Raises:
-            CheckpointError: naming the damaged file, and what to remove to go on from the checkpoint before. Nothing
-                is loaded in that case: no other checkpoint is taken without being told.
+            CheckpointError: names the damaged file, and the folder to remove to continue from the checkpoint before.
+                Nothing is loaded then: another checkpoint is never chosen silently.
         """
         found = self.found()
         if not found:
@@ -119,7 +119,7 @@ class Checkpoints:
 
 
 def _lift(state: Any, where: str, arrays: dict[str, torch.Tensor]) -> Any:
-    """The state as JSON, its arrays moved to `arrays` under the path where they stood."""
+    """Convert the state to JSON, with its arrays moved to `arrays` under their path."""
     if state is None or isinstance(state, (str, bool, int, float)):
         return state
     if isinstance(state, np.generic):
@@ -158,6 +158,6 @@ def _flush(folder: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what a killed run left half written."""
+    """Remove incomplete files of a killed run."""
     for left in folder.glob("writing-*"):
         shutil.rmtree(left)

@@ -49,7 +49,7 @@ def _of_unscored(one: Trajectory, fate: Fate, *, superseded: bool, scored: bool)
     found = (Disposition("unscored", reason),) if reason else ()
     if fate == "dropped":
         return (*found, Disposition("dropped", "on_ending"))
-    # A rollout that ended in the instant in which its group was decided stands unscored beside scored siblings.
+    # A rollout that ended in the instant of its group's decision is unscored beside scored siblings.
     return found or (Disposition("unscored", "stopped" if scored else "reward"),)
 
 
@@ -71,7 +71,6 @@ def _of_scored(one: Trajectory, row: dict[str, Any], fate: Fate, updated: bool) 
 
 
 def _retry(trajectory: Trajectory) -> int:
-    """Number of the try, from 0. An id is STEP/TASK/SAMPLE, then /retry-N, then forks; a task's id may hold
-    anything."""
+    """Number of the try, from 0. An id is STEP/TASK/SAMPLE, then /retry-N, then forks; task ids are free text."""
     found = RETRY.match(trajectory.id.partition(f"/{trajectory.task.id}/")[2])
     return int(found[1]) if found else 0

@@ -1,4 +1,4 @@
-"""What a value is made of, as bytes that differ where it differs: functions by their code and what they hold."""
+"""Fingerprints of values as bytes: functions by code and closure, objects by class and attributes."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ __all__ = ["code_version", "fingerprint"]
 PLAIN: tuple[type, ...] = (bool, int, float, complex, str, bytes, range)
 PLAIN += (PurePath, Enum, re.Pattern, np.generic, torch.dtype, torch.device)
 MEMBERS = (FunctionType, str, int, float, tuple)
-IMMUTABLE = 1 << 8  # CPython's flag of classes that are written in C
+IMMUTABLE = 1 << 8  # CPython's flag of classes written in C
 PLACES = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
 CALLED = ("__call__", "__init__", "__enter__", "__exit__", "__getattr__")
 
 
 def fingerprint(value: Any, where: str = "the argument") -> Iterator[bytes]:
-    """Yield bytes that are the same for equal values, in this process and in another one.
+    """Yield bytes that are equal for equal values, also across processes.
 
-    A function is its code, its defaults and what it has closed over; an object is its class, the code of its methods,
-    and its attributes; of the code of installed packages only the name. What a function reads from its module besides,
-    such as a global of the user's, is not seen; handaxe's own code is seen as a whole by `code_version`.
+    A function is its code, defaults and closure; an object is its class, the code of its methods, and its attributes;
+    code of installed packages enters by name only. Other globals that a function reads from its module are not covered;
+    `code_version` covers handaxe's source as a whole.
 
     Args:
         value: JSON-like values, arrays, dataclasses, functions, objects.
         where: for the message.
 
     Raises:
-        InputError: something of which nothing can be told, such as an open file.
+        InputError: a value without a fingerprint, such as an open file.
     """
     yield from _of(value, where, ())
 
 
 @functools.cache
 def code_version() -> str:
-    """A digest of handaxe's source, and the versions of Python and torch."""
+    """Digest of handaxe's source and of the versions of Python and torch."""
     made = hashlib.sha256(f"{platform.python_version()} {torch.__version__} ".encode())
     root = Path(handaxe.__file__).parent
     for file in sorted(root.rglob("*.py")):
@@ -79,7 +79,7 @@ def _of(value: Any, where: str, inside: tuple[int, ...]) -> Iterator[bytes]:
 
 
 def _parts(value: Any, where: str) -> Iterator[tuple[str, Any]]:
-    """What a value consists of, by name."""
+    """Components of a value, by name."""
     if isinstance(value, Mapping):
         for k, (key, item) in enumerate(value.items()):
             yield f"key {k}", key
@@ -100,7 +100,7 @@ def _parts(value: Any, where: str) -> Iterator[tuple[str, Any]]:
         yield from (("name", f"{value.__module__}.{value.__qualname__}"), ("code", value.__code__), ("closure", held))
         yield from (("defaults", value.__defaults__), ("keywords", value.__kwdefaults__))
     elif type(value).__module__ == "_thread":
-        pass  # a lock says nothing
+        pass  # a lock has no content
     elif not _opaque(type(value)):
         yield "class", type(value)
         names = [name for one in type(value).__mro__ for name in _slots(one)]
@@ -111,7 +111,7 @@ def _parts(value: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _pickled(value: Any, where: str) -> bytes:
-    """What is kept in C can be seen only where it can be pickled."""
+    """Pickle a value whose state is stored in C."""
     try:
         return pickle.dumps(value)
     except Exception as error:
@@ -122,7 +122,7 @@ def _pickled(value: Any, where: str) -> bytes:
 
 
 def _class(value: type, where: str, inside: tuple[int, ...]) -> Iterator[bytes]:
-    """The code of a class that is neither handaxe's nor installed, with that of its bases."""
+    """Code of a user-defined class and its bases."""
     for one in value.__mro__:
         if _installed(one.__module__):
             continue
@@ -134,7 +134,7 @@ def _class(value: type, where: str, inside: tuple[int, ...]) -> Iterator[bytes]:
 
 
 def _installed(name: str) -> bool:
-    """Whether a module is handaxe's or not of this user, so that its name says enough."""
+    """True for modules of handaxe and installed packages, which enter by name."""
     if name.split(".")[0] in ("handaxe", "builtins"):
         return True
     file = getattr(sys.modules.get(name), "__file__", None)
@@ -142,7 +142,7 @@ def _installed(name: str) -> bool:
 
 
 def _opaque(kind: type) -> bool:
-    """Whether part of what instances hold is kept in C, where nothing can be seen of it."""
+    """True if instances store part of their state in C, out of reach."""
     return any(_written_in_c(one) for one in kind.__mro__ if one is not object and one.__module__ != "typing")
 
 
@@ -160,5 +160,5 @@ def _slots(kind: type) -> tuple[str, ...]:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # a name that has no value yet
+    except ValueError:  # a name without a value yet
         return None

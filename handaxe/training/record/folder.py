@@ -1,4 +1,4 @@
-"""A run's folder: written by one process at a time, and by files that are whole or not there."""
+"""Run folder: one writer at a time, and atomic writes of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from handaxe.core.errors import InputError
 
 try:
     import fcntl
-except ImportError:  # not on Windows, where nothing keeps a second writer out
+except ImportError:  # Windows has no lock against a second writer
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["FolderLock", "flush_folder", "write_whole"]
@@ -18,16 +18,16 @@ LOCK = "writer.lock"
 
 
 class FolderLock:
-    """Held by who writes in a folder; a context manager.
+    """Lock of a folder's writer; a context manager.
 
-    The system lets go of it when its process dies, however it dies; the file stays, and says nothing by being there.
-    Where the file system knows no locks, nothing is locked.
+    The system releases the lock at any death of its process; the lock file stays and has no meaning by itself. On file
+    systems without locks nothing is locked.
 
     Args:
-        folder: is there.
+        folder: an existing folder.
 
     Raises:
-        InputError: another one writes there; the message has its process.
+        InputError: another process holds the lock; the message has its process id.
     """
 
     def __init__(self, folder: Path):
@@ -46,11 +46,11 @@ class FolderLock:
                 f"process {who or '(unknown)'} is writing the run in {folder}: wait for its end, stop it, or name "
                 "another folder; handaxe show reads beside it"
             ) from None
-        except OSError:  # no locks here
+        except OSError:  # a file system without locks
             return
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         self._file.close()
 
     def __enter__(self) -> FolderLock:
@@ -61,7 +61,7 @@ class FolderLock:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Write a file so that whatever happens there is all of it or what was there before, on the disk."""
+    """Write a file atomically and durably: it holds either the whole new text or the old one."""
     part = file.with_name(f"{file.name}.part")
     with part.open("w", encoding="utf-8") as stream:
         stream.write(text)
@@ -72,7 +72,7 @@ def write_whole(file: Path, text: str) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make a folder's entries durable, where the system lets one open a folder."""
+    """Flush a folder's entries to disk, on systems that can open folders."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Groups of a run record: the played group of a step, with scores and advantages as far as it got them."""
+"""Groups of a run record: the played group of a step, with scores and advantages if computed."""
 
 import json
 from typing import Literal
@@ -34,7 +34,7 @@ def fate_of(one: RecordedGroup) -> Fate:
     """Summarise the dispositions of a group's rollouts.
 
     Example:
-        a group of which any scored sibling was neither dropped nor surplus -> "trained"
+        a group with a scored sibling that was neither dropped nor surplus -> "trained"
     """
     if isinstance(one, PlayedGroup):
         gone = any(each.kind == "dropped" for own in one.dispositions for each in own)
@@ -48,13 +48,13 @@ def fate_of(one: RecordedGroup) -> Fate:
 
 
 def left_out_by(dispositions: Dispositions) -> str:
-    """Name the selector that first took tokens of a rollout out of the loss; "" if none did."""
+    """Name the selector that first masked tokens of a rollout; "" without one."""
     by = next((one.by for one in dispositions if one.kind in ("masked", "dropped")), "")
     return "" if by == "on_ending" else by
 
 
 def is_trained(one: RecordedGroup, index: int) -> bool:
-    """Whether rollout `index` of the played group enters the loss."""
+    """Return True if rollout `index` of the played group enters the loss."""
     place = one.place(index)
     return isinstance(one, RatedGroup) and place is not None and bool(one.trained[place])
 

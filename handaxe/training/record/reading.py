@@ -1,4 +1,4 @@
-"""Reads a group from rows of the record's tables, of this or an earlier format."""
+"""Reading of groups from a record's tables, of this or an earlier format."""
 
 import sqlite3
 from typing import Any
@@ -46,20 +46,20 @@ GROUP BY name HAVING ifnull(max(spread), 0) < 1e-12 ORDER BY name"""
 
 
 def silent_channels(db: sqlite3.Connection) -> list[str]:
-    """The channels of the reward that were equal among siblings in every group, those of turns left out; sorted."""
+    """Return the reward channels that were equal among siblings in every group, without turn channels; sorted."""
     return [str(name) for (name,) in db.execute(SILENT)]
 
 
 def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | None = None) -> list[RecordedGroup]:
-    """Read the groups that `write_group` wrote, in order: of one step or all, of one task id or all."""
+    """Read recorded groups in order: of one step or all, of one task id or all."""
     wanted = {"step": step, "task_id": None if task is None else codec.dump_text(task)}
     given = {name: value for name, value in wanted.items() if value is not None}
-    where = " AND ".join(f"{name} = ?" for name in given) or "1"  # one condition a column, so that its index is used
+    where = " AND ".join(f"{name} = ?" for name in given) or "1"  # one condition per column, to use its index
     return [_group(db, row) for row in _rows(db, f"SELECT * FROM groups WHERE {where} ORDER BY id", *given.values())]
 
 
 def read_group_of(db: sqlite3.Connection, trajectory: int) -> tuple[RecordedGroup, int] | None:
-    """Read the group of the trajectory in a row, and its index in the played group; None if there is no such row."""
+    """Read the group of a trajectory row, and its index in the played group; None without such a row."""
     found = db.execute("SELECT group_id FROM trajectories WHERE id = ?", (trajectory,)).fetchone()
     if found is None:
         return None
@@ -165,7 +165,7 @@ def _scores(db: sqlite3.Connection, seen: list[Row]) -> Scores:
 
 
 def _advantages(found: list[list[Row]]) -> Advantages | None:
-    """Those of the scored siblings, from the rows of each one's sequences."""
+    """Advantages of the scored siblings, from the rows of their sequences."""
 
     def ragged(name: str) -> tuple[tuple[np.ndarray, ...], ...] | None:
         if any(row.get(name) is None for rows in found for row in rows):

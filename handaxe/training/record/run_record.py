@@ -1,7 +1,7 @@
-"""The record of a run: everything that was generated, scored, trained and measured, in one SQLite file.
+"""Run record: all rollouts, scores, training data and metrics of a run, in one SQLite file.
 
-A step is one transaction, so a kill at any instant loses at most the step in progress, and one may read while a run
-writes. `record.sqlite` is queryable by anything that speaks SQL; `recipe.json` beside it says what was run.
+A step is one transaction: a kill loses at most the step in progress, and other processes can read while a run
+writes. `record.sqlite` is open to any SQL client; `recipe.json` describes the run.
 
     record = RunRecord.open(Path("runs/first"))
     record.steps(), record.metrics(), record.trajectories(step=3)
@@ -34,7 +34,7 @@ __all__ = ["Event", "RunRecord"]
 
 
 class Event(NamedTuple):
-    """Something that happened to a run: started, resumed, interrupted, failed, ended. `step`: steps done by then."""
+    """Event of a run: started, resumed, interrupted, failed, ended. `step`: number of steps done by then."""
 
     step: int
     kind: str
@@ -43,15 +43,15 @@ class Event(NamedTuple):
 
 
 class RunRecord:
-    """A run record, opened for writing; `RunRecord.open` opens one for reading.
+    """Run record, opened for writing; `RunRecord.open` opens one for reading.
 
     Args:
-        folder: made when missing. A record that is there already is continued, in this handaxe's format. It is locked
-            until `close`: a folder has one writer at a time.
-        about: for `write_about`, before a new record is made, so that a record never stands there without it.
+        folder: created if missing. An existing record is continued, in the current format. The folder is locked until
+            `close`: it has one writer at a time.
+        about: for `write_about`, before a new record is created, so that no record lacks it.
 
     Raises:
-        InputError: when the folder cannot be written, is being written by another process or holds something else.
+        InputError: the folder cannot be written, is being written by another process or has other contents.
     """
 
     def __init__(self, folder: Path, *, about: Mapping[str, Any] | None = None):
@@ -67,7 +67,7 @@ class RunRecord:
             self._held = stack.pop_all()
 
     def _prepare(self, about: Mapping[str, Any] | None) -> None:
-        """Make the tables, or see that those there are whole and of this format."""
+        """Create the tables, or check that existing ones are complete and of the current format."""
         found = format_of(self._db, str(self.folder))
         with self._reading():
             (whole,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
@@ -81,12 +81,12 @@ class RunRecord:
         if about is not None:
             self.write_about(about)
         create(self._db)
-        # Into the file itself: without them it would be no record if its log were lost.
+        # Into the main file: without the tables it would be no record if its log were lost.
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @classmethod
     def open(cls, folder: Path) -> "RunRecord":
-        """The record in `folder`, for reading; a run may be writing it. Raises InputError when there is none."""
+        """Open the record in `folder` for reading, even while a run writes it. Raises InputError if there is none."""
         record = cls.__new__(cls)
         record.folder, record._writes = Path(folder), False
         record._held = ExitStack()
@@ -97,7 +97,7 @@ class RunRecord:
             try:
                 record._db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=30)
                 record._db.execute("SELECT 1 FROM sqlite_master").fetchone()
-            except sqlite3.OperationalError:  # a folder that may not be written, where the log has no index to share
+            except sqlite3.OperationalError:  # a read-only folder, where the log has no shared index
                 record._db = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True)
             record._held.callback(record._db.close)
             format_of(record._db, str(record.folder))
@@ -109,17 +109,17 @@ class RunRecord:
 
     @classmethod
     def exists(cls, folder: Path) -> bool:
-        """Whether a run has begun in a folder: there is a record, and it is not empty."""
+        """Return True if a run has begun in a folder: a record exists and is not empty."""
         path = Path(folder) / "record.sqlite"
         if not path.is_file():
             return False
         where = f"file:{quote(str(path))}?mode=ro"
         with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(where, uri=True)) as db:
             return _has_tables(db)
-        return True  # whatever it is, it is not ours to write over
+        return True  # not empty, so it must not be overwritten
 
     def close(self) -> None:
-        """Release the file, and the folder."""
+        """Close the file and release the folder."""
         self._held.close()
 
     def __enter__(self) -> "RunRecord":
@@ -137,11 +137,11 @@ class RunRecord:
         metrics: Mapping[str, float],
         evaluation: Mapping[str, Any] | None = None,
     ) -> None:
-        """Keep one whole step, or nothing of it.
+        """Write a whole step in one transaction.
 
         Raises:
-            InputError: when the disk is full or the file cannot be written (nothing of the step is kept, all before
-                it is), or another run has written this step.
+            InputError: the disk is full or the file cannot be written (the step is lost, all earlier ones are intact),
+                or another run has written this step.
         """
         with self._transaction():
             self._db.execute("INSERT INTO steps VALUES (?, ?)", (step, time.time()))
@@ -153,18 +153,18 @@ class RunRecord:
                 self._write_evaluation(step + 1, evaluation)
 
     def write_evaluation(self, done: int, result: Mapping[str, Any]) -> None:
-        """Keep what an evaluation found after `done` steps."""
+        """Write the result of an evaluation after `done` steps."""
         with self._transaction():
             self._write_evaluation(done, result)
 
     def write_event(self, step: int, kind: str, text: str = "") -> None:
-        """Keep something that happened after `step` steps were done."""
+        """Write an event after `step` steps."""
         with self._transaction():
             row = (step, kind, dump_text(text), time.time())
             self._db.execute("INSERT INTO events (step, kind, text, time) VALUES (?, ?, ?, ?)", row)
 
     def write_about(self, about: Mapping[str, Any]) -> None:
-        """Write recipe.json: facts about the run, and the versions of what it runs on. An earlier one is replaced."""
+        """Write recipe.json: facts about the run, and versions of its software. Replaces an earlier file."""
         versions = {name: _version(name) for name in ("torch", "numpy", "transformers")}
         versions |= {"python": platform.python_version(), "handaxe": handaxe.__version__}
         with self._writing():
@@ -172,7 +172,7 @@ class RunRecord:
             write_whole(self.folder / "recipe.json", text + "\n")
 
     def roll_back(self, steps: int) -> int:
-        """Forget every step but the first `steps`; returns how many were forgotten. Events stay."""
+        """Delete all steps after the first `steps`; returns the number of deleted steps. Events stay."""
         with self._transaction():
             (count,) = self._db.execute("SELECT count(*) FROM steps WHERE step >= ?", (steps,)).fetchone()
             for table in ("steps", "metrics", "groups"):
@@ -183,17 +183,17 @@ class RunRecord:
     # --- reading -----------------------------------------------------------------------------------------------
 
     def steps(self) -> list[int]:
-        """The steps recorded, in order."""
+        """Return the recorded steps, in order."""
         with self._reading():
             return [step for (step,) in self._db.execute("SELECT step FROM steps ORDER BY step")]
 
     def groups(self, *, step: int | None = None, task: str | None = None) -> list[RecordedGroup]:
-        """Groups as they were written, of one step or of all, of one task id or of all."""
+        """Read groups of one step or all, of one task id or all."""
         with self._reading():
             return read_groups(self._db, step=step, task=task)
 
     def group_of(self, trajectory: int) -> tuple[RecordedGroup, int]:
-        """The group that holds the trajectory of this row, and its place there.
+        """Read the group of the trajectory in this row, and its index there.
 
         Raises:
             InputError: there is no such row.
@@ -207,62 +207,62 @@ class RunRecord:
         return found
 
     def query(self, sql: str, *keys: int | float | str | bytes | None) -> list[tuple[Any, ...]]:
-        """What a SELECT gives; the tables are those of training.record.schema, in whatever format the record has.
+        """Run a SELECT; the tables are documented in training.record.schema, and have the record's format.
 
         Raises:
-            InputError: the record is damaged, or does not have such a table.
+            InputError: the record is damaged, or has no such table.
         """
         with self._reading():
             return self._db.execute(sql, keys).fetchall()
 
     def function(self, name: str, of: Callable[..., int | float | str | None], *, arguments: int) -> None:
-        """Let queries call a function of so many columns, which gives the same for the same."""
+        """Register a deterministic function with this number of arguments for queries."""
         self._db.create_function(name, arguments, of, deterministic=True)
 
     def columns(self, table: str) -> frozenset[str]:
-        """The columns that a table has in this record, which may be of an older format."""
+        """Return a table's columns in this record, which may have an older format."""
         return frozenset(name for (name,) in self.query("SELECT name FROM pragma_table_info(?)", table))
 
     def trajectories(self, *, step: int | None = None, task: str | None = None) -> list[Trajectory]:
-        """The trajectories of those groups, failures included."""
+        """Read trajectories of one step or all, of one task id or all, failures included."""
         return [trajectory for one in self.groups(step=step, task=task) for trajectory in one.played.group]
 
     def tasks(self) -> list[Task]:
-        """Every task that was tried, each once, in the order of its first attempt."""
+        """Return all played tasks, each once, in the order of their first rollout."""
         rows = self._db.execute("SELECT task FROM groups GROUP BY task_id ORDER BY min(id)")
         return [load_record(Task, text) for (text,) in rows]
 
     def metrics(self) -> list[dict[str, float]]:
-        """One dict a step, in order; each has the key "step"."""
+        """Return one dict per step, in order; each has the key "step"."""
         found: dict[int, dict[str, float]] = {step: {"step": float(step)} for step in self.steps()}
         with self._reading():
             for step, name, value in self._db.execute("SELECT step, name, value FROM metrics ORDER BY step, name"):
-                if step in found:  # a run may have added a step since
+                if step in found:  # a run may have added a step meanwhile
                     found[step][name] = math.nan if value is None else float(value)
         return list(found.values())
 
     def evaluations(self) -> dict[int, dict[str, Any]]:
-        """What evaluations found, by the number of steps done."""
+        """Return evaluation results by number of steps done."""
         with self._reading():
             rows = self._db.execute("SELECT * FROM evaluations ORDER BY step")
             return {step: dict(json.loads(text)) for step, text in rows}
 
     def events(self) -> list[Event]:
-        """What happened to the run, in order."""
+        """Return the run's events, in order."""
         with self._reading():
             rows = self._db.execute("SELECT step, kind, text, time FROM events ORDER BY id")
             return [Event(step, str(kind), load_text(text), float(at)) for step, kind, text, at in rows]
 
     def silent_channels(self) -> list[str]:
-        """The channels of the reward that never told two siblings apart, those of turns left out; sorted."""
+        """Return the reward channels that never differed between siblings, without turn channels; sorted."""
         with self._reading():
             return silent_channels(self._db)
 
     def about(self) -> dict[str, Any]:
-        """What recipe.json holds; {} when it was never written.
+        """Read recipe.json; {} if it was never written.
 
         Raises:
-            InputError: it is damaged.
+            InputError: the file is damaged.
         """
         path = self.folder / "recipe.json"
         try:
@@ -338,7 +338,7 @@ def _version(name: str) -> str | None:
 
 
 def _json_number(value: Any) -> Any:
-    """Numbers of numpy and torch as plain ones, arrays as lists, anything else as text."""
+    """Convert numpy and torch numbers to plain ones, arrays to lists, everything else to text."""
     try:
         return value.tolist()
     except AttributeError:

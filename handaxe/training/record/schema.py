@@ -1,10 +1,10 @@
-"""The tables of a run record, and what older records lack of them.
+"""Tables of a run record, and upgrades of older formats.
 
-Everything that a trajectory holds is kept, token arrays as compressed blobs. What one asks for in SQL (step, task,
-ending, outcome, channels, calls, tokens) has columns of its own.
+A record stores whole trajectories, with token arrays as compressed blobs. Common search terms (step, task, ending,
+outcome, channels, calls, tokens) have separate columns.
 
-A record says its format (PRAGMA user_version). Older ones are read as they are: a column that they lack has no value,
-which reads as the field's default. `RunRecord(folder)`, which goes on with a run, adds the columns first.
+The format number is in PRAGMA user_version. Older records are read without changes: a missing column reads as the
+field's default. `RunRecord(folder)`, which continues a run, adds the columns first.
 """
 
 import sqlite3
@@ -54,8 +54,9 @@ CREATE INDEX trajectories_in_short ON trajectories (
     group_id, sample, ending, reason, scored, trained, outcome, total, num_turns, num_calls, num_tokens, cost, seconds,
     called, left_out_by);
 """
-"""The last index holds what a table of trajectories shows and is searched by, so that a hundred thousand are gone
-through without reading what was said."""
+"""The last index covers the columns that tables of trajectories show and search, so that a scan of a hundred thousand
+rows reads no messages.
+"""
 
 ADDED = {
     2: """
@@ -80,20 +81,21 @@ CREATE INDEX trajectories_in_short ON trajectories (
 """,
     6: "ALTER TABLE trajectories ADD COLUMN dispositions TEXT;",
 }
-"""A format -> what makes the tables of the format before it into its own. A column stands last in its table there and
-in SCHEMA, since rows are written by place."""
+"""Format -> script that upgrades the tables of the previous format. Added columns are last in their table, here as in
+SCHEMA, since rows are written by position.
+"""
 
 
 def create(db: sqlite3.Connection) -> None:
-    """Make the tables in an empty file."""
+    """Create the tables in an empty file."""
     db.executescript(f"BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
 
 
 def format_of(db: sqlite3.Connection, where: str) -> int:
-    """The format of a record; 0 when there are no tables yet.
+    """Return the format of a record; 0 without tables.
 
     Raises:
-        InputError: a record of a later handaxe, or a database of something else.
+        InputError: a record of a later handaxe, or a database of another program.
     """
     (found,) = db.execute("PRAGMA user_version").fetchone()
     if not 0 <= found <= FORMAT:
@@ -106,7 +108,7 @@ def format_of(db: sqlite3.Connection, where: str) -> int:
 
 
 def upgrade(db: sqlite3.Connection, found: int) -> None:
-    """Add what a record of format `found` lacks; all of it or nothing."""
+    """Add the missing columns to a record of format `found`, in one transaction."""
     if found < FORMAT:
         script = "".join(ADDED[number] for number in range(found + 1, FORMAT + 1))
         db.executescript(f"BEGIN IMMEDIATE;{script}PRAGMA user_version = {FORMAT};COMMIT;")

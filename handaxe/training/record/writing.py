@@ -1,4 +1,4 @@
-"""Writes a group as rows of the record's tables."""
+"""Writing of groups to a record's tables."""
 
 import json
 import sqlite3
@@ -43,7 +43,7 @@ def _ratings(one: RecordedGroup, place: int | None, s: int) -> list[np.ndarray |
 
 
 def _total(scores: Scores | None, place: int | None) -> float | None:
-    """Outcome and rewards of turns of a sibling together."""
+    """Sum of outcome and turn rewards of a sibling."""
     if scores is None or place is None:
         return None
     return float(scores.outcome[place]) + (0.0 if scores.turns is None else float(np.sum(scores.turns[place])))

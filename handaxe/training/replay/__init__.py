@@ -1,7 +1,7 @@
-"""Recorded attempts played again without a model.
+"""Replay of recorded rollouts without a model.
 
-attempts: a group's attempts, and what differs. answers: what a plan asks for, from the record or by the real tools.
-recorded: what a trajectory says of its turns and its environment. discrepancies: what tells two trajectories apart.
+attempts: replay of a group, and its discrepancies. answers: replies to a plan's requests, from the record or by the
+real tools. recorded: turns and environments of a recorded trajectory. discrepancies: comparison of two trajectories.
 """
 
 from handaxe.training.replay.answers import Setup

@@ -1,4 +1,4 @@
-"""What a plan asks for when its attempt is played again: answered from the record, or by the real tools."""
+"""Replies to the requests of a replayed rollout, from the record or by the real tools."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ __all__ = ["DepartError", "FromRecord", "Setup"]
 
 @dataclass(frozen=True)
 class Setup:
-    """What an attempt is played with: the run's own rollout, chat format, environment and sampling, and its context
-    in tokens.
+    """Parts of a replay: the run's rollout, chat format, environment and sampling, and its context in tokens.
 
-    `others` may be asked by the environment, where it answers; what they say comes from the record.
+    `aux_policies` are the environment's auxiliary policies; their replies come from the record.
 
-    `tools` True lets the environment answer, False takes its answers from the record; it is made, started and closed
-    either way.
+    `tools` True calls the environment, False takes its replies from the record; it is made, started and closed either
+    way.
     """
 
     rollout: Rollout
@@ -43,7 +42,7 @@ class Setup:
 
 
 class DepartError(BaseException):
-    """The attempt cannot be played further. No strategy is to handle it, so it is no Exception."""
+    """End of a replay that cannot continue. No Exception, so that no strategy handles it."""
 
     def __init__(self, difference: Discrepancy):
         super().__init__(difference)
@@ -51,7 +50,7 @@ class DepartError(BaseException):
 
 
 class FromRecord:
-    """One attempt: answers its requests from the record of its trajectories, the attempt's own first."""
+    """Replies to one rollout's requests from the record of its trajectories, the root first."""
 
     def __init__(self, recorded: Sequence[Trajectory], setup: Setup):
         self.recorded, self.setup = recorded, setup
@@ -60,7 +59,7 @@ class FromRecord:
         self.turns: dict[int, tuple[Trajectory, int]] = {}
         for one in self.all:
             for k, turn in enumerate(one.turns):
-                self.turns.setdefault(turn.seed, (one, k))  # what is shared is its first owner's
+                self.turns.setdefault(turn.seed, (one, k))  # a shared turn belongs to its first owner
         self.entered: set[str] = set()
         self.acted: set[tuple[str, int]] = set()
         self.spoken: set[int] = set()
@@ -71,11 +70,11 @@ class FromRecord:
     # --- answers -----------------------------------------------------------------------------------------------
 
     def speak(self, name: str, request: Sample) -> Completion:
-        """The recorded turn of this seed."""
+        """Return the recorded turn of this seed."""
         if request.seed not in self.turns:
             one = self.of.get(name, self.recorded[0])
             if one.ending == STOPPED or one.ending.kind == "infra_error":
-                self.cut.add(one.id)  # nothing followed
+                self.cut.add(one.id)  # no turn followed
                 raise Stopped
             words = f"it has {len(one.turns)} turns, none of seed {request.seed}"
             self.depart(one, "requests", words, f"turn {request.turn} is asked for", turn=request.turn)
@@ -101,7 +100,7 @@ class FromRecord:
         return Completion(*said, turn.finish, turn.seconds, turn.cost, splice)
 
     def act(self, name: str, request: Act) -> EnvReply:
-        """The recorded answer, or that of the environment."""
+        """Return the recorded reply, or the environment's."""
         if request.seed not in self.turns:
             one = self.of.get(name, self.recorded[0])
             self.depart(one, "replies", f"no turn has seed {request.seed}", "an environment is asked with it")
@@ -114,7 +113,7 @@ class FromRecord:
             return recorded
         try:
             reply = request.env.step(request.turn, seed=request.seed)
-        except Exception as error:  # as any driver does
+        except Exception as error:  # as in every driver
             reply = EnvReply(done=True, ending=Ending("infra_error", f"{type(error).__name__}: {error}"))
         if reply.aux_request is not None:
             return reply
@@ -126,7 +125,7 @@ class FromRecord:
         return reply._replace(replies=timed)
 
     def measure(self, name: str, request: Measure) -> dict[str, list[float]]:
-        """What was measured then."""
+        """Return the recorded measures."""
         found = [one.notes[MEASURE_NOTE] for one in self.all if request.key in one.notes.get(MEASURE_NOTE, {})]
         if not found:
             one = self.of.get(name, self.recorded[0])
@@ -137,8 +136,8 @@ class FromRecord:
         return found[0][request.key]
 
     def work(self, name: str, request: Work) -> Any:
-        """Done anew. But an attempt that was stopped before its environment was there is stopped again; and what ended
-        before turns were taken back, which the record would not have else, ends there.
+        """Do the work again. A rollout stopped before its environment existed is stopped again; a failed takeback,
+        which leaves no other trace in the record, fails again.
         """
         self.name, first = name, name not in self.entered
         self.entered.add(name)
@@ -153,18 +152,18 @@ class FromRecord:
         return request.call()
 
     def began(self, one: Trajectory) -> bool:
-        """Whether anything in a trajectory shows that its environment was started."""
+        """Return True if a trajectory shows that its environment was started."""
         own = any(self.turns[turn.seed][0] is one for turn in one.turns)
         return own or (one.branch_of is None and (bool(one.tools) or one.messages != one.task.messages))
 
     def asks_left(self, one: Trajectory, k: int) -> bool:
-        """Whether the environment asked another engine in turn k for more than was said again by now."""
+        """Return True if the environment's requests to auxiliary policies in turn k exceed the replayed ones so far."""
         numbers = range(sum(len(said.turns) for said in one.aux_turns))
         draws = {derive_seed(one.turns[k].seed, said.by, number) for said in one.aux_turns for number in numbers}
         return bool(draws & (self.turns.keys() - self.spoken))
 
     def make(self, task: Task) -> Env:
-        """The environment, as far as it is played for real; what failed when it was made or started fails again."""
+        """Make the environment, as far as the replay uses it; a recorded failure of making or starting is repeated."""
         one = self.of.get(self.name)
         if one is not None and one.ending.kind == "infra_error" and not self.began(one):
             raise InfrastructureError(one.ending.reason)
@@ -184,5 +183,5 @@ class FromRecord:
         sequence: int | None = None,
         token: int | None = None,
     ) -> NoReturn:
-        """Give the attempt up."""
+        """End the replay with a discrepancy."""
         raise DepartError(Discrepancy(one.id, what, recorded, replayed, turn, sequence, token))

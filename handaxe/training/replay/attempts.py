@@ -1,4 +1,4 @@
-"""Plays recorded attempts again without a model: what the policy said comes from the record, all else is done anew."""
+"""Replay of recorded groups without a model: the policy's turns come from the record, all else runs again."""
 
 from __future__ import annotations
 
@@ -18,31 +18,30 @@ __all__ = ["Replayed", "attempts_of", "replay"]
 
 @dataclass(frozen=True)
 class Replayed:
-    """A recorded trajectory that was played again, and what differs; nothing where it is the same."""
+    """Recorded trajectory and its discrepancies in the replay; none if equal."""
 
     trajectory: Trajectory
     differences: tuple[Discrepancy, ...]
 
 
 def replay(group: Group, setup: Setup, *, only: str | None = None) -> list[Replayed]:
-    """Play every attempt of a recorded group again, one after the other.
+    """Replay every rollout of a recorded group, in order.
 
-    A Sample is answered with the recorded turn of its seed, after a look at whether the policy is asked the same ids
-    as then; where it is not, the attempt is not played further. An Act is answered by the record or by the tools.
-    What is not the rollout's doing happens as it did then: an attempt that was stopped is stopped at the same token,
-    and a failure of the machinery is repeated from the record, with real tools too. Seconds are those of the record,
-    so that budgets end where they did.
+    A Sample is answered with the recorded turn of its seed, after comparing its ids with the recorded ones; a
+    difference ends the rollout's replay. An Act is answered by the record or by the tools. External events are repeated
+    from the record: a stopped rollout is stopped at the same token, and an infrastructure failure recurs, with real
+    tools too. Seconds are the recorded ones, so that budgets end at the same turn.
 
     Args:
-        group: as the record has it, superseded and stopped attempts included. Forks are played with what they left.
-        setup: with what.
-        only: id of a trajectory; nothing but its attempt is played.
+        group: as recorded, superseded and stopped rollouts included. Forks are replayed with their origin.
+        setup: parts of the replay.
+        only: id of a trajectory; only its rollout is replayed.
 
     Returns:
-        One a trajectory of what is played, in the order of the group.
+        One result per replayed trajectory, in the order of the group.
 
     Raises:
-        InputError: what rollout, format or environment raise for a task they cannot take.
+        InputError: rollout, format or environment reject the task.
     """
     attempts = attempts_of(group)
     samples = sorted({one[0].sample for one in attempts})
@@ -63,7 +62,7 @@ def replay(group: Group, setup: Setup, *, only: str | None = None) -> list[Repla
 
 
 def attempts_of(group: Group) -> list[list[Trajectory]]:
-    """The trajectories of each attempt: one, and those that were forked from it, directly or not."""
+    """Group trajectories by rollout: each root with its direct and indirect forks."""
     attempts: dict[str, list[Trajectory]] = {}
     for one in group:
         attempts.setdefault(_root(one, group).id, []).append(one)
@@ -71,7 +70,7 @@ def attempts_of(group: Group) -> list[list[Trajectory]]:
 
 
 def _root(one: Trajectory, group: Group) -> Trajectory:
-    """The trajectory whose id is that of its attempt: itself, or what it was forked from, and so on."""
+    """Root of a trajectory: itself, or the root of its fork's origin."""
     siblings = {sibling.id: sibling for sibling in group}
     seen = {one.id}
     while one.branch_of and one.branch_of.trajectory in siblings.keys() - seen:
@@ -83,7 +82,7 @@ def _root(one: Trajectory, group: Group) -> Trajectory:
 def _differences(
     recorded: Sequence[Trajectory], setup: Setup, *, step: int, samples: Sequence[int]
 ) -> list[Discrepancy]:
-    """What differs in one attempt, of a group whose attempts had these samples."""
+    """Discrepancies of one rollout, in a group of rollouts with these samples."""
     first, answers = recorded[0], FromRecord(recorded, setup)
     attempt = Attempt(
         task=first.task,
@@ -129,8 +128,9 @@ def _differences(
 
 
 def _of_asked(recorded: Trajectory, again: Trajectory, cut: set[str], *, env: bool) -> list[Discrepancy]:
-    """What differs in what other engines said in an attempt, told of the attempt. An environment whose answers come
-    from the record (`env` False) asks nobody, so that nobody is missed then."""
+    """Discrepancies of auxiliary turns, attributed to their rollout. With replies from the record (`env` False)
+    auxiliary policies get no requests, and missing turns are no discrepancy.
+    """
     said = {one.id: one for one in again.aux_turns}
     found = [
         Discrepancy(recorded.id, "ids", f"{one.id} was asked", "nobody of this name is")

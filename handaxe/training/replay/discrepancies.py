@@ -1,4 +1,4 @@
-"""What tells a trajectory that was played again from the recorded one: the first difference of each kind."""
+"""Comparison of a recorded and a replayed trajectory: the first difference of each kind."""
 
 from itertools import zip_longest
 from typing import Literal, NamedTuple
@@ -11,11 +11,11 @@ __all__ = ["Discrepancy", "KINDS", "What", "differing", "discrepancies", "reply_
 
 What = Literal["record", "requests", "ids", "messages", "replies", "ending", "state"]
 KINDS: tuple[What, ...] = ("record", "requests", "ids", "messages", "replies", "ending", "state")
-"""record: what stands there breaks an invariant; requests: the policy would have been asked something else."""
+"""record: the recorded value breaks an invariant; requests: the policy would have sampled from other ids."""
 
 
 class Discrepancy(NamedTuple):
-    """One difference: in which trajectory, of what, where (None: nowhere in particular), and the two values."""
+    """One difference: trajectory, kind, place (None: nowhere in particular), and both values."""
 
     trajectory: str
     what: What
@@ -27,7 +27,7 @@ class Discrepancy(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Place of the difference, in words."""
         named = (("turn", self.turn), ("sequence", self.sequence), ("token", self.token))
         return ", ".join(f"{name} {number}" for name, number in named if number is not None)
 
@@ -35,13 +35,13 @@ class Discrepancy(NamedTuple):
 def discrepancies(
     recorded: Trajectory, replayed: Trajectory, *, ending: bool = True, state: bool = False
 ) -> list[Discrepancy]:
-    """The first difference of each kind.
+    """Return the first difference of each kind.
 
     Args:
-        recorded, replayed: two trajectories of one id.
-        ending: whether their endings are to be alike; of an infra_error and a verifier_error only the kind is, if at
-            all, since a failure is not played again and a verifier speaks after the rollout.
-        state: whether what their environments report is.
+        recorded, replayed: two trajectories with the same id.
+        ending: compare endings. Of an infra_error or a verifier_error at most the kind is compared, since failures are
+            not replayed and the reward runs after the rollout.
+        state: compare the environments' reports.
     """
     found = [_ids(recorded, replayed), _messages(recorded, replayed), _replies(recorded, replayed)]
     if ending and not _alike(recorded.ending, replayed.ending):
@@ -53,7 +53,7 @@ def discrepancies(
 
 
 def differing(recorded: np.ndarray, replayed: np.ndarray) -> int | None:
-    """The first place where two arrays differ, their ends included; None when they are equal."""
+    """First index at which two arrays differ, in value or length; None if equal."""
     common = min(len(recorded), len(replayed))
     places = np.flatnonzero(recorded[:common] != replayed[:common])
     if len(places):
@@ -64,7 +64,7 @@ def differing(recorded: np.ndarray, replayed: np.ndarray) -> int | None:
 def reply_difference(
     trajectory: str, k: int, recorded: ToolReply | None, replayed: ToolReply | None
 ) -> Discrepancy | None:
-    """How two replies differ, times apart; None where one is missing stands for none."""
+    """Difference of two replies, without times; None is a missing reply."""
     if recorded is not None and replayed is not None:
         for name in ("call_id", "name", "status", "content", "cost"):
             mine, theirs = getattr(recorded, name), getattr(replayed, name)
@@ -104,7 +104,7 @@ def _entry(key: str, array: np.ndarray, t: int) -> str:
 
 
 def _turn_at(trajectory: Trajectory, s: int, t: int) -> int | None:
-    """The turn that a token belongs to, or is part of the reply to; None in the opening."""
+    """Turn of a token, or of the reply that contains it; None in the opening."""
     before = [k for k, turn in enumerate(trajectory.turns) if turn.sequence == s and turn.start <= t]
     return before[-1] if before else None
 
@@ -124,7 +124,7 @@ def _messages(recorded: Trajectory, replayed: Trajectory) -> Discrepancy | None:
 
 
 def _offered(trajectory: Trajectory) -> str:
-    """The tools offered, with what is said of them."""
+    """Offered tools, with descriptions."""
     return "tools " + (", ".join(repr(tool) for tool in trajectory.tools) or "none")
 
 
@@ -136,7 +136,7 @@ def _spoken(message: Message | None) -> str:
 
 
 def _meaning(turn: Turn | None) -> str:
-    """What a turn was read as, and how it ended."""
+    """Parse result and finish of a turn."""
     return "no turn" if turn is None else f"{turn.finish} {turn.parsed!r}"
 
 

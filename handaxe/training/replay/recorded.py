@@ -1,4 +1,4 @@
-"""What a recorded trajectory says of its turns and its environment, in the words of a rollout: for a replay."""
+"""Turns and environments of a recorded trajectory, as inputs of a replay."""
 
 from typing import Any
 
@@ -12,8 +12,9 @@ __all__ = ["Opening", "StandIn", "openings", "recorded_answer", "recorded_speech
 
 
 class StandIn:
-    """Stands in for an environment that is started and closed, and asked for nothing else: it reports what was reported
-    then, or fails as it did. `forks`: its state is real, since some of its answers are."""
+    """Substitute for an environment that is only started and closed: it repeats the recorded report or failure. `forks`
+    True: its snapshots are real, since some of its replies are.
+    """
 
     def __init__(self, env: Env, recorded: Trajectory | None, *, forks: bool):
         self._env = env
@@ -37,8 +38,7 @@ class StandIn:
 
 
 class Opening:
-    """An environment that only says what was said at the start of an attempt; implements `slots.Env` as far as a replay
-    needs it whose replies come from the record."""
+    """Environment with the recorded opening only, for replays with recorded replies."""
 
     def __init__(self, recorded: Trajectory):
         self._recorded = recorded
@@ -65,7 +65,7 @@ class Opening:
 
 
 def openings(group: Group) -> EnvFactory:
-    """Makes environments that open as those of a recorded group did."""
+    """Make an environment factory that repeats the openings of a recorded group."""
 
     def factory(task: Task) -> Opening:
         del task
@@ -75,7 +75,7 @@ def openings(group: Group) -> EnvFactory:
 
 
 def recorded_speech(one: Trajectory, k: int) -> Partial:
-    """What the policy said in turn k."""
+    """Sampled tokens of turn k."""
     turn = one.turns[k]
     sequence, span = one.sequences[turn.sequence], slice(turn.start, turn.stop)
     arrays = sequence.ids, sequence.logp, sequence.behaviour_logp, sequence.version
@@ -83,25 +83,25 @@ def recorded_speech(one: Trajectory, k: int) -> Partial:
 
 
 def _extended(one: Trajectory, k: int) -> bool:
-    """Whether a reply was written after turn k, so that another turn could follow."""
+    """True if a reply follows turn k in the sequence, so that another turn could begin."""
     turn = one.turns[k]
     return turn.stop < len(one.sequences[turn.sequence]) or turn.sequence + 1 < len(one.sequences)
 
 
 def _heard(one: Trajectory, k: int) -> tuple[int, int]:
-    """The messages [start, stop) that follow what the policy said in turn k."""
+    """Messages [start, stop) after the policy's message of turn k."""
     own = turn_positions(one.messages, turns=len(one.turns)) + [len(one.messages)] * len(one.turns)
     return own[k] + 1, own[k + 1]
 
 
 def was_answered(one: Trajectory, k: int) -> bool:
-    """Whether the environment answered turn k, be it with nothing."""
+    """True if the environment replied to turn k, even with an empty reply."""
     start, stop = _heard(one, k)
     return bool(one.turns[k].replies) or start < stop or _extended(one, k)
 
 
 def recorded_answer(one: Trajectory, k: int) -> EnvReply:
-    """What the environment answered to turn k. A message with a name that is no tool's is the rollout's own."""
+    """Recorded reply of the environment to turn k. Messages named other than a tool are the rollout's."""
     start, stop = _heard(one, k)
     new = tuple(m for m in one.messages[start:stop] if m.role == "tool" or not m.name)
     over = k + 1 == len(one.turns) and one.ending.kind != "truncated" and not _extended(one, k)

@@ -1,4 +1,4 @@
-"""Worked solutions in words, rewritten so that a tool computes what they compute, as something to learn from."""
+"""Demonstrations from worked solutions: a tool call replaces each computation in the text."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FOUND = re.compile(
     rf"(?<![\w.=*/+-])({NUMBER}(?:{SIGN}{NUMBER})+)\s*=\s*[$\u20ac\u00a3]?(-?\d[\d,]*(?:\.\d+)?)(?![\d%])"
 )
 SIGNS = str.maketrans({"\u00d7": "*", "\u00f7": "/", "x": "*"} | dict.fromkeys("$\u20ac\u00a3, \t\n", ""))
-"""Signs of times, divided by, euro and pound."""
+"""Multiplication, division, euro and pound signs."""
 TRIES = 8
-"""Tasks looked at for each conversation that is wanted."""
+"""Maximum tasks tried per wanted conversation."""
 
 
 class Computation(NamedTuple):
-    """A computation in a solution: what is said before it, what is computed, and what that makes."""
+    """Computation in a solution: the text before it, the expression, and its value."""
 
     before: str
     expression: str
@@ -40,37 +40,36 @@ class Computation(NamedTuple):
 def calls_from_solutions(
     *, world: World, count: int, tool: str = "calculator", argument: str = "expression", easy: int = 10, seed: int = 0
 ) -> Source:
-    """Make a source of conversations in which a worked solution calls a tool wherever it computes.
+    """Make a source of worked solutions, rewritten with a tool call for every computation.
 
         "... left with 72*0.25=18 pebbles. ... back to 18+4=22 pebbles. #### 22"
         -> policy  "... left with" and a call of 72*0.25        tool  18
            policy  "18 pebbles. ... back to" and 18+4           tool  22
            policy  the task's answer
 
-    The tool really answers. A solution is left out where nothing in it is worth a call, where a reply contradicts what
-    it says (a reply may have more decimals), where a call fails, and where it does not fit into the engine's context.
+    The real tool replies. A solution is left out if none of its computations is worth a call, a reply contradicts
+    the text (a reply may have more decimals), a call fails, or the conversation exceeds the engine's context.
 
     Args:
-        world: has `solution`; the conversations are about its first training tasks that can be rewritten.
-        count: conversations, >= 1; up to eight times as many tasks are looked at.
-        tool, argument: what computes, and the name of the argument that takes an expression.
-        easy: computations in which every number is below this stay words.
+        world: has `solution`; the conversations are about its first training tasks with a usable solution.
+        count: conversations, >= 1; up to eight tasks are tried per conversation.
+        tool, argument: the computing tool, and its argument for an expression.
+        easy: computations with all numbers below this stay text.
         seed: of the tasks.
 
     Returns:
-        A source for the stage `teach`: each conversation a group of its own; fewer than `count` where the tasks hold no
-        more.
+        A source for the stage `teach`: each conversation is a separate group; fewer than `count` if the tasks run out.
 
     Raises:
-        InputError: count below 1, a world without solutions, or not one that can be rewritten; the message says why.
+        InputError: count below 1, a world without solutions, or no usable solution; the message gives the reason.
 
     Example:
         calls_from_solutions(world=gym(names=("gsm_symbolic",)), count=64), solved as its generator does
 
     Paper: arXiv:2512.20745 (AgentMath), tool-augmented data from text; of the same kind arXiv:2509.13761 (THOR).
-    Unconfirmed: what is easy enough to stay words.
-    Differs: computations are found by pattern and not by a language model, which in the paper writes code and what it
-    prints before it is run; no errors with their corrections are added.
+    Unconfirmed: the threshold below which computations stay text.
+    Differs: computations are found by pattern; in the paper a language model writes the code and its expected output
+    before execution. No errors with corrections are added.
     """
     if count < 1:
         raise InputError(f"{count} conversations are nothing to learn from; give 1 or more")
@@ -96,11 +95,11 @@ def calls_from_solutions(
 
 
 def computations(solution: str, *, easy: int = 10) -> list[Computation]:
-    """What a solution computes, in order.
+    """Return the computations of a solution, in order.
 
     Args:
-        solution: in words, with computations such as 12*3=36 among them.
-        easy: those whose numbers are all below this are left out.
+        solution: text with computations such as 12*3=36.
+        easy: computations with all numbers below this are left out.
 
     Example:
         computations("He has 3*4=12, so 12 x 30 = $360.")  ->  [("He has 3*4=12, so", "12*30", "360")]
@@ -116,13 +115,13 @@ def computations(solution: str, *, easy: int = 10) -> list[Computation]:
 
 
 class _LeftOut(Exception):
-    """A solution that is no example; says why."""
+    """Unusable solution, with the reason."""
 
 
 def _played(
     world: World, site: StageContext, task: Task, found: list[Computation], tool: str, argument: str
 ) -> Trajectory | str:
-    """The conversation, or why there is none."""
+    """Play the conversation; returns the reason if it is unusable."""
     try:
         one = demonstrate(
             world.env(world.tools),
@@ -152,7 +151,7 @@ def _speaker(found: list[Computation], tool: str, argument: str) -> Expert:
 
 
 def _compare(said: str, reply: str, status: str) -> None:
-    """Leave the solution out unless the reply is what it says, at as many decimals as it says."""
+    """Raise if the tool's reply differs from the solution's value, at the solution's number of decimals."""
     if status != "ok":
         raise _LeftOut("compute what the tool cannot")
     try:

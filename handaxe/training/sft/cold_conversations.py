@@ -1,9 +1,9 @@
-"""Conversations that teach a tiny policy the tool protocol and little else.
+"""Weak demonstrations of the tool protocol for a tiny policy.
 
-The questions are real ones of reasoning-gym's generators and of the shape "12*34=?". The behaviour shown is weak on
-purpose: a correct call in three conversations of ten, a clumsy one (a digit lost, a call left open, a tool that does
-not exist, idle talk) in two, and a guess in the head otherwise, right only where the numbers have one digit.
-Reinforcement learning has all the rest to do.
+The questions come from reasoning-gym's generators and have the form "12*34=?". The behaviour is weak on
+purpose: a correct call in three conversations of ten, a clumsy one (a digit lost, a call left open, an unknown
+tool, idle talk) in two, and otherwise a guess, correct only for one-digit numbers. The rest is left to
+reinforcement learning.
 """
 
 import ast
@@ -28,14 +28,14 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 
 
 class Conversation(NamedTuple):
-    """Messages of which the assistant's are to be learned, and the tools offered."""
+    """Messages, with the assistant's to be learned, and offered tools."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...]
 
 
 class _Question(NamedTuple):
-    """A question, an expression that answers it, and the answer."""
+    """Question, an expression for its answer, and the answer."""
 
     text: str
     expression: str
@@ -47,9 +47,9 @@ def conversations(tools: dict[str, ToolSchema], *, count: int, seed: int, weak: 
 
     Args:
         tools: schemas of calculator, python and compute, by name.
-        count: how many.
-        seed: the same seed gives the same conversations.
-        weak: share of conversations that show the weak behaviour; the others show one correct call.
+        count: number of conversations.
+        seed: equal seeds give equal conversations.
+        weak: share of conversations with weak behaviour; the others show one correct call.
     """
     rng = random.Random(seed)
     offers = [("calculator",)] * 5 + [("python",)] * 3 + [("compute",)] * 2 + [("calculator", "python")] * 2 + [()]
@@ -124,7 +124,7 @@ def _reply(text: str) -> list[Message]:
 
 
 def _guess(rng: random.Random, question: _Question) -> str:
-    """An answer in the head: right where every number has one digit, mostly; else of about the right length."""
+    """Guess an answer: usually correct for one-digit numbers; otherwise of about the right length."""
     numbers = [int(n) for n in re.findall(r"\d+", question.expression)]
     if max(numbers) < 10 and len(numbers) == 2 and rng.random() < 0.9:
         return question.answer
@@ -133,7 +133,7 @@ def _guess(rng: random.Random, question: _Question) -> str:
 
 
 def _clumsy(rng: random.Random, question: _Question, tool: str) -> list[Message]:
-    """A demonstration that goes wrong in one of four ways."""
+    """Make a demonstration with one of four errors."""
     kind = rng.choice(["lost digit", "open", "no such tool", "idle"])
     if kind == "idle":
         return [Message("assistant", rng.choice(["let me see", "hm", "one moment", "I will think"]))]
@@ -166,12 +166,12 @@ def _lost_digit(rng: random.Random, question: _Question, call: ToolCall) -> list
 
 
 def _between_digits(text: str, place: int) -> bool:
-    """Whether a digit stands before it, so that losing it leaves a number (and no leading zero)."""
+    """True if a digit precedes, so that dropping this one leaves a number (without a leading zero)."""
     return place > 0 and text[place - 1].isdigit() and text[place - 1] != "0"
 
 
 def _evaluate(text: str) -> str | None:
-    """The value of a small integer expression, or None where it is not a whole number."""
+    """Value of a small integer expression; None if it is no whole number."""
 
     def value(node: ast.AST) -> int:
         if isinstance(node, ast.Constant) and isinstance(node.value, int):

@@ -1,11 +1,11 @@
-"""Makes the policy that training begins from in a world, by supervised steps on its expert's conversations.
+"""Cold start: supervised fine-tuning on a world's expert conversations before reinforcement learning.
 
-    warmup pairs     --------> conversations --SFT, `warmup_steps`-> knows them by heart
-    expert           --play--> conversations --SFT, `skill` steps--> knows how to call
-    expert + noise   --play--> conversations --SFT, `steps` steps--> calls with the rates of the noise
+    warmup pairs     --------> conversations --SFT, `warmup_steps`-> memorised answers
+    expert           --play--> conversations --SFT, `skill` steps--> correct calls
+    expert + noise   --play--> conversations --SFT, `steps` steps--> calls at the noise's rates
 
-The tools really answer while these conversations are played. What is learnt is kept in the cache folder (HANDAXE_CACHE,
-or ~/.cache/handaxe), by a digest of everything that it depends on.
+The real tools reply during these conversations. The checkpoint is stored in the cache folder (HANDAXE_CACHE,
+or ~/.cache/handaxe), under a digest of all its inputs.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ __all__ = ["demonstrations", "start_policy"]
 
 EXACT = DemonstrationNoise()
 TASKS = 4096
-"""Most questions that conversations are made of; where there are more conversations, they come again."""
+"""Maximum number of distinct questions; further conversations repeat them."""
 PROBED = 64
 """Conversations of each phase that enter the digest."""
 DRILL_RATE = 3.0
-"""What the learning rate of warmup pairs alone is multiplied by: they are short, and nothing needs to be kept yet."""
+"""Learning rate factor of a phase of warmup pairs alone: they are short, and no skill can be lost yet."""
 
 
 class _Phase(NamedTuple):
-    """So many conversations with noise, None for warmup pairs alone, learnt at this rate."""
+    """Phase: number of conversations, their noise (None: warmup pairs alone), and learning rate."""
 
     noise: DemonstrationNoise | None
     size: int
@@ -65,22 +65,22 @@ def start_policy(
     out: Path | None = None,
     progress: bool = False,
 ) -> Policy:
-    """The policy that training starts from in a world; it is made where it is not in the cache yet.
+    """Return a world's cold-start checkpoint, from the cache or freshly trained.
 
     Args:
         world: needs an expert and a start.
-        policy: what learns; the tiny one unless told otherwise. It is changed.
-        tools: those offered; None: the world's own.
+        policy: initial policy, modified in place; None is the tiny one.
+        tools: offered tools; None: the world's.
         seed: of tasks, conversations and their order.
-        out: a folder to write the model to besides, for `--model FOLDER`.
+        out: additional folder for the model, for `--model FOLDER`.
         progress: show bars.
 
     Returns:
-        The policy, as `load` gives one.
+        The policy, as from `load`.
 
     Raises:
-        InputError: the world has no expert or no start, or its conversations do not fit into the policy's context.
-        KeyboardInterrupt: Ctrl-C stopped it; nothing is kept, neither in the cache nor in `out`.
+        InputError: the world has no expert or no start, or its conversations exceed the policy's context.
+        KeyboardInterrupt: on Ctrl-C; nothing is written, neither to the cache nor to `out`.
 
     Example:
         start_policy(arithmetic()) is a policy that calls the calculator for most questions, easy or not
@@ -123,7 +123,7 @@ def start_policy(
         for phase in phases:
             site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
             conversations = play(phase, phase.size)
-            with Interrupt() as interrupt:  # without one, a phase that was stopped would look like one that is over
+            with Interrupt() as interrupt:  # without it, an interrupted phase would look complete
                 _teach(site, conversations, phase, start.batch_size)
             if interrupt.requested:
                 raise KeyboardInterrupt
@@ -146,21 +146,21 @@ def demonstrations(
     context: int = 512,
     warmup: Sequence[tuple[str, str]] = (),
 ) -> list[Trajectory]:
-    """Conversations of the world's expert with noise, the first `count` of an endless list.
+    """Return the first `count` of an endless list of conversations of the world's expert, with noise.
 
     Args:
-        world: whose expert speaks.
-        env: made anew for every conversation.
-        tasks: gone through in order, again and again.
-        noise: see `worlds.parts.demonstration_noise`; every call as the expert makes it unless told otherwise.
-        count: how many.
+        world: provides the expert.
+        env: made separately for every conversation.
+        tasks: used cyclically, in order.
+        noise: see `worlds.parts.demonstration_noise`; default: every call as the expert makes it.
+        count: number of conversations.
         seed: of noise and guesses.
-        format: Compact unless told otherwise.
-        context: most tokens of one.
-        warmup: every other conversation is one of these, where there are any; see `Start`.
+        format: default Compact.
+        context: maximum tokens of a conversation.
+        warmup: pairs for every second conversation, if any; see `Start`.
 
     Raises:
-        InputError: there is no task, or one of the first conversations does not fit into the context.
+        InputError: there is no task, or one of the first conversations exceeds the context.
     """
     if not tasks:
         raise InputError(f"world {world.name!r} gave no task to make conversations of")
@@ -206,7 +206,7 @@ def _by_heart(task: Task, facts: Facts) -> Message:
 def _warmup_conversations(
     warmup: Sequence[tuple[str, str]], env: EnvFactory, *, count: int, seed: int, format: ChatFormat
 ) -> list[Trajectory]:
-    """Conversations that are nothing but warmup pairs, without a tool in sight."""
+    """Conversations of warmup pairs alone, without tools."""
     if not warmup:
         raise InputError("a start with warmup_steps > 0 needs warmup pairs")
     tasks = [Task(f"lesson-{i}", (Message("user", said),), answer, ()) for i, (said, answer) in enumerate(warmup)]
@@ -215,7 +215,7 @@ def _warmup_conversations(
 
 
 def _teach(site: StageContext, conversations: list[Trajectory], phase: _Phase, batch_size: int) -> None:
-    """The one place where a cold start learns."""
+    """Train on one phase's conversations."""
     steps = -(-len(conversations) // batch_size)
     rate = cosine(phase.rate, steps=steps, warmup_steps=steps // 30, floor=phase.rate / 10)
     stage = teach(
@@ -235,7 +235,7 @@ def _name(
     phases: Sequence[_Phase],
     play: Callable[[_Phase, int], list[Trajectory]],
 ) -> str:
-    """A digest of version, start weights, start, questions, and what is said of the first with which tools."""
+    """Digest of version, start weights, start, questions, and the first conversations with their tools."""
     parts: list[str | bytes] = [handaxe.__version__, repr(start), tensor_digest(policy.model.module.state_dict())]
     parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
     for phase in phases:
@@ -245,11 +245,11 @@ def _name(
 
 
 def _keep(model: Model, folder: Path) -> None:
-    """Write the folder at once, so that a process beside this one finds all of it or nothing."""
+    """Write the folder atomically, for concurrent processes."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
         model.save(Path(work) / "made")
         try:
             (Path(work) / "made").rename(folder)
-        except OSError:  # made by another process meanwhile, from the same
+        except OSError:  # made meanwhile by another process, from equal inputs
             if not folder.exists():
                 raise

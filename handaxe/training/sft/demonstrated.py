@@ -1,4 +1,4 @@
-"""Conversations of a world's expert, as something to learn from."""
+"""Demonstrations by a world's expert, as training data."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ def demonstrated(
     of_run: bool = False,
     seed: int = 0,
 ) -> Source:
-    """Make a source of conversations in which a world's expert speaks in the policy's place, and its tools answer.
+    """Make a source of conversations between a world's expert, as the policy, and the world's tools.
 
         the k-th conversation is about task k mod n of the first n = min(count, 4096) training tasks of seed
 
-    It asks nothing of the site but its engine and chat format, so that a stage that learns from it may be shared by
-    runs of all seeds; unless it is of the run.
+    The source reads only engine and chat format of its context, so that runs of all seeds can share a stage that uses
+    it; `of_run` excludes this.
 
     Args:
-        world: whose expert.
+        world: provides the expert.
         count: conversations, >= 1.
-        tokens: that the expert says in all: of the conversations, the first that have as many; None for all of them.
-        noise: what the expert is changed by; nothing unless told otherwise.
-        where: which tasks are asked: the first n of these, as far as there are so many among 4096.
-        tools: offered in these conversations; None: the world's own.
-        fitting: leave tasks out whose conversation with the expert does not fit into the engine's context.
-        of_run: the tasks are those that the run's curriculum hands out first, in its environment, and the seed is its
-            own: what reinforcement learning would have learned from.
-        seed: of tasks and habit.
+        tokens: total tokens of the expert: the first conversations that reach this number; None for all of them.
+        noise: noise of the expert; default none.
+        where: filter of tasks: the first n accepted ones, as far as 4096 tasks contain them.
+        tools: offered tools; None: the world's.
+        fitting: leave out tasks with conversations beyond the engine's context.
+        of_run: use the first tasks of the run's curriculum, its environment and its seed: the data of reinforcement
+            learning.
+        seed: of tasks and noise.
 
     Returns:
-        A source for the stage `teach`: each conversation a group of its own.
+        A source for the stage `teach`: each conversation is a separate group.
 
     Raises:
-        InputError: count below 1, or too few for so many tokens; the world has no expert, or no such task; a
-            conversation, or with `fitting` each of them, does not fit into the engine's context.
+        InputError: count below 1, or too small for `tokens`; the world has no expert, or no such task; a
+            conversation, or with `fitting` each of them, exceeds the engine's context.
 
     Example:
         teach(source=demonstrated(world=arithmetic(), count=320)) takes ten steps of 32 conversations
 
-    Idea: supervised fine-tuning before reinforcement learning, on a world's own right answers.
+    Idea: supervised fine-tuning before reinforcement learning, on a world's reference answers.
     """
     if count < 1:
         raise InputError(f"{count} conversations are nothing to learn from; give 1 or more")
@@ -80,7 +80,7 @@ def demonstrated(
 
 
 def _such(world: World, where: Callable[[Task], bool], count: int, seed: int) -> list[Task]:
-    """The first training tasks that are such; of more and more tasks, until there are enough."""
+    """Return the first accepted training tasks, drawing more tasks until there are enough."""
     among, found = count, list[Task]()
     while len(found) < count:
         found = [*filter(where, world.tasks("train", among, seed))][:count]
@@ -93,7 +93,7 @@ def _such(world: World, where: Callable[[Task], bool], count: int, seed: int) ->
 
 
 def _first(spoken: Sequence[Trajectory], tokens: int) -> Sequence[Trajectory]:
-    """The first conversations, up to the one with which so many tokens are said."""
+    """Return the first conversations, up to the one that reaches this number of tokens."""
     said = 0
     for number, one in enumerate(spoken, start=1):
         said += one.num_tokens

@@ -1,4 +1,4 @@
-"""Rebuilds the checkpoint that ships with handaxe from nothing: `python -m handaxe.training.sft.rebuild_tiny`."""
+"""Rebuild the shipped tiny checkpoint from scratch: `python -m handaxe.training.sft.rebuild_tiny`."""
 
 from pathlib import Path
 
@@ -28,14 +28,14 @@ def rebuild_tiny(
 ) -> None:
     """Teach a fresh tiny model to call tools, and then to do so seldom and badly.
 
-    First come conversations with one correct call, from which it learns to copy numbers into a call and out of a
-    reply; then weak ones, which leave it with the skill and without the habit.
+    The first phase has conversations with one correct call and teaches copying numbers into a call and out of a reply;
+    the second has weak conversations, which keep the skill and remove the habit.
 
     Args:
-        out: the folder to write; the one in the package by default.
+        out: output folder; default: the one in the package.
         steps: optimiser steps on correct conversations.
         weak_steps: optimiser steps on weak ones.
-        batch_size: conversations a step, each seen once.
+        batch_size: conversations per step, each used once.
         seed: of weights, conversations and their order.
     """
     schemas = {tool.schema.name: tool.schema for tool in (calculator, compute, python())}

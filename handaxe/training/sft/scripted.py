@@ -1,4 +1,4 @@
-"""From a conversation in words to a trajectory, as if a policy had said the assistant's part of it."""
+"""Conversion of conversations to trajectories, with the assistant as the policy."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,22 +35,21 @@ def trajectory_from_messages(
     id: str = "scripted",
     sampling: Sampling = SAMPLING,
 ) -> Trajectory:
-    """Build the trajectory whose turns are the assistant's messages, rendered by the code that renders rollouts.
+    """Build a trajectory whose turns are the assistant's messages, rendered by the code that renders rollouts.
 
-    Each assistant message becomes the ids that a policy would sample to say it, stop id included, so its mask is
-    that of a rollout. Log-probs are 0 and the version 0, since no policy wrote it: fit for SFT and DPO, not for a
-    ratio.
+    Each assistant message becomes the ids that a policy would sample for it, stop id included, so the mask equals a
+    rollout's. Log-probs and versions are 0, since no policy sampled it: fit for SFT and DPO, not for importance ratios.
 
     Args:
         format: renders openings, turns and tool replies.
-        messages: the whole conversation; at least one assistant message, the last one among them. Ids of calls are
-            made unique, and replies follow the order of the calls where they do not name one.
-        tools: those offered.
-        task: the task it answers; None makes one of the opening messages.
-        sampling: kept with the turns; its temperature divides logits in training.
+        messages: the whole conversation, ending with an assistant message. Ids of calls are made unique; replies
+            without a call id follow the order of the calls.
+        tools: offered tools.
+        task: the task; None makes one of the opening messages.
+        sampling: stored with the turns; its temperature divides logits in training.
 
     Raises:
-        InputError: when the last message is not the assistant's, or two of the assistant's follow each other.
+        InputError: the last message is not the assistant's, or two assistant messages are adjacent.
     """
     first = next((i for i, message in enumerate(messages) if message.role == "assistant"), None)
     if first is None or messages[-1].role != "assistant":
@@ -91,7 +90,7 @@ def trajectory_from_messages(
 
 
 def _exchanges(messages: Sequence[Message], id: str) -> list[tuple[Message, list[Message]]]:
-    """Each assistant message with what is said until the next one."""
+    """Return each assistant message with the messages up to the next one."""
     out: list[tuple[Message, list[Message]]] = []
     for message in messages:
         if message.role != "assistant":
@@ -104,12 +103,12 @@ def _exchanges(messages: Sequence[Message], id: str) -> list[tuple[Message, list
 
 
 def _calls(message: Message, turn: int) -> tuple[ToolCall, ...]:
-    """The calls with ids unique in the trajectory, as the rollout numbers them."""
+    """Return the calls with unique ids, numbered like a rollout's."""
     return tuple(replace(call, id=f"t{turn}c{i}") for i, call in enumerate(message.calls))
 
 
 def _answer(asked: tuple[ToolCall, ...], calls: tuple[ToolCall, ...], answer: list[Message]) -> list[Message]:
-    """The answer with each tool message tied to a renumbered call: the one it names, else the next in order."""
+    """Tie each tool message to a renumbered call: by its call id, else the next in order."""
     named = {call.id: new for call, new in zip(asked, calls) if call.id}
     rest = iter(calls)
     out = []

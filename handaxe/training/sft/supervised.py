@@ -1,4 +1,4 @@
-"""What supervised stages share: trajectories as rated groups, the order of an epoch, and the loop over its steps."""
+"""Shared parts of supervised stages: trajectories as rated groups, batch order, and the training loop."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,21 +24,22 @@ STAGE_RUN = RunConfig(checkpoint_every=50, checkpoints=1)
 
 
 def as_rated(trajectories: Sequence[Trajectory]) -> RatedGroup:
-    """Trajectories as one group of which every token the policy wrote has advantage 1."""
+    """Make one group with advantage 1 at every token of the policy."""
     group = Group(trajectories[0].task, tuple(trajectories))
     tokens = tuple(tuple(sequence.mask.astype(np.float64) for sequence in one.sequences) for one in trajectories)
     return RatedGroup.of(group, Scores(np.ones(len(group))), Advantages(tokens))
 
 
 def batch_of(rated: Sequence[RatedGroup], engine: Engine) -> Batch:
-    """The batch that reinforcement learning would make of these groups, read at temperature 1."""
+    """Make the batch of these groups as in reinforcement learning, at temperature 1."""
     batch = make_batch(rated, pad_id=engine.pad_id)
     return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
 
 
 def pair_pieces(batch: Batch, rows: int) -> list[Batch]:
     """Split a batch, whose rollouts 2k and 2k + 1 are pair k, into pieces of about `rows` rows, pairs kept whole and in
-    order; denominators stay those of the whole. A piece is larger only where a single pair is."""
+    order; denominators stay global. A piece is larger only for a single pair.
+    """
     pieces: list[list[int]] = [[]]
     pair_of = (batch.rollout_B // 2).tolist()
     for pair in dict.fromkeys(pair_of):
@@ -50,7 +51,7 @@ def pair_pieces(batch: Batch, rows: int) -> list[Batch]:
 
 
 def in_batches(count: int, size: int, epochs: int, seed: int) -> Iterator[np.ndarray]:
-    """Indices of each optimiser step: every epoch all of `count` in an order of its own, `size` at a time."""
+    """Yield the indices of each optimiser step: a new permutation of `count` per epoch, `size` at a time."""
     if epochs < 0 or size < 1:
         raise InputError(f"epochs is {epochs} and batch_size {size}; give 0 or more epochs, and 1 or more a batch")
     for epoch in range(epochs):
@@ -68,12 +69,12 @@ def run_steps(
     about: Mapping[str, Any],
     anew: bool,
 ) -> list[dict[str, float]]:
-    """Take one optimiser step for each entry of `pieces`, which gives its micro-batches when called.
+    """Take one optimiser step per entry of `pieces`, which returns its micro-batches when called.
 
-    It is a run as that of `train`: recorded and resumed in the same way, and Ctrl-C finishes the step at hand.
+    The loop is a run like `train`'s: recorded and resumed the same way; Ctrl-C finishes the current step.
 
     Args:
-        site: whose engine trains, and where it is kept.
+        site: provides engine and folder.
         learning_rate: a number, or a function of the step.
         title: of the bar.
         about: for recipe.json.
@@ -97,7 +98,7 @@ def stage_run(site: StageContext, config: RunConfig = STAGE_RUN, *, folder: str 
 
 
 def stateful_parts(site: StageContext) -> dict[str, object]:
-    """The roles of a site whose state a stage's checkpoint must hold, since its source may use them."""
+    """Roles of a context with state for a stage's checkpoint, since its source may use them."""
     return {"tasks": site.tasks, "env": site.env, "rollout": site.rollout, "reward": site.reward}
 
 
@@ -105,7 +106,7 @@ def restart(engine: Engine) -> None:
     """Restart an engine.
 
     Raises:
-        InputError: it cannot.
+        InputError: the engine lacks `restart`.
     """
     if not isinstance(engine, Restarts):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Stages: (Site) -> metrics of each step. Parts of a run, such as teaching before reinforcement; see run_stages."""
+"""Stages: (StageContext) -> metrics of each step. Parts of a run, such as a cold start; see run_stages."""
 
 import lazy_loader
 

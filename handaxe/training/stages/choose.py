@@ -1,4 +1,4 @@
-"""Choose among the tasks, by what a probe found or otherwise."""
+"""Filter a run's tasks, for example by a probe's labels."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,17 +11,16 @@ __all__ = ["choose"]
 
 
 def choose(*, tasks: Callable[[Sequence[Task]], Sequence[Task]]) -> Stage:
-    """Make a stage that replaces the tasks of a `task_pool` by what a function makes of them.
+    """Make a stage that replaces the tasks of a `task_pool` by a function of them.
 
     Args:
-        tasks: all tasks in their order -> those that the stages after it train on. Without state, so that it says the
-            same again on resume.
+        tasks: all tasks in order -> tasks of the following stages. Stateless, so that resume gives the same tasks.
 
     Returns:
-        A stage: one row of metrics, how many tasks there were and are.
+        A stage: one row of metrics, with the numbers of tasks before and after.
 
     Raises:
-        InputError: nothing is left; the site's tasks are no `task_pool`.
+        InputError: no task is left, or the context's tasks are no `task_pool`.
 
     Example:
         choose(tasks=lambda all: [one for one in all if 0 < one.metadata["probe"] < 1])

@@ -1,4 +1,4 @@
-"""Where stages work: a site of which only some roles are there."""
+"""Construction of stage contexts with a subset of the roles."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["Absent", "make_site"]
 
 
 class Absent:
-    """Takes the place of a role that a site does not have; whatever asks it for something is told so.
+    """Placeholder of a missing role; any use raises InputError.
 
     Args:
-        role: its name.
-        why: the end of the sentence.
+        role: name of the role.
+        why: the end of the message.
     """
 
     def __init__(self, role: str, why: str):
@@ -47,11 +47,12 @@ def make_site(
     progress: bool = False,
     why: str = "it has none: give it to the stage, or to make_site",
 ) -> StageContext:
-    """A site for stages that need no more than these roles; a stage that asks for another one is an InputError.
+    """Make a context for stages that need only these roles; use of another role raises InputError.
 
     Args:
-        engine, format, env, tasks, rollout, reward, sampling, seed, out, resume, progress: see `slots.Site`.
-        why: the end of what such a stage is told.
+        engine, format, env, tasks, rollout, reward, sampling, seed, out, resume, progress: see
+            `core.protocols.StageContext`.
+        why: the end of the error message.
 
     Example:
         teach(source=scripted(trajectories=lessons))(make_site(engine=engine, format=format))

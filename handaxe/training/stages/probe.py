@@ -1,4 +1,4 @@
-"""Ask the policy what it can do: play every task some times, and write down how it went."""
+"""Label every task with the policy's mean outcome."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,22 +17,22 @@ NOTHING: Mapping[str, Any] = {}
 
 
 def probe(*, label: str = "probe", samples: int = 8, groups: int = 16, arguments: Mapping[str, Any] = NOTHING) -> Stage:
-    """Make a stage that plays each task of a `task_pool` and labels it with its mean outcome; nothing trains.
+    """Make a stage that plays each task of a `task_pool` and labels it with its mean outcome, without training.
 
     Args:
-        label: the key in `Task.metadata`; a task of which no attempt was scored gets None.
-        samples: attempts a task.
-        groups: tasks played side by side.
-        arguments: further ones of `train`, also in place of the site's roles, such as a rollout without tools.
+        label: key in `Task.metadata`; a task without scored rollouts gets None.
+        samples: rollouts per task.
+        groups: tasks per step.
+        arguments: further arguments of `train`, which may replace the context's roles, such as a rollout without tools.
 
     Returns:
-        A stage: one row of metrics, the number of tasks that have a label, and its mean.
+        A stage: one row of metrics, with the number of labelled tasks and the mean label.
 
     Raises:
-        InputError: the site's tasks are no `task_pool`.
+        InputError: the context's tasks are no `task_pool`.
 
     Example:
-        a task of which 2 of 8 attempts are right -> metadata["probe"] = 0.25
+        a task with 2 of 8 rollouts correct -> metadata["probe"] = 0.25
     """
     check_train_arguments(arguments)
 
@@ -42,7 +42,7 @@ def probe(*, label: str = "probe", samples: int = 8, groups: int = 16, arguments
         once = in_order(pool.tasks, shuffle=False)
         found: dict[str, float] = {}
         played = {"steps": steps, "groups": groups, "group_size": samples, **arguments, "tasks": once}
-        for one in play_at(site, played):  # the last step may begin anew with the first tasks: those are the same again
+        for one in play_at(site, played):  # the last step may wrap to the first tasks, with equal results
             found.setdefault(one.group.task.id, float(one.scores.outcome.mean()))
         pool.tasks = [replace(one, metadata={**one.metadata, label: found.get(one.id)}) for one in pool.tasks]
         mean = sum(found.values()) / len(found) if found else float("nan")
@@ -52,7 +52,7 @@ def probe(*, label: str = "probe", samples: int = 8, groups: int = 16, arguments
 
 
 def tasks_of(site: StageContext, who: str) -> TaskPool:
-    """The task pool of a site.
+    """Return the task pool of a context.
 
     Raises:
         InputError: its tasks are not a task pool.

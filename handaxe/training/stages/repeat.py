@@ -1,4 +1,4 @@
-"""The same stages again and again."""
+"""Repetition of stages."""
 
 from collections.abc import Sequence
 
@@ -10,17 +10,17 @@ __all__ = ["repeat"]
 
 
 def repeat(*, stages: Sequence[Stage], times: int) -> Stage:
-    """Make a stage of rounds of other stages, in folders of their own within its folder.
+    """Make a stage of several rounds of other stages, each round in a separate subfolder.
 
     Args:
-        stages: those of a round; each round draws anew, and plays the tasks after those of the round before.
+        stages: stages of a round; each round has new random draws, and continues the tasks of the previous one.
         times: rounds, >= 0.
 
     Returns:
-        A stage: the metrics of all of their steps, numbered through, with "round".
+        A stage: the metrics of all steps, numbered consecutively, with "round".
 
     Example:
-        repeat(stages=[prefer(source=played(), ...)], times=3): DPO three times, each against the policy before it
+        repeat(stages=[prefer(source=played(), ...)], times=3): DPO three times, each against the previous policy
     """
     if times < 0:
         raise InputError(f"times is {times}; give 0 or more rounds")

@@ -1,9 +1,9 @@
-"""Runs stages one after the other, each in a folder of its own; those that no seed changes are done once for all runs.
+"""Sequential execution of stages, each in a separate folder; seed-independent stages are cached for all runs.
 
-OUT/stages.json      which they are
+OUT/stages.json      names of the stages
 OUT/00-teach/        record and checkpoints of the first
 OUT/01-reinforce/    ... of the second
-CACHE/stages/DIGEST/ what shared stages came to
+CACHE/stages/DIGEST/ results of shared stages
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from handaxe.training.stages.context import make_site
 
 try:
     import fcntl
-except ImportError:  # not on Windows, where two processes at once do the same work twice
+except ImportError:  # Windows, where two concurrent processes repeat the same work
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["StagesResult", "run_stages"]
@@ -37,11 +37,11 @@ WHY = "it is shared by runs of all seeds, which have their own: give it to the s
 
 
 class StagesResult(NamedTuple):
-    """What stages came to.
+    """Result of stages.
 
-    metrics   those of each of a stage's steps, by the name of its folder; of a stage that was stopped, so far
-    path      OUT, None when nothing was kept
-    stopped   "" when every stage was done, "interrupted" after Ctrl-C
+    metrics   metrics of each stage's steps, by the name of its folder; partial for a stopped stage
+    path      OUT, None without a folder
+    stopped   "" after all stages, "interrupted" after Ctrl-C
     """
 
     metrics: dict[str, list[dict[str, float]]]
@@ -50,27 +50,26 @@ class StagesResult(NamedTuple):
 
 
 def run_stages(stages: Sequence[Stage], site: StageContext, *, shared: Sequence[Stage] | None = None) -> StagesResult:
-    """Run stages; with `site.resume`, go on with what is there.
+    """Run stages; with `site.resume`, continue from the folder.
 
-    Stage k draws from a seed derived from the run's and k. A stage that is done is not done again on resume: it loads
-    its last checkpoint, so that kill and resume at any instant come to the same weights, to the bit, as long as each
-    stage by itself does (see `Keep.resume`).
+    Stage k draws from a seed derived from the run's and k. On resume, a finished stage only loads its last checkpoint,
+    so kill and resume at any instant give bitwise equal weights if each stage does (see `RunConfig.resume`).
 
     Args:
-        stages: one after the other, each on the policy that the one before left.
-        site: what they are given; each has a seed and a folder of its own.
-        shared: stages before them that see no more of the site than its engine and chat format. They are done once for
-            a policy, their arguments, the version of the code and of torch, and kept in the cache folder (HANDAXE_CACHE
-            or ~/.cache/handaxe); every run that begins with them, of whatever recipe and seed, takes the same weights,
-            and restarts. Two processes may ask for them at once.
+        stages: in order, each on the policy of the previous one.
+        site: context of the stages; each has a separate seed and folder.
+        shared: stages before them that use only the context's engine and chat format. They run once per
+            policy, arguments, code version and torch version, and are cached (HANDAXE_CACHE or ~/.cache/handaxe);
+            every run that begins with them, of any method and seed, loads the same weights and restarts. Safe for
+            concurrent processes.
 
     Returns:
-        The metrics of all, and whether Ctrl-C stopped them.
+        The metrics of all stages, and the reason of a stop.
 
     Raises:
-        InputError: there is a run in the folder already, or another process writes there; a shared stage uses the
-            site's roles, or is made of something that cannot be told apart.
-        CheckpointError: on resume, other stages than those that the folder was begun with.
+        InputError: a run exists in the folder already, or another process writes there; a shared stage uses the
+            context's roles, or holds a value without a fingerprint.
+        CheckpointError: on resume, the folder belongs to other stages.
     """
     before = list(shared or ())
     names = [f"{k:02d}-{_name(one)}" for k, one in enumerate((*before, *stages))]
@@ -97,13 +96,13 @@ def run_stages(stages: Sequence[Stage], site: StageContext, *, shared: Sequence[
 
 
 def _name(stage: Stage) -> str:
-    """The name of the factory that made it."""
+    """Name of the stage's factory."""
     found = getattr(stage, "__qualname__", type(stage).__qualname__).split(".")[0]
     return found.strip("_<>") or "stage"
 
 
 def _claim(out: Path, names: list[str], resume: bool) -> None:
-    """Write which stages a folder is of, or see that it is of the same."""
+    """Write the stage names into a folder, or check that the folder has the same ones."""
     file = out / "stages.json"
     if file.exists():
         if not resume:
@@ -119,7 +118,7 @@ def _claim(out: Path, names: list[str], resume: bool) -> None:
 
 
 def _share(stages: list[Stage], names: list[str], site: StageContext) -> dict[str, list[dict[str, float]]]:
-    """Give the engine the weights that these stages come to, doing them where no process has."""
+    """Load the weights of shared stages into the engine, running the stages if they are not cached."""
     engine = site.engine
     if not isinstance(engine, Restarts):
         raise InputError(
@@ -142,7 +141,7 @@ def _share(stages: list[Stage], names: list[str], site: StageContext) -> dict[st
 
 
 def _make(stages: list[Stage], names: list[str], site: StageContext, folder: Path) -> None:
-    """Do shared stages in a folder beside, which gets its name when all of it is there; killed, they are resumed."""
+    """Run shared stages in a temporary folder and rename it at the end; a killed run is resumed."""
     work = folder.with_suffix(".work" if fcntl else f".work-{os.getpid()}")
     metrics = {}
     with torch.random.fork_rng():
@@ -160,7 +159,7 @@ def _make(stages: list[Stage], names: list[str], site: StageContext, folder: Pat
 
 @contextmanager
 def _alone(lock: Path) -> Iterator[None]:
-    """Wait until no other process holds this lock; the system lets go of it when a process dies."""
+    """Context that holds a lock between processes; the system releases it if the process dies."""
     with lock.open("w") as file:
         if fcntl:
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Where the groups come from that a stage learns from: (Site) -> [RatedGroup]."""
+"""Sources of a stage's training groups: (StageContext) -> [RatedGroup]."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ RUN = RunConfig()
 
 
 def played(*, steps: int = 1, groups: int = 16, group_size: int = 8, arguments: Mapping[str, Any] = NOTHING) -> Source:
-    """Groups that the policy plays now; nothing trains. They are recorded in the folder `played` of the stage.
+    """Groups freshly played by the policy, without training. They are recorded in the stage's folder `played`.
 
     Args:
-        steps, groups, group_size: as of `train`.
-        arguments: further ones of `train` in place of the site's roles, such as {"rollout": ..., "reward": ...}.
+        steps, groups, group_size: as in `train`.
+        arguments: further arguments of `train`, instead of the context's roles, such as {"rollout": ..., "reward":
+            ...}.
     """
     check_train_arguments(arguments)
     chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments}
@@ -43,7 +44,7 @@ def played(*, steps: int = 1, groups: int = 16, group_size: int = 8, arguments: 
 
 
 def recorded(*, folder: Path, step: int | None = None) -> Source:
-    """The groups of a run, of one of its steps or of all, as far as they were scored."""
+    """Scored groups of a recorded run, of one step or all."""
 
     def source(site: StageContext) -> list[RatedGroup]:
         del site
@@ -54,8 +55,9 @@ def recorded(*, folder: Path, step: int | None = None) -> Source:
 
 
 def scripted(*, trajectories: Sequence[Trajectory] | Callable[[StageContext], Iterable[Trajectory]]) -> Source:
-    """Trajectories that are there, or that a function makes for the site's chat format; each a group of its own in
-    which every token the policy wrote has advantage 1. See `training.sft.scripted` and `training.sft.cold_start`."""
+    """Given trajectories, or trajectories that a function makes for the context's chat format; each is a separate group
+    with advantage 1 at every token of the policy. See `training.sft.scripted` and `training.sft.cold_start`.
+    """
 
     def source(site: StageContext) -> list[RatedGroup]:
         return [as_rated([one]) for one in (trajectories(site) if callable(trajectories) else trajectories)]
@@ -64,7 +66,7 @@ def scripted(*, trajectories: Sequence[Trajectory] | Callable[[StageContext], It
 
 
 def joined(*, sources: Sequence[Source]) -> Source:
-    """The groups of several sources, one after the other. Each has a folder and a seed of its own."""
+    """Groups of several sources, in order. Each source has a separate folder and seed."""
 
     def source(site: StageContext) -> list[RatedGroup]:
         found: list[RatedGroup] = []
@@ -77,13 +79,13 @@ def joined(*, sources: Sequence[Source]) -> Source:
 
 
 def play_at(site: StageContext, arguments: Mapping[str, Any], *, folder: str = "") -> list[RatedGroup]:
-    """Play with the roles of a site, and with these arguments of `train` instead where there are any, training nothing.
+    """Play with a context's roles, replaced by these arguments of `train`, without training.
 
     Returns:
-        What was scored; advantages are the rewards unless `arguments` name a credit.
+        The scored groups; advantages are the rewards unless `arguments` name a credit.
 
     Raises:
-        KeyboardInterrupt: when Ctrl-C stopped it; it can be resumed.
+        KeyboardInterrupt: on Ctrl-C; the play can be resumed.
     """
     seen = _Seen()
     roles = {name: getattr(site, name) for name in ("env", "tasks", "rollout", "reward", "sampling")}
@@ -111,15 +113,15 @@ def play_at(site: StageContext, arguments: Mapping[str, Any], *, folder: str = "
 
 
 def leave_step(tasks: Curriculum) -> None:
-    """Let a curriculum go on: what asks for its first step next gets other tasks than what asked for it before."""
+    """Advance a curriculum by a step, so that the next user of its first step gets other tasks."""
     tasks.next(NO_STEP, 0)
 
 
 def rated_of(groups: Sequence[RecordedGroup]) -> list[RatedGroup]:
-    """What was scored of recorded groups, as it was rated.
+    """Return the scored groups of a record, as rated.
 
     Raises:
-        InputError: a record that holds scores and no advantages.
+        InputError: a record with scores and without advantages.
     """
     out = []
     for one in groups:
@@ -131,7 +133,7 @@ def rated_of(groups: Sequence[RecordedGroup]) -> list[RatedGroup]:
 
 
 class _Seen:
-    """A learner that learns nothing and keeps what it was shown."""
+    """Learner that only stores its groups."""
 
     def __init__(self) -> None:
         self.groups: list[RatedGroup] = []

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning, through the batch and the masks of reinforcement learning."""
+"""Supervised fine-tuning, with the batches and masks of reinforcement learning."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -35,29 +35,28 @@ def teach(
     restart: bool = True,
     optional: bool = False,
 ) -> Stage:
-    """Make a stage that makes what the policy wrote in some trajectories more likely.
+    """Make a stage of supervised fine-tuning: it raises the log-probs of the policy's tokens in trajectories.
 
-    The tokens that train are those a policy wrote, and of them those that `Advantages.trains` names: ids and mask of a
-    rollout are the same here as in reinforcement learning. Logits are read at temperature 1, whatever they were
-    sampled at.
+    Training tokens are the policy's tokens within `Advantages.trains`: ids and mask of a rollout are the same as in
+    reinforcement learning. Logits are read at temperature 1, independent of the sampling temperature.
 
     Args:
         source: of groups; see training.stages.sources.
-        select: which groups, and by `trained` which of their trajectories, are learnt from.
-        loss: (PolicyOut, Batch) -> LossOut; every token that trains has advantage 1.
-        epochs: passes over the trajectories, each in an order of its own.
-        batch_size: trajectories an optimiser step; the last one of an epoch may have fewer.
+        select: selector of groups, and by `trained` of trajectories.
+        loss: (PolicyOut, Batch) -> LossOut; every training token has advantage 1.
+        epochs: passes over the trajectories, each in a new order.
+        batch_size: trajectories per optimiser step; the last one of an epoch may have fewer.
         micro_batch_rows: rows in one forward and backward; changes memory, not the result.
         learning_rate: a number, or a function of the optimiser step.
-        restart: forget what the optimiser knows and renew the reference before the first step. False goes on as if
-            with the stage before.
-        optional: where there is nothing to learn, such as no success among the policy's own attempts, learn nothing.
+        restart: reset the optimiser's state and renew the reference before the first step. False continues the previous
+            stage.
+        optional: True: without training tokens, such as without a success of the policy, the stage does nothing.
 
     Returns:
         A stage: metrics of each optimiser step.
 
     Raises:
-        InputError: when there is no trajectory with a token to learn, unless it is `optional`.
+        InputError: no trajectory has a training token, and `optional` is False.
     """
     about = describe(locals())
 

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning on what the expert of a world does in it."""
+"""Supervised fine-tuning on conversations of a world's expert."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,30 +24,30 @@ def teach_expert(
     noise: DemonstrationNoise = EXPERT,
     tools: Sequence[Any] | None = None,
 ) -> Stage:
-    """Make a stage that plays a world's expert and learns from these conversations; the tools really answer.
+    """Make a stage that plays a world's expert with the real tools and learns from these conversations.
 
-        loss = - mean over a batch's tokens of log pi(token)        of the tokens that the expert's turns are made of
+        loss = - mean over a batch's tokens of log pi(token)        over the tokens of the expert's turns
 
-    It sees nothing of the site but its engine, its chat format and its seed, of which tasks and habits are drawn. As a
-    shared stage it has the one seed that all runs share.
+    The stage reads only engine, chat format and seed of its context; the seed draws tasks and noise. As a shared
+    stage it uses the one seed that all runs share.
 
     Args:
-        world: whose expert speaks, about tasks of its training split; for one that first errs see
+        world: provides the expert, and tasks of its training split; for an expert that first errs see
             worlds.parts.mistakes.
-        steps: optimiser steps, >= 0; with 0 nothing is done, for a baseline without this stage.
-        batch_size: conversations a step.
-        learning_rate: the highest; it falls to a tenth along a cosine.
-        noise: of the expert; without one it does as it should.
-        tools: offered in these conversations; None: the world's own.
+        steps: optimiser steps, >= 0; 0 does nothing, for a baseline without this stage.
+        batch_size: conversations per step.
+        learning_rate: the maximum; it falls to a tenth along a cosine.
+        noise: of the expert; default none.
+        tools: offered tools; None: the world's.
 
     Returns:
-        A stage: metrics of each optimiser step, none where there are none.
+        A stage: metrics of each optimiser step, possibly none.
 
     Raises:
-        InputError: steps below 0; the world has no expert, or its conversations do not fit into the policy's context.
+        InputError: steps below 0; the world has no expert, or its conversations exceed the policy's context.
 
     Example:
-        teach_expert(world=arithmetic(), steps=100): learns of 3200 conversations in which every call is right
+        teach_expert(world=arithmetic(), steps=100): learns from 3200 conversations with only correct calls
     """
     if steps < 0:
         raise InputError(f"steps is {steps}; give 0 or more")

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning of a second policy, such as the model of a judge, while the run's own stays as it is."""
+"""Supervised fine-tuning of a second policy, such as a judge's model; the main policy stays unchanged."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def teach_second(
     learning_rate: float = 1e-3,
     optional: bool = False,
 ) -> Stage:
-    """Make a stage that is `teach` on the engine of a second policy. Checkpoints of the stage hold its weights.
+    """Make a stage that runs `teach` on the engine of a second policy. Checkpoints of the stage hold its weights.
 
     Args:
-        second: begins as the site's policy where it has no engine yet.
-        source: of groups; it is given the site of the run's own policy.
-        epochs, batch_size, micro_batch_rows, learning_rate, optional: as of `teach`.
+        second: starts as a copy of the context's policy if it has no engine yet.
+        source: of groups; its argument is the context of the main policy.
+        epochs, batch_size, micro_batch_rows, learning_rate, optional: as in `teach`.
 
     Returns:
         A stage: metrics of each optimiser step.
 
     Raises:
-        InputError: an engine that cannot be twinned; and as of `teach`.
+        InputError: an engine that cannot be copied; and as in `teach`.
     """
 
     def stage(site: StageContext) -> list[dict[str, float]]:

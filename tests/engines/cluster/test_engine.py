@@ -38,7 +38,7 @@ def batch_from_rows(rows=5, seed=0):
 
 def coupled_loss(out, batch):
     """A loss over log-probs, entropies and values that couples the rows."""
-    value, metrics = example_loss(out, batch)
+    value, metrics, _ = example_loss(out, batch)
     together = torch.where(batch.mask_BT, out.logp_BT, 0.0).sum(1).logsumexp(0)
     if out.value_BT is not None:
         value = value + torch.where(batch.mask_BT, (out.value_BT - batch.adv_BT) ** 2, 0.0).sum() / len(batch)

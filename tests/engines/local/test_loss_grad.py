@@ -13,7 +13,7 @@ def unused_entropy():
     raise AssertionError("the loss does not need the entropy")
 
 
-def test_gradients_of_a_known_loss():
+def test_loss_grad_gives_the_gradients_of_a_known_loss():
     batch = random_batch(0)
     out = random_policy(batch, 0)
 

@@ -5,7 +5,7 @@ import pytest
 from handaxe.engines.local.ngram_drafts import NgramDrafts
 
 
-def test_draft_of_the_docstring_example():
+def test_draft_continues_the_docstring_example_to_the_ambiguous_token():
     drafts = NgramDrafts(4, context=1)
     drafts.learn([1, 2, 3, 7, 1, 2, 3, 8], 1)
     assert drafts.draft([5, 1], 9) == [2, 3]

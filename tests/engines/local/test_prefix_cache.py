@@ -108,7 +108,7 @@ def test_random_rows_match_a_list_search(limit):
         assert cache.tokens == len({tuple(row[: n + 1]) for row in rows for n in range(len(row))})
 
 
-def test_common_length():
+def test_common_length_counts_the_shared_ids_of_two_rows():
     for n in range(8):
         assert common_length([1] * n + [2], [1] * 7 + [3]) == min(n, 7)
         assert common_length([5, *[1] * n], [9, 5, *[1] * n, 4], 1) == n + 1

@@ -20,7 +20,7 @@ def draw_one(u, **sampling):
     return out.ids_B.item(), out.logp_B.item(), out.behaviour_logp_B.item()
 
 
-def test_draw_of_the_docstring_examples():
+def test_draw_gives_the_docstring_examples():
     assert draw_one(0.6) == (1, pytest.approx(math.log(0.3)), pytest.approx(math.log(0.3)))
     assert draw_one(0.6, top_p=0.75) == (0, pytest.approx(math.log(0.5)), pytest.approx(math.log(0.5 / 0.8)))
 
@@ -39,7 +39,7 @@ def test_draw_of_the_docstring_examples():
         ({"top_k": 2, "top_p": 0.63}, [0, 1]),
     ],
 )
-def test_support_of_top_k_and_top_p(cut, support):
+def test_draws_stay_in_the_support_of_top_k_and_top_p(cut, support):
     grid = [(i + 0.5) / 200 for i in range(200)]
     out = drawn(LOGITS.expand(200, 3), grid, *[Sampling(**cut)] * 200)
     assert sorted(set(out.ids_B.tolist())) == support

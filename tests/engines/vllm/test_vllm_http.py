@@ -166,7 +166,7 @@ def test_status_400_raises_input_error_and_500_server_lost_error(http, server):
         http.generate(REQUEST, "name", **LIMITS).result(5)
 
 
-def test_routes_and_parameters(http, server):
+def test_requests_have_the_routes_and_parameters_of_vllm(http, server):
     server.answer = (200, {"weight_version": "3.2"})
     assert http.get("/weight_info") == {"weight_version": "3.2"}
     http.post("/pause", query={"mode": "keep", "clear_cache": "true"})

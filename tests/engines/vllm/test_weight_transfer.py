@@ -15,7 +15,7 @@ from handaxe.models.huggingface import load_pretrained
 from handaxe.testing.engine_case import example_batch
 
 
-def test_logp_gap():
+def test_logp_gap_is_the_largest_difference_or_infinite():
     assert logp_gap([-1.0, -2.5], [-1.0, -2.0]) == 0.5
     assert logp_gap([-1.0, math.nan], [-1.0, -2.0]) == math.inf
     assert logp_gap([-1.0, -math.inf], [-1.0, -math.inf]) == math.inf, "non-finite log-probs verify nothing"

@@ -16,7 +16,7 @@ TOOLS = [CALCULATOR, COUNT, COMPUTE]
 FORMAT = Compact()
 
 
-def test_conversation_of_the_module_docstring():
+def test_compact_renders_the_conversation_of_its_docstring():
     start = FORMAT.start([Message("user", "12*34=?")], [CALCULATOR])
     assert FORMAT.decode(start.ids) == "<SYSTEM>calculator(expression)<END><USER>12*34=?<END><ASSISTANT>"
     turn = FORMAT.encode_turn(Message("assistant", "", (ToolCall("calculator", {"expression": "12*34"}),)), TOOLS)

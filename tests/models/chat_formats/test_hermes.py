@@ -19,7 +19,7 @@ def test_format_meets_the_contract(hermes):
     check_format(hermes, vocab_size=49152)
 
 
-def test_conversation_of_the_module_docstring(hermes):
+def test_hermes_renders_the_conversation_of_its_docstring(hermes):
     opening = hermes.start([Message("user", "1+1?")], [])
     assert hermes.decode(opening.ids) == "<|im_start|>user\n1+1?<|im_end|>\n<|im_start|>assistant\n"
     turn = hermes.encode_turn(Message("assistant", "", (CALL,)), [ADD])

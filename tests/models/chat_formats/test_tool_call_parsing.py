@@ -37,7 +37,7 @@ def test_read_inverts_write(content, calls):
 @given(
     st.lists(st.sampled_from(["<tool_call>", "</tool_call>", "<think>", "</think>", '{"name"', ":", '"a"', "}", "\n"]))
 )
-def test_read_never_raises(pieces):
+def test_read_of_any_text_keeps_it_raw(pieces):
     text = "".join(pieces)
     assert SYNTAX.read(text).raw == text
     assert SYNTAX.read(f"<think>{text}").raw == f"<think>{text}"

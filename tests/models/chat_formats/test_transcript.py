@@ -25,7 +25,7 @@ def test_format_meets_the_contract():
     check_format(FORMAT, vocab_size=Transcript.vocab_size)
 
 
-def test_conversation_of_the_module_docstring():
+def test_transcript_renders_the_conversation_of_its_docstring():
     turn = FORMAT.reply("", [("add", '{"a": 1}')], ended=True)
     shown = FORMAT.decode(conversation([turn], [[Message("tool", "3", call_id="t0c0", name="add")]], tools=()))
     assert shown == (

@@ -6,14 +6,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
 from handaxe.core.errors import Failed, Retry
-from handaxe.core.records import Group, Message, Sampling, Task, check
+from handaxe.core.records import Group, Message, PlayedGroup, Sampling, Task, check
 from handaxe.core.requests import Attempt, Completion
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.chat_template import ChatTemplate
@@ -25,7 +24,6 @@ from handaxe.ops.nested_values import exceeds_depth
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.tools import tool
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.trajectory import token_table, trajectory_panel
 
@@ -135,11 +133,10 @@ def play(format, task, turns):
 
 
 def record_and_read(trajectory):
-    nothing = np.zeros(1, bool)
     with tempfile.TemporaryDirectory() as folder:
         with RunRecord(Path(folder), about={}) as record:
             group = Group(trajectory.task, (trajectory,), 0)
-            record.write_step(0, [GroupRecord(group, nothing, nothing, fate="unscored")], {})
+            record.write_step(0, [PlayedGroup(group)], {})
         with RunRecord.open(Path(folder)) as record:
             ((trajectory,),) = (entry.group for entry in record.groups())
     return trajectory

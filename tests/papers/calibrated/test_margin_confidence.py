@@ -10,7 +10,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 CORRECT = exact_match(extract=strip_confidence)
-CONTRACT = [{"correct": CORRECT}, {"correct": CORRECT, "right": 0.2, "wrong": 1.0, "correct_above": 0.0}]
+CONTRACT = [{"correct": CORRECT}, {"correct": CORRECT, "bonus": 0.2, "penalty": 1.0, "correct_above": 0.0}]
 LAB = [
     LabCase("margin_confidence(...)", confident_arithmetic, lambda world: margin_confidence(correct=world.correct)),
 ]

@@ -12,10 +12,12 @@ from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.papers.prs.refill_by_value import refill_by_value
+from handaxe.selection.parts.dispositions import apply_selector, live
 from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.training.loop.batch import make_batch
-from handaxe.training.loop.group_play import Tried
-from handaxe.training.loop.step_metrics import added_metrics, settle
+from handaxe.training.loop.step_metrics import added_metrics
+from handaxe.training.loop.step_record import step_record
+from handaxe.training.record.groups import fate_of
 
 CONTRACT = [{"best": 9.0}, {"best": 9.0, "damping": 1.0, "even": True}]
 FILTERS = False
@@ -103,10 +105,9 @@ def test_copies_count_in_denominators(damping, weight):
 
 def test_the_record_sums_the_advantages_of_copies():
     one, flat = played("a", [1, 0, 0, 0]), played("b", [1, 1, 1, 1])
-    tried = [Tried(r.group, np.ones(4, bool), np.ones(4, bool), r) for r in (one, flat)]
-    out = refill_by_value()([one, flat])
-    records = settle(tried, out, out)
-    assert [record.fate for record in records] == ["trained", "unselected"]
+    found = apply_selector(refill_by_value(), [one, flat])
+    records, out = step_record([one, flat], found), live(found)
+    assert [fate_of(record) for record in records] == ["trained", "unselected"]
     mask = one.group[0].sequences[0].mask
     assert records[0].advantages.tokens[0][0][mask].tolist() == [1.5 * 0.75] * 3
     assert records[0].trained.all() and not records[1].trained.any()

@@ -14,7 +14,7 @@ from handaxe.testing.make_records import make_trajectory
 from handaxe.testing.scripted_engine import ScriptedEngine
 
 
-def test_each_is_spoken_to_in_its_own_format_up_to_its_own_context():
+def test_aux_chats_have_their_own_format_and_context():
     engine, chat, sampling = ScriptedEngine(Compact(), lambda text, turn: "yes"), Compact(), Sampling(max_tokens=7)
     assert aux_chats({"user": AuxPolicy(engine, chat, sampling)}) == {
         "user": AuxChat(chat, sampling, engine.max_length)
@@ -24,14 +24,14 @@ def test_each_is_spoken_to_in_its_own_format_up_to_its_own_context():
         aux_chats({"": AuxPolicy(engine, chat, sampling)})
 
 
-def test_an_attempt_of_another_engine_is_refused_by_name():
+def test_a_trajectory_of_an_aux_policy_is_an_error():
     own = make_trajectory(texts=["a"])
     check_own([own, own])
-    with pytest.raises(InputError, match=r"'user' said, as an attempt of the policy.*`asked`"):
+    with pytest.raises(InputError, match=r"of the auxiliary policy 'user', which would be scored.*`Trajectory.aux_turns`"):
         check_own([own, replace(own, by="user")])
 
 
-def test_what_others_said_in_what_another_said_is_found():
+def test_nested_aux_trajectories_are_found():
     inner, outer = (replace(make_trajectory(texts=["a"]), id=name, by=name) for name in ("user", "solver"))
     own = replace(make_trajectory(texts=["a"]), aux_turns=(replace(outer, aux_turns=(inner,)),))
     assert [one.id for one in aux_trajectories_of(own)] == ["solver", "user"] and aux_trajectories_of(inner) == []

@@ -15,7 +15,7 @@ def request(prefix=None, most=64):
     return Sample([1], Sampling(max_tokens=most), 0, frozenset({END}), prefix=prefix)
 
 
-def test_all_that_wait_are_one_batch_and_what_is_taken_out_is_not_sampled():
+def test_waiting_requests_form_one_batch_without_removed_ones():
     engine = Counting(Compact(), ["ab"])
     stream = BatchStream(engine)
     assert stream.poll() == [] and len(stream) == 0

@@ -76,7 +76,7 @@ def engine():
     return ScriptedEngine(Compact(), words, tools=[ECHO])
 
 
-def test_every_attempt_gets_its_own_answers_in_order():
+def test_every_rollout_gets_its_own_answers_in_order():
     EchoEnv.closed = 0
     results = run(attempts(12), linear(), engine(), workers=3)
     for i, (trajectory,) in enumerate(results):
@@ -96,7 +96,7 @@ def test_one_worker_equals_eight():
         assert list(a.sequences[0].ids) == list(b.sequences[0].ids) and a.ending == b.ending
 
 
-def test_tools_of_a_round_run_side_by_side():
+def test_tools_of_a_round_run_concurrently():
     """Four environments that each wait for all four: with one worker this would never end."""
     barrier = threading.Barrier(4, timeout=20)
 
@@ -128,18 +128,18 @@ def test_a_dying_engine_closes_every_environment():
     assert EchoEnv.closed == EchoEnv.made > 0
 
 
-def test_progress_counts_to_the_end():
+def test_progress_counts_every_rollout():
     seen = []
     run(attempts(9), linear(), engine(), progress=seen.append)
     assert seen == sorted(set(seen)) and seen[-1] == 9
 
 
-def test_nothing_to_do():
+def test_no_attempts_give_no_trajectories():
     assert run([], linear(), engine()) == []
 
 
 @pytest.mark.parametrize("where", ["make", "start", "report", "close"])
-def test_an_environment_may_die_at_any_moment(where):
+def test_a_failing_environment_ends_its_own_rollout_only(where):
     class Fragile(EchoEnv):
         def __init__(self, task):
             super().__init__(task)
@@ -170,7 +170,7 @@ def test_an_environment_may_die_at_any_moment(where):
         assert trajectory.ending == Ending("infra_error", "OSError: no sandbox left")
 
 
-def test_a_task_that_an_environment_cannot_take_is_the_users_error():
+def test_a_task_error_of_an_environment_is_raised():
     class Picky(EchoEnv):
         def start(self):
             raise InputError("task offers a tool that is not there")
@@ -201,7 +201,7 @@ def play(tools, script, count, **settings):
 
 @pytest.mark.parametrize("lockstep", [False, True])
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_tools_that_answer_in_any_order_change_nothing(lockstep, asynchronous):
+def test_order_of_tool_replies_has_no_effect(lockstep, asynchronous):
     """Six rollouts, whose tools are let go in a permuted order that events enforce."""
 
     def played(order, workers):
@@ -278,7 +278,7 @@ def test_a_tool_may_wait_until_another_rollout_has_ended():
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_who_waits_for_a_limited_tool_holds_no_thread(asynchronous):
+def test_waiting_for_a_limited_tool_holds_no_thread(asynchronous):
     """Sixteen rollouts, three threads: fifteen want a tool that one may use at a time, and that answers only when the
     sixteenth, which wants another tool, has ended."""
     over, inside, most = threading.Event(), [], []
@@ -318,7 +318,7 @@ def test_who_waits_for_a_limited_tool_holds_no_thread(asynchronous):
     assert max(most) == 1 and len(most) == 30
 
 
-def test_a_tool_that_hangs_holds_nobody_up_with_a_single_thread():
+def test_a_hanging_tool_delays_no_other_rollout():
     release = threading.Event()
 
     @tool(timeout=0.05)
@@ -339,7 +339,7 @@ def test_a_tool_that_hangs_holds_nobody_up_with_a_single_thread():
     release.set()
 
 
-def test_in_lockstep_the_batches_are_those_of_the_rounds():
+def test_in_lockstep_each_round_is_one_batch():
     class Counting(ScriptedEngine):
         def sample(self, requests):
             batches.append([(request.turn, len(request.ids)) for request in requests])
@@ -353,7 +353,7 @@ def test_in_lockstep_the_batches_are_those_of_the_rounds():
     assert found[0] == found[1] and [len(batch) for batch in found[0]] == [9, 5]
 
 
-def test_an_engine_with_a_stream_is_asked_through_it():
+def test_engines_with_a_stream_sample_through_it():
     class Streaming(ScriptedEngine):
         def stream(self):
             streams.append(BatchStream(super()))
@@ -394,7 +394,7 @@ def talk(attempt):
 
 
 @pytest.mark.parametrize("lockstep", [False, True])
-def test_no_prefix_is_read_twice(lockstep):
+def test_each_prefix_is_computed_once(lockstep):
     """Read is what nobody had sampled and the last token of a turn once it is answered, each prefix once, whoever of
     siblings and turns has it. What ends a conversation is not read."""
     engine, read = tiny(), set()
@@ -406,7 +406,7 @@ def test_no_prefix_is_read_twice(lockstep):
 
 
 @pytest.mark.exact
-def test_in_lockstep_what_is_played_after_the_last_has_ended_is_what_a_new_driver_plays():
+def test_in_lockstep_an_idle_driver_plays_like_a_new_one():
     """To the last bit, though the same weights may have read what it begins with: so a run resumes bit for bit."""
     engine = tiny()
 
@@ -433,7 +433,7 @@ def test_in_lockstep_what_is_played_after_the_last_has_ended_is_what_a_new_drive
 
 @pytest.mark.exact
 @pytest.mark.parametrize("workers", [1, 8])
-def test_a_model_writes_the_same_whoever_acts_and_however_long(workers):
+def test_tokens_are_independent_of_tools_and_workers(workers):
     """The tiny model, event-driven and in rounds, which compute other rows together: in float64, so that no rounding
     tips a draw. Records are in float32."""
     engine = tiny(torch.float64)
@@ -472,7 +472,7 @@ def wondering(attempt):
 
 
 @pytest.mark.parametrize("lockstep", [False, True])
-def test_what_a_plan_measures_is_what_was_sampled(lockstep):
+def test_measured_log_probs_equal_sampled_ones(lockstep):
     engine = tiny(torch.float64)
     batches, measure = [], engine.measure
     engine.measure = lambda requests: batches.append(len(requests)) or measure(requests)
@@ -482,7 +482,7 @@ def test_what_a_plan_measures_is_what_was_sampled(lockstep):
     assert batches == [3, 3]  # who waits at the same time is asked about in one batch
 
 
-def test_a_plan_that_waits_for_a_measurement_can_be_stopped():
+def test_a_measuring_plan_can_be_stopped():
     seen = []
 
     def plan(attempt):
@@ -502,6 +502,6 @@ def test_a_plan_that_waits_for_a_measurement_can_be_stopped():
     assert seen == [None]
 
 
-def test_an_engine_that_cannot_measure_is_told():
+def test_an_engine_without_measure_is_an_error():
     with pytest.raises(InputError, match="measures logp, which ScriptedEngine cannot"):
         run(attempts(1), lambda attempt: (yield Measure([1, 2], 1)), engine())

@@ -4,7 +4,7 @@ import threading
 from handaxe.rollouts.driver.event_loop import LoopThread
 
 
-def test_what_is_posted_runs_in_order_on_the_loop():
+def test_posted_functions_run_in_order_on_the_loop():
     loop, seen, done = LoopThread(), [], threading.Event()
     for number in range(100):
         loop.post(lambda number=number: seen.append((number, threading.current_thread())))
@@ -14,7 +14,7 @@ def test_what_is_posted_runs_in_order_on_the_loop():
     assert loop.close() and not loop.thread.is_alive()
 
 
-def test_many_threads_post_and_nothing_is_lost():
+def test_posts_of_many_threads_are_all_run():
     loop, seen, done = LoopThread(), [], threading.Semaphore(0)
 
     def post():
@@ -31,7 +31,7 @@ def test_many_threads_post_and_nothing_is_lost():
     assert loop.close()
 
 
-def test_closing_cancels_and_lets_clean_up():
+def test_closing_cancels_tasks_and_awaits_their_cleanup():
     loop, begun, cleaned = LoopThread(), threading.Event(), []
 
     async def hang():
@@ -47,7 +47,7 @@ def test_closing_cancels_and_lets_clean_up():
     assert loop.close() and cleaned == [1]
 
 
-def test_a_loop_that_is_blocked_says_so_and_one_that_answers_does_not():
+def test_blocked_seconds_grow_for_a_blocked_loop_only():
     loop, begun, release = LoopThread(), threading.Event(), threading.Event()
     loop.post(lambda: begun.set() or release.wait(60))
     assert begun.wait(30)
@@ -59,7 +59,7 @@ def test_a_loop_that_is_blocked_says_so_and_one_that_answers_does_not():
     assert not loop.thread.is_alive()
 
 
-def test_a_stray_task_cannot_end_the_loop():
+def test_an_exception_of_a_stray_task_does_not_end_the_loop():
     loop, done = LoopThread(), threading.Event()
 
     async def leave():

@@ -43,7 +43,7 @@ def test_each_request_is_answered_once(make):
 
 
 @EXECUTORS
-def test_what_is_forgotten_is_not_answered(make):
+def test_forgotten_requests_get_no_answer(make):
     with closing(make()) as executor:
         executor.submit(0, Work(lambda: "dropped"))
         executor.submit(1, Work(lambda: "kept"))

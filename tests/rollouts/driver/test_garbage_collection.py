@@ -5,7 +5,7 @@ import pytest
 from handaxe.rollouts.driver.garbage_collection import fewer_collections
 
 
-def test_the_thresholds_are_raised_and_put_back_whatever_happens():
+def test_thresholds_are_raised_and_restored_after_errors():
     before = gc.get_threshold()
     try:
         gc.set_threshold(700, 10, 30)

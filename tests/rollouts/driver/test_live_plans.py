@@ -21,7 +21,7 @@ def asked(most=20):
     return Sample([1], Sampling(max_tokens=most), 0, frozenset())
 
 
-def test_a_request_is_cut_to_what_the_segment_leaves():
+def test_requests_are_cut_to_the_rest_of_the_segment():
     one = live()
     plan, request = LivePlan(one, None, (0,)), asked()
     assert plan.next_request(request, Segment()) is request and plan.allowed == 20
@@ -38,7 +38,7 @@ def test_a_request_is_cut_to_what_the_segment_leaves():
     assert (one.tokens, one.added, plan.prefix) == (13, 3, None)
 
 
-def test_a_turn_that_is_as_long_as_the_rollout_asked_for_is_over():
+def test_a_turn_of_the_requested_length_ends():
     one = live()
     plan = LivePlan(one, None, (0,))
     plan.next_request(asked(5), Segment(tokens=5))
@@ -50,13 +50,13 @@ def test_a_turn_that_is_as_long_as_the_rollout_asked_for_is_over():
     ("called", "calls", "limit", "waits"),
     [(0, 1, 1, False), (1, 1, 1, True), (1, 2, 2, True), (0, 5, 3, False), (1, 1, 3, False), (9, 9, None, False)],
 )
-def test_calls_that_must_wait(called, calls, limit, waits):
+def test_calls_beyond_the_segment_wait(called, calls, limit, waits):
     one = live()
     one.called = called
     assert one.would_exceed(calls, Segment(calls=limit)) is waits
 
 
-def test_an_interruption_counts_what_is_new():
+def test_an_interruption_counts_new_tokens_only():
     one = live()
     plan = LivePlan(one, None, (0,))
     plan.interrupted(partial(3))

@@ -8,7 +8,7 @@ from handaxe.rollouts.driver.replies import MOST, reply_of
 GOOD = EnvReply((Message("tool", "caf\u00e9 \x1b[2J\x00", call_id="c0"),), (ToolReply("c0", "t", "x"),))
 
 
-def test_a_reply_is_handed_on_as_it_is():
+def test_valid_replies_pass_unchanged():
     assert reply_of(Answer(GOOD)) is GOOD
     ended = EnvReply(done=True, ending=Ending("completed"))
     assert reply_of(Answer(ended)) is ended
@@ -35,19 +35,19 @@ def test_a_reply_is_handed_on_as_it_is():
         (EnvReply(facts={"text": "x" * MOST}), f"its facts have {MOST + 12} characters"),
     ],
 )
-def test_what_is_no_reply_is_infrastructure(value, why):
+def test_invalid_replies_end_as_infra_error(value, why):
     reply = reply_of(Answer(value))
     assert reply.done and reply.ending.kind == "infra_error" and reply.messages == () and why in reply.ending.reason
 
 
-def test_facts_stay_what_they_were_when_the_environment_goes_on():
+def test_facts_are_copied_from_the_environment():
     state = {"cells": [0, 0]}
     reply = reply_of(Answer(EnvReply(facts={"state": state})))
     state["cells"][0] = 1
     assert reply.facts == {"state": {"cells": [0, 0]}}
 
 
-def test_what_an_exception_says_is_fit_for_the_record():
+def test_exception_text_is_bounded_and_escaped():
     class Mute(Exception):
         def __str__(self):
             raise ValueError

@@ -7,7 +7,7 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 
 
-def test_requests_are_answered_in_order_under_the_plans_name(dice):
+def test_requests_are_answered_in_order_with_the_name_of_the_plan(dice):
     seen = []
 
     class Said(str):
@@ -30,7 +30,7 @@ def test_requests_are_answered_in_order_under_the_plans_name(dice):
     assert seen == ["x", "x/a", "x/b"]
 
 
-def test_what_an_answer_raises_is_raised_at_the_yield(dice):
+def test_an_exception_of_an_answer_is_raised_at_the_yield(dice):
     def plan():
         with pytest.raises(KeyError):
             yield Work({}.popitem)
@@ -39,7 +39,7 @@ def test_what_an_answer_raises_is_raised_at_the_yield(dice):
     assert run_plan(plan(), sample=dice.roll) == ["went on"]
 
 
-def test_an_error_that_nobody_handles_closes_the_plan(dice):
+def test_an_unhandled_error_closes_the_plan(dice):
     dice.Counter.made.clear()
 
     def speak(name, request):
@@ -50,7 +50,7 @@ def test_an_error_that_nobody_handles_closes_the_plan(dice):
     assert [env.closed for env in dice.Counter.made] == [1]
 
 
-def test_a_plan_is_stopped_when_one_that_it_spawned_was(dice):
+def test_stopping_a_spawned_plan_stops_its_parent(dice):
     def plan():
         try:
             yield Spawn((linear()(dice.attempt()), linear()(dice.attempt())), ("a", "b"))
@@ -66,7 +66,7 @@ def test_a_plan_is_stopped_when_one_that_it_spawned_was(dice):
     assert first.ending.reason != "stopped" and second.ending == Ending("truncated", "stopped")
 
 
-def test_a_linear_plan_asks_for_three_kinds_of_things(dice):
+def test_a_linear_plan_yields_work_sample_and_act(dice):
     seen = []
     (found,) = run_plan(
         linear()(dice.attempt()),

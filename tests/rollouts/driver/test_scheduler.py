@@ -128,7 +128,7 @@ def test_every_request_is_answered(engine, lockstep):
 
 
 @BOTH
-def test_what_work_raises_is_raised_in_the_plan(lockstep):
+def test_an_exception_of_work_is_raised_in_the_plan(lockstep):
     def plan():
         out = []
         for kind in (OSError, SystemExit):
@@ -143,7 +143,7 @@ def test_what_work_raises_is_raised_in_the_plan(lockstep):
 
 @BOTH
 @pytest.mark.parametrize("kind", [OSError, SystemExit])
-def test_what_an_environment_raises_ends_its_attempt(lockstep, kind):
+def test_an_exception_of_an_environment_ends_its_rollout(lockstep, kind):
     def plan():
         return [(yield Act(Env(lambda: (_ for _ in ()).throw(kind("gone"))), TURN, 0))]
 
@@ -153,7 +153,7 @@ def test_what_an_environment_raises_ends_its_attempt(lockstep, kind):
 
 @BOTH
 @pytest.mark.parametrize("where", ["engine", "plan", "submit", "work", "nothing known"])
-def test_an_exception_of_engine_or_plan_closes_everything_and_is_raised(lockstep, where):
+def test_an_exception_of_engine_or_plan_closes_all_plans_and_is_raised(lockstep, where):
     class Dying(Streaming):
         def sample(self, requests):
             if where == "engine" and self.batches:
@@ -199,7 +199,7 @@ def test_an_exception_of_engine_or_plan_closes_everything_and_is_raised(lockstep
     made.close()
 
 
-def test_ctrl_c_leaves_nothing_behind():
+def test_keyboard_interrupt_closes_all_plans():
     class Interrupted(Engine):
         def sample(self, requests):
             raise KeyboardInterrupt
@@ -221,7 +221,7 @@ def test_ctrl_c_leaves_nothing_behind():
         assert not thread.is_alive()
 
 
-def test_ids_are_told_apart():
+def test_equal_and_unknown_ids_are_errors():
     made = driver(plans=[lambda: (yield sample(1))])
     with pytest.raises(InputError, match="two live attempts are called 'a0'"):
         made.add(attempt("a0"), lambda attempt: iter(()))
@@ -247,7 +247,7 @@ def stoppable(request, log, cleanup=True):
 
 
 @BOTH
-def test_one_who_waits_to_speak_is_stopped_with_what_it_said(lockstep):
+def test_stopping_a_sampling_plan_returns_its_partial_turn(lockstep):
     def speak():
         yield sample(9)
 
@@ -265,7 +265,7 @@ def test_one_who_waits_to_speak_is_stopped_with_what_it_said(lockstep):
     made.close()
 
 
-def test_in_lockstep_nobody_goes_on_before_all_have_said_theirs():
+def test_in_lockstep_plans_resume_together_in_order_of_add():
     """In order of `add`, though the second ends first; and a stream is left when nobody is live."""
     engine, order, streams = Streaming(), [], []
     engine.stream = lambda: streams.append(Stream(engine)) or streams[-1]
@@ -288,7 +288,7 @@ def test_in_lockstep_nobody_goes_on_before_all_have_said_theirs():
     assert streams[1].closed and made.advance() == [] and len(streams) == 2
 
 
-def test_one_who_acts_is_stopped_at_once_and_one_at_work_when_that_is_done():
+def test_stop_interrupts_an_act_and_waits_for_work():
     """The work can only be done after the plan that acts was told, whose tool never answers."""
     release, begun, told = threading.Event(), threading.Event(), threading.Event()
 
@@ -321,7 +321,7 @@ def test_one_who_acts_is_stopped_at_once_and_one_at_work_when_that_is_done():
 
 
 @BOTH
-def test_one_that_has_not_begun_is_told_before_it_does_anything(lockstep):
+def test_stop_reaches_a_new_plan_before_its_first_request(lockstep):
     def start():
         yield Work(lambda: log.append("made"))
 
@@ -332,7 +332,7 @@ def test_one_that_has_not_begun_is_told_before_it_does_anything(lockstep):
     made.close()
 
 
-def test_a_plan_that_does_not_listen():
+def test_plans_that_ignore_a_stop_end_anyway():
     def deaf():
         yield sample(2)
 
@@ -349,7 +349,7 @@ def test_a_plan_that_does_not_listen():
     assert made.live == 0
 
 
-def test_the_others_go_on_while_one_cleans_up():
+def test_other_plans_continue_during_a_cleanup():
     """The stopped plan's cleanup waits for another attempt to end."""
     ended = threading.Event()
 
@@ -384,7 +384,7 @@ def speaker(length):
 
 @BOTH
 @ENGINES
-def test_the_worked_example_of_partial_rollout(engine, lockstep):
+def test_segments_match_the_example_of_agentmath(engine, lockstep):
     """Lengths 5, 12 and 30 in segments of 10: one ends in each, two are carried over, then one (AgentMath)."""
     engine = engine()
     made = driver(engine, [speaker(5), speaker(12), speaker(30)], lockstep=lockstep)
@@ -406,7 +406,7 @@ def test_the_worked_example_of_partial_rollout(engine, lockstep):
 
 @BOTH
 @ENGINES
-def test_segments_change_no_token(engine, lockstep):
+def test_segments_have_no_effect_on_tokens(engine, lockstep):
     def plan():
         first = yield sample(6)
         yield Act(Env(), TURN, 0)
@@ -424,7 +424,7 @@ def test_segments_change_no_token(engine, lockstep):
         made.close()
 
 
-def test_a_limit_is_lifted_and_seconds_add_up():
+def test_a_lifted_limit_resumes_and_seconds_add_up():
     made = driver(plans=[speaker(12)])
     made.segment(tokens=5, calls=None)
     assert made.advance() == [] and made.held == 1
@@ -437,7 +437,7 @@ def test_a_limit_is_lifted_and_seconds_add_up():
             made.segment(**limits)
 
 
-def test_a_new_segment_in_the_middle_of_a_turn():
+def test_a_new_segment_within_a_turn_counts_from_its_start():
     """Three tokens are written under the first limit; the second begins there and leaves exactly five."""
     made = driver(Streaming(), [speaker(20), speaker(3)])
     made.segment(tokens=10, calls=None)
@@ -450,7 +450,7 @@ def test_a_new_segment_in_the_middle_of_a_turn():
 
 
 @BOTH
-def test_calls_are_limited_too(lockstep):
+def test_segments_limit_calls(lockstep):
     def plan():
         log = []
         for calls in (1, 1, 2, 5, 0):
@@ -469,7 +469,7 @@ def test_calls_are_limited_too(lockstep):
     made.close()
 
 
-def test_those_held_go_first():
+def test_held_rollouts_resume_first():
     engine = Engine()
     made = driver(engine, [speaker(8), speaker(2), speaker(9)])
     made.segment(tokens=5, calls=None)
@@ -482,7 +482,7 @@ def test_those_held_go_first():
     made.close()
 
 
-def test_a_held_attempt_is_stopped_with_what_it_said():
+def test_stopping_a_held_rollout_returns_its_partial_turn():
     log = []
 
     def speak():
@@ -531,7 +531,7 @@ class Few:
 
 @BOTH
 @ENGINES
-def test_those_for_whom_there_is_no_room_wait_until_there_is(engine, lockstep):
+def test_rollouts_wait_for_a_limited_environment(engine, lockstep):
     """One thread, so that a plan that waited in it would stop those that it waits for."""
     few, free = Few(2), Few(99)
     plans = [few.player(k, 3 + k % 2) for k in range(7)] + [free.player(f"free{k}", 2) for k in range(3)]
@@ -543,7 +543,7 @@ def test_those_for_whom_there_is_no_room_wait_until_there_is(engine, lockstep):
 
 
 @BOTH
-def test_who_waits_for_room_is_stopped_at_once_and_takes_none(lockstep):
+def test_a_rollout_stopped_while_queued_takes_no_slot(lockstep):
     few = Few(1)
     made = driver(Streaming(), [few.player(k, 4) for k in range(4)], lockstep=lockstep)
     if not lockstep:
@@ -556,7 +556,7 @@ def test_who_waits_for_room_is_stopped_at_once_and_takes_none(lockstep):
     made.close()
 
 
-def test_those_held_keep_their_room_and_the_others_wait_on():
+def test_held_rollouts_keep_their_slot():
     few = Few(1)
     made = driver(plans=[few.player(k, 6) for k in range(2)])
     made.segment(tokens=3, calls=None)
@@ -573,7 +573,7 @@ def test_those_held_keep_their_room_and_the_others_wait_on():
 
 @BOTH
 @ENGINES
-def test_spawned_plans_are_parts_of_the_attempt(engine, lockstep):
+def test_spawned_plans_belong_to_the_rollout(engine, lockstep):
     def part(length, inner=()):
         said = yield sample(length)
         if inner:
@@ -594,7 +594,7 @@ def test_spawned_plans_are_parts_of_the_attempt(engine, lockstep):
 
 
 @BOTH
-def test_stopping_an_attempt_stops_its_parts_first(lockstep):
+def test_stopping_a_rollout_stops_its_spawned_plans_first(lockstep):
     def part(length):
         try:
             yield sample(length)
@@ -622,7 +622,7 @@ def test_stopping_an_attempt_stops_its_parts_first(lockstep):
     made.close()
 
 
-def test_closing_closes_the_parts_too():
+def test_closing_closes_spawned_plans():
     def part():
         try:
             yield Act(Env(), TURN, 0)

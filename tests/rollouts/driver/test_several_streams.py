@@ -25,7 +25,7 @@ def made():
     return SeveralStreams({"": BatchStream(Says(1)), "user": BatchStream(Says(2))})
 
 
-def test_each_request_goes_to_the_engine_that_it_names():
+def test_requests_go_to_the_named_engine():
     streams = made()
     tickets = [streams.submit(ask(by, n)) for n, by in enumerate(["", "user", "", "user", "user"])]
     assert tickets == [0, 1, 2, 3, 4] and len(streams) == 5
@@ -38,7 +38,7 @@ def test_each_request_goes_to_the_engine_that_it_names():
     assert len(streams) == 0
 
 
-def test_an_engine_that_is_not_there_is_named():
+def test_an_unknown_engine_is_an_error():
     with pytest.raises(InputError, match="asks 'judge', but no engine of that name was given; there is 'user'"):
         made().submit(ask("judge", 1))
 
@@ -55,7 +55,7 @@ class Slow(BatchStream):
         return []
 
 
-def test_who_samples_elsewhere_is_let_wait_also_beside_another():
+def test_external_engines_may_wait_beside_other_engines():
     slow, other = Slow(Says(1)), Slow(Says(2))
     streams = SeveralStreams({"": slow, "user": other})
     streams.submit(ask("", 0))

@@ -52,7 +52,7 @@ def workers():
     made.close()
 
 
-def test_answers_come_back_by_ticket(workers):
+def test_answers_carry_their_ticket(workers):
     async def later(seed, threads):
         await asyncio.sleep(0)
         return seed + await threads.run(lambda: 1)
@@ -69,7 +69,7 @@ def test_answers_come_back_by_ticket(workers):
     assert workers.ready(None) == [] and workers.ready(0) == []
 
 
-def test_a_wait_ends_when_its_time_is_over(workers):
+def test_ready_returns_after_its_timeout(workers):
     release = threading.Event()
     workers.submit(0, Work(lambda: release.wait(30)))
     assert workers.ready(0) == [] and workers.ready(0.01) == []
@@ -78,7 +78,7 @@ def test_a_wait_ends_when_its_time_is_over(workers):
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), asyncio.CancelledError(), KeyboardInterrupt()])
-def test_no_exception_takes_a_worker_along(workers, error):
+def test_exceptions_do_not_end_a_worker(workers, error):
     async def dies(seed, threads):
         if seed:
             asyncio.get_running_loop().create_task(escape())
@@ -98,7 +98,7 @@ def test_no_exception_takes_a_worker_along(workers, error):
     assert collect(workers)[9].value == "alive"
 
 
-def test_what_is_forgotten_is_cancelled_and_its_thread_replaced(workers):
+def test_forgotten_work_is_cancelled_and_its_thread_replaced(workers):
     release, begun, cleaned = threading.Event(), threading.Semaphore(0), threading.Event()
 
     def block(seed):
@@ -126,7 +126,7 @@ def test_what_is_forgotten_is_cancelled_and_its_thread_replaced(workers):
     release.set()
 
 
-def test_nothing_takes_for_ever():
+def test_work_beyond_the_limit_ends_as_infrastructure_error():
     release = threading.Event()
 
     async def hang(seed, threads):
@@ -150,7 +150,7 @@ def test_nothing_takes_for_ever():
     workers.close()
 
 
-def test_a_coroutine_that_blocks_the_loop_is_left_behind_with_it():
+def test_a_coroutine_that_blocks_the_loop_is_abandoned_with_the_loop():
     release, begun = threading.Event(), threading.Event()
 
     async def blocks(seed, threads):
@@ -178,7 +178,7 @@ def test_a_coroutine_that_blocks_the_loop_is_left_behind_with_it():
     workers.close()
 
 
-def test_closing_leaves_nothing_but_what_hangs():
+def test_closing_ends_all_threads_but_hanging_ones():
     release, cleaned, before = threading.Event(), threading.Event(), set(threading.enumerate())
     begun = threading.Semaphore(0)
 
@@ -203,13 +203,13 @@ def test_closing_leaves_nothing_but_what_hangs():
     until(lambda: workers.abandoned == 0 and not set(threading.enumerate()) - before)
 
 
-def test_arguments_out_of_range():
+def test_arguments_out_of_range_are_errors():
     for bad in ({"count": 0}, {"seconds": 0.0}, {"stall": -1.0}):
         with pytest.raises(InputError):
             Workers(**bad)
 
 
-def test_what_nobody_needs_is_not_kept(workers):
+def test_finished_work_is_released(workers):
     class Big:
         alive = 0
 

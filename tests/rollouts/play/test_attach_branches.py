@@ -14,7 +14,7 @@ def one_of(name, *seeds, of=None):
     return replace(made, turns=turns, branch_of=None if of is None else Branch(of, 0, made.turns[0].start))
 
 
-def test_each_left_the_one_with_which_it_has_most_in_common():
+def test_branches_attach_to_the_sibling_of_the_longest_shared_prefix():
     a, b, c = one_of("a", 1, 2), one_of("b", 1, 3, of="a"), one_of("c", 1, 3, 4, of="a")
     assert (common_turns(a, b), common_turns(b, c), common_turns(a, a)) == (1, 2, 2)
     found = {one.id: one.branch_of for one in attach_branches([a, b, c], ())}
@@ -23,7 +23,7 @@ def test_each_left_the_one_with_which_it_has_most_in_common():
     assert found["c"] == Branch("b", 0, c.turns[2].start)
 
 
-def test_what_was_given_up_comes_last_and_nothing_that_is_scored_left_it():
+def test_stopped_trajectories_come_last_and_have_no_scored_branch():
     a, b, c = one_of("a", 1, 2), one_of("b", 1, 3, of="a"), one_of("c", 1, 3, 4, of="a")
     found = attach_branches([a, b, c], {"b"})
     assert [one.id for one in found] == ["a", "c", "b"]

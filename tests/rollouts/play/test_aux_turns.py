@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from handaxe.evaluation.run import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from handaxe.core.requests import Attempt, AuxChat, AuxRequest, EnvReply
 from handaxe.credit.group_norm import group_norm
 from handaxe.curricula.in_order import in_order
 from handaxe.engines.local.engine import LocalEngine
+from handaxe.evaluation.evaluate import evaluate
 from handaxe.losses.policy import policy
 from handaxe.losses.ratios.token import token
 from handaxe.losses.reductions.rollout_mean import rollout_mean
@@ -102,7 +102,7 @@ def play(rollout=linear(max_turns=8), **changes):
     return run([attempt(**changes)], rollout, engine, aux_engines={"user": user().engine})[0]
 
 
-def test_what_the_policy_reads_is_what_the_user_says_and_not_what_it_looks_at():
+def test_policy_reads_the_users_text_and_not_its_tool_calls():
     (one,) = play()
     assert one.ending == Ending("completed") and len(one.turns) == 3
     assert [m.content for m in one.messages] == [
@@ -114,7 +114,7 @@ def test_what_the_policy_reads_is_what_the_user_says_and_not_what_it_looks_at():
     assert "black (3)" in shown and "look" not in shown.replace("looks", "")
 
 
-def test_what_the_user_said_is_kept_beside():
+def test_aux_turns_record_the_users_trajectory():
     (one,) = play()
     (said,) = one.aux_turns
     check(said)
@@ -125,7 +125,7 @@ def test_what_the_user_said_is_kept_beside():
     assert len({turn.seed for turn in (*one.turns, *said.turns)}) == 9
 
 
-def test_a_fork_goes_on_with_the_user_as_it_was():
+def test_a_fork_restores_the_user():
     trunk, *branches = play(forking(at=lambda t: [Branch(t.id, 0, t.turns[2].start)], max_turns=8))
     (branch,) = branches
     assert branch.messages == trunk.messages and branch.env == trunk.env
@@ -135,16 +135,16 @@ def test_a_fork_goes_on_with_the_user_as_it_was():
         assert np.array_equal(mine.sequences[k].ids, theirs.sequences[k].ids)
 
 
-def test_who_is_not_there_cannot_be_asked():
+def test_a_missing_aux_policy_is_an_error():
     with pytest.raises(InputError, match="asks 'user': give aux_policies="):
         play(aux_policies={})
     with pytest.raises(InputError, match="asks .'user'., but no engine of that name"):
         run([attempt()], linear(), ScriptedEngine(Compact(), clerk))
 
 
-def test_an_environment_that_cannot_hear_is_told():
-    deaf = type("Deaf", (), {name: value for name, value in vars(Shop).items() if name != "heard"})
-    with pytest.raises(InputError, match="lacks heard"):
+def test_an_environment_without_on_aux_reply_is_an_error():
+    deaf = type("Deaf", (), {name: value for name, value in vars(Shop).items() if name != "on_aux_reply"})
+    with pytest.raises(InputError, match="lacks on_aux_reply"):
         play(env=deaf)
 
 
@@ -153,14 +153,14 @@ class Endless(Shop):
         return EnvReply(aux_request=AuxRequest("user", (Message("user", "again"),)))
 
 
-def test_a_user_that_is_asked_for_ever_or_whose_context_is_full_is_nobodys_fault():
+def test_endless_requests_and_a_full_user_context_end_as_infra_error():
     (one,) = play(env=Endless)
     assert one.ending.kind == "infra_error" and "more than 64 times" in one.ending.reason
     (one,) = play(aux_policies={"user": AuxChat(Compact(), Sampling(), 10)})
     assert one.ending.kind == "infra_error" and "does not fit its context" in one.ending.reason
 
 
-def test_the_record_and_a_replay_have_what_the_user_said(tmp_path):
+def test_run_record_and_replay_include_aux_turns(tmp_path):
     train(
         engine=LocalEngine(load("tiny").model),
         format=Compact(),
@@ -170,11 +170,10 @@ def test_the_record_and_a_replay_have_what_the_user_said(tmp_path):
         reward=outcome(lambda one: float(one.num_tokens % 3)),
         credit=group_norm(),
         loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
-        aux_policies={"user": user()},
         steps=1,
         groups=1,
         group_size=2,
-        keep=RunConfig(out=tmp_path, progress=False),
+        run=RunConfig(out=tmp_path, progress=False, aux_policies={"user": user()}),
     )
     with RunRecord(tmp_path) as record:
         (group,) = [one.group for one in record.groups(step=0)]
@@ -197,7 +196,7 @@ def tiny(seed):
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**20), size=st.integers(2, 4))
-def test_nothing_of_another_engine_is_scored_or_trained(seed, size):
+def test_aux_turns_are_neither_scored_nor_trained(seed, size):
     """Its weights stay; the reward sees the policy's attempts alone; the update counts the policy's tokens alone."""
     other, seen = LocalEngine(tiny(2)), []
     before = [p.clone() for p in other.model.module.parameters()]
@@ -216,12 +215,13 @@ def test_nothing_of_another_engine_is_scored_or_trained(seed, size):
         credit=group_norm(),
         loss=policy(ratio=token(), surrogate=clip(), reduction=rollout_mean()),
         sampling=Sampling(max_tokens=5),
-        aux_policies={"user": AuxPolicy(other, Compact(), Sampling(max_tokens=5))},
         steps=2,
         groups=1,
         group_size=size,
         seed=seed,
-        keep=RunConfig(progress=False),
+        run=RunConfig(
+            progress=False, aux_policies={"user": AuxPolicy(other, Compact(), Sampling(max_tokens=5))}
+        ),
     )
     assert all(one.by == "" for one in seen) and len(seen) == 2 * size
     assert other.version == 0
@@ -230,12 +230,12 @@ def test_nothing_of_another_engine_is_scored_or_trained(seed, size):
     assert sampled == sum(one.num_tokens for one in seen)
 
 
-def test_what_another_said_is_never_taken_for_an_attempt():
+def test_returning_an_aux_trajectory_as_a_rollout_is_an_error():
     def giving(attempt):
         (one,) = yield from linear(max_turns=2)(attempt)
         return [one, *one.aux_turns]
 
-    with pytest.raises(InputError, match="which 'user' said, as an attempt of the policy"):
+    with pytest.raises(InputError, match="of the auxiliary policy 'user', which would be scored and trained as the policy's"):
         evaluate(
             engine=ScriptedEngine(Compact(), clerk),
             env=Shop,

@@ -32,7 +32,7 @@ def played(play, script=SCRIPT):
     return trajectory
 
 
-def test_the_conversation_is_one_sequence_that_begins_with_what_was():
+def test_continuation_extends_the_recorded_sequence():
     first = played(Play(attempt(), Rules()))
     more = played(continue_trajectory(first, [Message("user", "1+1=?")], attempt(), Rules(max_turns=6)))
     (before,), (after,) = first.sequences, more.sequences
@@ -45,7 +45,7 @@ def test_the_conversation_is_one_sequence_that_begins_with_what_was():
     assert after.author[len(before)] == Author.TEMPLATE and after.author[len(before) + 1] == Author.USER
 
 
-def test_what_nothing_followed_is_rendered_with_the_question():
+def test_an_unanswered_turn_is_rendered_with_the_next_message():
     """The reply to a turn that was the last one allowed."""
     first = played(Play(attempt(), Rules(max_turns=1)))
     assert first.ending.reason == "turns" and first.messages[-1].role == "tool"
@@ -53,7 +53,7 @@ def test_what_nothing_followed_is_rendered_with_the_question():
     assert "<TOOL>408<END><USER>so?<END><ASSISTANT>408<END>" in Compact().decode(more.sequences[0].ids)
 
 
-def test_a_turn_that_was_cut_is_closed_by_the_format():
+def test_a_cut_turn_is_closed_by_the_format():
     first = played(Play(attempt(tokens=2), Rules()), script=["a long answer"])
     assert first.ending.reason == "length"
     more = played(
@@ -62,19 +62,19 @@ def test_a_turn_that_was_cut_is_closed_by_the_format():
     assert "<ASSISTANT>a <END><USER>and?<END><ASSISTANT>yes<END>" in Compact().decode(more.sequences[0].ids)
 
 
-def test_turns_that_were_played_count():
+def test_recorded_turns_count_towards_max_turns():
     first = played(Play(attempt(), Rules()))
     more = played(continue_trajectory(first, [Message("user", "1+1=?")], attempt(), Rules(max_turns=2)))
     assert more.ending.reason == "turns" and len(more.turns) == 2
 
 
-def test_what_does_not_fit_ends_before_anything_is_sampled():
+def test_a_continuation_beyond_the_context_ends_before_sampling():
     first = played(Play(attempt(), Rules()))
     more = played(continue_trajectory(first, [Message("user", "x" * 500)], attempt(), Rules(max_turns=4)))
     assert more.ending.reason == "length" and len(more.turns) == len(first.turns)
 
 
-def test_without_a_turn_there_is_nothing_to_go_on_after():
+def test_a_trajectory_without_turns_is_an_error():
     first = played(continue_trajectory(played(Play(attempt(), Rules())), [], attempt(), Rules(max_turns=2)))
     empty = type(first)(**{**vars(first), "turns": ()})
     with pytest.raises(InputError, match="nothing to go on after"):

@@ -49,7 +49,7 @@ def session(made, fails="", **options):
     return EnvSession(make, TASK, name="t/0", **options)
 
 
-def test_from_making_to_closing():
+def test_session_opens_steps_reports_and_closes():
     made = []
     one = session(made)
     assert one.open() == (TASK.messages, (), None)
@@ -61,14 +61,14 @@ def test_from_making_to_closing():
         one.env  # noqa: B018
 
 
-def test_it_begins_where_it_is_told():
+def test_session_starts_at_the_given_state():
     made = []
     assert session(made, state=State(3), snapshots=True).open().state == State(7)
     assert made[0].log == ["make", "start", "restore 3", "snapshot"]
 
 
 @pytest.mark.parametrize("fails", ["make", "start", "restore 3", "snapshot"])
-def test_what_was_made_is_closed_when_it_cannot_be_entered(fails):
+def test_an_environment_that_fails_to_start_is_closed(fails):
     made = []
     one = session(made, fails, state=State(3), snapshots=True)
     with pytest.raises(OSError, match=f"no {fails}"):
@@ -78,7 +78,7 @@ def test_what_was_made_is_closed_when_it_cannot_be_entered(fails):
     assert made[0].log.count("close") == (fails != "make")
 
 
-def test_a_report_that_fails_closes_and_fails_again():
+def test_a_failing_report_closes_and_raises():
     made = []
     one = session(made, "report")
     one.open()
@@ -88,14 +88,14 @@ def test_a_report_that_fails_closes_and_fails_again():
     assert made[0].log == ["make", "start", "report", "close"]
 
 
-def test_a_closing_that_fails_is_a_warning():
+def test_a_failing_close_is_a_warning():
     one = session([], "close")
     one.open()
     with pytest.warns(UserWarning, match="attempt t/0: closing its environment failed"):
         assert one.report_and_close() == {"n": 3}
 
 
-def test_who_leaves_while_it_is_being_made_has_it_closed_when_it_is():
+def test_closing_during_setup_closes_the_environment_afterwards():
     begun, go, made = threading.Event(), threading.Event(), []
 
     class Slow(Chamber):
@@ -119,7 +119,7 @@ def test_who_leaves_while_it_is_being_made_has_it_closed_when_it_is():
     assert made[0].log == ["make", "start", "close"]
 
 
-def test_who_left_before_makes_nothing():
+def test_a_closed_session_makes_no_environment():
     made = []
     one = session(made)
     one.close()
@@ -128,7 +128,7 @@ def test_who_left_before_makes_nothing():
     assert made == []
 
 
-def test_the_second_who_finishes_waits_for_the_report_of_the_first():
+def test_a_second_close_waits_for_the_first_report():
     begun, go, found = threading.Event(), threading.Event(), []
 
     class Slow(Chamber):
@@ -150,7 +150,7 @@ def test_the_second_who_finishes_waits_for_the_report_of_the_first():
 
 
 @pytest.mark.parametrize("error", [NotImplementedError("not yet"), AttributeError("no snapshot")])
-def test_an_environment_that_cannot_be_forked(error):
+def test_an_environment_without_snapshots_is_an_error(error):
     class Bare(Chamber):
         def snapshot(self):
             raise error

@@ -56,7 +56,7 @@ def same(a, b):
 @pytest.mark.parametrize("rules", [RULES, TELLING], ids=["plain", "telling"])
 @pytest.mark.parametrize("format", [None, "Rewriting"], ids=["appended", "rewritten"])
 @pytest.mark.parametrize("seed", range(6))
-def test_with_the_trunks_seed_a_fork_at_any_token_repeats_the_trunk(dice, seed, format, rules):
+def test_a_fork_with_the_trunks_seed_repeats_the_trunk(dice, seed, format, rules):
     play, whole = trunk(dice, seed, rules=rules, format=format)
     tried = 0
     for at in places(whole):
@@ -72,7 +72,7 @@ def test_with_the_trunks_seed_a_fork_at_any_token_repeats_the_trunk(dice, seed, 
     assert tried >= 3
 
 
-def test_the_seeds_above_cover_what_they_are_meant_to(dice):
+def test_seeds_cover_rewrites_calls_and_endings(dice):
     found = [trunk(dice, seed, format="Rewriting")[1] for seed in range(6)]
     assert {len(one.sequences) for one in found} >= {1, 2} and max(len(one.turns) for one in found) == 4
     assert any(len(turn.parsed.calls) > 1 for one in found for turn in one.turns)
@@ -88,7 +88,7 @@ def long_trunk(dice, **options):
     raise AssertionError
 
 
-def test_another_seed_shares_exactly_what_lies_before_the_place(dice):
+def test_a_fork_with_another_seed_shares_the_prefix_only(dice):
     play, whole = long_trunk(dice)
     turn, differ = whole.turns[1], 0
     for token in range(turn.start, turn.stop + 1):
@@ -105,7 +105,7 @@ def test_another_seed_shares_exactly_what_lies_before_the_place(dice):
     assert differ > 2
 
 
-def test_a_fork_at_the_end_of_a_turn_is_answered_anew(dice):
+def test_a_fork_at_the_end_of_a_turn_gets_a_new_tool_reply(dice):
     """The reply holds the turn's seed, so a fork after the whole turn reads another one."""
     play, whole = long_trunk(dice)
     turn = whole.turns[0]
@@ -116,7 +116,7 @@ def test_a_fork_at_the_end_of_a_turn_is_answered_anew(dice):
     assert len(replies) == 7 and {r.split(".")[0] for r in replies} == {whole.replies[0].content.split(".")[0]}
 
 
-def test_what_was_not_sampled_is_shared_whole(dice):
+def test_a_fork_within_other_tokens_shares_them_whole(dice):
     play, whole = long_trunk(dice)
     first, second = whole.turns[:2]
     for token in (0, 1, first.start):
@@ -127,7 +127,7 @@ def test_what_was_not_sampled_is_shared_whole(dice):
         assert branch.branch_of == Branch(whole.id, 0, second.start) and branch.replies[0] == whole.replies[0]
 
 
-def test_the_first_part_of_a_turn_is_handed_to_the_engine_as_begun(dice):
+def test_the_shared_part_of_a_turn_is_the_prefix_of_the_request(dice):
     play, whole = long_trunk(dice)
     turn, asked = whole.turns[1], []
 
@@ -144,7 +144,7 @@ def test_the_first_part_of_a_turn_is_handed_to_the_engine_as_begun(dice):
     assert all(request.prefix is None for request in asked[1:])
 
 
-def test_forks_of_forks(dice):
+def test_forks_can_be_forked(dice):
     play, whole = long_trunk(dice)
     at = Branch(whole.id, 0, whole.turns[1].start + 1)
     for seed in range(40):
@@ -199,7 +199,7 @@ def test_a_live_play_is_forked_between_two_turns(dice):
         same(played(dice, branch), whole)
 
 
-def test_places_that_are_none(dice):
+def test_places_outside_the_play_are_errors(dice):
     play, whole = long_trunk(dice)
     last = whole.turns[-1]
     for at, message in {
@@ -217,7 +217,7 @@ def test_places_that_are_none(dice):
         fork(plain, Branch("t/0", 0, 5), id="b", seed=0)
 
 
-def test_a_turn_that_was_cut_is_sampled_anew_but_not_continued(dice):
+def test_a_cut_turn_is_resampled_but_not_continued(dice):
     play, whole = trunk(dice, 3, max_tokens=4)
     assert whole.ending == Ending("truncated", "length")
     turn = whole.turns[-1]
@@ -227,7 +227,7 @@ def test_a_turn_that_was_cut_is_sampled_anew_but_not_continued(dice):
 
 
 @pytest.mark.parametrize("lacks", ["snapshot", "restore"])
-def test_an_environment_without_snapshots(dice, lacks):
+def test_an_environment_without_snapshots_is_an_error(dice, lacks):
     def refuse(self, *state):
         raise NotImplementedError
 
@@ -239,7 +239,7 @@ def test_an_environment_without_snapshots(dice, lacks):
     assert all(env.closed == 1 for env in dice.Counter.made if isinstance(env, Bare))
 
 
-def test_a_fork_that_is_stopped_keeps_what_was_begun(dice):
+def test_a_stopped_fork_keeps_its_partial_turn(dice):
     play, whole = long_trunk(dice)
     turn = whole.turns[1]
     at = Branch(whole.id, 0, turn.start + 3)
@@ -254,7 +254,7 @@ def test_a_fork_that_is_stopped_keeps_what_was_begun(dice):
 
 
 @pytest.mark.parametrize("offset", [0, 2, None])
-def test_a_fork_that_is_stopped_before_its_environment_is_there_has_what_it_shares(dice, offset):
+def test_a_fork_stopped_during_setup_keeps_the_shared_turns(dice, offset):
     """None stands for the end of the turn, which is said then and not answered."""
     play, whole = long_trunk(dice)
     turn = whole.turns[1]
@@ -270,7 +270,7 @@ def test_a_fork_that_is_stopped_before_its_environment_is_there_has_what_it_shar
     assert [t.finish for t in branch.turns] == {0: ["stop"], 2: ["stop", "length"], None: ["stop", "stop"]}[offset]
 
 
-def test_a_fork_is_opened_by_one_work_and_closed_by_another(dice):
+def test_a_fork_opens_and_closes_with_one_work_each(dice):
     play, whole = long_trunk(dice)
     requests = []
     plan = fork(play, Branch(whole.id, 0, whole.turns[-1].start), id="b", seed=0).plan()
@@ -282,7 +282,7 @@ def test_a_fork_is_opened_by_one_work_and_closed_by_another(dice):
     assert isinstance(requests[0], Work) and isinstance(requests[1], Sample) and isinstance(requests[-1], Work)
 
 
-def test_a_fork_has_the_facts_of_the_turns_it_shares_and_the_notes_from_before_its_own(dice):
+def test_a_fork_has_the_facts_and_notes_of_the_shared_turns(dice):
     class Telling(dice.Counter):
         """Says its sum with every reply."""
 
@@ -315,7 +315,7 @@ WORDS = Forced([ord("2"), ord("2")], [-0.7, -0.1])
 
 
 @pytest.mark.parametrize("offset", [-2, 0, 6])
-def test_forced_words_stand_where_the_fork_left_and_the_policy_goes_on_after_them(dice, offset):
+def test_forced_tokens_start_at_the_fork_and_the_policy_continues(dice, offset):
     """-2 is a place in what the environment said: the words begin the next turn then."""
     play, whole = long_trunk(dice)
     turn, asked = whole.turns[1], []
@@ -343,7 +343,7 @@ def test_forced_words_stand_where_the_fork_left_and_the_policy_goes_on_after_the
     assert sequence.ids[said.start : said.stop].tolist() == whole_turn.ids, "draws count from the turn's first token"
 
 
-def test_a_fork_of_a_fork_takes_the_words_along_with_who_put_them_there(dice):
+def test_a_fork_of_a_fork_keeps_forced_tokens_and_authors(dice):
     play, whole = long_trunk(dice)
     at = Branch(whole.id, 0, whole.turns[1].start + 6)
     for seed in range(40):
@@ -358,7 +358,7 @@ def test_a_fork_of_a_fork_takes_the_words_along_with_who_put_them_there(dice):
         assert again.sequences[0].forced.sum() == shared.sum() == min(2, token - at.token)
 
 
-def test_words_that_fill_their_turn_end_it(dice):
+def test_forced_tokens_that_fill_a_turn_end_it(dice):
     play, whole = long_trunk(dice)
     at = Branch(whole.id, 0, whole.turns[1].start)
     for count in (14, 15):
@@ -368,7 +368,7 @@ def test_words_that_fill_their_turn_end_it(dice):
         assert branch.turns[1].stop - branch.turns[1].start == branch.sequences[0].forced.sum() == 14
 
 
-def test_words_that_cannot_be_forced(dice):
+def test_invalid_forced_tokens_are_errors(dice):
     play, whole = long_trunk(dice)
     turn = whole.turns[1]
     for at, words, message in [
@@ -382,7 +382,7 @@ def test_words_that_cannot_be_forced(dice):
 
 
 @pytest.mark.parametrize("turns", [1, 2, 9])
-def test_a_fork_of_so_many_turns(dice, turns):
+def test_turns_bounds_the_new_turns_of_a_fork(dice, turns):
     play, whole = long_trunk(dice)
     at = Branch(whole.id, 0, whole.turns[1].start + 1)
     found = [played(dice, fork(play, at, id="b", seed=seed, turns=turns)) for seed in range(12)]

@@ -4,13 +4,13 @@ from handaxe.rollouts.play.history import history, record_new_sequence, starts_a
 SAID = [Message("user" if k in (0, 5) else "assistant", str(k)) for k in range(7)]
 
 
-def test_example():
+def test_history_starts_at_the_noted_messages_of_a_new_sequence():
     notes = {"anew": [{"read": [0, 5], "then": 6}]}
     assert history(SAID, notes) == [SAID[0], SAID[5], SAID[6]] and history(SAID, {}) == SAID
     assert starts_after(notes, 5) and not starts_after(notes, 6) and not starts_after({}, 0)
 
 
-def test_the_last_beginning_counts():
+def test_the_last_new_sequence_counts():
     notes = {}
     record_new_sequence(SAID[:3], notes, [SAID[2]])
     record_new_sequence(SAID[:6], notes, [SAID[0], SAID[5]])

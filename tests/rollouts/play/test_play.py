@@ -64,7 +64,7 @@ def one_call(dice):
     return Compact().encode_turn(Message("assistant", "", (ToolCall("add", {"x": "34"}),)), [dice.ADD])
 
 
-def test_calls_beyond_the_budget_are_not_carried_out(dice):
+def test_calls_beyond_the_budget_are_not_executed(dice):
     """Two of three fit: the second turn's first call is answered, its second is not, and the attempt is over."""
     rules = Rules(budget=Budget(calls=2))
     found, _ = played(dice, rules, one_call(dice), two_calls(dice))
@@ -74,7 +74,7 @@ def test_calls_beyond_the_budget_are_not_carried_out(dice):
     assert found.env == {"sums": [0, 2, 3]} and found.messages[-1].call_id == "t1c0"
 
 
-def test_with_all_calls_used_the_policy_may_still_answer(dice):
+def test_a_turn_without_calls_is_allowed_after_the_last_call(dice):
     rules = Rules(budget=Budget(calls=1))
     assert played(dice, rules, one_call(dice), BYE)[0].ending == Ending("completed")
     found, _ = played(dice, rules, one_call(dice), one_call(dice))
@@ -84,7 +84,7 @@ def test_with_all_calls_used_the_policy_may_still_answer(dice):
     assert found.ending == Ending("truncated", "budget") and found.env == {"sums": [0]}
 
 
-def test_an_environment_that_is_done_with_the_first_calls_says_how_it_ended(dice):
+def test_an_environment_done_before_the_cut_calls_decides_the_ending(dice):
     for ending in (None, Ending("infra_error", "it died")):
 
         def act(name, request, ending=ending):
@@ -94,7 +94,7 @@ def test_an_environment_that_is_done_with_the_first_calls_says_how_it_ended(dice
         assert found.ending == (ending or Ending("completed"))
 
 
-def test_seconds_and_cost_are_looked_at_before_a_turn(dice):
+def test_seconds_and_cost_are_checked_before_a_turn(dice):
     """A turn with its reply takes 0.75 s and costs 3."""
     for budget, turns in (
         (Budget(seconds=0.75), 1),
@@ -107,7 +107,7 @@ def test_seconds_and_cost_are_looked_at_before_a_turn(dice):
     assert played(dice, Rules(budget=Budget(seconds=0.1)), BYE)[0].ending == Ending("completed")
 
 
-def test_the_policy_is_told_what_is_left_and_does_not_train_on_it(dice):
+def test_remaining_budget_is_shown_and_never_trained(dice):
     rules = Rules(max_turns=3, budget=Budget(tokens=60, calls=2, seconds=9, cost=20), tell_budget=True)
     line = one_call(dice)
     found, script = played(dice, rules, line, line, BYE)
@@ -127,7 +127,7 @@ def test_the_policy_is_told_what_is_left_and_does_not_train_on_it(dice):
     assert [call.id for call in found.calls] == [reply.call_id for reply in found.replies]
 
 
-def test_it_is_told_in_other_words_and_never_after_the_last_turn(dice):
+def test_remaining_budget_has_custom_text_and_is_not_shown_after_the_last_turn(dice):
     seen = []
     rules = Rules(max_turns=2, tell_budget=lambda left: seen.append(left) or "hurry")
     found, _ = played(dice, rules, one_call(dice), one_call(dice))
@@ -142,7 +142,7 @@ def partial(ids):
     return Partial(list(ids), [-0.5] * len(ids), [-0.5] * len(ids), [4] * len(ids))
 
 
-def test_a_turn_that_is_stopped_is_kept_and_its_calls_are_not_carried_out(dice):
+def test_a_stopped_turn_is_recorded_without_executing_its_calls(dice):
     line = one_call(dice)
     for cut in range(1, len(line)):
         found, _ = played(dice, Rules(), line, Stopped(partial(line[:cut])))
@@ -153,12 +153,12 @@ def test_a_turn_that_is_stopped_is_kept_and_its_calls_are_not_carried_out(dice):
 
 
 @pytest.mark.parametrize("nothing", [None, Partial([], [], [], [])])
-def test_a_turn_stopped_before_its_first_token_is_none(dice, nothing):
+def test_a_turn_stopped_before_its_first_token_is_not_recorded(dice, nothing):
     found, _ = played(dice, Rules(), one_call(dice), Stopped(nothing))
     assert found.ending == STOPPED and len(found.turns) == 1 and found.messages[-1].role == "tool"
 
 
-def test_stopped_while_the_environment_is_at_work(dice):
+def test_a_stop_during_a_tool_call_keeps_the_turn(dice):
     """What it would report then is not its final state, so it is not asked."""
 
     def act(name, request):
@@ -169,7 +169,7 @@ def test_stopped_while_the_environment_is_at_work(dice):
     assert [env.closed for env in dice.Counter.made] == [1]
 
 
-def test_stopped_while_the_environment_is_made(dice):
+def test_a_stop_during_setup_records_no_turn(dice):
     """Nobody waits for the work any more; where it is done all the same, it closes what it made."""
     dropped = []
 
@@ -184,7 +184,7 @@ def test_stopped_while_the_environment_is_made(dice):
     assert dice.Counter.made == []
 
 
-def test_stopped_while_it_is_closed_an_attempt_ends_as_it_did(dice):
+def test_a_stop_during_closing_keeps_the_ending(dice):
     """Whether the work that was dropped has been done or not, the report is there and the environment closed once."""
     for done in (True, False):
         count = []
@@ -202,7 +202,7 @@ def test_stopped_while_it_is_closed_an_attempt_ends_as_it_did(dice):
         assert [env.closed for env in dice.Counter.made] == [1]
 
 
-def test_stopped_while_a_snapshot_is_taken(dice):
+def test_a_stop_during_a_snapshot_keeps_the_turn(dice):
     count = []
 
     def work(name, request):
@@ -220,7 +220,7 @@ def test_stopped_while_a_snapshot_is_taken(dice):
 
 
 @pytest.mark.parametrize("where", ["__init__", "start", "report", "snapshot"])
-def test_an_environment_that_dies_ends_its_own_attempt(dice, where):
+def test_a_failing_environment_ends_its_rollout(dice, where):
     def die(self, *arguments):
         raise OSError("no sandbox left")
 
@@ -231,7 +231,7 @@ def test_an_environment_that_dies_ends_its_own_attempt(dice, where):
     assert [env.closed for env in dice.Counter.made] == ([1] if where != "__init__" else [])
 
 
-def test_a_snapshot_that_fails_later(dice):
+def test_a_later_snapshot_failure_ends_the_rollout(dice):
     class Fragile(dice.Counter):
         def snapshot(self):
             if len(self.sums) > 1:
@@ -242,13 +242,13 @@ def test_a_snapshot_that_fails_later(dice):
     assert found.ending == Ending("infra_error", "OSError: disk full") and len(found.replies) == 1
 
 
-def test_a_policy_that_is_sampled_elsewhere_may_fail(dice):
+def test_a_failing_external_policy_ends_the_rollout(dice):
     found, _ = played(dice, Rules(), one_call(dice), InfrastructureError("the server is gone"))
     assert found.ending == Ending("infra_error", "InfrastructureError: the server is gone")
     assert len(found.turns) == 1 and [env.closed for env in dice.Counter.made] == [1]
 
 
-def test_of_two_failures_the_first_counts(dice):
+def test_the_first_of_two_failures_decides_the_ending(dice):
     class Fragile(dice.Counter):
         def report(self):
             raise OSError("and no report")
@@ -262,7 +262,7 @@ def test_of_two_failures_the_first_counts(dice):
     assert found.ending == STOPPED
 
 
-def test_what_the_user_did_wrong_is_raised_and_everything_closed(dice):
+def test_input_errors_are_raised_after_closing(dice):
     class Picky(dice.Counter):
         def start(self):
             raise InputError("it offers a tool that is not there")
@@ -297,7 +297,7 @@ def test_a_plan_that_is_closed_closes_its_environment(dice):
 # --- of one's own ----------------------------------------------------------------------------------------------
 
 
-def test_a_strategy_may_do_something_between_turns(dice):
+def test_a_strategy_can_work_between_turns(dice):
     play, looked = Play(dice.attempt(max_tokens=64), Rules()), []
 
     def turns():
@@ -316,7 +316,7 @@ def wrapped(play, turns):
     return [(yield from play.run(turns))]
 
 
-def test_what_an_engine_is_asked_does_not_grow_afterwards(dice):
+def test_requests_to_an_engine_are_not_changed_later(dice):
     _, script = played(dice, Rules(), one_call(dice), BYE)
     first, second = script.asked
     assert len(first.ids) < len(second.ids) and second.ids[: len(first.ids)] == first.ids
@@ -346,7 +346,7 @@ class Dice:
 
 
 @given(facts=st.lists(st.dictionaries(st.text(), JSON, max_size=3), min_size=4, max_size=4), seed=st.integers(0, 99))
-def test_facts_stand_in_the_turns_and_never_reach_a_token(dice, facts, seed):
+def test_facts_are_recorded_and_reach_no_token(dice, facts, seed):
     class Telling(dice.Counter):
         """Says the next facts with every reply."""
 
@@ -367,7 +367,7 @@ def test_facts_stand_in_the_turns_and_never_reach_a_token(dice, facts, seed):
         }
 
 
-def test_the_notes_of_a_strategy_end_in_the_trajectory_and_in_no_token(dice):
+def test_notes_are_recorded_and_reach_no_token(dice):
     def noting(attempt):
         play = Play(attempt, Rules())
         play.notes["plan"] = "a secret"

@@ -15,7 +15,7 @@ def long_one(dice, **knobs):
     raise AssertionError
 
 
-def test_words_of_the_strategy_are_not_the_environments(dice):
+def test_strategy_messages_are_not_expected_of_the_environment(dice):
     """What was said of the budget stands in the record, and no environment is asked for it."""
     recorded = long_one(dice, budget=Budget(calls=40), tell_budget=True)
     assert any(message.role == "user" and message.name for message in recorded.messages)
@@ -25,7 +25,7 @@ def test_words_of_the_strategy_are_not_the_environments(dice):
     assert one.ending.kind != "infra_error" and one.messages[:cut] == recorded.messages[:cut]
 
 
-def test_what_the_environment_itself_leaves_out_is_missed(dice):
+def test_missing_environment_messages_are_reported(dice):
     class Silent(dice.Counter):
         def step(self, turn, *, seed):
             return EnvReply(replies=super().step(turn, seed=seed).replies)

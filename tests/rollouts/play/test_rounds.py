@@ -34,7 +34,7 @@ def together(dice, seeds, seen=None):
     return plan()
 
 
-def test_each_play_is_what_it_is_alone_and_takes_one_turn_a_round(dice):
+def test_plays_take_one_turn_a_round_and_equal_single_plays(dice):
     seen = []
     found = run_plan(together(dice, range(6), seen), sample=dice.roll)
     for seed, one in zip(range(6), found, strict=True):
@@ -45,7 +45,7 @@ def test_each_play_is_what_it_is_alone_and_takes_one_turn_a_round(dice):
     assert seen == [[min(n, r) for n in lengths] for r in range(1, max(lengths) + 1)] and max(lengths) > 2
 
 
-def test_a_round_is_one_spawn_of_those_that_are_not_over(dice):
+def test_a_round_spawns_the_unfinished_plays(dice):
     plan, spawns, answer = together(dice, range(6)), [], None
     for _ in range(5):
         try:
@@ -59,7 +59,7 @@ def test_a_round_is_one_spawn_of_those_that_are_not_over(dice):
     assert all(set(later) <= set(sooner) for sooner, later in zip(spawns, spawns[1:])) and len(spawns[-1]) < 6
 
 
-def test_what_is_open_can_be_forked_at_its_beginning_and_a_dropped_one_is_stopped(dice):
+def test_open_plays_can_be_forked_and_dropped_ones_are_stopped(dice):
     rounds, play = Rounds(), Play(dice.attempt(3), RULES)
 
     def plan():
@@ -80,7 +80,7 @@ def test_what_is_open_can_be_forked_at_its_beginning_and_a_dropped_one_is_stoppe
 
 
 @pytest.mark.parametrize("asked", range(14))
-def test_stopped_anywhere_all_that_began_return_what_they_have(dice, asked):
+def test_stopped_plays_return_their_turns(dice, asked):
     """The request of number `asked` raises Stopped; run_plan goes on with the round's others."""
     count = iter(range(1000))
 
@@ -129,7 +129,7 @@ def test_an_exception_of_an_environment_ends_its_own_play(dice):
     assert [kind == "infra_error" for kind in kinds] == [True, False, True, False]
 
 
-def test_environments_of_which_only_so_many_may_be_open_are_refused(dice):
+def test_environments_with_a_limit_are_errors(dice):
     class Few:
         most = 2
 

@@ -11,7 +11,7 @@ SPANS = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 500), min_size
 
 
 @given(SPANS)
-def test_what_was_appended_stands_there_unchanged_and_in_order(spans):
+def test_appended_tokens_are_unchanged_and_in_order(spans):
     """Any sampled ids, however strange a tokenisation, are never encoded again; the mask counts them exactly."""
     builder, said = SequenceBuilder(Rendered([1, 2], [Author.TEMPLATE, Author.USER])), [1, 2]
     for turn, (sampled, ids) in enumerate(spans):
@@ -29,7 +29,7 @@ def test_what_was_appended_stands_there_unchanged_and_in_order(spans):
     assert np.all(sequence.logp[sequence.mask] < 0)
 
 
-def test_a_format_cannot_claim_to_be_the_policy():
+def test_a_format_cannot_write_policy_tokens():
     builder = SequenceBuilder(Rendered([1], [Author.USER]))
     with pytest.raises(ValueError, match="may not claim"):
         builder.append_rendered(Rendered([2], [Author.POLICY]), turn=0)

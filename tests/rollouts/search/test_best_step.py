@@ -47,7 +47,7 @@ def play(dice, seed, **knobs):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_longest_turn_that_ended_is_the_one_that_goes_on(dice, seed):
+def test_the_longest_finished_candidate_continues(dice, seed):
     one, judge, drawn = play(dice, seed, samples=3)
     for k, turn in enumerate(one.turns):
         ids = [said.ids for turn_k, said in drawn if turn_k == k and said.finish == "stop"]
@@ -62,14 +62,14 @@ def test_the_longest_turn_that_ended_is_the_one_that_goes_on(dice, seed):
     assert all(len(own) <= len(one.turns) for own in judge.said) and [env.closed for env in dice.Counter.made] == [1]
 
 
-def test_with_one_sample_it_is_linear(dice):
+def test_one_sample_equals_linear(dice):
     one, judge, _ = play(dice, 3, samples=1)
     (plain,) = run_plan(linear()(dice.attempt(3)), sample=dice.roll)
     assert one.sequences[0].ids.tolist() == plain.sequences[0].ids.tolist() and not judge.said
 
 
 @pytest.mark.parametrize("when", range(6))
-def test_stopped_in_the_middle(dice, when):
+def test_a_stopped_rollout_keeps_its_turns(dice, when):
     count = iter(range(100))
 
     def speak(name, request):
@@ -96,7 +96,7 @@ class Says:
         return (np.array([said]),)
 
 
-def test_a_judge_that_cannot_be_reached_ends_the_attempt_and_nothing_else(dice):
+def test_an_unreachable_judge_ends_its_rollout_only(dice):
     dice.Counter.made.clear()
     plan = best_step(judge=Says([InfrastructureError("no answer")] * 9))(dice.attempt(5, env=rewound(dice)))
     (one,) = run_plan(plan, sample=dice.roll)
@@ -107,7 +107,7 @@ def test_a_judge_that_cannot_be_reached_ends_the_attempt_and_nothing_else(dice):
 @pytest.mark.parametrize(
     ("scores", "best"), [((nan, 0.2, 0.9, 0.9), 2), ((0.1, nan, nan, nan), 0), ((nan, nan, nan, nan), 0)]
 )
-def test_a_candidate_without_a_score_is_chosen_only_where_none_has_one(dice, scores, best):
+def test_unscored_candidates_are_chosen_last(dice, scores, best):
     said = []
 
     def speak(name, request):
@@ -121,6 +121,6 @@ def test_a_candidate_without_a_score_is_chosen_only_where_none_has_one(dice, sco
     assert one.sequences[0].ids[turn.start : turn.stop].tolist() == list(said[best].ids)
 
 
-def test_out_of_range():
+def test_arguments_out_of_range_are_errors():
     with pytest.raises(InputError, match="samples=0"):
         best_step(judge=Longest(), samples=0)

@@ -84,7 +84,7 @@ def play(words, *, seed=3, sampled=None, env=None, **knobs):
 WORDS = ["a", "B", "c", "d", "E", "yes", "f", "g", "h", "i", "J", "yes"]
 
 
-def test_the_tree_drawn_by_hand():
+def test_mcts_matches_a_tree_by_hand():
     sampled = []
     found = play(WORDS, sampled=sampled, simulations=2, negatives=0)
     kept = [one for one in found if one.ending != STOPPED]
@@ -102,7 +102,7 @@ def test_the_tree_drawn_by_hand():
     json.dumps([one.notes for one in found])
 
 
-def test_what_was_sampled_is_counted_once():
+def test_sampled_tokens_count_once():
     found = play(WORDS, simulations=2, negatives=0)
     sampled = sum(
         len(encode_reply(Compact(), word if len(word) > 1 else call(word), [Pad().write.schema])) for word in WORDS
@@ -115,7 +115,7 @@ def test_what_was_sampled_is_counted_once():
 
 
 @pytest.mark.parametrize("negatives, where", [(0, ["", "", "a", "a", "a"]), (1, ["", "", "a", "B"])])
-def test_the_second_phase_looks_for_what_is_wrong(negatives, where):
+def test_the_second_phase_searches_for_errors(negatives, where):
     """a is worth 1 and B nothing yet; once the sign is turned, B is gone to."""
     sampled = []
     knobs = {"select": uct(c=0.0), "back_up": outcome_backup(), "simulations": 2, "children": 2}
@@ -137,14 +137,14 @@ def test_terminal_nodes_are_visited_once_and_a_spent_tree_ends():
     assert values == [1.0, -1.0, 1.0] and all(one.notes[SEARCH][0]["visits"] == 1 for one in found)
 
 
-def test_what_cannot_be_scored_is_not_backed_up():
+def test_unscored_rollouts_are_not_backed_up():
     found = play(["yes", "no"], simulations=4, children=2, outcome=lambda group: Scores(np.array([np.nan])))
     assert all(one.notes[SEARCH][0]["visits"] == 0 for one in found)
 
 
 @pytest.mark.parametrize("error", [InfrastructureError("no answer"), VerifierError("no answer")])
 @pytest.mark.parametrize("who", ["outcome", "judge"])
-def test_nor_is_what_could_not_be_asked_about(error, who):
+def test_unjudged_turns_are_not_backed_up(error, who):
     class Away:
         def score_steps(self, group):
             raise error
@@ -156,7 +156,7 @@ def test_nor_is_what_could_not_be_asked_about(error, who):
     assert all(one.ending.kind == "completed" for one in found)
 
 
-def test_an_environment_that_cannot_be_opened_leaves_one():
+def test_an_environment_that_fails_to_open_leaves_one_trajectory():
     class Dying:
         def __init__(self, task):
             pass
@@ -172,7 +172,7 @@ def test_an_environment_that_cannot_be_opened_leaves_one():
 
 
 @pytest.mark.parametrize("when", [0, 2, 3, 5, 9])
-def test_stopped_in_the_middle_what_is_there_is_returned(dice, when):
+def test_a_stopped_search_returns_its_trajectories(dice, when):
     count = iter(range(100))
 
     def speak(name, request):
@@ -188,7 +188,7 @@ def test_stopped_in_the_middle_what_is_there_is_returned(dice, when):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_with_dice_tokens_counted_are_tokens_drawn(dice, seed):
+def test_usage_equals_sampled_tokens(dice, seed):
     drawn = []
 
     def speak(name, request):
@@ -207,12 +207,12 @@ def test_with_dice_tokens_counted_are_tokens_drawn(dice, seed):
 
 
 @pytest.mark.parametrize("wrong", [{"simulations": 0}, {"children": 0}, {"negatives": 9}, {"negatives": -1}])
-def test_numbers_out_of_range(wrong):
+def test_arguments_out_of_range_are_errors(wrong):
     with pytest.raises(InputError, match="mcts has"):
         mcts(outcome=right, **wrong)
 
 
-def test_a_bounded_environment_is_refused():
+def test_an_environment_with_a_limit_is_an_error():
     env = tool_chat([Pad])
     env.most = 2
     with pytest.raises(InputError, match="rounds"):

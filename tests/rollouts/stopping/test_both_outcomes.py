@@ -6,13 +6,13 @@ from handaxe.core.errors import InputError
 from handaxe.rollouts.stopping.both_outcomes import both_outcomes
 
 
-def test_the_example():
+def test_both_outcomes_matches_the_docstring_example():
     rule = both_outcomes(score=float, each=2)
     assert not rule([1, 0, 0], 8) and rule([1, 0, 0, 1], 8) and not rule([], 8)
     assert not rule([1] * 8, 8)
 
 
-def test_how_far_the_share_of_successes_is_pulled():
+def test_bias_of_the_success_rate_equals_the_documented_figure():
     rule, p, size, expected = both_outcomes(score=float, each=1), 0.2, 8, 0.0
     for outcomes in product([0, 1], repeat=size):
         chance = p ** sum(outcomes) * (1 - p) ** (size - sum(outcomes))
@@ -21,6 +21,6 @@ def test_how_far_the_share_of_successes_is_pulled():
     assert expected == pytest.approx(0.296, abs=5e-4)
 
 
-def test_bad_input():
+def test_each_below_one_is_an_error():
     with pytest.raises(InputError, match="each >= 1"):
         both_outcomes(score=float, each=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, RatedGroup
+from handaxe.core.records import Branch, Disposition, RatedGroup
 from handaxe.core.validation import check_group
 from handaxe.credit.group_norm import group_norm
 from handaxe.selection.parts.stored import dump, load, stored_reward, stored_sibling, swap_in
@@ -34,7 +34,7 @@ class Holder:
         self.one = load(state)
 
 
-def test_a_sibling_alone_is_what_it_was():
+def test_stored_sibling_keeps_scores_features_and_log_probs():
     one = rated(features=("value",))
     for i in range(3):
         own = stored_sibling(one, i)
@@ -48,7 +48,7 @@ def test_a_sibling_alone_is_what_it_was():
             assert set(now.features) == {"value", "old_logp"}
 
 
-def test_what_was_measured_stands_and_forced_tokens_have_none():
+def test_stored_sibling_keeps_a_measured_old_logp_and_adds_none_to_forced_tokens():
     measured = make_trajectory(features={"old_logp": -2.0})
     forced = make_trajectory(layouts=["Ut fp"])
     one = make_rated(group=make_group(trajectories=[measured, forced]))
@@ -57,7 +57,7 @@ def test_what_was_measured_stands_and_forced_tokens_have_none():
     assert "old_logp" not in stored_sibling(one, 1).group[0].sequences[0].features
 
 
-def test_a_fork_alone_is_none():
+def test_stored_sibling_of_a_fork_has_no_branch():
     group = make_group(size=2)
     fork = replace(group[1], branch_of=Branch(group[0].id, 0, 3))
     one = make_rated(group=replace(group, trajectories=(group[0], fork)))
@@ -65,7 +65,7 @@ def test_a_fork_alone_is_none():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_through_a_checkpoint_and_back(seed, tmp_path, world):
+def test_dump_and_load_round_trip_through_a_checkpoint(seed, tmp_path, world):
     one = stored_sibling(rated(seed, features=("value",)), seed % 3)
     state = dump(one)
     np.testing.assert_equal(dump(load(state)), state)
@@ -78,10 +78,11 @@ def test_through_a_checkpoint_and_back(seed, tmp_path, world):
     assert back.one.group[0].turns == one.group[0].turns and back.one.group.task == one.group.task
 
 
-def test_in_the_place_of_a_sibling():
+def test_swap_in_replaces_a_sibling_and_its_scores():
     one, other = rated(0), rated(1)
     stored = stored_sibling(other, 2)
-    group, scores = swap_in(one, 1, stored, id="new")
+    changed = swap_in(one, 1, stored, id="new", by="success_replay")
+    group, scores = changed.group, changed.scores
     check_group(group)
     assert [t.id for t in group] == [one.group[0].id, "new", one.group[2].id]
     assert group[1].sample == 1 and group[1].sequences is stored.group[0].sequences
@@ -89,9 +90,11 @@ def test_in_the_place_of_a_sibling():
     assert scores.channels["a"].tolist() == [1, 3, 3] and scores.turns[1] is other.scores.turns[2]
     assert scores.eligible.tolist() == [one.scores.eligible[0], other.scores.eligible[2], one.scores.eligible[2]]
     assert one.scores.outcome[1] != scores.outcome[1]
+    dropped = (Disposition("dropped", "success_replay"),)
+    assert changed.played.group is one.group and changed.played.dispositions == ((), dropped, ())
 
 
-def test_of_another_reward():
+def test_swap_in_rejects_a_trajectory_of_another_reward():
     stored = stored_sibling(make_rated(group=make_group(size=1), scores=make_scores([1.0], channels={"x": [1.0]})), 0)
     with pytest.raises(InputError, match="same reward"):
-        swap_in(make_rated(), 0, stored, id="new")
+        swap_in(make_rated(), 0, stored, id="new", by="success_replay")

@@ -37,7 +37,7 @@ def test_characters_are_limited(database):
     assert [row[0] for row in reply["rows"]] == ["hydrogen", "helium", "lithium"] and reply["more"]
 
 
-def test_values_are_converted():
+def test_cell_values_are_converted_to_json_and_cut():
     values = [None, 1, 2.5, 2**80, b"\x0a" * 20, "x" * 400]
     assert [worker._cell(value) for value in values[:4]] == [None, 1, 2.5, str(2**80)]
     assert worker._cell(values[4]) == {"blob": "0a" * 16, "size": 20}

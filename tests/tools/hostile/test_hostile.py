@@ -128,7 +128,7 @@ def bystander(sandbox):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
-def test_cpython_contains(program, host, bystander):
+def test_hostile_program_leaves_cpython_and_the_host_unharmed(program, host, bystander):
     targets, unharmed = host
     tool = session(0.7 if program.endless else LIMITS.seconds)
     # A new session, after whatever the program before this one did to its own.
@@ -167,7 +167,7 @@ def neighbour():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
-def test_python_contains(program, host, neighbour):
+def test_hostile_program_leaves_python_and_the_host_unharmed(program, host, neighbour):
     targets, unharmed = host
     tool = python(seconds=0.5, memory=2**24, max_chars=MAX_CHARS)
     status, content = run(tool, program.aimed(targets))

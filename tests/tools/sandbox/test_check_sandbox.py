@@ -30,7 +30,7 @@ def test_refused_namespaces_raise_with_advice(monkeypatch, tmp_path, cleared_cac
         check_sandbox()
 
 
-def test_permitted_action_raises(monkeypatch, sandbox, cleared_cache):
+def test_check_sandbox_raises_if_a_forbidden_action_succeeds(monkeypatch, sandbox, cleared_cache):
     """The program tries forbidden actions; here a try is replaced by a successful one."""
     monkeypatch.setattr(MODULE, "PROGRAM", MODULE.PROGRAM.replace('open("/etc/passwd")', "1"))
     with pytest.raises(InputError, match="does not refuse.*files outside"):

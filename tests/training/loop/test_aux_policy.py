@@ -36,8 +36,8 @@ def test_a_checkpoint_holds_it(world, tmp_path):
     assert world.same(world.weights(parts["engine"]), world.weights(engine))
 
 
-def test_what_cannot_be_kept_or_twinned(world):
-    with pytest.raises(InputError, match="ScriptedEngine cannot be kept"):
+def test_aux_learner_refuses_an_engine_that_cannot_be_saved_or_copied(world):
+    with pytest.raises(InputError, match="ScriptedEngine cannot be saved in checkpoints"):
         AuxLearner(ScriptedEngine(world.FORMAT, []))
-    with pytest.raises(InputError, match="ScriptedEngine cannot be twinned"):
+    with pytest.raises(InputError, match="ScriptedEngine cannot be copied"):
         AuxLearner().begin(ScriptedEngine(world.FORMAT, []))

@@ -16,6 +16,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
 from handaxe.selection.keep_all import keep_all
 from handaxe.tools import tool
+from handaxe.training.loop.config import AsyncConfig, PeriodicEvaluation, RunConfig, Updates
 from handaxe.training.loop.train import train
 from handaxe.worlds.arithmetic import arithmetic
 
@@ -60,12 +61,12 @@ class Handed:
 WRONG = {
     "a reward of one attempt": (
         {"reward": is_four},
-        "reward is is_four, which scores one attempt: write @outcome above",
+        "reward is is_four, which scores one rollout: write @outcome above",
     ),
-    "a reward that gives a bool": ({"reward": unnamed}, "reward is unnamed, which scores one attempt: write @outcome"),
+    "a reward that gives a bool": ({"reward": unnamed}, "reward is unnamed, which scores one rollout: write @outcome"),
     "a reward without a word of what it takes": (
         {"reward": lambda one: one.final_text == "4"},
-        "the reward asked the whole group for 'final_text', as if it were one attempt: write @outcome above",
+        "the reward reads 'final_text' of the whole group, as of a single rollout: write @outcome above",
     ),
     "a reward that gives numbers": (
         {"reward": lambda group: [1.0] * len(group)},
@@ -80,11 +81,11 @@ WRONG = {
     "a model for an engine": ({"engine": load("tiny").model}, "engine is a model, which has no sample"),
     "a policy for an engine": (
         {"engine": load("tiny")},
-        "engine is what load gave, a model and its chat format: write",
+        "engine is the result of load, a model and its chat format: write",
     ),
     "a name for an engine": ({"engine": "tiny"}, "engine is the text 'tiny', which has no sample"),
     "a class for an engine": ({"engine": LocalEngine}, "engine is the class LocalEngine itself: make one"),
-    "a policy for a format": ({"format": load("tiny")}, "format is what load gave, a model and its chat format"),
+    "a policy for a format": ({"format": load("tiny")}, "format is the result of load, a model and its chat format"),
     "in_order not called": (
         {"tasks": in_order},
         "tasks is the function in_order, which was not called: write tasks=in",
@@ -93,7 +94,7 @@ WRONG = {
         {"credit": group_norm},
         "credit is group_norm itself, which makes one: call it, such as cred",
     ),
-    "a credit of a credit not called": ({"credit": transformed}, "credit is shaped itself, which makes one: call it"),
+    "a credit of a credit not called": ({"credit": transformed}, "credit is transformed itself, which makes one: call it"),
     "a class for a credit": ({"credit": Mine}, "credit is the class Mine itself: make one, credit=Mine(...)"),
     "a name for a credit": (
         {"credit": "group_norm"},
@@ -119,30 +120,49 @@ WRONG = {
     "a dict of sampling": ({"sampling": {"temperature": 1}}, "sampling is a dict: write sampling=Sampling("),
     "half a step": ({"steps": 1.5}, "steps is 1.5; give a whole number"),
     "a rate that is text": ({"learning_rate": "1e-3"}, "learning_rate is '1e-3'; give a number, or a function"),
-    "one feature without a list": (
-        {"annotate": "value"},
-        "annotate is the text 'value': write a list, such as annotate=['",
-    ),
     "learners that learn nothing": (
         {"learners": [1]},
         "among the learners is an int, which has no learn(groups, step=",
     ),
-    "no threads": ({"workers": 0}, "workers is 0; give a number of threads from 1"),
-    "an evaluation that is none": ({"evaluate": 5}, "evaluate is an int, which cannot be called: give a function"),
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_what_is_not_what_its_name_stands_for_is_told_in_one_line(world, tmp_path, what):
-    changes, message = WRONG[what]
+SETTINGS = {
+    "one feature without a list": (
+        lambda: Updates(annotate="value"),
+        "annotate is 'value': write a list, such as annotate=['",
+    ),
+    "no threads": (lambda: AsyncConfig(workers=0), "workers is 0; give a number of threads from 1"),
+    "an evaluation that is none": (
+        lambda: PeriodicEvaluation(evaluate=5),
+        "evaluate is 5; give a function (engine, steps done)",
+    ),
+    "a function for a periodic evaluation": (
+        lambda: RunConfig(evaluation=is_four),
+        "write evaluation=PeriodicEvaluation(evaluate=..., every=5)",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", SETTINGS)
+def test_settings_describe_a_wrong_value_in_one_line(mistake):
+    make, message = SETTINGS[mistake]
+    with pytest.raises(InputError, match=re.escape(message)) as raised:
+        make()
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_train_describes_a_wrong_argument_in_one_line(world, tmp_path, mistake):
+    changes, message = WRONG[mistake]
     with pytest.raises(InputError, match=re.escape(message)) as raised:
         train(**world.arguments(out=tmp_path / "run", **changes))
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["pace", "keep"])
-def test_what_holds_further_arguments_is_no_dict(world, name):
-    with pytest.raises(InputError, match=f"{name} is a dict: write {name}={name.capitalize()}"):
+@pytest.mark.parametrize("name, kind", [("updates", "Updates"), ("async_config", "AsyncConfig"), ("run", "RunConfig")])
+def test_train_refuses_a_dict_of_settings(world, name, kind):
+    with pytest.raises(InputError, match=f"{name} is a dict: write {name}={kind}"):
         train(**{**world.arguments(), name: {}})
 
 

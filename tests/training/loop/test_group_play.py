@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from handaxe.core.endings import treatments
-from handaxe.core.records import Ending
+from handaxe.core.records import Disposition, Ending
 from handaxe.core.requests import Attempt
 from handaxe.testing.make_records import make_task, make_trajectory
 from handaxe.training.loop.group_play import GroupPlay
@@ -36,8 +36,14 @@ def result(one, kind="completed", reason=""):
     return [replace(made, id=one.id, sample=one.sample, ending=Ending(kind, reason))]
 
 
-def names(tried):
-    return [one.id for one in tried.group]
+def names(played):
+    return [one.id for one in played.group]
+
+
+def trains(played):
+    """Whether each rollout is scorable and not masked."""
+    masked = [any(one.kind == "masked" for one in own) for own in played.dispositions]
+    return [bool(ok) and not out for ok, out in zip(played.scorable, masked, strict=True)]
 
 
 def test_siblings_stand_by_sample_whoever_ends_first():
@@ -46,9 +52,9 @@ def test_siblings_stand_by_sample_whoever_ends_first():
         assert not group.over
         assert group.ended(attempt(k), result(attempt(k))) == ([], [])
     assert group.over
-    tried = group.tried(5)
-    assert names(tried) == ["0/a/0", "0/a/1", "0/a/2"] and tried.group.step == 5
-    assert tried.scorable.all() and tried.trains.all() and tried.fate == "trained"
+    played = group.played(5)
+    assert names(played) == ["0/a/0", "0/a/1", "0/a/2"] and played.group.step == 5
+    assert played.scorable.all() and all(trains(played)) and played.dispositions == ((),) * 3
 
 
 def test_the_spare_ones_are_stopped_and_kept_unscored_behind():
@@ -58,9 +64,9 @@ def test_the_spare_ones_are_stopped_and_kept_unscored_behind():
     assert not group.over  # what was stopped is waited for: the record holds it
     assert group.ended(attempt(2), result(attempt(2))) == ([], [])  # it ended in the same instant
     assert group.ended(attempt(0), result(attempt(0), "truncated", "stopped")) == ([], [])
-    tried = group.tried(0)
-    assert group.over and names(tried) == ["0/a/1", "0/a/3", "0/a/2", "0/a/0"]
-    assert tried.scorable.tolist() == tried.trains.tolist() == [True, True, False, False]
+    played = group.played(0)
+    assert group.over and names(played) == ["0/a/1", "0/a/3", "0/a/2", "0/a/0"]
+    assert played.scorable.tolist() == trains(played) == [True, True, False, False]
 
 
 def test_an_attempt_that_died_is_none_of_the_first():
@@ -68,8 +74,8 @@ def test_an_attempt_that_died_is_none_of_the_first():
     group.ended(attempt(0), result(attempt(0), "infra_error"))
     assert group.ended(attempt(1), result(attempt(1))).stop == []  # one of two so far
     group.ended(attempt(2), result(attempt(2)))
-    tried = group.tried(0)
-    assert group.over and tried.scorable.tolist() == [False, True, True]
+    played = group.played(0)
+    assert group.over and played.scorable.tolist() == [False, True, True]
 
 
 def test_a_retry_takes_the_place_of_what_it_repeats():
@@ -79,9 +85,9 @@ def test_a_retry_takes_the_place_of_what_it_repeats():
     assert again == attempt(0, 1) and not group.over
     (twice,), _ = group.ended(again, result(again, "infra_error"))
     assert group.ended(twice, result(twice, "infra_error")) == ([], [])  # the retries are spent
-    tried = group.tried(0)
-    assert names(tried) == ["0/a/0/retry-2", "0/a/1", "0/a/0", "0/a/0/retry-1"]
-    assert tried.scorable.tolist() == [False, True, False, False]
+    played = group.played(0)
+    assert names(played) == ["0/a/0/retry-2", "0/a/1", "0/a/0", "0/a/0/retry-1"]
+    assert played.scorable.tolist() == [False, True, False, False]
 
 
 def test_what_is_stopped_is_not_tried_again():
@@ -105,7 +111,7 @@ def test_a_stop_rule_sees_what_may_be_scored_and_decides():
     assert seen == [(["0/a/4"], 4), (["0/a/4"], 4), (["0/a/2", "0/a/4"], 4)]
     for k in (0, 3):
         group.ended(attempt(k), result(attempt(k), "truncated", "stopped"))
-    assert names(group.tried(0)) == ["0/a/1", "0/a/2", "0/a/4", "0/a/0", "0/a/3"]
+    assert names(group.played(0)) == ["0/a/1", "0/a/2", "0/a/4", "0/a/0", "0/a/3"]
 
 
 def test_the_last_one_decides_nothing():
@@ -116,12 +122,14 @@ def test_the_last_one_decides_nothing():
     assert group.ended(attempt(0), result(attempt(0))) == ([], []) and group.over
 
 
-@pytest.mark.parametrize("kind, fate", [("infra_error", "dropped"), ("completed", "trained")])
-def test_one_bad_ending_can_drop_the_group(kind, fate):
+@pytest.mark.parametrize("kind, dropped", [("infra_error", True), ("completed", False)])
+def test_one_bad_ending_can_drop_the_group(kind, dropped):
     group = play(2, on_ending={"infra_error": "drop_group"})
     group.ended(attempt(0), result(attempt(0), kind))
     group.ended(attempt(1), result(attempt(1)))
-    assert group.tried(0).fate == fate
+    played = group.played(0)
+    assert [own[-1:] == (Disposition("dropped", "on_ending"),) for own in played.dispositions] == [dropped] * 2
+    assert played.scorable.tolist() == [not dropped] * 2
 
 
 def test_what_a_strategy_gave_up_is_kept_unscored_behind():
@@ -129,6 +137,6 @@ def test_what_a_strategy_gave_up_is_kept_unscored_behind():
     (kept,), (given_up,) = result(attempt(0)), result(attempt(0), "truncated", "stopped")
     other = replace(kept, id="0/a/0/2")
     group.ended(attempt(0), [kept, replace(given_up, id="0/a/0/1"), other])
-    tried = group.tried(0)
-    assert names(tried) == ["0/a/0", "0/a/0/2", "0/a/0/1"]
-    assert tried.scorable.tolist() == tried.trains.tolist() == [True, True, False]
+    played = group.played(0)
+    assert names(played) == ["0/a/0", "0/a/0/2", "0/a/0/1"]
+    assert played.scorable.tolist() == trains(played) == [True, True, False]

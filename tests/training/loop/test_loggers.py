@@ -22,7 +22,7 @@ def test_tensorboard_writes_what_it_is_told(tmp_path):
 @pytest.mark.parametrize("name", ["wandb", "trackio"])
 def test_a_missing_package_is_named_with_its_extra(name):
     code = f"import sys; sys.modules[{name!r}] = None\n"  # as if it were not installed
-    code += "from handaxe.training import loggers\nfrom handaxe.core.errors import InputError\n"
+    code += "from handaxe.training.loop import loggers\nfrom handaxe.core.errors import InputError\n"
     code += f"try: loggers.{name}('project')\nexcept InputError as error: print(error)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert f'pip install "handaxe[{name}]"' in said

@@ -5,6 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from handaxe.core.errors import CheckpointError, InputError
+from handaxe.training.loop.config import PeriodicEvaluation
 from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 
@@ -92,7 +93,8 @@ def test_an_error_in_a_role_is_noted_and_raised_as_it_is(world, tmp_path):
         assert "ZeroDivisionError('mine')" in record.events()[-1].text
 
 
-def test_numbers_that_cannot_be(world):
-    for wrong in ({"steps": -1}, {"eval_every": -1}):
-        with pytest.raises(InputError, match="may be negative"):
-            train(**world.arguments(**wrong))
+def test_negative_numbers_are_refused(world):
+    with pytest.raises(InputError, match="steps is -1; give 0 or more"):
+        train(**world.arguments(steps=-1))
+    with pytest.raises(InputError, match="every is -1; give the steps between evaluations"):
+        PeriodicEvaluation(evaluate=lambda engine, done: {}, every=-1)

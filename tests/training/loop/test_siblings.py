@@ -21,7 +21,7 @@ from handaxe.training.loop.train import train
 
 COMPARES = {"checklist", "fork_norm", "group_norm", "leave_one_out", "min_form", "optimal_baseline"}
 COMPARES |= {"shared_prefix_mean", "step_leave_one_out", "turn_norm"}
-OTHERS = {"among", "apart", "hint_room", "token_subset", "score_scaled", "shaped", "total"}
+OTHERS = {"among", "apart", "hint_room", "token_subset", "score_scaled", "transformed", "total"}
 """Made of another credit."""
 OTHERS |= {"batch_norm", "batch_whiten", "entropy_scaled", "task_weight", "turn_bonus"}
 OTHERS |= {"difficulty_weight", "duration_weight", "rank_bonus", "useful_share"}
@@ -51,12 +51,12 @@ def test_the_options_of_a_credit_decide(credit, compares):
     assert needs_siblings(credit) == compares
 
 
-def test_a_shape_that_remembers_forgets_what_it_was_asked():
-    shape = difficulty_weight()
-    assert not needs_siblings(constant_baseline(), shape) and shape.means == {}
+def test_needs_siblings_leaves_the_state_of_a_transform_as_it_was():
+    transform = difficulty_weight()
+    assert not needs_siblings(constant_baseline(), transform) and transform.means == {}
 
 
-def test_a_shape_may_compare_with_the_batch_instead():
+def test_transform_may_compare_with_the_batch_instead():
     assert not needs_siblings(group_norm(), batch_norm(mean="batch"))
     assert needs_siblings(group_norm(), batch_norm(mean="group"))
     assert needs_siblings(group_norm(), batch_whiten())
@@ -76,10 +76,10 @@ def test_a_credit_with_state_is_as_it_was(world):
 
 
 def test_a_rollout_that_branches_has_siblings_of_its_own():
-    check_siblings(1, credit=group_norm(), shape=None, rollout=forking(at=turn_starts()))
-    check_siblings(2, credit=group_norm(), shape=None, rollout=linear())
+    check_siblings(1, credit=group_norm(), transform=None, rollout=forking(at=turn_starts()))
+    check_siblings(2, credit=group_norm(), transform=None, rollout=linear())
     with pytest.raises(InputError, match="a group size of 1 .* credit compares siblings: every advantage would be 0"):
-        check_siblings(1, credit=group_norm(), shape=None, rollout=linear())
+        check_siblings(1, credit=group_norm(), transform=None, rollout=linear())
 
 
 def test_train_refuses_attempts_that_are_alone_before_it_plays_any(world, tmp_path):

@@ -5,24 +5,23 @@ from threading import Event, Lock, current_thread, main_thread
 import numpy as np
 import pytest
 
-from handaxe.core.endings import treatments
 from handaxe.core.errors import HandaxeError, InfrastructureError, TaskError, VerifierError
-from handaxe.core.records import Advantages, Ending, Group, Scores
+from handaxe.core.records import Advantages, Disposition, Ending, Group, PlayedGroup, RatedGroup, Scores
 from handaxe.core.requests import Work
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.testing.make_records import make_trajectory
-from handaxe.training.loop.config import AsyncConfig
-from handaxe.training.loop.group_play import Tried
+from handaxe.training.loop.config import AsyncConfig, RunConfig
 from handaxe.training.loop.player import Placed, Player
 from handaxe.training.loop.step_metrics import Clock
 from handaxe.training.loop.streaming import Streaming
+from handaxe.training.record.groups import fate_of
 
 
-def tried(name, kind="completed"):
+def played(name, kind="completed"):
     one = make_trajectory(layouts=["UU pp"])
     vars(one).update(id=name, ending=Ending(kind))
-    scorable = np.array([kind != "infra_error"])
-    return Tried(Group(one.task, (one,)), scorable, scorable.copy())
+    dead = kind == "infra_error"
+    return PlayedGroup(Group(one.task, (one,)), ((Disposition("unscored", kind),) if dead else (),))
 
 
 class Remembers:
@@ -62,21 +61,18 @@ def play(world, request):
 def player(world, *, workers=4, lockstep=False):
     sizes = {"steps": 1, "groups": 1, "group_size": 1}
     roles = (world.make_engine(), world.FORMAT, world.Chat, None, world.Sampling())
-    return Player(
-        *roles,
-        treatment=treatments({}),
-        async_config=AsyncConfig(lockstep=lockstep),
-        **sizes,
-        retries=0,
-        workers=workers,
-        seed=0,
-    )
+    pace = AsyncConfig(lockstep=lockstep, workers=workers)
+    return Player(*roles, async_config=pace, run=RunConfig(retries=0), **sizes, seed=0)
 
 
 def stream(play, reward, engine=None, features=(), clock=None):
     beside = None if isinstance(play, Here) else play
-    options = {"treatment": treatments({}), "retries": 0, "clock": clock or Clock()}
-    return Streaming(reward, engine, features, beside=beside, **options)
+    return Streaming(reward, engine, features, run=RunConfig(retries=0), beside=beside, clock=clock or Clock())
+
+
+def rated_of(one):
+    """The groups with scores, once all are rated."""
+    return [found for found in one.rate((), credit) if isinstance(found, RatedGroup)]
 
 
 def credit(group, scores):
@@ -85,22 +81,22 @@ def credit(group, scores):
 
 @pytest.mark.parametrize("arrival", permutations(range(3)))
 def test_any_order_of_arrival_rates_as_if_all_were_there(play, arrival):
-    reward, groups = Remembers(), [tried("a"), tried("b", "infra_error"), tried("c")]
+    reward, groups = Remembers(), [played("a"), played("b", "infra_error"), played("c")]
     one = stream(play, reward)
     for place in arrival:
-        one(Placed(place, groups[place]))
-    rated = one.rate(credit)
-    assert reward.order == ["a", "c"] and [r.scores.outcome.tolist() for r in rated] == [[1], [2]]
-    assert one.tried == groups and groups[1].fate == "unscored" and groups[1].rated is None
+        one.add(Placed(place, groups[place]))
+    a, b, c = one.rate((), credit)
+    assert reward.order == ["a", "c"] and [r.scores.outcome.tolist() for r in (a, c)] == [[1], [2]]
+    assert [r.played for r in (a, b, c)] == groups and fate_of(b) == "unscored" and b is groups[1]
 
 
 def test_a_reward_with_state_waits_for_those_before_and_a_plain_one_does_not(play):
     reward = Remembers()
     one = stream(play, reward)
-    one(Placed(1, tried("b")))
+    one.add(Placed(1, played("b")))
     play.wait()
     assert reward.order == []
-    one(Placed(0, tried("a")))
+    one.add(Placed(0, played("a")))
     play.wait()
     assert reward.order == ["a", "b"]
     seen = []
@@ -110,19 +106,19 @@ def test_a_reward_with_state_waits_for_those_before_and_a_plain_one_does_not(pla
         return Scores(np.ones(1))
 
     two = stream(play, plain)
-    two(Placed(1, tried("b")))
+    two.add(Placed(1, played("b")))
     play.wait()
     assert seen == ["b"]
-    two(Placed(0, tried("a")))
-    assert [r.group[0].id for r in two.rate(credit)] == ["a", "b"]
+    two.add(Placed(0, played("a")))
+    assert [r.group[0].id for r in rated_of(two)] == ["a", "b"]
 
 
 def test_a_place_that_never_comes_holds_nobody_back_in_the_end(play):
     reward = Remembers()
     one = stream(play, reward)
-    one(Placed(2, tried("c")))
-    one(Placed(1, tried("b")))
-    assert reward.order == [] and len(one.rate(credit)) == 2 and reward.order == ["b", "c"]
+    one.add(Placed(2, played("c")))
+    one.add(Placed(1, played("b")))
+    assert reward.order == [] and len(rated_of(one)) == 2 and reward.order == ["b", "c"]
 
 
 def test_features_are_those_of_measuring_everything_at_the_end(world, play):
@@ -131,9 +127,9 @@ def test_features_are_those_of_measuring_everything_at_the_end(world, play):
     def measured(arrival):
         one = stream(play, world.small_bytes, world.make_engine(), ("old_logp",))
         for place in arrival:
-            group = tried(str(place))
-            one(Placed(place, group))
-        return [r.group[0].sequences[0].features["old_logp"] for r in one.rate(credit)]
+            group = played(str(place))
+            one.add(Placed(place, group))
+        return [r.group[0].sequences[0].features["old_logp"] for r in rated_of(one)]
 
     for a, b in zip(measured([0, 1, 2]), measured([2, 0, 1])):
         assert np.array_equal(a, b) and a[2:].all()
@@ -142,9 +138,9 @@ def test_features_are_those_of_measuring_everything_at_the_end(world, play):
 def test_phases_are_timed(play):
     clock = Clock()
     one = stream(play, lambda group: Scores(np.ones(1)), clock=clock)
-    one(Placed(0, tried("a")))
-    one.rate(credit)
-    assert set(clock.seconds) == {"reward", "credit"}
+    one.add(Placed(0, played("a")))
+    rated_of(one)
+    assert set(clock.seconds) == {"sampling", "reward", "credit"}
 
 
 def test_while_a_group_is_rewarded_other_plans_go_on(world):
@@ -163,9 +159,9 @@ def test_while_a_group_is_rewarded_other_plans_go_on(world):
 
     with player(world, workers=2) as play:
         one = stream(play, reward)
-        one(Placed(0, tried("a")))
+        one.add(Placed(0, played("a")))
         play.beside(other())
-        assert len(one.rate(credit)) == 1
+        assert len(rated_of(one)) == 1
 
 
 def test_one_group_is_rewarded_at_a_time(play):
@@ -180,8 +176,8 @@ def test_one_group_is_rewarded_at_a_time(play):
 
     one = stream(play, reward)
     for place in range(10):
-        one(Placed(place, tried(str(place))))
-    assert len(one.rate(credit)) == 10 and seen == [str(place) for place in range(10)]
+        one.add(Placed(place, played(str(place))))
+    assert len(rated_of(one)) == 10 and seen == [str(place) for place in range(10)]
 
 
 @pytest.mark.parametrize("arrival", permutations(range(4)))
@@ -196,9 +192,9 @@ def test_the_error_that_is_raised_is_that_of_the_group_launched_first(play, arri
     one = stream(play, reward)
     with pytest.raises(TaskError, match="b has no answer"):
         for place in arrival:
-            one(Placed(place, tried("abcd"[place])))
+            one.add(Placed(place, played("abcd"[place])))
             play.wait()
-        one.rate(credit)
+        rated_of(one)
 
 
 def test_an_error_is_raised_as_soon_as_no_earlier_one_can_come(play):
@@ -208,12 +204,12 @@ def test_an_error_is_raised_as_soon_as_no_earlier_one_can_come(play):
         return Scores(np.ones(1))
 
     one = stream(play, reward)
-    one(Placed(1, tried("b")))
+    one.add(Placed(1, played("b")))
     play.wait()
     with pytest.raises(TaskError, match="no answer"):
-        one(Placed(0, tried("a")))
+        one.add(Placed(0, played("a")))
         play.wait()
-        one(Placed(2, tried("c")))
+        one.add(Placed(2, played("c")))
 
 
 def test_nothing_launched_after_a_failure_is_rewarded(play):
@@ -230,8 +226,8 @@ def test_nothing_launched_after_a_failure_is_rewarded(play):
     one = stream(play, reward)
     with pytest.raises(TaskError, match="no answer"):
         for place in (2, 1, 0):
-            one(Placed(place, tried("abc"[place])))
-        one.rate(credit)
+            one.add(Placed(place, played("abc"[place])))
+        rated_of(one)
     assert reward.order == ["a", "b"]
 
 
@@ -244,8 +240,8 @@ def test_the_main_thread_is_where_a_reward_is_called_unless_beside(play):
         return Scores(np.ones(1))
 
     one = stream(play, reward)
-    one(Placed(0, tried("a")))
-    one.rate(credit)
+    one.add(Placed(0, played("a")))
+    rated_of(one)
     assert threads == [isinstance(play, Here)]
 
 
@@ -254,9 +250,11 @@ def test_what_a_reward_cannot_decide_is_no_failure_of_the_run(play, error):
     def reward(group):
         raise error("the judge is down")
 
-    one, group = stream(play, reward), tried("a")
-    one(Placed(0, group))
-    assert one.rate(credit) == [] and group.fate == "unscored" and group.group[0].ending.kind == "verifier_error"
+    one = stream(play, reward)
+    one.add(Placed(0, played("a")))
+    (found,) = one.rate((), credit)
+    assert isinstance(found, PlayedGroup) and fate_of(found) == "unscored"
+    assert found.group[0].ending.kind == "verifier_error"
 
 
 def test_a_reward_that_never_ends_is_an_error_and_not_a_hang(world):
@@ -267,7 +265,7 @@ def test_a_reward_that_never_ends_is_an_error_and_not_a_hang(world):
 
     with player(world, workers=Workers(1, seconds=0.05)) as play:
         one = stream(play, reward)
-        one(Placed(0, tried("a")))
+        one.add(Placed(0, played("a")))
         with pytest.raises(HandaxeError, match=r"the reward of task .* did not end: .*0\.05 seconds"):
-            one.rate(credit)
+            rated_of(one)
     never.set()

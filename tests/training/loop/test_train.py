@@ -15,7 +15,9 @@ from handaxe.core.errors import InputError, TaskError, TrainingError
 from handaxe.core.records import check
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.crash import kill_until_done, start_child
+from handaxe.training.loop.config import PeriodicEvaluation
 from handaxe.training.loop.train import train
+from handaxe.training.record.groups import fate_of, is_trained
 from handaxe.training.record.run_record import RunRecord
 
 
@@ -178,13 +180,16 @@ def test_failures_of_the_infrastructure_enter_no_statistics(world, tmp_path):
     )
     with RunRecord.open(tmp_path) as record:
         groups = record.groups()
-    dead = [one for group in groups for one in group.group if one.ending.kind == "infra_error"]
+    dead = [one for group in groups for one in group.played.group if one.ending.kind == "infra_error"]
     assert 0 < len(dead) < 16 and len(shown) == 16 - len(dead) and all(one.ending.kind == "completed" for one in shown)
     first = result.metrics[0]
     assert first["ending/infra_error"] == len(dead) and first["trained_share"] == (16 - len(dead)) / 16
     for group in groups:
-        alive = [one for one in group.group if one.ending.kind == "completed"]
-        assert group.scored.tolist() == group.trained.tolist() == [one in alive for one in group.group]
+        alive = [one for one in group.played.group if one.ending.kind == "completed"]
+        every = range(len(group.played.group))
+        assert [group.place(i) is not None for i in every] == [one in alive for one in group.played.group]
+        assert [is_trained(group, i) for i in every] == [one in alive for one in group.played.group]
+        assert group.group.trajectories == tuple(alive)
         values = [float(np.mean([s.ids[s.mask] < 100 for s in one.sequences])) for one in alive]
         for one, tokens, value in zip(alive, group.advantages.tokens, values):
             expected = np.where(one.sequences[0].mask, value - np.mean(values), 0.0)
@@ -204,7 +209,7 @@ def test_refilling_stops_when_enough_groups_are_selected_and_cuts_the_surplus(wo
     with RunRecord.open(tmp_path) as record:
         groups = record.groups()
     assert [one.group.task.id for one in groups] == ["t0", "t1", "t2", "t3", "t4", "t0"]
-    assert [one.fate for one in groups] == ["trained", "trained", "unselected", "unselected", "unselected", "trained"]
+    assert [fate_of(one) for one in groups] == ["trained", "trained", "unselected", "unselected", "unselected", "trained"]
     assert [one.sample for one in groups[-1].group] == [4, 5, 6, 7]  # t0 again, but not the same attempts again
     assert result.metrics[0]["groups/trained"] == 3
 
@@ -218,7 +223,7 @@ def test_the_surplus_of_the_last_round_is_cut(world, tmp_path):
     arguments = world.arguments(select=select, rounds=4, steps=1, out=tmp_path)
     result = train(**arguments)
     with RunRecord.open(tmp_path) as record:
-        fates = [one.fate for one in record.groups()]
+        fates = [fate_of(one) for one in record.groups()]
     assert fates == ["trained", "trained", "unselected", "trained", "surplus", "unselected"]
     assert result.metrics[0]["groups/surplus"] == 1
 
@@ -238,7 +243,7 @@ def test_evaluation_runs_before_every_n_steps_and_after_the_last(world, tmp_path
         seen.append((done, engine.version))
         return {"accuracy": done / 10, "note": "text"}
 
-    result = train(**world.arguments(evaluate=evaluate, eval_every=2, steps=3, minibatches=1, out=tmp_path))
+    result = train(**world.arguments(evaluation=PeriodicEvaluation(evaluate=evaluate, every=2), steps=3, minibatches=1, out=tmp_path))
     assert seen == [(0, 0), (2, 2), (3, 3)]
     assert result.metrics[1]["eval/accuracy"] == 0.2 and "eval/accuracy" not in result.metrics[0]
     with RunRecord.open(tmp_path) as record:
@@ -316,7 +321,7 @@ def test_no_epoch_trains_nothing_and_is_recorded(world, tmp_path, recwarn):
         assert record.steps() == [0, 1] and len(record.trajectories()) == 24
 
 
-def test_the_shape_is_applied_to_what_was_selected_and_is_what_trains_and_is_recorded(world, tmp_path):
+def test_transform_changes_advantages_of_selected_groups_in_loss_and_record(world, tmp_path):
     seen = []
 
     def louder(rated):
@@ -332,10 +337,10 @@ def test_the_shape_is_applied_to_what_was_selected_and_is_what_trains_and_is_rec
     options = {"steps": 1, "groups": 2, "rounds": 2, "loss": loss, "credit": world.centred, "minibatches": 1}
     options |= {"select": lambda rated: [one for one in rated if one.group.task.id != "t0"], "micro_batch_rows": 99}
     train(**world.arguments(**options, out=tmp_path / "plain"))
-    train(**world.arguments(**options, shape=louder, out=tmp_path / "shaped"))
+    train(**world.arguments(**options, transform=louder, out=tmp_path / "transformed"))
     assert seen == [["t1", "t2"]] and largest[1] == pytest.approx(10 * largest[0])
     found = []
-    for name in ("plain", "shaped"):
+    for name in ("plain", "transformed"):
         with RunRecord.open(tmp_path / name) as record:
             found.append(
                 {g.group.task.id: max(float(a[0].max()) for a in g.advantages.tokens) for g in record.groups()}
@@ -345,7 +350,7 @@ def test_the_shape_is_applied_to_what_was_selected_and_is_what_trains_and_is_rec
 
 
 @pytest.mark.parametrize(
-    "shape",
+    "transform",
     [
         lambda rated: list(rated)[:-1],
         lambda rated: list(rated)[::-1],
@@ -354,9 +359,9 @@ def test_the_shape_is_applied_to_what_was_selected_and_is_what_trains_and_is_rec
         lambda rated: [replace(one, advantages=replace(one.advantages, trains=one.advantages.tokens)) for one in rated],
     ],
 )
-def test_a_shape_that_selects_is_refused(world, shape):
-    with pytest.raises(InputError, match="A shape changes advantages and nothing else"):
-        train(**world.arguments(steps=1, shape=shape))
+def test_transform_that_selects_is_refused(world, transform):
+    with pytest.raises(InputError, match="A transform changes advantages and nothing else"):
+        train(**world.arguments(steps=1, transform=transform))
 
 
 def test_sampling_by_step(world, tmp_path):

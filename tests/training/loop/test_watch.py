@@ -55,23 +55,23 @@ def talks(world, words):
     return world.Talking(lambda request: words if isinstance(words, str) else words(request))
 
 
-def test_all_right(world, warned):
+def test_warning_names_equal_rewards_of_1(world, warned):
     (line,) = warned(reward=same(world, 1.0), engine=talks(world, "yes"))
     assert line == (
-        "warning: nothing is learned: in 3 steps, 1 to 3, every advantage was 0. All 36 attempts scored 1: take harder "
-        "tasks, or a reward that also tells good attempts apart"
+        "warning: nothing is learned: in 3 steps, 1 to 3, every advantage was 0. All 36 rollouts scored 1: take harder "
+        "tasks, or a reward that separates good rollouts"
     )
 
 
 @pytest.mark.parametrize(
     ("words", "changes", "cause"),
     [
-        ("no", {}, "scored 0: none of them called a tool. What is never done is never rewarded: teach the policy"),
-        ("no", {"sampling": Sampling(temperature=0.0)}, "drawn at temperature 0, so siblings are all the same"),
-        ("calls", {}, "scored 0: take easier tasks, give a reward for doing it in part, or teach the policy"),
+        ("no", {}, "scored 0: none of them called a tool. A call that is never made is never rewarded: teach the policy"),
+        ("no", {"sampling": Sampling(temperature=0.0)}, "sampled at temperature 0, so siblings are equal"),
+        ("calls", {}, "scored 0: take easier tasks, reward partial success, or teach the policy"),
     ],
 )
-def test_all_wrong(world, warned, words, changes, cause):
+def test_warning_names_the_cause_of_rewards_of_0(world, warned, words, changes, cause):
     said = talks(world, "no" if words == "no" else world.calls_then_answers)
     (line,) = warned(reward=same(world, 0.0), engine=said, **changes)
     assert cause in line
@@ -79,7 +79,7 @@ def test_all_wrong(world, warned, words, changes, cause):
 
 def test_attempts_that_are_cut_off(world, warned):
     (line,) = warned(reward=same(world, 0.0), sampling=Sampling(max_tokens=1))
-    assert "were cut off at their limit of tokens, so allow more tokens a turn or teach shorter attempts" in line
+    assert "were cut at their limit of tokens: allow more tokens a turn, or teach shorter rollouts" in line
 
 
 def test_malformed_calls(world, warned):
@@ -89,7 +89,7 @@ def test_malformed_calls(world, warned):
 
 def test_some_tasks_always_and_some_never(world, warned):
     (line,) = warned(reward=same(world, lambda group: float(group.task.id == "t0")), engine=talks(world, "yes"))
-    assert "Siblings always do equally well: 2 groups all scored 1, 7 all 0. Play larger groups" in line
+    assert "Siblings always score equally: 2 groups all scored 1, 7 all 0. Play larger groups" in line
 
 
 def test_scores_that_the_credit_makes_nothing_of(world, warned):
@@ -97,7 +97,7 @@ def test_scores_that_the_credit_makes_nothing_of(world, warned):
         return world.centred(group, Scores(world.np.zeros(len(group))))
 
     (line,) = warned(credit=nothing)
-    assert "Scores differ within groups, but the credit makes nothing of it" in line
+    assert "Scores differ within groups, but the credit makes no difference of them" in line
 
 
 def test_a_step_in_between_that_learns_something_begins_the_count_anew(world, warned):
@@ -132,7 +132,7 @@ def test_a_failing_tool_is_told_once_and_its_share_stands_in_the_line(world, tmp
     failed = [int(row["ending/infra_error"]) for row in rows]
     first = next(k for k, count in enumerate(failed) if count)
     assert line.startswith(
-        f"warning: infra_error: {failed[first]} of 12 attempts of step {first + 1} could not be scored"
+        f"warning: infra_error: {failed[first]} of 12 rollouts of step {first + 1} could not be scored"
     )
     assert line.endswith("no \\x1b[2J index") and "\x1b" not in shown
     (last,) = [line for line in shown.splitlines() if line.startswith("step 3/3")]
@@ -162,8 +162,8 @@ def test_a_step_of_which_nothing_can_be_scored_ends_the_run_and_so_does_its_resu
     kept = {"out": tmp_path, "checkpoint_every": 2, "steps": 6}
     done = alive // 12
     message = (
-        rf"step {done}: none of its 12 attempts could be scored; the first ended as infra_error: .*the index is gone. "
-        rf"Once that is mended, resume with the same arguments and keep=Keep\(out='.*', resume=True\): it goes on "
+        rf"step {done}: none of its 12 rollouts could be scored; the first ended as infra_error: .*the index is gone. "
+        rf"Once that is mended, resume with the same arguments and run=RunConfig\(out='.*', resume=True\): it goes on "
         rf"{'after step 2' if done else 'from the first step, there being no checkpoint yet'}"
     )
     with pytest.raises(UnscoredError, match=message):
@@ -183,7 +183,7 @@ def test_a_reward_that_never_decides_ends_the_run(world):
     def reward(group):
         raise VerifierError("the judge is asleep")
 
-    with pytest.raises(UnscoredError, match="step 0: none of its 12 attempts .* verifier_error: .*the judge is asleep"):
+    with pytest.raises(UnscoredError, match="step 0: none of its 12 rollouts .* verifier_error: .*the judge is asleep"):
         train(**world.arguments(reward=reward))
 
 

@@ -3,13 +3,17 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from helpers.group_records import recorded_group
 
 from handaxe.core.records import (
     Advantages,
     Branch,
+    Disposition,
     Ending,
     Group,
     Message,
+    PlayedGroup,
+    ScoredGroup,
     Scores,
     Task,
     TokenSequence,
@@ -18,13 +22,13 @@ from handaxe.core.records import (
     check,
 )
 from handaxe.testing.make_records import make_trajectory
-from handaxe.training.record.groups import GroupRecord
+from handaxe.training.record.groups import fate_of, is_trained, left_out_by
 from handaxe.training.record.reading import read_groups
 from handaxe.training.record.schema import create
 from handaxe.training.record.writing import write_group
 
 
-def group_record():
+def recorded():
     """Three siblings: two scored (the second a fork in two sequences, not trained), one that died. It has what a record
     of format 1 could keep, and is in format_1.sql."""
     task = Task("task", (Message("user", "?"),), answer=(1, "x"), tools=("calculator",), metadata={"level": 2})
@@ -62,14 +66,19 @@ def group_record():
         {"fast": turns},
         np.array([True, False]),
     )
-    return GroupRecord(
+    return recorded_group(
         Group(task, tuple(siblings), 4),
-        np.array([True, True, False]),
-        np.array([True, False, False]),
         scores,
         Advantages(tokens, returns),
-        "trained",
+        scored=[True, True, False],
+        trained=[True, False, False],
     )
+
+
+def at_step(record, step):
+    """The group as one of another step."""
+    played = replace(record.played, group=replace(record.played.group, step=step))
+    return replace(record, scored=replace(record.scored, played=played, group=replace(record.group, step=step)))
 
 
 def with_what_is_new(record):
@@ -78,12 +87,14 @@ def with_what_is_new(record):
     facts = ({"reward": 0.5, "board": ("x", None)}, {})
     turns = tuple(replace(turn, facts=found) for turn, found in zip(first.turns, facts, strict=True))
     kept = {"turns": turns, "sequences": first.sequences, "notes": {"tried": [1, (2,)], "why \ud800": "?"}}
-    siblings = (replace(record.group[0], **kept), *record.group.trajectories[1:])
-    group = replace(record.group, trajectories=siblings)
+    siblings = (replace(record.played.group[0], **kept), *record.played.group.trajectories[1:])
+    played = replace(record.played, group=replace(record.played.group, trajectories=siblings))
+    group = replace(record.group, trajectories=siblings[:2])
     tokens = tuple(tuple(np.where(s.mask, 0.5, 0.0) for s in t.sequences) for t in siblings[:2])
     trains = tuple(tuple(s.author != 4 for s in t.sequences) for t in siblings[:2])
     scores = replace(record.scores, turns=None, turn_channels={})
-    return replace(record, group=group, scores=scores, advantages=Advantages(tokens, None, trains), part=3)
+    found = ScoredGroup(played, group, scores)
+    return replace(record, scored=found, advantages=Advantages(tokens, None, trains), part=3)
 
 
 def write_and_read(record):
@@ -102,10 +113,15 @@ def same_arrays(a, b):
 
 
 def assert_same(before, after):
-    assert after.fate == before.fate and after.part == before.part
+    assert fate_of(after) == fate_of(before) and after.part == before.part
     assert after.group.task == before.group.task and after.group.step == before.group.step
-    same_arrays([before.scored, before.trained], [after.scored, after.trained])
-    for x, y in zip(before.group, after.group, strict=True):
+    assert after.played.dispositions == before.played.dispositions
+    places = range(len(before.played.group))
+    assert [after.place(i) for i in places] == [before.place(i) for i in places]
+    assert [is_trained(after, i) for i in places] == [is_trained(before, i) for i in places]
+    same_arrays([before.trained], [after.trained])
+    assert [t.id for t in before.group] == [t.id for t in after.group]
+    for x, y in zip(before.played.group, after.played.group, strict=True):
         check(y)
         for field in fields(Trajectory):
             if field.name != "sequences":
@@ -136,7 +152,7 @@ def paired(left, right, name):
 
 
 def test_a_group_comes_back_whole():
-    before = group_record()
+    before = recorded()
     assert_same(before, write_and_read(before))
     assert_same(with_what_is_new(before), write_and_read(with_what_is_new(before)))
 
@@ -150,32 +166,47 @@ def test_every_field_of_a_turn_has_a_column():
 
 
 def test_what_the_step_did_to_it_comes_back():
-    moved = tuple(np.arange(len(s)) % 2 == 0 for s in group_record().group[0].sequences)
-    before = replace(
-        group_record(),
-        left_out_by=("", "mask_overlong", ""),
-        ages=np.array([0.0, 2.0, np.nan]),
-        pushed=(moved, None, None),
+    moved = tuple(np.arange(len(s)) % 2 == 0 for s in recorded().group[0].sequences)
+    before = replace(recorded(), moved=(moved, None))
+    ages = np.array([0.0, 2.0, np.nan])
+    histories = (
+        (Disposition("trained"),),
+        (Disposition("masked", "mask_overlong"), Disposition("masked", "mask \ud800")),
+        (Disposition("unscored", "infra_error"),),
     )
-    after = write_and_read(before)
-    assert after.left_out_by == before.left_out_by and after.pushed[1:] == (None, None)
-    np.testing.assert_array_equal(after.ages, before.ages)
-    same_arrays(after.pushed[0], moved)
-    plain = write_and_read(group_record())
-    assert plain.left_out_by is plain.ages is plain.pushed is None
+    played = replace(before.played, dispositions=histories, ages=ages)
+    after = write_and_read(replace(before, scored=replace(before.scored, played=played)))
+    assert after.played.dispositions == histories and after.moved[1] is None
+    assert [left_out_by(own) for own in after.played.dispositions] == ["", "mask_overlong", ""]
+    np.testing.assert_array_equal(after.played.ages, ages)
+    same_arrays(after.moved[0], moved)
+    plain = write_and_read(recorded())
+    assert plain.played.ages is plain.moved is None
 
 
 @pytest.mark.parametrize("fate", ["dropped", "unscored"])
 def test_a_group_without_scores_comes_back(fate):
-    nobody = np.zeros(3, bool)
-    after = write_and_read(GroupRecord(group_record().group, nobody, nobody, fate=fate))
-    assert after.scores is None and after.advantages is None and after.fate == fate and len(after.group) == 3
+    before = recorded_group(recorded().played.group, fate=fate)
+    after = write_and_read(before)
+    assert isinstance(after, PlayedGroup) and after.dispositions == before.dispositions
+    assert after.scores is None and after.advantages is None and fate_of(after) == fate and len(after.group) == 3
+
+
+@pytest.mark.parametrize("fate", ["trained", "unselected", "surplus"])
+def test_a_group_with_scores_keeps_its_fate(fate):
+    before = recorded()
+    before = recorded_group(
+        before.played.group, before.scores, before.advantages, scored=[True, True, False], trained=[False] * 3, fate=fate
+    )
+    after = write_and_read(before)
+    assert fate_of(after) == fate and after.played.dispositions == before.played.dispositions
+    assert not after.trained.any()
 
 
 def test_the_columns_one_asks_for_in_sql():
     db = sqlite3.connect(":memory:")
     create(db)
-    write_group(db, group_record())
+    write_group(db, recorded())
     query = "SELECT ending, scored, trained, outcome, num_turns, num_tokens FROM trajectories ORDER BY id"
     assert db.execute(query).fetchall() == [
         ("completed", 1, 1, 1.0, 2, 3),

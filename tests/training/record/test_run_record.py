@@ -8,21 +8,20 @@ import subprocess
 
 import numpy as np
 import pytest
+from helpers.group_records import recorded_group
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Group, Scores, Task
+from handaxe.core.records import Group, PlayedGroup, Scores, Task
 from handaxe.testing.crash import start_child
 from handaxe.testing.make_records import make_trajectory
 from handaxe.training.record import run_record
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import FORMAT
 
 
 def group(step, task="a", size=2, tokens=3):
     trajectories = [make_trajectory(layouts=["UUt" + "p" * tokens]) for _ in range(size)]
-    nobody = np.zeros(size, bool)
-    return GroupRecord(Group(Task(task, ()), tuple(trajectories), step), nobody, nobody, fate="unscored")
+    return PlayedGroup(Group(Task(task, ()), tuple(trajectories), step))
 
 
 def test_write_and_read(tmp_path):
@@ -51,11 +50,10 @@ def test_write_and_read(tmp_path):
 def test_channels_that_tell_no_siblings_apart(tmp_path):
     def scored(step, **channels):
         one = group(step)
-        everyone = np.ones(2, bool)
         arrays = {name: np.array(values, dtype=float) for name, values in channels.items()}
         turns = {"steps": tuple(np.zeros(len(t.turns)) for t in one.group)}
         scores = Scores(np.zeros(2), channels=arrays | {"steps": np.zeros(2)}, turn_channels=turns)
-        return GroupRecord(one.group, everyone, everyone, scores, fate="unselected")
+        return recorded_group(one.group, scores, fate="unselected")
 
     with RunRecord(tmp_path) as record:
         record.write_step(0, [scored(0, a=[1, 1], b=[0, 1], c=[0, 0]), scored(0, a=[0, 0], b=[1, 1], c=[2, 2])], {})

@@ -1,20 +1,20 @@
 """Records of older formats: format_1.sql is what the handaxe of that format wrote, dumped as text.
 
 It holds a step of two groups of two attempts, each with a call and an answer, as `training.loop.train.train` recorded
-it; and a step of the group that `test_rows.group_record` builds.
+it; and a step of the group that `test_rows.recorded` builds.
 """
 
 import importlib.util
 import math
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from handaxe.cli import main
 from handaxe.core.errors import InputError
-from handaxe.core.records import check
+from handaxe.core.records import Disposition, check
+from handaxe.training.record.groups import fate_of
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import FORMAT, SCHEMA, create
 
@@ -51,15 +51,15 @@ def check_old(record, rows):
     first, second = record.metrics()
     assert first["tokens/sampled"] > 0 and math.isnan(second["reward"])
     groups = record.groups(step=0)
-    assert [one.group.task.id for one in groups] == ["t0", "t1"] and [one.fate for one in groups] == ["trained"] * 2
+    assert [one.group.task.id for one in groups] == ["t0", "t1"] and [fate_of(one) for one in groups] == ["trained"] * 2
     for trajectory in record.trajectories(step=0):
         check(trajectory)
         assert len(trajectory.turns) == 2 and trajectory.replies[0].content == "1 2"
         assert trajectory.notes == {} and all(turn.facts == {} for turn in trajectory.turns)
         assert "old_logp" in trajectory.sequences[0].features
-    wanted = rows.group_record()
+    assert {own for one in groups for own in one.played.dispositions} == {(Disposition("trained"),)}
     (found,) = record.groups(step=1)
-    rows.assert_same(replace(wanted, group=replace(wanted.group, step=1)), found)
+    rows.assert_same(rows.at_step(rows.recorded(), 1), found)
     assert found.advantages.trains is None and found.part == 0
 
 
@@ -74,8 +74,7 @@ def test_an_old_record_is_read_as_it_is(old, rows):
 def test_an_old_record_is_gone_on_with(old, rows):
     with RunRecord(old) as record:
         check_old(record, rows)
-        new = rows.with_what_is_new(rows.group_record())
-        new = replace(new, group=replace(new.group, step=2))
+        new = rows.at_step(rows.with_what_is_new(rows.recorded()), 2)
         record.write_step(2, [new], {"reward": 1.0})
     assert format_of(old) == FORMAT
     with RunRecord(old) as record:

@@ -15,16 +15,16 @@ def test_it_is_one_call_of_train(world, tmp_path):
         seen.append(step)
 
     log.close = lambda: None
-    metrics = reinforce(arguments=arguments, keep=RunConfig(loggers=(log,), checkpoint_every=1))(staged)
+    metrics = reinforce(arguments=arguments, run=RunConfig(loggers=(log,), checkpoint_every=1))(staged)
     roles = {name: getattr(plain, name) for name in ("engine", "format", "env", "tasks", "rollout", "reward")}
-    train(**roles, **arguments, seed=3, keep=RunConfig(progress=False))
+    train(**roles, **arguments, seed=3, run=RunConfig(progress=False))
     assert world.same(world.weights(staged.engine), world.weights(plain.engine))
     assert [row["step"] for row in metrics] == [0, 1] == seen
     with RunRecord.open(tmp_path) as record:
         assert record.steps() == [0, 1]
 
 
-@pytest.mark.parametrize("name, says", [("setps", "no argument setps"), ("seed", "takes seed from its site")])
-def test_arguments_that_it_cannot_pass_on(name, says):
-    with pytest.raises(InputError, match=says):
+@pytest.mark.parametrize("name, message", [("setps", "no argument setps"), ("seed", "the context of a stage sets seed")])
+def test_reinforce_refuses_unknown_and_fixed_arguments(name, message):
+    with pytest.raises(InputError, match=message):
         reinforce(arguments={name: 1})

@@ -38,7 +38,7 @@ def test_stages_are_the_same_calls_one_after_the_other(world):
         batch = batch_of([as_rated([lessons[i]]) for i in index], engine)
         optimiser_step(engine, world.CROSS_ENTROPY, [batch], 0.01)
     roles = {name: getattr(plain, name) for name in ("format", "env", "tasks", "rollout", "reward", "sampling")}
-    train(**world.TRAIN, **roles, engine=engine, steps=3, seed=seeds[1], keep=world.Keep(progress=False))
+    train(**world.TRAIN, **roles, engine=engine, steps=3, seed=seeds[1], run=world.RunConfig(progress=False))
     for k in range(2):
         seed = derive_seed(seeds[2], "stage", k)
         groups = play_at(plain._replace(seed=seed), {**world.PLAY, "steps": 1, "groups": 3, "group_size": 4})

@@ -5,12 +5,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
+from helpers.group_records import recorded_group, with_rollouts
 
 from handaxe.core.records import Group
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.worlds.folded_hops import folded_hops
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -157,9 +156,8 @@ def write_folded(folder):
     (task,) = world.tasks("train", 1, 0)
     one = demonstrate(world.env(world.tools), task, world.expert, format=Compact(), rollout=world.make_rollout(8))
     group = Group(task, (replace(one, id="0/fold/0"), replace(one, id="0/fold/1", sample=1)), 0)
-    both = np.ones(2, bool)
     with RunRecord(folder) as record:
-        record.write_step(0, [GroupRecord(group, both, both, world.correct(group))], {"reward": 1.0})
+        record.write_step(0, [recorded_group(group, world.correct(group))], {"reward": 1.0})
 
 
 def test_results_pages_show_the_files(look, address):
@@ -224,7 +222,7 @@ def test_page_follows_a_run_during_training(look, serve, decode, viewed, tmp_pat
                 expect(page.locator("form[role=search]")).to_contain_text("6 of 6 rollouts", timeout=PATIENCE)
                 zoomed = _zoomed(page)
                 page.locator("details.figures summary").click()
-            record.write_step(step, [replace(group, group=replace(group.group, step=step))], {"reward": float(step)})
+            record.write_step(step, [with_rollouts(group, replace(group.group, step=step))], {"reward": float(step)})
         expect(page.locator("form[role=search]")).to_contain_text("9 of 9 rollouts", timeout=PATIENCE)
         expect(page.locator("details.figures tbody tr")).to_have_count(3, timeout=PATIENCE)
         assert page.evaluate(RANGE) == zoomed

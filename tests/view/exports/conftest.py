@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.group_records import recorded_group
 
 from handaxe.core.records import Ending, Message, ToolCall, ToolReply, ToolSchema
 from handaxe.testing.make_records import make_trajectory
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
 from handaxe.view.search import Where, search
@@ -36,7 +36,6 @@ def talk(rows):
         messages = (Message("system", "Be brief."), Message("user", "?"), *one.messages[1:])
         siblings.append(replace(one, id=f"talk/{k}", sample=k, tools=tools, messages=messages, seconds=1.5))
     siblings[1] = replace(siblings[1], ending=Ending("truncated", "turns"))
-    both = np.ones(2, bool)
     tokens = tuple(tuple(np.where(s.mask, v, 0.0) for s in t.sequences) for v, t in zip((0.5, 0.0), siblings))
     scores = replace(
         record.scores,
@@ -47,10 +46,10 @@ def talk(rows):
     )
     task = replace(record.group.task, id="talk", messages=(Message("system", "Be brief."), Message("user", "?")))
     group = replace(record.group, task=task, trajectories=tuple(siblings), step=5)
-    pushed = (tuple(s.mask for s in siblings[0].sequences), None)
-    return GroupRecord(
-        group, both, np.array([True, False]), scores, replace(record.advantages, tokens=tokens, returns=None),
-        left_out_by=("", "mask_overlong"), ages=np.array([0.0, 2.0]), pushed=pushed,
+    moved = (tuple(s.mask for s in siblings[0].sequences), None)
+    return recorded_group(
+        group, scores, replace(record.advantages, tokens=tokens, returns=None), trained=[True, False],
+        left_out_by=("", "mask_overlong"), ages=np.array([0.0, 2.0]), moved=moved,
     )  # fmt: skip
 
 
@@ -60,8 +59,7 @@ def folder(rows, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     with RunRecord(folder) as record:
         first = rows.group_record()
-        second = replace(rows.with_what_is_new(first), group=replace(rows.with_what_is_new(first).group, step=4))
-        record.write_step(4, [first, second], {"optimiser_steps": 1.0})
+        record.write_step(4, [first, rows.with_what_is_new(first)], {"optimiser_steps": 1.0})
         record.write_step(5, [talk(rows)], {"optimiser_steps": 1.0})
     return folder
 

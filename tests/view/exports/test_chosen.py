@@ -25,7 +25,7 @@ def test_the_order_is_that_of_the_rows_asked_for(folder):
         keys = [one.key for one in search(record, Where())]
         mixed = keys[::-2] + keys[1::3]
         assert [one.trajectory.id for one in chosen(record, mixed)] == [
-            group.group[place].id for group, place in map(record.group_of, mixed)
+            group.played.group[place].id for group, place in map(record.group_of, mixed)
         ]
         with pytest.raises(InputError, match="no trajectory in row 1000"):
             list(chosen(record, [1000]))

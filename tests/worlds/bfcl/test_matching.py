@@ -30,7 +30,7 @@ def area(**arguments):
     return matches([ToolCall("shape_area", arguments)], ANSWER, AREA)
 
 
-def test_matches_its_example():
+def test_matches_accepts_the_example_and_rejects_a_float():
     functions = [{**AREA[0], "name": "area"}]
     answer = [{"area": {"base": [10], "unit": ["cm", ""]}}]
     assert matches([ToolCall("area", {"base": 10})], answer, functions)

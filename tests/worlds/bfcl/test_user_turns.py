@@ -95,7 +95,7 @@ def test_held_back_functions_are_announced_later():
     assert env.step(gold_turn(task, 3), seed=0).replies[0].status == "ok"
 
 
-def test_errors_are_replied_to():
+def test_failing_calls_get_replies_with_the_reason():
     env = UserTurns(task_of())
     env.start()
     for name, arguments, status, text in (

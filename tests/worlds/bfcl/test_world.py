@@ -144,7 +144,7 @@ def test_equal_state_compares_attributes_with_the_answers_final_state():
         full_state(single)
 
 
-def test_full_state_of_every_task():
+def test_full_state_is_true_for_every_base_task():
     for category in MULTI_TURN[:1]:
         assert all(full_state(task) for task in all_tasks(category))
 

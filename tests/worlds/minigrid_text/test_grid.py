@@ -49,7 +49,7 @@ def test_closed_doors_hide_the_cells_behind():
     assert game.seen.endswith("You see this green goal: 2 ahead. You hold a yellow key.")
 
 
-def test_a_view_of_walls_only():
+def test_view_of_walls_has_the_distances_of_walls_and_doors():
     assert room(at=(1, 1), size=5).seen == "r2"
     blocked = room((Door("red"), (1, 1)), (Door("red"), (3, 1)), at=(2, 1))
     assert blocked.seen == "closed l1 closed r1"

@@ -80,7 +80,7 @@ def test_text_like_markup_stays_text():
         ("click-collapsible", "Expand it.", (node("H3", 4, "Section"), node("BUTTON", 6, "Submit")), ("Section",), 2),
     ],
 )
-def test_next_click_of_each_page(page, query, shown, clicked, wanted):
+def test_next_click_is_the_wanted_element_of_each_page(page, query, shown, clicked, wanted):
     assert next_click(page, query, listed(*shown), clicked) == wanted
 
 

@@ -56,7 +56,7 @@ def test_each_call_counts_once():
     assert twice(one, criteria[1:2]).shape == (1, 2)
 
 
-def test_a_custom_comparison_of_answers():
+def test_call_check_uses_a_custom_answer_comparison():
     check = call_check(gold, is_answer=says, correct=lambda task, text: text == "42")
     one = make_trajectory(texts=["42"], task=TASK)
     assert check(one, CRITERIA(TASK))[2].tolist() == [True]

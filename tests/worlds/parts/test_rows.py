@@ -64,7 +64,7 @@ def test_a_folder_in_the_format_of_datasets_is_read(tmp_path):
     assert [row.cells for row in read_rows(tmp_path)] == CELLS
 
 
-def test_another_folder_raises(tmp_path):
+def test_folder_that_is_no_dataset_raises(tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(TaskError, match="holds no state.json: give a folder that save_to_disk"):
         read_rows(tmp_path)

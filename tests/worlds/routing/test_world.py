@@ -2,11 +2,10 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError, TaskError, ToolDefinitionError
-from handaxe.core.records import Group, Message, ParsedTurn, Sampling, ToolCall
+from handaxe.core.records import Group, Message, ParsedTurn, PlayedGroup, Sampling, ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.router_r1.running_cost import running_cost
@@ -15,7 +14,6 @@ from handaxe.rollouts.linear import linear
 from handaxe.testing.tools import check_env
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
-from handaxe.training.record.groups import GroupRecord
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.replay import Setup, replay
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -94,8 +92,7 @@ def test_cost_equals_tokens_times_price_from_the_record(tmp_path):
         made = [played(world, task, one, "python", id=f"{n}-{one}") for one in ABLE[task.metadata["difficulty"]]]
         groups.append(Group(task, tuple(dataclasses.replace(one, sample=i) for i, one in enumerate(made))))
     with RunRecord(tmp_path) as record:
-        nobody = [np.zeros(len(group), bool) for group in groups]
-        record.write_step(0, [GroupRecord(g, none, none, fate="unscored") for g, none in zip(groups, nobody)], {})
+        record.write_step(0, [PlayedGroup(group) for group in groups], {})
     with RunRecord.open(tmp_path) as record:
         read = record.trajectories()
     assert len(read) == sum(map(len, groups))

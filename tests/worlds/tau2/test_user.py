@@ -148,7 +148,7 @@ def test_requested_actions_parses_phrases(text, tool):
     assert requested_actions("Hello there") == []
 
 
-def test_helpers_of_the_user():
+def test_user_helpers_shorten_replies_detect_solutions_and_reject_unknown_users():
     assert short("Mobile Data is now ON.\nStatus Bar: ...") == "Mobile Data is now ON."
     assert is_solved("can_send_mms", "Your messaging app can send MMS messages.")
     assert not is_solved("can_send_mms", "Your messaging app cannot send MMS messages.")

@@ -1,3 +1,3 @@
-"""What stages are made of: functions of the tasks, for `choose`."""
+"""Parts of stages: functions of tasks, for `choose`."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Chooses tasks by what a probe labelled them with."""
+"""Filter and order tasks by a probe's label."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ def choose_by_label(
     most: int | None = None,
     balance: Callable[[Task], Any] | None = None,
 ) -> Callable[[Sequence[Task]], list[Task]]:
-    """Make a function of tasks for the stage `choose`: those within a range of a label, in an order, at most so many.
+    """Make a function of tasks for the stage `choose`: filter by a label's range, sort, balance and limit.
 
         x_i     = metadata_i[label], or metadata_i[label] - metadata_i[minus] where `minus` is given
         chosen  = {i : above < x_i < below}, sorted by x (ties as they were), of each kind the first n, the first `most`
         n       = number of chosen tasks of the rarest kind, where kinds are balanced
 
-    A task whose label is None, since none of its attempts was scored, is left out. Nothing trains, and nothing of a
-    task is changed. Two rules, such as a range of one label and the order of another, are two stages.
+    A task with the label None (no scored rollout) is left out. Nothing trains, and tasks stay unchanged. Two rules,
+    such as a range of one label and the order of another, are two stages.
 
     Args:
-        label: the key in `Task.metadata` that `probe` wrote.
-        minus: a second such key, whose value is taken off: what a tool adds is label "with", minus "without".
-        above, below: bounds that x keeps strictly within, up to rounding; None for no such bound. DeepEyes and
-            Open-AgentRL keep 0 < x < 1.
-        order: of the chosen; see `task_pool(shuffle=False)` where it is to be that of training too.
-        least: how many are let through at least: where fewer lie in the range, those nearest to it are too, for a
-            policy that is right on all or on none.
-        most: how many are kept at most, >= 1; None for all.
-        balance: the kind of a task; as many tasks are kept of each kind that is there. IKEA mixes what is known and
-            what is not 1:1.
+        label: key in `Task.metadata` that `probe` wrote.
+        minus: a second key, whose value is subtracted: a tool's benefit is label "with", minus "without".
+        above, below: exclusive bounds of x, up to rounding; None is unbounded. DeepEyes and Open-AgentRL keep 0 < x <
+            1.
+        order: of the chosen tasks; with `task_pool(shuffle=False)` also the order of training.
+        least: minimum number of tasks: if the range has fewer, the nearest ones outside are added, for a policy that is
+            always or never correct.
+        most: maximum number of tasks, >= 1; None for all.
+        balance: the kind of a task; each occurring kind keeps an equal number of tasks. IKEA mixes known and unknown
+            facts 1:1.
 
     Returns:
         (tasks) -> tasks, without state.
 
     Raises:
-        InputError: above >= below, most < 1; by the function, for a task that was never labelled so.
+        InputError: above >= below, most < 1; by the function, for a task without the label.
 
     Example:
         x of tasks a, b, c, d is 0, 0.25, 0.75, 1
@@ -60,7 +60,7 @@ def choose_by_label(
         order="ascending", most=2  ->  a, b
         balance=lambda task: task.metadata["probe"] > 0.1  ->  a, b
 
-    Idea: where every attempt is right, or none, the siblings are equal and nothing is learned.
+    Idea: siblings that are all correct, or all incorrect, are equal and give no advantage.
     """
     if above is not None and below is not None and above >= below:
         raise InputError(f"above is {above} and below {below}: no label lies between them")
@@ -88,7 +88,7 @@ def _value(task: Task, label: str, minus: str) -> float | None:
 
 
 def _outside(value: float, above: float | None, below: float | None) -> float:
-    """How far a label is from the range; 0 within, and more than 0 at its edge."""
+    """Distance of a label from the range; 0 within, and more than 0 at its edge."""
     edges = []
     if above is not None:
         edges.append(above + ROUNDING - value)
@@ -98,7 +98,7 @@ def _outside(value: float, above: float | None, below: float | None) -> float:
 
 
 def _balanced(tasks: Sequence[Task], kind: Callable[[Task], Any]) -> list[Task]:
-    """The first tasks of each kind, as many as there are of the rarest one, in the order given."""
+    """Return the first tasks of each kind, up to the number of the rarest kind, in the given order."""
     kinds = [kind(one) for one in tasks]
     most = min((kinds.count(one) for one in kinds), default=0)
     return [task for i, task in enumerate(tasks) if kinds[:i].count(kinds[i]) < most]

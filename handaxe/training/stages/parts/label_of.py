@@ -1,4 +1,4 @@
-"""What a probe labelled a task with."""
+"""Label of a task from a probe."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["label_of"]
 
 
 def label_of(task: Task, label: str) -> float | None:
-    """The number under a label; None, since none of its attempts was scored.
+    """Return the number under a label; None if no rollout was scored.
 
     Raises:
-        InputError: the task was never labelled so.
+        InputError: the task lacks the label.
 
     Example:
         metadata {"probe": 0.25}: label_of(task, "probe") == 0.25
