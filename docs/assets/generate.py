@@ -1,4 +1,4 @@
-"""Generated pages of the site: start, contributing, worlds, papers with forest plots, and the reference."""
+"""Generate pages of the site: start, contributing, worlds, papers with forest plots, and the reference."""
 
 import ast
 import re
@@ -11,8 +11,8 @@ from handaxe.commands.papers import read_entries
 from handaxe.methods.catalog import HOME
 from handaxe.methods.lookup import find, list_names
 from handaxe.view.forest import effect_of, plot_forest
-from handaxe.view.papers import decided_for, folder_page
-from handaxe.view.verdicts import decided_by
+from handaxe.view.papers import find_decision, folder_page
+from handaxe.view.verdicts import claim_with_baseline
 
 ROOT = HOME.parent
 WIDTH = 90
@@ -35,7 +35,7 @@ def write(path, text):
 
 
 def start_and_contributing():
-    """README.md and CONTRIBUTING.md as pages; their links into docs/ become links of the site."""
+    """Write README.md and CONTRIBUTING.md as pages, with links into docs/ as links of the site."""
     for source, page in (("README.md", "index.md"), ("CONTRIBUTING.md", "contributing.md")):
         text = (ROOT / source).read_text(encoding="utf-8")
         text = re.sub(r"\]\(docs/([^)]+)\)", r"](\1)", text)
@@ -44,12 +44,11 @@ def start_and_contributing():
 
 
 def worlds():
-    lines = ["# Every world", "", "| world | what it is | extra |", "|---|---|---|"]
+    lines = ["# Every world", "", "| world | summary | module |", "|---|---|---|"]
     for name in list_names("worlds"):
         made = find("worlds", name)
         doc = (made.__doc__ or "").strip().partition("\n")[0]
         lines.append(f"| `{name}` | {doc} | `{made.__module__.removeprefix('handaxe.')}` |")
-    lines[2] = "| world | summary | module |"
     write("generated/worlds.md", "\n".join(lines) + "\n")
 
 
@@ -88,7 +87,7 @@ def papers():
 
 def row(one, folder):
     page, paper = one.method.page, one.method.paper
-    found = [decided_for(claim, one.result) for claim in page.claims]
+    found = [find_decision(claim, one.result) for claim in page.claims]
     words = ["open" if each is None else each.decision.verdict for each in found]
     counts = Counter(words)
     cells = [f"[{page.short}]({folder}.md)", "" if paper.number is None else str(paper.number)]
@@ -101,15 +100,15 @@ def effects_of(entries):
     found = []
     for one in entries:
         for claim in one.method.page.claims:
-            decided = decided_for(claim, one.result)
+            decided = find_decision(claim, one.result)
             effect = None if decided is None else effect_of(label(one, claim), decided)
             found += [] if effect is None else [effect]
     return found
 
 
 def label(one, claim):
-    """Such as "otc: calls down, against grpo_no_kl"."""
-    text = f"{one.method.name}: {decided_by(claim, one.method.page.base)}"
+    """Return the label of a claim, such as "otc: calls down, against grpo_no_kl"."""
+    text = f"{one.method.name}: {claim_with_baseline(claim, one.method.page.base)}"
     return text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
 
 
@@ -119,7 +118,7 @@ def plot(path, effects, title):
 
 
 def reference():
-    """A page for each public package: what its stub lists, in the order of the stub."""
+    """Write a page per public package, with the names of the stub in order."""
     summary = []
     for package in PUBLIC:
         folder = HOME.joinpath(*package.split("."))

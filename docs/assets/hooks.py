@@ -1,4 +1,4 @@
-"""Links of pages to files of the repository that are no page of the site: the file's name stays, the link goes."""
+"""Replace links of pages to files outside the site by the file's name."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def on_page_markdown(markdown, page, files, **_):
-    """Keep links to pages, assets and other sites."""
+    """Expand table markers; keep links to pages, assets and other sites."""
     if "<!-- " in markdown:
         markdown = expand_markers(markdown, read_entries(HOME.parent)[0])
     folder = Path(page.file.src_uri).parent
@@ -30,7 +30,7 @@ def on_page_markdown(markdown, page, files, **_):
 
 
 def _joined(folder, target):
-    """The path of a link in the site; "" for one that leaves it."""
+    """Return the path of a link within the site; "" outside."""
     parts = list(folder.parts)
     for part in target.split("/"):
         if part == "..":

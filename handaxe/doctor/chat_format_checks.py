@@ -14,7 +14,7 @@ from handaxe.core.requests import Rendered
 from handaxe.doctor.finding import Finding
 from handaxe.doctor.sample_conversations import LOOK_UP, Conversation, make_conversations
 
-__all__ = ["ModelEnds", "check_control_text", "check_prefixes", "check_stops", "model_ends"]
+__all__ = ["ModelEnds", "check_control_text", "check_prefix_ids", "check_stops", "model_ends"]
 
 SHOWN = 12
 """Limit of shown ids."""
@@ -44,7 +44,7 @@ def model_ends(engine: Engine) -> ModelEnds:
 # --- history -----------------------------------------------------------------------------------------------------
 
 
-def check_prefixes(format: ChatFormat, tools: Sequence[ToolSchema] = (), *, seed: int = 0) -> Finding:
+def check_prefix_ids(format: ChatFormat, tools: Sequence[ToolSchema] = (), *, seed: int = 0) -> Finding:
     """Check that opening + turn + extension equals the opening of the longer conversation, id for id.
 
     Error for a difference or a refused plain conversation. Warning for a template that rewrites earlier turns, which

@@ -12,14 +12,14 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine
-from handaxe.doctor.chat_format_checks import check_control_text, check_prefixes, check_stops, model_ends
+from handaxe.doctor.chat_format_checks import check_control_text, check_prefix_ids, check_stops, model_ends
 from handaxe.doctor.cost import Cost, check_memory, check_time, count_evaluations
 from handaxe.doctor.expert_checks import Demonstrations, check_empty, check_expert, check_limits, play_demonstrations
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, not_checked
 from handaxe.doctor.reward_checks import check_determinism, check_zero_gradient
 from handaxe.doctor.token_checks import check_logps, check_mask
 from handaxe.doctor.tool_checks import check_failures, check_latency, check_sizes
-from handaxe.doctor.trial_steps import CheckpointCost, TrialSteps, check_steps, restored_state, train_steps
+from handaxe.doctor.trial_steps import CheckpointCost, TrialSteps, check_steps, restored_state, run_trial
 from handaxe.doctor.truncation import check_truncation
 from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.methods.evaluator import HeldOut
@@ -82,7 +82,7 @@ def examine(
     demonstrations = _play_expert(home, given, seconds)
     tools = demonstrations.expert[0].tools if demonstrations.expert else ()
     ends = model_ends(engine)
-    found += _tried("prefix", lambda: check_prefixes(format, tools))
+    found += _tried("prefix", lambda: check_prefix_ids(format, tools))
     found += _tried("stop", lambda: check_stops(format, ends))
     found += _tried("control text", lambda: check_control_text(format, ends))
     with restored_state(engine, given["learners"], _parts(given)) as checkpoint:
@@ -174,12 +174,12 @@ def _train_steps(given: Mapping[str, Any], seconds: float, report: Report) -> tu
     with restored_state(given["engine"], given["learners"], _parts(given)):
         report("playing a first group")
         begun = time.perf_counter()
-        train_steps(given, steps=1, groups=1)
+        run_trial(given, steps=1, groups=1)
         per_group = time.perf_counter() - begun  # measured also if the group ends in an error, such as a tool timeout
     groups = whole if per_group * whole <= seconds else max(int(seconds / per_group), 1)
     steps = 2 if groups == whole and 2 * per_group * whole <= seconds else 1
     report(f"playing {steps} steps of {groups} groups, about {per_group * groups * steps:.0f} s")
-    return train_steps(given, steps=steps, groups=groups), groups
+    return run_trial(given, steps=steps, groups=groups), groups
 
 
 def _check_world(

@@ -20,7 +20,7 @@ from handaxe.training.loop.train import train
 from handaxe.training.record.groups import RecordedGroup
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["CheckpointCost", "TrialSteps", "check_steps", "restored_state", "train_steps"]
+__all__ = ["CheckpointCost", "TrialSteps", "check_steps", "restored_state", "run_trial"]
 
 
 @dataclass
@@ -95,7 +95,7 @@ def restored_state(engine: Engine, learners: Sequence[Learner], parts: Sequence[
                 rewind()
 
 
-def train_steps(arguments: Mapping[str, Any], *, steps: int, groups: int) -> TrialSteps:
+def run_trial(arguments: Mapping[str, Any], *, steps: int, groups: int) -> TrialSteps:
     """Train in a temporary folder, with the arguments of the run except steps and groups.
 
     An exception ends the trial and is stored in `TrialSteps.error`.

@@ -1,4 +1,7 @@
-"""Memory folding: the policy continues in a new sequence with the task and its summary."""
+"""Memory folding: the policy continues in a new sequence with the task and its summary.
+
+Kept: users combine context folding with worlds of long texts.
+"""
 
 from collections.abc import Generator
 from typing import Any

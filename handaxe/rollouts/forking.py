@@ -1,4 +1,8 @@
-"""Fork a finished trunk at chosen places, and play the branches."""
+"""Fork a finished trunk at chosen places, and play the branches.
+
+Kept: users combine fork points, budgets and credits; `surprising_tokens`, `turn_starts` and `until_strict_fails` choose
+the tokens.
+"""
 
 from collections.abc import Callable, Sequence
 

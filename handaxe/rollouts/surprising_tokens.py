@@ -1,4 +1,7 @@
-"""Choose forks at the tokens with the highest entropy."""
+"""Choose forks at the tokens with the highest entropy.
+
+Kept: a fork point of `forking` for users.
+"""
 
 import numpy as np
 

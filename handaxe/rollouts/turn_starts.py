@@ -1,4 +1,7 @@
-"""Choose forks at the first tokens of turns."""
+"""Choose forks at the first tokens of turns.
+
+Kept: a fork point of `forking` for users.
+"""
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Trajectory

@@ -1,4 +1,7 @@
-"""Early stop: a linear rollout that ends at the first user turn with an unmet strict criterion."""
+"""Early stop: a linear rollout that ends at the first user turn with an unmet strict criterion.
+
+Kept: a rule of the length of rollouts for users.
+"""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any

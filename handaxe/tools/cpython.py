@@ -22,7 +22,7 @@ from handaxe.tools.sandbox.command import SandboxSpec
 from handaxe.tools.sandbox.limits import Limits
 from handaxe.tools.sandbox.mounts import find_mounts
 from handaxe.tools.sandbox.pool import Pool, shared_pool
-from handaxe.tools.sandbox.process import CallResult, Worker
+from handaxe.tools.sandbox.process import SessionResult, Worker
 from handaxe.tools.sandbox.reply import reply_text
 
 __all__ = ["PythonSession", "cpython"]
@@ -252,7 +252,7 @@ def _parts(name: str) -> tuple[str, ...]:
     return path.parts
 
 
-def _why(answer: CallResult, limits: Limits) -> str:
+def _why(answer: SessionResult, limits: Limits) -> str:
     """Explain to the policy why a call was stopped."""
     if answer.stop == "time":
         return f"TimeoutError: the code ran for more than {limits.seconds:g} seconds"

@@ -53,7 +53,8 @@ def effect_of(label: str, one: DecidedClaim) -> Effect | None:
         return None
     mean, low, high = (value / spread for value in (paired.difference, paired.low, paired.high))
     if one.claim.direction == "down":
-        mean, low, high = -mean, -high, -low
+        low, high = -high, -low
+        mean = -mean
     return Effect(label, mean, low, high, one.decision.verdict)
 
 

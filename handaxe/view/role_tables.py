@@ -114,7 +114,8 @@ def _row(file: Path, name: str) -> tuple[str, str, str]:
 
 def _used(method: ListedMethod, roles: Sequence[str]) -> list[str]:
     """Mechanisms of roles in a method's imports, direct or through the paper's folder, and mechanisms of the folder."""
-    found, waiting, seen = set[str](), [method.module], set[str]()
+    found, seen = set[str](), set[str]()
+    waiting = [method.module]
     own = {kind for role in roles for kind in KINDS.get(role, ())}
     while waiting:
         module = waiting.pop()

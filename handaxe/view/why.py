@@ -225,7 +225,8 @@ class _Seen(NamedTuple):
 
 def _whole(record: RecordedGroup, index: int, seen: _Seen, staleness: int | None) -> Reason:
     """Reason for a rollout without any gradient."""
-    earned, place, history = totals(record), record.place(index), record.played.dispositions[index]
+    earned, place = totals(record), record.place(index)
+    history = record.played.dispositions[index]
     if place is None or np.isnan(earned[place]):
         return _unscored(history)
     if not is_trained(record, index):

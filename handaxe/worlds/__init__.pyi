@@ -1,7 +1,6 @@
 from .arithmetic import arithmetic as arithmetic
 from .bfcl.world import bfcl as bfcl
 from .calls import calls as calls
-from .folded_hops import folded_hops as folded_hops
 from .glimpse.world import glimpse as glimpse
 from .gym import gym as gym
 from .hops.world import hops as hops

@@ -1,4 +1,7 @@
-"""World of a user's file: a question and its answer per line, with any reward by name."""
+"""World of a user's file: a question and its answer per line, with any reward by name.
+
+Kept: data sets of users: JSON lines, CSV, saved `datasets`.
+"""
 
 from __future__ import annotations
 

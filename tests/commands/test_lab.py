@@ -185,7 +185,10 @@ def test_a_stale_page_is_found_and_a_written_page_is_not(tmp_path, monkeypatch):
     text = page.read_text()
     assert text.startswith("by hand\n") and "stale words" not in text
     assert "- `action_score(...)` in hops: gold among many (3 of 3" in text and "By formula." in text
-    assert "Methods with the reward of their world: `grpo_no_kl`." in text and "| `otc` | arithmetic |" in text
+    assert (
+        "Methods with the correctness rule of the world as reward: `grpo_no_kl`." in text
+        and "| `otc` | arithmetic |" in text
+    )
     assert lab.main([*where, "--check"]) == 0
     # Lines of rewards that call a model are not compared; all other changes are found.
     page.write_text(text.replace("| `otc` | arithmetic | 1.00", "| `otc` | arithmetic | 0.70"))

@@ -52,7 +52,7 @@ def script(out, policy, *, rollout=None):
         steps=2,
         groups=2,
         group_size=2,
-        keep=RunConfig(out=out, progress=False),
+        run=RunConfig(out=out, progress=False),
     )
     return out
 

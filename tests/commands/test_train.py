@@ -199,10 +199,10 @@ def test_folder_is_checked_before_a_model_is_loaded(run, tmp_path, capsys, monke
 
 def test_misspelt_model_and_group_size_of_one_are_errors_before_loading(tmp_path, capsys, monkeypatch):
     line = refused(capsys, "--out", tmp_path / "run", "--model", "smolm2", "--quiet")
-    assert "there is no model 'smolm2', nor a folder or file of that name; did you mean smollm2?" in line
+    assert "no model, folder or file is named 'smolm2'; did you mean smollm2?" in line
     monkeypatch.setattr("handaxe.methods.build.load", lambda where: pytest.fail("a model was loaded"))
     line = refused(capsys, "--out", tmp_path / "run", "--group-size", 1, "--quiet")
-    assert "a group size of 1 leaves every attempt without siblings" in line
+    assert "a group size of 1 leaves every rollout without siblings" in line
     assert not (tmp_path / "run").exists()
 
 

@@ -35,8 +35,9 @@ def test_shipped_parts_have_the_signatures_of_their_protocols():
 
 
 def test_every_role_is_exported_and_takes_one_or_two_arguments():
-    roles = {"Credit", "Curriculum", "Engine", "Env", "Judge", "Loss", "Reward", "Rollout", "Selector", "AdvantageTransform"}
+    mechanisms = {"Reward", "Credit", "AdvantageTransform", "Selector", "Loss"}
+    roles = mechanisms | {"Curriculum", "Engine", "Env", "Judge", "Rollout"}
     assert roles <= set(slots.__all__) and len(slots.__doc__.splitlines()) < 12
-    for name in ("Reward", "Credit", "AdvantageTransform", "Selector", "Loss"):
+    for name in mechanisms:
         arguments, _ = typing.get_args(getattr(slots, name))
         assert 1 <= len(arguments) <= 2, f"{name} takes what it works on and nothing else"

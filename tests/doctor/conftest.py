@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from helpers.group_records import with_rollouts
 
-from handaxe.doctor.trial_steps import restored_state, train_steps
+from handaxe.doctor.trial_steps import restored_state, run_trial
 from handaxe.methods.build import build
 from handaxe.methods.run_spec import run_template
 
@@ -20,7 +20,7 @@ def made():
 def played(made):
     """A trial step of the small run."""
     with restored_state(made["engine"], (), [made["tasks"]]):
-        found = train_steps(made, steps=1, groups=4)
+        found = run_trial(made, steps=1, groups=4)
     assert not found.error
     return found
 

@@ -2,12 +2,12 @@ import pytest
 
 from handaxe.core.records import Author
 from handaxe.core.requests import Rendered
-from handaxe.doctor.chat_format_checks import ModelEnds, check_control_text, check_prefixes, check_stops, model_ends
+from handaxe.doctor.chat_format_checks import ModelEnds, check_control_text, check_prefix_ids, check_stops, model_ends
 from handaxe.models.chat_formats.compact import END, PAD, USER, Compact
 
 
 def test_sound_format_passes():
-    for check in (check_prefixes, check_stops, check_control_text):
+    for check in (check_prefix_ids, check_stops, check_control_text):
         found = check(Compact())
         assert (found.level, found.remedy) == ("ok", ""), found
 
@@ -20,7 +20,7 @@ class Forgets(Compact):
 
 
 def test_template_that_drops_a_prefix_is_an_error():
-    found = check_prefixes(Forgets())
+    found = check_prefix_ids(Forgets())
     assert found.level == "error" and found.figures["broken"] > 10
     assert "rendered whole" in found.found and "template" in found.remedy
 
@@ -33,7 +33,7 @@ class Rewrites(Compact):
 
 
 def test_template_that_declares_rewriting_is_a_warning():
-    found = check_prefixes(Rewrites())
+    found = check_prefix_ids(Rewrites())
     assert found.level == "warning" and "several rows" in found.remedy and found.figures["rewritten"] == 24
 
 
@@ -110,7 +110,7 @@ def test_real_template_that_drops_thoughts_of_earlier_turns_is_a_warning(small_l
     ends = model_ends(_Engine(model))
     assert ends.ends == policy.format.stop_ids and ends.special > ends.ends
     for check in (
-        check_prefixes,
+        check_prefix_ids,
         lambda format: check_stops(format, ends),
         lambda f: check_control_text(f, ends),
     ):
@@ -119,7 +119,7 @@ def test_real_template_that_drops_thoughts_of_earlier_turns_is_a_warning(small_l
     kept = tokenizer.chat_template
     content = "(m.content.split('</think>')[-1] if m.role == 'assistant' and not loop.last else m.content)"
     tokenizer.chat_template = kept.replace("m.content", content)
-    found = check_prefixes(ChatTemplate(tokenizer))
+    found = check_prefix_ids(ChatTemplate(tokenizer))
     assert found.level == "warning" and "(thoughts 4)" in found.found
 
 

@@ -119,11 +119,11 @@ def test_trainer_that_ignores_the_temperature_is_an_error_also_for_a_run_at_temp
 
 
 def test_truncated_sampling_is_reported_by_its_mean_ratio(made):
-    from handaxe.doctor.trial_steps import restored_state, train_steps
+    from handaxe.doctor.trial_steps import restored_state, run_trial
 
     cut = {**made, "sampling": Sampling(top_p=0.6, max_tokens=24), "group_size": 2}
     with restored_state(made["engine"], (), [made["tasks"]]):
-        groups = train_steps(cut, steps=1, groups=4).groups
+        groups = run_trial(cut, steps=1, groups=4).groups
     found = check_logps(made["engine"], groups)
     assert "temperature 1, top-p 0.6" in found.found and found.figures["mean"] < 1e-4
     assert found.figures["behaviour_ratio"] < 0.98 and found.level == "warning" and "correction" in found.remedy

@@ -4,7 +4,7 @@ import torch
 from helpers.group_records import with_rollouts
 
 from handaxe.doctor.finding import Thresholds
-from handaxe.doctor.trial_steps import check_steps, restored_state, train_steps
+from handaxe.doctor.trial_steps import check_steps, restored_state, run_trial
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.testing.faults import faulty
 from handaxe.tools.calculator import calculator
@@ -23,7 +23,7 @@ def test_trial_steps_train_and_state_is_restored(made):
     engine, before = made["engine"], weights(made["engine"])
     state = made["tasks"].state_dict()
     with restored_state(engine, (), [made["tasks"]]) as kept:
-        found = train_steps(made, steps=2, groups=2)
+        found = run_trial(made, steps=2, groups=2)
         assert engine.version == 2 and any(
             not torch.equal(value, before[name]) for name, value in weights(engine).items()
         )
@@ -38,7 +38,7 @@ def test_trial_steps_train_and_state_is_restored(made):
 def test_tool_that_always_crashes_is_an_error(made):
     broken = arithmetic().env([faulty(calculator, crash=1.0, hang=0, garbage=0, kill=0)])
     with restored_state(made["engine"], (), [made["tasks"]]):
-        found = train_steps({**made, "env": broken}, steps=1, groups=4)
+        found = run_trial({**made, "env": broken}, steps=1, groups=4)
     step = check_steps(found, limits=Thresholds(failed=(0.0, 0.01)))
     assert step.level == "error" and "crash on purpose" in step.found, step
 
@@ -51,8 +51,8 @@ def test_reward_that_raises_and_tool_that_cannot_start_are_errors(made):
         raise ConnectionError("the server is down")
 
     with restored_state(made["engine"], (), [made["tasks"]]):
-        found = train_steps({**made, "reward": broken}, steps=1, groups=2)
-        lost = train_steps({**made, "env": lambda task: tool_chat([unmade])(task)}, steps=1, groups=2)
+        found = run_trial({**made, "reward": broken}, steps=1, groups=2)
+        lost = run_trial({**made, "env": lambda task: tool_chat([unmade])(task)}, steps=1, groups=2)
     step = check_steps(found)
     assert step.level == "error" and "ZeroDivisionError: no siblings" in step.found and not found.walls
     assert "the server is down" in check_steps(lost).found

@@ -6,6 +6,7 @@ The test of a method may set constants for these tests, see `helpers.methods`.
 import ast
 import inspect
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,7 +140,7 @@ def test_two_steps_are_recorded_and_evaluated(name, tmp_path, batches, held_out)
 def test_weights_change_unless_the_method_trains_nothing(name, moves, tmp_path):
     parts = build(chosen(name))
     before = [p.detach().clone() for p in parts["engine"].model.module.parameters()]
-    result = train(**parts, keep=RunConfig(progress=False))
+    result = train(**parts | {"run": replace(parts["run"], progress=False)})
     assert any(row.get("grad_norm", 0.0) > 0 for row in result.metrics) == moves
     assert any(not torch.equal(a, b) for a, b in zip(before, parts["engine"].model.module.parameters())) == moves
 

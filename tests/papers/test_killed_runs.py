@@ -48,7 +48,7 @@ def last(folder):
 def in_lockstep(monkeypatch):
     def made(chosen, world):
         method = make_method(chosen, world)
-        return replace(method, pace=replace(method.async_config, lockstep=True))
+        return replace(method, async_config=replace(method.async_config, lockstep=True))
 
     monkeypatch.setattr(of_run, "make_method", made)
 

@@ -51,7 +51,7 @@ def region(task):
     return " ".join(map(str, task.metadata["gold"]))
 
 
-def test_deepeyes_pays_2_for_a_right_answer_with_a_look():
+def test_deepeyes_rewards_a_correct_answer_with_a_look_by_2():
     """The paper's numbers are 2, 0.8, 0 and -0.2; a format of 1 and 0 in the place of 0 and -1 adds 0.2 to each."""
     method = method_of("deepeyes")
     task = task_of(method)
@@ -70,7 +70,7 @@ def test_deepeyes_pays_2_for_a_right_answer_with_a_look():
     assert outcomes(always, *attempts[:3]) == pytest.approx([2.2, 1.0, 1.4])
 
 
-def test_deepeyes_v2_takes_a_tenth_off_where_a_search_was_not_needed():
+def test_deepeyes_v2_subtracts_a_tenth_for_a_needless_search():
     method = method_of("deepeyes_v2")
     easy, hard = task_of(method, needs="no"), task_of(method)
     found = [attempt(method, easy, region(easy)), attempt(method, easy), attempt(method, easy, says="no")]
@@ -79,7 +79,7 @@ def test_deepeyes_v2_takes_a_tenth_off_where_a_search_was_not_needed():
     assert outcomes(method, attempt(method, easy, says="1" * 300)) == [0]
 
 
-def test_longvt_pays_for_the_last_look():
+def test_longvt_rewards_the_overlap_of_the_last_look():
     """The paper's: a right answer after the crop (10, 30) where (20, 40) is asked for is 2.333, by recall 2.5."""
     method, recall = method_of("longvt"), method_of("longvt", "--measure", "recall")
     task = task_of(method, where=lambda one: one.metadata["gold"][0] > 4)
@@ -91,7 +91,7 @@ def test_longvt_pays_for_the_last_look():
     assert outcomes(method, attempt(method, task, says=half)) == [1.0], "words are no look"
 
 
-def test_deepsport_pays_half_again_and_a_little_in_vain():
+def test_deepsport_adds_half_to_a_correct_answer_with_a_look():
     method = method_of("deepsport")
     task = task_of(method)
     look = region(task)
@@ -100,7 +100,7 @@ def test_deepsport_pays_half_again_and_a_little_in_vain():
     assert outcomes(method, *attempts) == pytest.approx([1.5, 1.0, 0.03, -0.05, -0.05])
 
 
-def test_v_toolrl_adds_the_share_of_turns_that_can_be_read():
+def test_v_toolrl_adds_the_share_of_well_formed_turns():
     """The paper's: three turns of which one cannot be read, the answer right: 1 + 2/3, which is 5/3 - 1 here."""
     method = method_of("v_toolrl")
     task = task_of(method, where=lambda one: len(one.metadata["cells"]) == 1)
@@ -130,7 +130,7 @@ class _BrokenOnce(Compact):
         return [one for one in ids if one != CALL_END] if self.written == 1 else ids
 
 
-def test_ophiuchus_pays_for_overlap_format_answer_and_looks():
+def test_ophiuchus_rewards_overlap_format_answer_and_looks():
     method = method_of("ophiuchus")
     task = task_of(method)
     one, blind = attempt(method, task, region(task)), attempt(method, task)
@@ -141,7 +141,7 @@ def test_ophiuchus_pays_for_overlap_format_answer_and_looks():
 
 @pytest.mark.parametrize("name", ["deepeyes", "deepeyes_v2", "longvt", "deepsport", "ophiuchus"])
 @pytest.mark.parametrize("needs", ["yes", "no"])
-def test_every_part_of_a_reward_tells_some_siblings_apart(name, needs):
+def test_every_part_of_a_reward_varies_between_siblings(name, needs):
     method = method_of(name)
     task = task_of(method, needs=needs)
     whole = "0 0 8 8" if "grid" in task.id else "0 64"

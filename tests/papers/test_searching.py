@@ -36,7 +36,7 @@ def outcomes(reward, *attempts):
     return reward(make_group(trajectories=attempts, task=attempts[0].task)).outcome.tolist()
 
 
-def test_tool_star():
+def test_tool_star_rewards_equal_the_paper_and_exclude_the_critic():
     task = make_task(answer="paris")
     both, one = ("search", "calculator"), ("search",)
     found = outcomes(
@@ -64,7 +64,7 @@ def test_ikea():
     assert np.mean(outcomes(reward, right[0], right[1], *wrong)) == pytest.approx(0.7625)
 
 
-def test_ikea_puts_every_right_attempt_before_every_wrong_one_whatever_was_called():
+def test_ikea_ranks_every_correct_rollout_above_every_incorrect_one():
     rng, task, reward = np.random.default_rng(0), make_task(answer="paris"), method("ikea").reward
     for _ in range(20):
         said = rng.choice(["paris", "rome"], 8)
@@ -78,7 +78,7 @@ def test_ikea_puts_every_right_attempt_before_every_wrong_one_whatever_was_calle
         assert set(found[~right].tolist()) <= {0.0, 0.05}
 
 
-def test_prs_goes_up_in_steps_and_never_beyond_what_refill_takes_for_the_best():
+def test_prs_rewards_rise_in_steps_up_to_the_best_of_refill():
     task, made = make_task(answer="4071"), method("prs_vspo")
     ladder = [
         attempt("4071", "search", task=task, broken=True),
@@ -113,7 +113,7 @@ STAGED += ["deepeyes", "deepeyes_v2", "longvt", "ophiuchus"]
 
 
 @pytest.mark.parametrize("name", STAGED)
-def test_nothing_of_a_stage_is_asked_in_tests(name):
+def test_held_out_questions_differ_from_training_questions(name):
     """What stages play are the tasks of training; no question of them is held out."""
     chosen, _ = parse_train(name, [], prog="handaxe train", also={})
     world = make_world(chosen)

@@ -40,7 +40,7 @@ def varied(scores):
     return {name for name, values in scores.channels.items() if len(set(np.round(values, 9))) > 1}
 
 
-def test_gui_g1_adds_hit_overlap_and_sides_as_the_paper_does():
+def test_gui_g1_adds_hit_overlap_and_sides():
     method, _ = made("gui_g1")
     task = make_task(metadata={"box": [11, 11, 21, 21]})
     attempts = [make_trajectory(texts=[text], task=task) for text in ("10 10 20 20", "11 11 21 21", "50 50 60 60", "?")]
@@ -51,7 +51,7 @@ def test_gui_g1_adds_hit_overlap_and_sides_as_the_paper_does():
     assert varied(scores) == {"centre", "iou", "edges"}
 
 
-def test_gui_g1s_own_example():
+def test_gui_g1_equals_the_example_of_the_paper():
     """b (100, 100, 200, 200), g (110, 110, 210, 210), 1000 by 500: 1 + .1702 + .1231."""
     task = make_task(metadata={"box": [110, 110, 210, 210]})
     parts = {"centre": 1.0, "iou": 0.25, "edges": 0.125}
@@ -74,7 +74,7 @@ def test_gui_g1_centres_and_weighs_by_the_size_of_the_target():
     assert method.terms == () and method.annotate == ()
 
 
-def test_gui_r1_pays_right_actions_and_valid_calls():
+def test_gui_r1_rewards_correct_actions_and_valid_calls():
     method, world = made("gui_r1")
     task = next(one for one in world.tasks("train", 20, 0) if one.metadata["kind"] == "click")
     left, low, right, high = task.metadata["box"]
@@ -92,7 +92,7 @@ def test_gui_r1_pays_right_actions_and_valid_calls():
     assert {"action", "format"} <= varied(scores)
 
 
-def test_tigers_example_and_that_nothing_counts_without_format():
+def test_tiger_adds_its_parts_and_gives_0_without_format():
     method, world = made("tiger", "--world.kinds", "project")
     (task,) = world.tasks("train", 1, 0)
     look, solve = (ToolCall(one["name"], one["arguments"]) for one in task.metadata["gold_calls"])
@@ -116,7 +116,7 @@ def test_tigers_example_and_that_nothing_counts_without_format():
     assert scores.outcome[1] > scores.outcome[4]
 
 
-def test_tigers_own_example():
+def test_tiger_equals_the_example_of_the_paper():
     """Format 1, tools 1, two of three parameters, code 1, answer 0: .1 + .2 + .1333 + .2."""
     method, _ = made("tiger")
     gold = {"name": "calculator", "arguments": {"f": 60, "x": 6, "z": 3}}
@@ -126,7 +126,7 @@ def test_tigers_own_example():
     assert method.reward(make_group(task=task, trajectories=[attempt])).outcome[0] == pytest.approx(0.6333, abs=1e-4)
 
 
-def test_mixed_r1_judges_each_part_in_its_own_way():
+def test_mixed_r1_scores_each_part_by_its_measure():
     method, world = made("mixed_r1")
     tasks = {task.metadata["part"]: task for task in world.tasks("train", 4, 0)}
 
@@ -144,7 +144,7 @@ def test_mixed_r1_judges_each_part_in_its_own_way():
     assert outcome("number", str(width), str(width * 1.04), str(width * 1.06)) == pytest.approx([1.1, 1.1, 0.1])
 
 
-def test_mixed_r1_can_be_trained_on_a_part_alone():
+def test_mixed_r1_trains_on_a_single_part():
     for words, parts in (((), 4), (("--parts", "sums"), 1)):
         method, world = made("mixed_r1", *words)
         order = method.tasks(world.tasks("train", 40, 0), 0)

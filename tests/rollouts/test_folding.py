@@ -131,7 +131,7 @@ def test_a_new_sequence_beyond_the_context_ends_the_rollout():
     ],
     ids=["empty", "another tool", "no such tool"],
 )
-def test_failed_and_foreign_calls_fold_nothing(turn):
+def test_empty_unknown_and_other_calls_fold_nothing(turn):
     made = played(folding(), [turn, "413"])
     assert len(made.sequences) == 1 and not made.notes and made.ending.kind == "completed"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers import folding_run
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import (
@@ -176,15 +177,13 @@ def test_folded_and_repaired_rollouts_replay_without_differences(name, script, t
 @pytest.mark.slow
 def test_run_killed_within_a_fold_resumes_to_the_bit(tmp_path):
     """As the docs promise of any run: the same weights, every step exactly once."""
-    file = Path(__file__).with_name("folding_run.py")
-    from helpers import folding_run as module
-
+    file = Path(folding_run.__file__)
     steps = 5
-    engine, _ = module.go(steps)
+    engine, _ = folding_run.go(steps)
     for at in (1, 8, 20, 30, 11):
         run_until_killed(file, "resume", (tmp_path / "run", steps, at))
     kill_until_done(file, "resume", (tmp_path / "run", steps), after=[])
-    assert module.world.same(torch.load(tmp_path / "run" / "final.pt"), module.world.weights(engine))
+    assert folding_run.world.same(torch.load(tmp_path / "run" / "final.pt"), folding_run.world.weights(engine))
     with RunRecord.open(tmp_path / "run") as record:
         found = record.trajectories()
         assert record.steps() == list(range(steps)) and len({one.id for one in found}) == len(found) == 12 * steps

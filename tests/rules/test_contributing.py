@@ -53,7 +53,10 @@ def follow(title, folder):
             target.parent.mkdir(exist_ok=True)
             written.append(path)
         target.write_text(content)
-    environment = os.environ | {"PYTHONPATH": str(folder), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = os.environ | {
+        "PYTHONPATH": str(folder),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
     for words in commands(section(title)):
         done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"

@@ -22,15 +22,6 @@ PAPERS = sorted(page.parent.name for page in HOME.glob("papers/*/paper.toml"))
 LIBRARY = "handaxe"
 """The user that stands for everything outside roles and papers, for programs, and for `Kept:` lines."""
 
-PENDING = (
-    "rollouts.folding", "rollouts.forking", "rollouts.search.", "rollouts.stopping.", "rollouts.surprising_tokens",
-    "rollouts.turn_starts", "rollouts.until_strict_fails", "tools.cpython", "tools.database.", "tools.files",
-    "tools.fold_memory", "tools.http", "tools.mcp", "tools.noisy", "tools.request_timeout", "tools.sandbox.",
-    "tools.serve", "tools.sql", "tools.tool_from_schema", "tools.web.", "worlds.folded_hops", "worlds.jsonl",
-    "worlds.library.", "worlds.miniwob.", "worlds.parts.rows", "worlds.tau2.", "worlds.textworld.",
-)  # fmt: skip
-"""Prefixes of modules that still need a `Kept:` line, another home, or to be deleted."""
-
 
 def name_of(path: Path) -> str:
     parts = path.relative_to(HOME).with_suffix("").parts
@@ -138,14 +129,10 @@ def few_users() -> dict[str, list[str]]:
 
 
 def test_modules_of_roles_have_several_users_or_a_kept_line():
-    found = {module: by for module, by in few_users().items() if not module.startswith(PENDING)}
+    found = few_users()
     one = [f"{module}: move it to papers/{by[0]}" for module, by in found.items() if by]
     none = [f"{module}: no method uses it, delete it" for module, by in found.items() if not by]
     assert not one + none, "\n".join([*one, *none, "or add a line `Kept: WHY` to its docstring"])
-
-
-def test_pending_modules_still_break_the_rule():
-    assert not [prefix for prefix in PENDING if not any(module.startswith(prefix) for module in few_users())]
 
 
 def test_modules_of_several_users_are_outside_papers():

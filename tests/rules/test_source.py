@@ -67,8 +67,8 @@ def test_every_name_is_imported_from_where_it_is_defined():
 
 @pytest.mark.parametrize("module", PLAIN, ids=str)
 def test_files_and_functions_are_small(module):
-    """300 lines and 60 are where to look for a split; these bounds are where one is overdue."""
-    assert (source.ROOT / module).read_text().count("\n") <= 400
+    """At most 400 lines a file, 600 in the core, whose pages each hold one subject; 80 lines a function body."""
+    assert (source.ROOT / module).read_text().count("\n") <= (600 if module.parts[1] == "core" else 400)
     for node in source.functions(module):
         body = node.body[1:] if ast.get_docstring(node) else node.body
         if body:

@@ -20,6 +20,13 @@ def test_drop_equal_groups_keeps_groups_of_differing_rewards():
     assert kept(drop_equal_groups(), [1, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0]) == [True, False, False]
 
 
+def test_dropped_groups_are_returned_untrained_with_a_disposition():
+    found, dropped = drop_equal_groups()([make_rated(outcome=[1, 0]), make_rated(outcome=[1, 1])])
+    assert found.dispositions == ((), ()) and found.trained.all()
+    assert dropped.dispositions == ((Disposition("dropped", "drop_equal_groups"),),) * 2
+    assert not dropped.live and not dropped.trained.any()
+
+
 def test_binary_rewards_keep_groups_with_both_outcomes():
     rng = np.random.default_rng(0)
     groups = [(rng.random(4) < 0.4).astype(float).tolist() for _ in range(30)]

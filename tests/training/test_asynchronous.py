@@ -192,7 +192,11 @@ def test_slow_tasks_are_trained_as_often_as_they_are_drawn(world, tmp_path):
     tasks = numbered(world, 24, slow=slow)
     options = {"tasks": tasks, "steps": 8, "staleness": 3, "group_size": 2, "out": tmp_path}
     train(**world.arguments(**run, **options))
-    trained = Counter(one.group.task.id for one in everything(tmp_path) if all(is_trained(one, i) for i in range(len(one.played.group))))
+    trained = Counter(
+        one.group.task.id
+        for one in everything(tmp_path)
+        if all(is_trained(one, i) for i in range(len(one.played.group)))
+    )
     assert trained == {f"t{i}": 1 for i in range(24)}
 
 

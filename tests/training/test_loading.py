@@ -188,7 +188,9 @@ def test_another_base_is_refused(world, lora, base, tmp_path):
     assert world.same(state(load(run, base=moved).model), state(load(run).model))
     file = run / "checkpoints/step-000002/engine/model/adapter/base.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "where": str(tmp_path / "gone")}))
-    with pytest.raises(InputError, match="holds an adapter for .*gone, which is not there: pass base="):
+    with pytest.raises(
+        InputError, match="the base .*gone of the adapter in .* does not exist: pass its new folder as base="
+    ):
         load_pretrained(file.parents[1])
-    with pytest.raises(InputError, match="base= means nothing there"):
+    with pytest.raises(InputError, match="base= is for LoRA checkpoints, and tiny is none"):
         load("tiny", base=moved)

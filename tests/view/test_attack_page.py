@@ -34,10 +34,13 @@ def page(*rewards, methods=()):
 def test_falls_are_listed_with_their_reasons():
     bad = trial("bad(x=1)", echo={"fell": 1, "margin": 0.6, "example": "what `is`\nit? \u0661" + "y" * 80})
     text = page(trial("good()"), bad, methods=[trial("other", "w", empty={"fell": 2, "margin": 1.0})])
-    assert "Of 3 rewards, 3 measure correctness; 1 of them hold against every attack." in text
+    assert "Of 3 rewards, 3 measure correctness; 1 hold against every attack." in text
     assert "- `bad(x=1)` in sums: echo (1 of 2, such as `what 'is' it? \\u0661" in text and "...`). Because." in text
     assert "- `other` in w: empty (2 of 2). Its world." in text and "| **0.60** |" in text and text.isascii()
-    assert "## Not attacked\n\n- `gate`: of its parts" in text and "with the reward of their world: `plain`." in text
+    assert (
+        "## Not attacked\n\n- `gate`: of its parts" in text
+        and "with the correctness rule of the world as reward: `plain`." in text
+    )
 
 
 def test_cells_show_paid_failed_and_unscored_attacks():

@@ -38,7 +38,10 @@ def group(step, *, turns=None, fate="trained"):
     scored = np.array([True, True, False, False])
     own = None if turns is None else tuple(np.full(len(t.turns), value) for t, value in zip(siblings, turns))
     scores = Scores(np.array([1.0, 0.25]), own)
-    return recorded_group(Group(Task(f"t{step}", ()), siblings, step), scores, scored=scored, fate=fate)
+    trained = scored & (fate == "trained")
+    return recorded_group(
+        Group(Task(f"t{step}", ()), siblings, step), scores, scored=scored, trained=trained, fate=fate
+    )
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +73,7 @@ def test_what_a_row_says(record):
         1,
         "correct",
         True,
-        True,
+        False,
         "unselected",
     )
     assert (second.score, second.outcome, second.ending, second.reason) == (0.75, "correct", "truncated", "length")
@@ -96,7 +99,7 @@ def test_what_a_row_says(record):
         ({"step": (1, None)}, " 0123"),
         ({"score": (0.5, None)}, "0 01"),
         ({"score": (None, 0.3)}, "1 "),
-        ({"trained": False}, "23 23"),
+        ({"trained": False}, "23 0123"),
         ({"text": "ANSWER 408"}, "0 0"),
         ({"text": '"answer is"'}, "0 0"),
         ({"text": '"is answer"'}, " "),

@@ -10,7 +10,8 @@ Example:
     true 1, 0, 0, 1 and p 0.9, 0.8, 0.1, 0.4  ->  f1 = 2 / (2 + 1 + 1) = 0.5, constant = 4 / 6, ranked = 3 / 4
 
 Paper: arXiv:2409.12798 (CALM), its classification of transitions.
-Differs: the formulas of the figures; the abstract alone was read.
+Unconfirmed: the pairs of turn and criterion; the abstract alone was read.
+Differs: the formulas of the figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Best-of-n per turn: sample several next turns and keep the one with the highest judge score."""
+"""Best-of-n per turn: sample several next turns and keep the one with the highest judge score.
+
+Kept: step-wise best-of-n for users with a step judge.
+"""
 
 from collections.abc import Generator
 from functools import partial

@@ -1,4 +1,7 @@
-"""Monte-Carlo tree search over the turns of a question."""
+"""Monte-Carlo tree search over the turns of a question.
+
+Kept: tree search over turns for users with a step judge.
+"""
 
 from __future__ import annotations
 

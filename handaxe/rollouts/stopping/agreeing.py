@@ -1,4 +1,7 @@
-"""Stop rule: predict a group of equal outcomes from its first rollouts."""
+"""Stop rule: predict a group of equal outcomes from its first rollouts.
+
+Kept: a stop rule of `AsyncConfig` for users.
+"""
 
 from collections.abc import Sequence
 

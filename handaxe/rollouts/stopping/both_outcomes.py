@@ -1,4 +1,7 @@
-"""Stop rule: end a group once it has enough successes and failures."""
+"""Stop rule: end a group once it has enough successes and failures.
+
+Kept: a stop rule of `AsyncConfig` for users.
+"""
 
 from collections.abc import Sequence
 

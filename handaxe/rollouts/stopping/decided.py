@@ -1,4 +1,7 @@
-"""Stop rule: end a group once its selector is certain to drop it."""
+"""Stop rule: end a group once its selector is certain to drop it.
+
+Kept: a stop rule of `AsyncConfig` for users.
+"""
 
 from collections.abc import Sequence
 

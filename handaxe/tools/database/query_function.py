@@ -1,4 +1,7 @@
-"""SQL queries with cells as results, for rewards that compare results."""
+"""SQL queries with cells as results, for rewards that compare results.
+
+Kept: a function as the tool of a user's own database.
+"""
 
 from __future__ import annotations
 

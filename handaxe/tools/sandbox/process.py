@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from handaxe.tools.sandbox.limits import Limits
 
-__all__ = ["CallResult", "Worker"]
+__all__ = ["SessionResult", "Worker"]
 
 GRACE = 0.5
 """Seconds for interrupted code to stop before it is killed."""
@@ -33,7 +33,7 @@ SLACK = 2**16
 Stop = Literal["", "time", "output", "files", "protocol", "died"]
 
 
-class CallResult(NamedTuple):
+class SessionResult(NamedTuple):
     """Result of a call; all text was written by the session and is untrusted.
 
     text: the value of the last expression, or a traceback if `failed`.
@@ -72,7 +72,7 @@ class Worker:
         """Test whether the sandbox still runs."""
         return self.owner == os.getpid() and self.folder is not None and self.process.poll() is None
 
-    def ask(self, message: dict[str, Any], *, seconds: float) -> CallResult:
+    def ask(self, message: dict[str, Any], *, seconds: float) -> SessionResult:
         """Send a request and wait for the answer, at most `seconds` and the grace time.
 
         At a limit the code is interrupted as by Ctrl-C, and the session continues; code that ignores the interrupt is
@@ -155,7 +155,7 @@ class _Exchange:
         self.poll.register(worker.socket, select.POLLIN | select.POLLOUT)
         self.poll.register(worker.output, select.POLLIN)
 
-    def run(self) -> CallResult:
+    def run(self) -> SessionResult:
         while not self._is_complete():
             events = self.poll.poll(max(1, int(min(TICK, self.deadline - time.monotonic()) * 1000)))
             for descriptor, event in events:
@@ -182,7 +182,7 @@ class _Exchange:
         (length,) = HEADER.unpack_from(self.answer)
         return length > 4 * self.worker.limits.output + SLACK or len(self.answer) >= HEADER.size + length
 
-    def _judge(self) -> CallResult:
+    def _judge(self) -> SessionResult:
         (length,) = HEADER.unpack_from(self.answer)
         body = bytes(self.answer[HEADER.size :])
         valid = len(body) == length and body.startswith(self.nonce) and body[NONCE : NONCE + 1] in (b"0", b"1")
@@ -193,8 +193,8 @@ class _Exchange:
         text = body[NONCE + 1 :].decode(errors="replace")
         return self._end(self.stop, alive=True)._replace(text=text, failed=body[NONCE : NONCE + 1] == b"1")
 
-    def _end(self, stop: Stop, *, alive: bool) -> CallResult:
-        return CallResult(self.printed.decode(errors="replace"), stop=stop, alive=alive)
+    def _end(self, stop: Stop, *, alive: bool) -> SessionResult:
+        return SessionResult(self.printed.decode(errors="replace"), stop=stop, alive=alive)
 
     def _interrupt_once(self, reason: Stop) -> bool:
         """Interrupt the code, once; returns False if it was interrupted before and the grace time is over."""

@@ -134,7 +134,8 @@ def _check_values(arguments: Mapping[str, Any]) -> None:
             operator.index(arguments[name])
         except TypeError:
             raise InputError(f"{name} is {arguments[name]!r}; give a whole number") from None
-    rate, sampling, learners = arguments["learning_rate"], arguments["sampling"], arguments["learners"]
+    rate, sampling = arguments["learning_rate"], arguments["sampling"]
+    learners = arguments["learners"]
     if not callable(rate) and (isinstance(rate, str) or not hasattr(rate, "__float__")):
         raise InputError(f"learning_rate is {rate!r}; give a number, or a function of the step")
     if not callable(sampling) and not isinstance(sampling, Sampling):

@@ -52,7 +52,7 @@ class Updates:
 
     def __post_init__(self) -> None:
         epochs, parts, rows = (
-            whole(name, getattr(self, name)) for name in ("epochs", "minibatches", "micro_batch_rows")
+            _whole(name, getattr(self, name)) for name in ("epochs", "minibatches", "micro_batch_rows")
         )
         if epochs < 0 or parts < 1 or rows < 1:
             raise InputError(
@@ -79,7 +79,7 @@ class PeriodicEvaluation:
     every: int = 0
 
     def __post_init__(self) -> None:
-        if whole("every", self.every) < 0:
+        if _whole("every", self.every) < 0:
             raise InputError(f"every is {self.every}; give the steps between evaluations, or 0 for none")
         if not callable(self.evaluate):
             raise InputError(f"evaluate is {self.evaluate!r}; give a function (engine, steps done)")
@@ -209,7 +209,7 @@ class RunConfig:
             raise InputError(
                 f"checkpoint_every is {self.checkpoint_every} and checkpoints {self.checkpoints}; give 1 or more"
             )
-        if whole("retries", self.retries) < 0:
+        if _whole("retries", self.retries) < 0:
             raise InputError(f"retries is {self.retries}; give 0 or more")
         if self.evaluation is not None and not isinstance(self.evaluation, PeriodicEvaluation):
             raise InputError(
@@ -218,7 +218,7 @@ class RunConfig:
         treatments(self.on_ending)
 
 
-def whole(name: str, value: Any) -> int:
+def _whole(name: str, value: Any) -> int:
     """Return a whole number; raises InputError with its name for anything else."""
     try:
         return operator.index(value)

@@ -118,7 +118,8 @@ def train(
     progress = Run(engine, parts, steps, about, run, format=format)
     with progress, player:
         for step in progress.todo():
-            clock, handled, rated = Clock(), list[RatedGroup | PlayedGroup](), list[RatedGroup]()
+            clock, rated = Clock(), list[RatedGroup]()
+            handled = list[RatedGroup | PlayedGroup]()
             selection = Selection(select, groups if async_config.rounds > 1 else None)
             for finishing in player.rounds(tasks, step, progress.playing):
                 stream = Streaming(reward, engine, updates.annotate, run=run, beside=beside, clock=clock)

@@ -1,4 +1,7 @@
-"""Obfuscation of questions: descriptions replace names, and ranges replace numbers."""
+"""Obfuscation of questions: descriptions replace names, and ranges replace numbers.
+
+Kept: harder questions of the library for users.
+"""
 
 from __future__ import annotations
 

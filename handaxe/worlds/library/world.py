@@ -1,4 +1,7 @@
-"""Invented library with a search tool: multi-hop questions whose answers occur nowhere else."""
+"""Invented library with a search tool: multi-hop questions whose answers occur nowhere else.
+
+Kept: a search world without network for users.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-__all__ = ["AHEAD", "GridState", "LOCKED", "GridLayout", "OPEN", "Place", "grid_state", "layout_of", "shortest"]
+__all__ = ["AHEAD", "GridLayout", "GridState", "LOCKED", "OPEN", "Place", "grid_state", "layout_of", "shortest"]
 
 Place = tuple[int, int]
 AHEAD: tuple[Place, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))

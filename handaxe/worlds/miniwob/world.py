@@ -1,4 +1,7 @@
-"""Pages of the package miniwob in a real Chromium: read a page and click the requested element."""
+"""Pages of the package miniwob in a real Chromium: read a page and click the requested element.
+
+Kept: a browser world for users.
+"""
 
 from __future__ import annotations
 

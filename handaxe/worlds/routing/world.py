@@ -22,7 +22,7 @@ from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.routing.desk import CALCULATOR, EXPERTS, PYTHON, SMALL, Desk, small_model
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["ABLE", "routing", "question_call"]
+__all__ = ["ABLE", "question_call", "routing"]
 
 ABLE = {"easy": EXPERTS, "hard": (CALCULATOR, PYTHON), "text": (PYTHON,)}
 """Difficulty -> suitable tools by construction; `worlds.routing.skill` measures their actual skill."""

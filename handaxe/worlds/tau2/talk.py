@@ -107,7 +107,7 @@ class _Talk:
             return self._with_facts(await self.inner.astep(turn, seed=seed, threads=threads))  # type: ignore[attr-defined]
         return self._heard(turn.text, seed)
 
-    def heard(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+    def on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         """Process a turn of the user's engine."""
         del seed
         assert self.user is not None

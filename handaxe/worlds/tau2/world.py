@@ -1,4 +1,7 @@
-"""Customer service with two acting parties: an agent with the carrier's tools, and a user with a phone."""
+"""Customer service with two acting parties: an agent with the carrier's tools, and a user with a phone.
+
+Kept: a benchmark with a simulated customer for users.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
 """Server processes: options, environment, log, and the end of all child processes."""
 
+import ast
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,14 @@ def test_command_in_the_cluster_guide_has_every_option():
     words = shlex.split(block)
     assert set(server_options()) <= set(words)
     assert {"VLLM_SERVER_DEV_MODE=1", "VLLM_USE_V2_MODEL_RUNNER=0", "VLLM_PLUGINS=handaxe"} <= set(words)
+
+
+def test_plugin_of_pyproject_and_logits_processor_of_the_options_exist():
+    """vLLM imports both by name; it is not installed here, so that the modules are parsed."""
+    root = Path(__file__).parents[3]
+    points = tomllib.loads((root / "pyproject.toml").read_text())["project"]["entry-points"]["vllm.general_plugins"]
+    options = server_options()
+    for target in (*points.values(), options[options.index("--logits-processors") + 1]):
+        module, _, name = target.partition(":")
+        tree = ast.parse((root / module.replace(".", "/")).with_suffix(".py").read_text())
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}, target

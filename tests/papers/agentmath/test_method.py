@@ -20,7 +20,7 @@ RESUMED = [
 ]
 
 
-def test_correct_answers_alone_are_paid_for_few_calls():
+def test_only_correct_answers_are_rewarded_for_few_calls():
     """call_bonus / (calls + 1) for a correct answer: 1 + 0.1, 1 + 0.1 / 2, 1 + 0.1 / 3; 0 for a wrong one."""
     method = made("agentmath")
     (task,) = method.world.tasks("train", 1, 0)

@@ -14,7 +14,7 @@ KEY = Criterion("key", "It holds the key.")
 ONE = make_trajectory(texts=["wait", "key", "wait"])
 
 
-def test_transition_f1_asks_about_every_pair():
+def test_transition_f1_queries_every_pair():
     """p 0.2, 0.9, 0.6 of false, true, false: one of two said to be true is."""
     asked = []
 

@@ -52,7 +52,7 @@ def test_the_sign_of_d_changes_at_the_documented_accuracy():
 
 
 @pytest.mark.parametrize(("right", "of", "d"), [(0, 4, 0.782), (2, 4, 0.3), (3, 4, -0.081), (4, 4, -0.182)])
-def test_d_matches_its_example(right, of, d):
+def test_difficulty_matches_its_example(right, of, d):
     members = [attempt("4")] * right + [attempt("5")] * (of - right)
     scores = difficulty_bonus(base=exact_match(), bonus=outcome(lambda one: 1.0))(group(*members))
     np.testing.assert_allclose(scores.outcome - scores.channels["base"], d, atol=5e-4)

@@ -2,7 +2,7 @@ from helpers.methods import made
 
 from handaxe.core.records import Group
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.worlds.folded_hops import folded_hops
+from handaxe.papers.deepagent.folded_hops import folded_hops
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 

@@ -51,7 +51,7 @@ def test_rule_or_model_mixes_by_confidence():
     assert scores.channels["model"].tolist() == [0.4] * 3
 
 
-def test_trust_of_zero_leaves_the_model_alone():
+def test_trust_of_zero_uses_only_the_model():
     assert rule_or_model(rule=RULE, model=MODEL, trust=0.0)(group("4", "5")).outcome.tolist() == [0.4, 0.4]
 
 

@@ -91,7 +91,7 @@ def test_unscored_and_single_turn_rollouts_are_not_stored():
 
 
 @pytest.mark.parametrize(
-    "change", [{"asked": (make_trajectory(),)}, {"by": "user"}, {"notes": {"anew": [{"read": [0], "then": 2}]}}]
+    "change", [{"aux_turns": (make_trajectory(),)}, {"by": "user"}, {"notes": {"anew": [{"read": [0], "then": 2}]}}]
 )
 def test_a_success_that_cannot_be_resumed_keeps_the_older_one(change):
     store, one = rollback_starts(), group("t", [0, 1], tag="2")

@@ -22,7 +22,7 @@ def test_parts_alternate_and_only_sums_have_tools():
         env.close()
 
 
-def test_gauges_count_their_part_only():
+def test_metrics_count_their_part_only():
     world = arithmetic_and_screens(loose=0.0)
     tops, bottoms = {"iou": [], "words": []}, {"iou": [], "words": []}
     for task in world.tasks("train", 4, 0):

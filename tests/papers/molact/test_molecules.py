@@ -77,7 +77,7 @@ def test_predicted_molecule_is_the_last_valid_one():
     assert predicted_molecule(make_trajectory(texts=[" CN\n"])) == "CN"
 
 
-def test_gauges_count_gain_and_validity():
+def test_metrics_count_gain_and_validity():
     world = molecules()
     gain, valid = world.gauges["property_gain"], world.gauges["valid"]
     (optimised,), (edited,) = group_of(OPTIMISE, "CCCC"), group_of(EDIT, "CC(")

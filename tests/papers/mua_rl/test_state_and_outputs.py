@@ -55,7 +55,7 @@ def test_every_required_output_must_be_in_a_message():
     assert score(attempt(*texts, outputs=["1,234"])) == [0]
 
 
-def test_text_beside_a_call_does_not_count_as_told():
+def test_text_in_a_turn_with_a_call_is_no_output():
     assert score(attempt("1234", "done", calls=[["f"], []])) == [0]
     garbled = make_trajectory(texts=["1234", "done"], errors=[["not JSON"], []], task=TASK, env=attempt("").env)
     assert score(garbled) == [0]

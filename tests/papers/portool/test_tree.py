@@ -120,7 +120,7 @@ def test_a_stopped_tree_returns_its_trajectories_and_closes_environments(dice, w
     assert all(env.closed == 1 for env in dice.Counter.made)
 
 
-def test_a_failed_first_trajectory_is_returned_alone(dice):
+def test_a_failed_first_trajectory_has_no_forks(dice):
     class Dying(dice.Counter):
         def start(self):
             raise OSError("no sandbox")

@@ -10,4 +10,4 @@ def test_verltool_masks_rollouts_cut_by_a_limit_and_is_asynchronous():
     group = make_group(trajectories=[make_trajectory(ending=ending) for ending in endings])
     (one,) = method.select([make_rated(group=group, outcome=[0, 1, 2])])
     assert one.trained.tolist() == [True, False, False]
-    assert not method.pace.lockstep and made("verltool", "--lockstep").pace.lockstep
+    assert not method.async_config.lockstep and made("verltool", "--lockstep").async_config.lockstep

@@ -27,7 +27,7 @@ def test_aux_chats_have_their_own_format_and_context():
 def test_a_trajectory_of_an_aux_policy_is_an_error():
     own = make_trajectory(texts=["a"])
     check_own([own, own])
-    with pytest.raises(InputError, match=r"of the auxiliary policy 'user', which would be scored.*`Trajectory.aux_turns`"):
+    with pytest.raises(InputError, match=r"auxiliary policy 'user', which would be scored.*`Trajectory.aux_turns`"):
         check_own([own, replace(own, by="user")])
 
 

@@ -332,7 +332,7 @@ def test_stop_reaches_a_new_plan_before_its_first_request(lockstep):
     made.close()
 
 
-def test_plans_that_ignore_a_stop_end_anyway():
+def test_a_plan_that_ignores_a_stop_gives_nothing_or_an_error():
     def deaf():
         yield sample(2)
 

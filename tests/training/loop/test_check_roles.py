@@ -94,7 +94,10 @@ WRONG = {
         {"credit": group_norm},
         "credit is group_norm itself, which makes one: call it, such as cred",
     ),
-    "a credit of a credit not called": ({"credit": transformed}, "credit is transformed itself, which makes one: call it"),
+    "a credit of a credit not called": (
+        {"credit": transformed},
+        "credit is transformed itself, which makes one: call it",
+    ),
     "a class for a credit": ({"credit": Mine}, "credit is the class Mine itself: make one, credit=Mine(...)"),
     "a name for a credit": (
         {"credit": "group_norm"},

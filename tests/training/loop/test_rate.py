@@ -105,9 +105,10 @@ def test_groups_of_which_nothing_can_be_scored():
     assert reward.scored == [] and not any(one.scorable.any() for one in found)
 
 
-def test_outcome_of_nan_is_recorded_as_unscored_and_stays_in_the_group():
+def test_outcome_of_nan_is_a_verifier_error():
     found = score(played("completed", "completed"), lambda group: Scores(np.full(len(group), np.nan)))
-    assert len(found.group) == 2 and found.played.dispositions == ((Disposition("unscored", "reward"),),) * 2
+    assert isinstance(found, PlayedGroup)
+    assert found.dispositions == ((Disposition("unscored", "verifier_error"),),) * 2
 
 
 def test_credit_sees_the_scorable_siblings_alone(world):
@@ -153,7 +154,7 @@ def test_hidden_states_are_measured_beside_the_rest(world):
     check_features((effective_rank(), "old_logp"))
     with pytest.raises(InputError, match="two measures have the name effective_rank"):
         annotate(scored, engine, (effective_rank(), effective_rank(stride=2)))
-    with pytest.raises(InputError, match="gave .* for .* tokens"):
+    with pytest.raises(InputError, match=r"whole returned shape \(\) for .* tokens"):
         annotate(scored, engine, (_Whole(),))
 
 

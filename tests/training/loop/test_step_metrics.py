@@ -4,7 +4,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.core.records import Advantages, Branch, Disposition, Ending, Group, PlayedGroup, RatedGroup, ScoredGroup, Scores
+from handaxe.core.records import (
+    Advantages,
+    Branch,
+    Disposition,
+    Ending,
+    Group,
+    PlayedGroup,
+    RatedGroup,
+    ScoredGroup,
+    Scores,
+)
 from handaxe.selection.parts.dispositions import drop
 from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.select import Selection

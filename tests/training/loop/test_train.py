@@ -209,7 +209,14 @@ def test_refilling_stops_when_enough_groups_are_selected_and_cuts_the_surplus(wo
     with RunRecord.open(tmp_path) as record:
         groups = record.groups()
     assert [one.group.task.id for one in groups] == ["t0", "t1", "t2", "t3", "t4", "t0"]
-    assert [fate_of(one) for one in groups] == ["trained", "trained", "unselected", "unselected", "unselected", "trained"]
+    assert [fate_of(one) for one in groups] == [
+        "trained",
+        "trained",
+        "unselected",
+        "unselected",
+        "unselected",
+        "trained",
+    ]
     assert [one.sample for one in groups[-1].group] == [4, 5, 6, 7]  # t0 again, but not the same attempts again
     assert result.metrics[0]["groups/trained"] == 3
 
@@ -243,7 +250,11 @@ def test_evaluation_runs_before_every_n_steps_and_after_the_last(world, tmp_path
         seen.append((done, engine.version))
         return {"accuracy": done / 10, "note": "text"}
 
-    result = train(**world.arguments(evaluation=PeriodicEvaluation(evaluate=evaluate, every=2), steps=3, minibatches=1, out=tmp_path))
+    result = train(
+        **world.arguments(
+            evaluation=PeriodicEvaluation(evaluate=evaluate, every=2), steps=3, minibatches=1, out=tmp_path
+        )
+    )
     assert seen == [(0, 0), (2, 2), (3, 3)]
     assert result.metrics[1]["eval/accuracy"] == 0.2 and "eval/accuracy" not in result.metrics[0]
     with RunRecord.open(tmp_path) as record:

@@ -196,7 +196,12 @@ def test_a_group_without_scores_comes_back(fate):
 def test_a_group_with_scores_keeps_its_fate(fate):
     before = recorded()
     before = recorded_group(
-        before.played.group, before.scores, before.advantages, scored=[True, True, False], trained=[False] * 3, fate=fate
+        before.played.group,
+        before.scores,
+        before.advantages,
+        scored=[True, True, False],
+        trained=[False] * 3,
+        fate=fate,
     )
     after = write_and_read(before)
     assert fate_of(after) == fate and after.played.dispositions == before.played.dispositions

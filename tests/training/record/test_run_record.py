@@ -5,6 +5,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from handaxe.training.record.schema import FORMAT
 
 
 def group(step, task="a", size=2, tokens=3):
-    trajectories = [make_trajectory(layouts=["UUt" + "p" * tokens]) for _ in range(size)]
+    trajectories = [replace(make_trajectory(layouts=["UUt" + "p" * tokens]), id=f"{task}/{i}") for i in range(size)]
     return PlayedGroup(Group(Task(task, ()), tuple(trajectories), step))
 
 

@@ -15,7 +15,7 @@ def test_it_is_one_call_of_train(world, tmp_path):
         seen.append(step)
 
     log.close = lambda: None
-    metrics = reinforce(arguments=arguments, run=RunConfig(loggers=(log,), checkpoint_every=1))(staged)
+    metrics = reinforce(arguments={**arguments, "run": RunConfig(loggers=(log,), checkpoint_every=1)})(staged)
     roles = {name: getattr(plain, name) for name in ("engine", "format", "env", "tasks", "rollout", "reward")}
     train(**roles, **arguments, seed=3, run=RunConfig(progress=False))
     assert world.same(world.weights(staged.engine), world.weights(plain.engine))
@@ -24,7 +24,9 @@ def test_it_is_one_call_of_train(world, tmp_path):
         assert record.steps() == [0, 1]
 
 
-@pytest.mark.parametrize("name, message", [("setps", "no argument setps"), ("seed", "the context of a stage sets seed")])
+@pytest.mark.parametrize(
+    "name, message", [("setps", "no argument setps"), ("seed", "the context of a stage sets seed")]
+)
 def test_reinforce_refuses_unknown_and_fixed_arguments(name, message):
     with pytest.raises(InputError, match=message):
         reinforce(arguments={name: 1})

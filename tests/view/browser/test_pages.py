@@ -10,8 +10,8 @@ from helpers.group_records import recorded_group, with_rollouts
 
 from handaxe.core.records import Group
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.papers.deepagent.folded_hops import folded_hops
 from handaxe.training.record.run_record import RunRecord
-from handaxe.worlds.folded_hops import folded_hops
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright").expect

@@ -26,7 +26,7 @@ def rows():
 
 def talk(rows):
     """Two attempts with a call each, one of which fails; the other, of hostile words, is right."""
-    record = rows.group_record()
+    record = rows.recorded()
     tools = (ToolSchema("search", "Find <b>it</b>.", {"type": "object", "properties": {"query": {"type": "string"}}}),)
     siblings = []
     for k, said in enumerate((HOSTILE, "408")):
@@ -58,7 +58,7 @@ def folder(rows, tmp_path_factory):
     """A run of two steps: the groups of `test_rows` and the one above."""
     folder = tmp_path_factory.mktemp("run")
     with RunRecord(folder) as record:
-        first = rows.group_record()
+        first = rows.recorded()
         record.write_step(4, [first, rows.with_what_is_new(first)], {"optimiser_steps": 1.0})
         record.write_step(5, [talk(rows)], {"optimiser_steps": 1.0})
     return folder

@@ -59,7 +59,9 @@ def test_scores_and_reasons(made):
     first, second = rows["talk/0"], rows["talk/1"]
     assert (first["outcome"], first["total"], first["scored"], first["trained"]) == (1.0, 1.0, True, True)
     assert first["channels"] == [{"name": "right", "value": 1.0}] and first["turn_rewards"] is None
-    assert second["outcome_class"] == "truncated" and "cut" in second["no_gradient"] and first["no_gradient"] == ""
+    assert (
+        second["outcome_class"] == "truncated" and "Truncated" in second["no_gradient"] and first["no_gradient"] == ""
+    )
     assert rows["task/2"]["outcome"] is None and rows["task/2"]["ending"] == "infra_error"
 
 

@@ -5,10 +5,10 @@ pytest.importorskip("bm25s")
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.papers.deepagent.folded_hops import folded_hops
 from handaxe.rollouts.folding import SPEAKER
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
-from handaxe.worlds.folded_hops import folded_hops
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 
