@@ -6,8 +6,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import tyro
 
+from handaxe.methods.check_settings import check_settings
 from handaxe.methods.flags import option_class, unwrap_partial
-from handaxe.methods.limits import check_settings
 from handaxe.methods.method import RunSettings
 from handaxe.methods.run_spec import NamedFactory, RunSpec, RunTemplate, run_template
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import tyro
 
 from handaxe.commands.configure import FLAT
-from handaxe.commands.outcome import read_outcome, result_body
 from handaxe.commands.output import check_writable, command_line, console, note, write_json
+from handaxe.commands.run_outcome import read_outcome, result_body
 from handaxe.commands.train import RunOptions, Service, train_spec
 from handaxe.methods.hardware import THIS_PROCESS, Machines
 from handaxe.methods.run_folder import RecordedRun, recorded_run

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from handaxe.commands.configure import FLAT, parse_train
-from handaxe.commands.outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
+from handaxe.commands.run_outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.catalog import find_method, list_methods
 from handaxe.methods.hardware import THIS_PROCESS, Machines

@@ -19,7 +19,7 @@ For an ending that is never scored, "mask" removes the rollout from the group be
 
 
 class EndingRule(NamedTuple):
-    """Rule for one kind of ending: its default treatment, and whether a reward may score it."""
+    """Rule for a kind of ending: default treatment, and permission for rewards to score the rollout."""
 
     treatment: Treatment
     scored: bool = True

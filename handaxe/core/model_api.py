@@ -211,5 +211,5 @@ class ShardableModel(Protocol):
     """
 
     def layers(self) -> Sequence[torch.nn.Module]:
-        """Layers, first to last; no parameter is shared between layers, or between a layer and the rest of the model."""
+        """Layers, first to last; layers share no parameter with each other or with the rest of the model."""
         ...

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from handaxe.core.records import Trajectory
 from handaxe.ops.seeds import generator
 
-__all__ = ["ADVICE", "Failure", "Propose", "by_rules", "failure_tags"]
+__all__ = ["ADVICE", "Failure", "Propose", "failure_tags", "rule_mutations"]
 
 ADVICE: Mapping[str, str] = {
     "no call": "Use a tool.",
@@ -51,7 +51,7 @@ def failure_tags(trajectory: Trajectory) -> tuple[str, ...]:
     return tuple(tag for tag, so in found if so) or ("wrong",)
 
 
-def by_rules(*, advice: Mapping[str, str] = ADVICE, longest: int = 120) -> Propose:
+def rule_mutations(*, advice: Mapping[str, str] = ADVICE, longest: int = 120) -> Propose:
     """Make a mutation operator without a model: add advice against the most frequent failure.
 
         for each tag, the most frequent first: instruction + advice[tag], unless the instruction already contains it

@@ -14,7 +14,7 @@ from handaxe.curricula.task_pool import TaskPool
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.tool_calls import format_call
 
-__all__ = ["Tip", "TipPool", "TippedTasks", "shared_words", "tell_calls", "tip_pool", "tips_of", "told_calls"]
+__all__ = ["Tip", "TipPool", "TippedTasks", "call_tip", "shared_words", "task_tips", "tell_calls", "tip_pool"]
 
 TIPS = "tips"
 """Key of `Task.metadata` for the tips of a task."""
@@ -79,7 +79,7 @@ def tip_pool(
     return TipPool(top, most, above, longest, tell or tell_calls, similar or shared_words)
 
 
-def tips_of(task: Task) -> list[Criterion]:
+def task_tips(task: Task) -> list[Criterion]:
     """Return the tips of a task as criteria for `rollouts.hinted`; empty without tips."""
     return [Criterion(f"tip {k}", text) for k, text in enumerate(task.metadata.get(TIPS, ()))]
 
@@ -94,10 +94,10 @@ def tell_calls(trajectory: Trajectory, right: bool) -> str:
     if not right:
         return f"In {_asked(trajectory.task)!r}: {' '.join(ADVICE[tag] for tag in failure_tags(trajectory))}"
     done = {reply.call_id for reply in trajectory.replies if reply.status == "ok"}
-    return told_calls(trajectory.task, [call for call in trajectory.calls if call.id in done])
+    return call_tip(trajectory.task, [call for call in trajectory.calls if call.id in done])
 
 
-def told_calls(task: Task, calls: Sequence[ToolCall]) -> str:
+def call_tip(task: Task, calls: Sequence[ToolCall]) -> str:
     """Format a tip that lists calls; "" without calls."""
     return f"In {_asked(task)!r}: It calls {', '.join(map(format_call, calls))}." if calls else ""
 

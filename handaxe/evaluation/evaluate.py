@@ -15,7 +15,7 @@ from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
-from handaxe.rollouts.driver.aux_engines import NO_AUX_POLICIES, aux_chats, check_own
+from handaxe.rollouts.driver.aux_engines import NO_AUX_POLICIES, aux_chats, check_policy_trajectories
 from handaxe.rollouts.driver.executor import Executor
 
 __all__ = ["evaluate", "summarize"]
@@ -103,7 +103,7 @@ def evaluate(
     played = driver.run(
         attempts, rollout, engine, workers=workers, lockstep=lockstep, progress=progress, aux_engines=engines
     )
-    check_own(trajectory for attempt in played for trajectory in attempt)
+    check_policy_trajectories(trajectory for attempt in played for trajectory in attempt)
     scored = []
     for index, task in enumerate(tasks):
         trajectories = _flat(played[index * samples : (index + 1) * samples])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError, MethodError
-from handaxe.methods.limits import check_settings
+from handaxe.methods.check_settings import check_settings
 from handaxe.methods.renames import METHODS, renamed_arguments
 from handaxe.methods.run_spec import RunSpec, run_template
 from handaxe.training.record.run_record import RunRecord

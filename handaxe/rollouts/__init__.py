@@ -1,4 +1,4 @@
-"""Rollouts: strategies as generators without I/O, and the driver that executes them."""
+"""Rollouts: strategies as generators without I/O, and the driver for execution."""
 
 import lazy_loader
 

@@ -15,7 +15,7 @@ __all__ = [
     "budget_messages",
     "budgets",
     "describe_remaining",
-    "remaining_of",
+    "remaining_budget",
 ]
 
 SPEAKER = "budget"
@@ -84,7 +84,7 @@ def budgets(*, tokens: Sequence[int] = (), calls: Sequence[int] = ()) -> tuple[B
     return tuple(Budget(tokens=t, calls=c) for t, c in zip(tokens or none, calls or none))
 
 
-def remaining_of(budget: Budget, spent: Usage, *, turns: int) -> Remaining:
+def remaining_budget(budget: Budget, spent: Usage, *, turns: int) -> Remaining:
     """Return the remaining part of a budget, never below 0, with `turns` turns left."""
     return Remaining(
         turns,

@@ -94,7 +94,7 @@ def _drawn(criteria: list[Criterion], share: float, attempt: Attempt) -> list[Cr
 
 
 def _shown(task: Task, criteria: Sequence[Criterion]) -> Task:
-    """Prepend the hints to the task, or append them to its system message."""
+    """Prepend the hints to the task, or append hints to an existing system message."""
     if not criteria:
         return task
     text = "\n".join([WORDS, *(one.text for one in criteria)])
@@ -105,7 +105,7 @@ def _shown(task: Task, criteria: Sequence[Criterion]) -> Task:
 
 
 def _told(one: Trajectory, attempt: Attempt, names: list[str], *, strip: bool) -> Trajectory:
-    """Set the trajectory's task to the original one, and note its hints."""
+    """Restore the original task of a trajectory, and note the hints."""
     made = replace(one, task=attempt.task, notes={**one.notes, NAME: names})
     return _stripped(made, attempt.format) if strip and names else made
 

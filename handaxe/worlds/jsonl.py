@@ -20,8 +20,8 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.by_name import reward_by_name
 from handaxe.worlds.parts.experts import calls_then_answer
+from handaxe.worlds.parts.file_rows import FileRow, read_rows
 from handaxe.worlds.parts.reference import reference_calls
-from handaxe.worlds.parts.rows import FileRow, read_rows
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["jsonl"]

@@ -4,7 +4,7 @@ import shutil
 import pytest
 
 from handaxe.cli import main
-from handaxe.commands.outcome import read_outcome
+from handaxe.commands.run_outcome import read_outcome
 from handaxe.evaluation.evaluation_result import Evaluation
 
 

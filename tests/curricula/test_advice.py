@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.records import ToolReply
-from handaxe.curricula.advice import ADVICE, Failure, by_rules, failure_tags
+from handaxe.curricula.advice import ADVICE, Failure, failure_tags, rule_mutations
 from handaxe.testing.make_records import make_trajectory
 
 
@@ -11,16 +11,16 @@ def failure(*tags):
 
 def test_by_rules_matches_the_docstring_example():
     failures = [failure("no call"), failure("cut"), failure("no call")]
-    assert by_rules()("Think.", failures, 0) == ["Think. Use a tool.", "Think. Be short."]
-    made = [by_rules()("Think. Use a tool.", failures, seed) for seed in range(20)]
+    assert rule_mutations()("Think.", failures, 0) == ["Think. Use a tool.", "Think. Be short."]
+    made = [rule_mutations()("Think. Use a tool.", failures, seed) for seed in range(20)]
     assert {one[0] for one in made} == {"Think. Use a tool. Be short."}
     assert {one[1] for one in made} == {"Think.", "Use a tool."}
 
 
 def test_by_rules_starts_from_nothing_and_respects_the_length_bound():
-    assert by_rules()("", [failure("wrong")], 0) == [ADVICE["wrong"]]
-    assert by_rules(longest=10)("Think.", [failure("no call")], 0) == []
-    assert by_rules()("", [failure("unheard of")], 0) == by_rules()("", [], 0) == []
+    assert rule_mutations()("", [failure("wrong")], 0) == [ADVICE["wrong"]]
+    assert rule_mutations(longest=10)("Think.", [failure("no call")], 0) == []
+    assert rule_mutations()("", [failure("unheard of")], 0) == rule_mutations()("", [], 0) == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, ToolCall, ToolReply
-from handaxe.curricula.tip_pool import Tip, shared_words, tell_calls, tip_pool, tips_of
+from handaxe.curricula.tip_pool import Tip, shared_words, task_tips, tell_calls, tip_pool
 from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 
@@ -34,7 +34,7 @@ def test_tip_pool_matches_the_docstring_example():
     assert made.tips == [Tip("4071 boss ally?", text)]
     assert shared_words("4071 boss ally?", "4071 boss idol?") == 2 / 4 and shared_words("?", "!") == 0
     tasks = made.curriculum([asked("4071 boss idol?"), asked("9000 heir?")], 0)
-    told = {task.id: [one.text for one in tips_of(task)] for task in tasks.next(0, 2)}
+    told = {task.id: [one.text for one in task_tips(task)] for task in tasks.next(0, 2)}
     assert told == {"4071 boss idol?": [text], "9000 heir?": []}
 
 
@@ -45,7 +45,7 @@ def test_tips_are_added_to_a_copy_of_the_task():
     assert tasks.next(0, 1) == [plain]
     tasks.observe([came_of("a c?", (1.0, ("a",)))])
     (told,) = tasks.next(1, 1)
-    assert told == replace(plain, metadata=told.metadata) and tips_of(told) and tips_of(plain) == []
+    assert told == replace(plain, metadata=told.metadata) and task_tips(told) and task_tips(plain) == []
     json.dumps(told.metadata)
 
 
@@ -98,9 +98,9 @@ def test_state_restores_tips_and_order():
         first.observe([came_of("a d?", (1.0, (str(step),))), came_of("b e?", (0.0, ("q",)))])
     second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     assert second.state_dict() == first.state_dict()
-    assert second.next(3, 9) == first.next(3, 9) and any(tips_of(task) for task in first.next(3, 9))
+    assert second.next(3, 9) == first.next(3, 9) and any(task_tips(task) for task in first.next(3, 9))
     first.tasks = tasks[:1]
-    assert {task.id for task in first.next(4, 3)} == {"a d?"} and tips_of(first.next(4, 1)[0])
+    assert {task.id for task in first.next(4, 3)} == {"a d?"} and task_tips(first.next(4, 1)[0])
 
 
 def test_options_below_one_are_errors():

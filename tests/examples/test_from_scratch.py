@@ -1,4 +1,4 @@
-"""The page without the library and the library give the same weights, seed for seed."""
+"""examples/from_scratch.py, written without the library, gives the weights of the library, seed for seed."""
 
 import importlib.util
 from pathlib import Path
@@ -27,7 +27,7 @@ spec.loader.exec_module(page)
 
 
 class OneToken:
-    """A chat format in which every turn is one token."""
+    """Chat format with one token per turn."""
 
     stop_ids, header_ids = frozenset(range(page.VOCABULARY)), frozenset()
 
@@ -49,7 +49,7 @@ class OneToken:
 
 
 class LastDigit:
-    """The world of the page."""
+    """Environment of the example."""
 
     def __init__(self, task):
         self.task = task
@@ -76,8 +76,8 @@ class LastDigit:
         pass
 
 
-class Plain:
-    """The page's decoder as `networks.Model`: no cache, the rows are read again for every token."""
+class UncachedModel:
+    """Decoder of the example as `core.model_api.Model`, without a cache: every token reads the whole rows."""
 
     pad_id, vocab_size, max_length = 0, page.VOCABULARY, page.LENGTH + 1
 
@@ -85,7 +85,7 @@ class Plain:
         self.module, self.hidden_size = module, page.VOCABULARY
 
     def hidden(self, ids_BT, attend_BT):
-        return self.module(ids_BT)  # the page's decoder ends in its logits
+        return self.module(ids_BT)  # the decoder's last layer gives logits
 
     def head(self, hidden):
         return hidden
@@ -104,7 +104,7 @@ class Plain:
 
 
 class SameTasks:
-    """The page's questions, as a curriculum."""
+    """Curriculum of the example's questions."""
 
     def next(self, step, count):
         pairs = enumerate(page.tasks_of(0, step, count))
@@ -132,7 +132,7 @@ def double():
     torch.set_default_dtype(torch.float32)
 
 
-def test_same_weights_seed_for_seed(tmp_path, double):
+def test_example_and_library_train_equal_weights(tmp_path, double):
     torch.manual_seed(1)
     start = page.Decoder(width=16)
     ours, theirs = page.Decoder(width=16), page.Decoder(width=16)
@@ -140,7 +140,7 @@ def test_same_weights_seed_for_seed(tmp_path, double):
     theirs.load_state_dict(start.state_dict())
     page.train(theirs, steps=8, groups=4, group_size=6, seed=0, report=lambda line: None)
     train(
-        engine=LocalEngine(Plain(ours), clip_norm=1.0, weight_decay=0.0),
+        engine=LocalEngine(UncachedModel(ours), clip_norm=1.0, weight_decay=0.0),
         format=OneToken(),
         env=LastDigit,
         tasks=SameTasks(),
@@ -154,15 +154,15 @@ def test_same_weights_seed_for_seed(tmp_path, double):
         group_size=6,
         learning_rate=3e-3,
         seed=0,
-        keep=RunConfig(out=tmp_path / "run", progress=False),
+        run=RunConfig(out=tmp_path / "run", progress=False),
     )
     moved = max((a - b).abs().max().item() for a, b in zip(start.parameters(), ours.parameters()))
-    apart = max((a - b).abs().max().item() for a, b in zip(theirs.parameters(), ours.parameters()))
-    assert moved > 1e-2 and apart < 1e-6
+    difference = max((a - b).abs().max().item() for a, b in zip(theirs.parameters(), ours.parameters()))
+    assert moved > 1e-2 and difference < 1e-6
 
 
-def test_the_page_learns_to_ask(capsys):
-    """Sixty steps from random weights: it begins to use the tool that it was never shown."""
+def test_example_learns_to_call_the_tool(capsys):
+    """Seventy steps from random weights, without demonstrations."""
     torch.manual_seed(0)
     lines = []
     page.train(page.Decoder(), steps=70, groups=16, group_size=8, report=lines.append)

@@ -1,4 +1,4 @@
-"""What recipes in the world of glimpses pay for: the papers' own numbers, and that no part of a reward is dead."""
+"""Rewards of methods in the world of glimpses: the numbers of the papers, and no dead part."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def task_of(method, needs="yes", where=lambda task: True):
 
 
 def attempt(method, task, *looks, says=None, broken=False):
-    """Looks at these regions, one a turn, and then says something; broken: with a call that cannot be read."""
+    """A rollout that looks at regions, one a turn, and then answers; broken: with a malformed call."""
     name = TOOLS[task.id.split("-")[1]]
     argument = {"view": "span", "zoom": "box", "read_cell": "cell"}[name]
     lines = [Message("assistant", "", (ToolCall(name, {argument: look}),)) for look in looks]
@@ -52,7 +52,7 @@ def region(task):
 
 
 def test_deepeyes_rewards_a_correct_answer_with_a_look_by_2():
-    """The paper's numbers are 2, 0.8, 0 and -0.2; a format of 1 and 0 in the place of 0 and -1 adds 0.2 to each."""
+    """The paper's numbers are 2, 0.8, 0 and -0.2; a format of 1 and 0 instead of 0 and -1 adds 0.2 to each."""
     method = method_of("deepeyes")
     task = task_of(method)
     look = region(task)
@@ -80,7 +80,7 @@ def test_deepeyes_v2_subtracts_a_tenth_for_a_needless_search():
 
 
 def test_longvt_rewards_the_overlap_of_the_last_look():
-    """The paper's: a right answer after the crop (10, 30) where (20, 40) is asked for is 2.333, by recall 2.5."""
+    """The paper: a correct answer after the crop (10, 30) instead of (20, 40) earns 2.333, by recall 2.5."""
     method, recall = method_of("longvt"), method_of("longvt", "--measure", "recall")
     task = task_of(method, where=lambda one: one.metadata["gold"][0] > 4)
     low, high = task.metadata["gold"]
@@ -101,7 +101,7 @@ def test_deepsport_adds_half_to_a_correct_answer_with_a_look():
 
 
 def test_v_toolrl_adds_the_share_of_well_formed_turns():
-    """The paper's: three turns of which one cannot be read, the answer right: 1 + 2/3, which is 5/3 - 1 here."""
+    """The paper: a correct answer and three turns, one of them malformed: 1 + 2/3, which is 5/3 - 1 here."""
     method = method_of("v_toolrl")
     task = task_of(method, where=lambda one: len(one.metadata["cells"]) == 1)
     cell = task.metadata["cells"][0]

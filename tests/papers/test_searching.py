@@ -55,7 +55,7 @@ def test_tool_star_rewards_equal_the_paper_and_exclude_the_critic():
     assert alone == [1.0]
 
 
-def test_ikea():
+def test_ikea_rewards_equal_the_paper():
     task, reward = make_task(answer="paris"), method("ikea").reward
     right = [attempt("paris", *["search"] * calls, task=task) for calls in (0, 1, 2, 5)]
     wrong = [attempt("rome", *["search"] * calls, task=task) for calls in (2, 0)]
@@ -74,7 +74,7 @@ def test_ikea_ranks_every_correct_rollout_above_every_incorrect_one():
         right = said == "paris"
         if right.any() and (~right).any():
             assert found[right].min() > found[~right].max()
-        # a wrong attempt earns as much for one search as for many
+        # an incorrect rollout has equal rewards for one search and for many
         assert set(found[~right].tolist()) <= {0.0, 0.05}
 
 
@@ -91,7 +91,7 @@ def test_prs_rewards_rise_in_steps_up_to_the_best_of_refill():
     assert outcomes(made.reward, cut) == [-1]
 
 
-def test_marag():
+def test_marag_adds_overlap_of_documents_and_calls():
     task = make_task(
         answer="7",
         metadata={"gold_documents": ["1", "2", "3", "4"], "gold_calls": [{"name": "count", "arguments": {}}] * 2},
@@ -114,10 +114,12 @@ STAGED += ["deepeyes", "deepeyes_v2", "longvt", "ophiuchus"]
 
 @pytest.mark.parametrize("name", STAGED)
 def test_held_out_questions_differ_from_training_questions(name):
-    """What stages play are the tasks of training; no question of them is held out."""
+    """Stages play training tasks, and no question of a training task is held out."""
     chosen, _ = parse_train(name, [], prog="handaxe train", also={})
     world = make_world(chosen)
     made = make_method(chosen, world)
     assert made.stages or made.closing
-    asked = [{task.messages[-1].content.lower() for task in world.tasks(split, 150, 0)} for split in ("train", "test")]
-    assert not asked[0] & asked[1]
+    questions = [
+        {task.messages[-1].content.lower() for task in world.tasks(split, 150, 0)} for split in ("train", "test")
+    ]
+    assert not questions[0] & questions[1]

@@ -160,7 +160,7 @@ def test_mixed_r1_trains_on_a_single_part():
     ],
 )
 def test_every_part_changes_some_advantage(name, without):
-    """Of attempts as an expert with habits makes them, on the recipe's own tasks."""
+    """On rollouts of a noisy expert, on the tasks of the method."""
     method, world = made(name)
     tasks = world.tasks("train", 9, 0)
     groups = [Group(one, tuple(_with_habits(world, one, other))) for one, other in zip(tasks, tasks[1:])]
@@ -176,7 +176,7 @@ def test_every_part_changes_some_advantage(name, without):
 
 
 def _with_habits(world, task, other):
-    """The last but two does what is right for another task."""
+    """Rollouts of noisy experts; the last but two solves another task."""
     speakers = [
         noisy_expert(
             world.expert,

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import ToolReply, Usage
-from handaxe.rollouts.budget import Budget, Remaining, budgets, describe_remaining, remaining_of
+from handaxe.rollouts.budget import Budget, Remaining, budgets, describe_remaining, remaining_budget
 from handaxe.testing.make_records import make_trajectory
 
 
@@ -23,8 +23,8 @@ def test_usage_sums_turns_and_replies():
 
 
 def test_remaining_budget_is_never_negative():
-    assert remaining_of(Budget(), Usage(9, 9, 9, 9), turns=2) == Remaining(2)
-    assert remaining_of(Budget(10, 3, 2.0, 5.0), Usage(4, 1, 0.5, 5.5), turns=1) == (1, 6, 2, 1.5, 0.0)
+    assert remaining_budget(Budget(), Usage(9, 9, 9, 9), turns=2) == Remaining(2)
+    assert remaining_budget(Budget(10, 3, 2.0, 5.0), Usage(4, 1, 0.5, 5.5), turns=1) == (1, 6, 2, 1.5, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every block of Python in a page of the documentation runs, one after the other, as a reader would type them."""
+"""Python blocks of documentation pages run in order."""
 
 import re
 from pathlib import Path
@@ -22,12 +22,12 @@ DOCS = Path(__file__).parents[2] / "docs"
         ("doctor", 1),
     ],
 )
-def test_the_programs_of_a_page_run(page, programs):
+def test_code_blocks_of_a_page_run(page, programs):
     text = (DOCS / f"{page}.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) >= programs
     names = {"__name__": f"docs_{page}"}
     for block in blocks:
         line = text[: text.index(block)].count("\n")
-        # Blank lines above, so that a failure names the line of the page.
+        # Blank lines keep the line numbers of the page in tracebacks.
         exec(compile("\n" * line + block, str(DOCS / f"{page}.md"), "exec"), names)

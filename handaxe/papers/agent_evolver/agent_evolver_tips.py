@@ -1,7 +1,7 @@
 """AgentEvolver (arXiv:2511.10395), self-navigating: sample rollouts with tips from earlier ones, and strip the tips."""
 
 from handaxe import rollouts
-from handaxe.curricula.tip_pool import tip_pool, tips_of
+from handaxe.curricula.tip_pool import task_tips, tip_pool
 from handaxe.losses import adjustments, surrogates
 from handaxe.methods.method import Method, replace
 from handaxe.papers.agent_evolver.hint_clip_bonus import hint_clip_bonus
@@ -24,7 +24,7 @@ def agent_evolver_tips(base: Method, *, tips: int = 1, clip_bonus: float = 0.4, 
         base,
         stages=(*base.stages, teach_expert(world=with_tips(base.world), steps=sft_steps)),
         tasks=tip_pool(top=tips).curriculum,
-        rollout=rollouts.hinted(rollout=base.rollout, criteria=tips_of, strip=True),
+        rollout=rollouts.hinted(rollout=base.rollout, criteria=task_tips, strip=True),
         credit=hint_clip_bonus(credit=base.credit),
         surrogate=surrogates.unclipped(),
         adjustments=(clip, *base.adjustments),

@@ -1,6 +1,6 @@
 """INSPO (arXiv:2512.01945): sample system instructions by reward, and evolve the population during training."""
 
-from handaxe.curricula.advice import by_rules
+from handaxe.curricula.advice import rule_mutations
 from handaxe.methods.method import Method, replace
 from handaxe.papers.inspo.instructions import instructions
 from handaxe.papers.inspo.with_system_prompt import with_system_prompt
@@ -17,6 +17,6 @@ def inspo(base: Method, *, population: int = 4, evolve_every: int = 5) -> Method
         population: number of instructions, at most 4.
         evolve_every: steps between two evolutions; more than the run's steps leaves a bandit. Unconfirmed.
     """
-    pool = instructions(initial=INITIAL[:population], propose=by_rules(), every=evolve_every, order=base.tasks)
+    pool = instructions(initial=INITIAL[:population], propose=rule_mutations(), every=evolve_every, order=base.tasks)
     evaluation = with_system_prompt(rollout=base.rollout, opening=pool.with_best)
     return replace(base, tasks=pool.curriculum, evaluate_rollout=evaluation)

@@ -9,7 +9,7 @@ from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Trajectory
 from handaxe.core.requests import AuxChat
 
-__all__ = ["NO_AUX_POLICIES", "aux_chats", "aux_trajectories_of", "check_own"]
+__all__ = ["NO_AUX_POLICIES", "aux_chats", "check_policy_trajectories", "nested_aux_trajectories"]
 
 NO_AUX_POLICIES: Mapping[str, Any] = MappingProxyType({})
 """No auxiliary policy."""
@@ -26,12 +26,12 @@ def aux_chats(aux_policies: Mapping[str, AuxPolicy]) -> dict[str, AuxChat]:
     return {name: AuxChat(one.format, one.sampling, one.engine.max_length) for name, one in aux_policies.items()}
 
 
-def aux_trajectories_of(trajectory: Trajectory) -> list[Trajectory]:
+def nested_aux_trajectories(trajectory: Trajectory) -> list[Trajectory]:
     """Return the trajectories of auxiliary policies in a rollout, with nested ones."""
-    return [one for turn in trajectory.aux_turns for one in (turn, *aux_trajectories_of(turn))]
+    return [one for turn in trajectory.aux_turns for one in (turn, *nested_aux_trajectories(turn))]
 
 
-def check_own(trajectories: Iterable[Trajectory]) -> None:
+def check_policy_trajectories(trajectories: Iterable[Trajectory]) -> None:
     """Raise InputError if a rollout strategy returns a trajectory of an auxiliary policy as one of the policy."""
     for one in trajectories:
         if one.by:

@@ -13,7 +13,7 @@ class _Samples(Protocol):
 
 
 class BatchStream:
-    """`Stream` over batches: each poll samples all pending requests as one batch, in order of submission, to the end."""
+    """`Stream` over batches: each poll samples all pending requests to the end, as one batch in submission order."""
 
     def __init__(self, engine: _Samples):
         self._engine = engine

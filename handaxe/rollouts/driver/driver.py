@@ -26,7 +26,7 @@ PAUSE, LONG = 0.002, 0.5
 
 
 class Finished(NamedTuple):
-    """Finished rollout and the trajectories that its plan returned."""
+    """Finished rollout with its trajectories."""
 
     attempt: Attempt
     trajectories: list[Trajectory]
@@ -119,7 +119,7 @@ class Driver:
 
     @property
     def held(self) -> int:
-        """Number of rollouts that used up their segment and wait for the next one."""
+        """Number of rollouts without budget in the current segment, held until the next."""
         some = {plan.live.order: plan.live for plan in self._scheduler.held.values()}
         return sum(self._scheduler.is_held(live) for live in some.values())
 
@@ -274,7 +274,7 @@ class Driver:
                 scheduler.sampled(ticket, completion)
 
     def _lockstep_round(self) -> None:
-        """Finish all work, sample one batch of turns, then deliver the replies that were due earlier."""
+        """Finish all work, sample one batch of turns, then deliver the earlier replies."""
         scheduler = self._scheduler
         self._finish_work()
         executing = set(scheduler.executing)

@@ -1,4 +1,4 @@
-"""The driver's state of a rollout: its plans, their pending requests, and its use of the segment."""
+"""Driver state per rollout: plans, pending requests, and usage of the segment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LiveAttempt:
         return spent or (segment.calls is not None and self.called >= segment.calls)
 
     def would_exceed(self, calls: int, segment: Segment) -> bool:
-        """True if these calls must wait for the next segment. Calls beyond the whole limit are admitted at its start."""
+        """True if these calls must wait for the next segment. Calls beyond the limit are admitted at its start."""
         over = segment.calls is not None and self.called + calls > segment.calls
         return self.used_up(segment) or (over and self.called > 0)
 

@@ -1,4 +1,4 @@
-"""Scheduling of plans: takes their requests, delivers answers, and ends them."""
+"""Scheduling of plans: takes requests, delivers answers, and ends plans."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ NOTHING = Partial([], [], [], [])
 
 
 class Scheduler:
-    """Tables of plans by the kind of their pending request, and the transitions between them.
+    """Tables of plans by kind of pending request, and the transitions between tables.
 
         new        not begun                          sampling   its Sample is in the stream, by the stream's ticket
         queued     a Sample, not submitted yet        executing  its Act or Work is with the executor, by ticket
@@ -70,7 +70,7 @@ class Scheduler:
     def resume(
         self, plan: LivePlan, answer: Completion | EnvReply | object = None, error: BaseException | None = None
     ) -> None:
-        """Send a plan its answer, or raise its error there, and dispatch the next request."""
+        """Send an answer to a plan, or raise an error in the plan, and dispatch the next request."""
         live, generator = plan.live, plan.generator
         while True:
             fresh = plan.request is None

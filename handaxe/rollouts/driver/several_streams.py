@@ -1,4 +1,4 @@
-"""Several engines' streams behind one interface: each request goes to the engine that it names."""
+"""Several engines' streams behind one interface, with requests routed by engine name."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ class SeveralStreams:
         return sum(len(stream) for stream in self._streams.values())
 
     def submit(self, request: Sample) -> int:
-        """Submit a request to its stream; returns its ticket, counted over all streams."""
+        """Submit a request to its stream; returns the ticket, counted over all streams."""
         if request.by not in self._streams:
             known = ", ".join(repr(name) for name in self._streams if name) or "none"
             raise InputError(f"a rollout asks {request.by!r}, but no engine of that name was given; there is {known}")

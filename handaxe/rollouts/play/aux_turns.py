@@ -18,7 +18,7 @@ MOST = 64
 
 
 class AuxTurn(NamedTuple):
-    """One turn of an auxiliary policy: its tokens, and the conversation from its side, its own message last."""
+    """Turn of an auxiliary policy: tokens, and the conversation from the side of this policy, up to the turn."""
 
     by: str
     sequence: SequenceBuilder

@@ -7,7 +7,7 @@ from handaxe.core.records import Message, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.play import Beginning, Mark, Play, Rules
-from handaxe.rollouts.play.history import history, starts_after
+from handaxe.rollouts.play.history import history, starts_beyond
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 
 __all__ = ["continue_trajectory"]
@@ -51,7 +51,7 @@ def continue_trajectory(trajectory: Trajectory, said: Sequence[Message], attempt
     messages, last = list(trajectory.messages), trajectory.turns[-1]
     spoken = turn_positions(messages, turns=1)[0] + 1
     ids = builders[last.sequence].ids[last.start : last.stop]
-    if starts_after(trajectory.notes, spoken):  # it ended before a turn of its last sequence
+    if starts_beyond(trajectory.notes, spoken):  # it ended before a turn of its last sequence
         part = attempt.format.start([*history(messages, trajectory.notes), *said], trajectory.tools)
         builders[-1] = SequenceBuilder(part)
         return _play(trajectory, said, attempt, rules, builders)

@@ -28,7 +28,7 @@ class Opened(NamedTuple):
 
 
 class EnvSession:
-    """Makes an environment and closes it exactly once, from any thread, even while it is being made.
+    """Makes an environment and closes it exactly once, from any thread, even during construction.
 
     `open`, `snapshot` and `report_and_close` may block: call them in a `Work`. `close` is for a plan that ends early:
     it closes at once or, during `open` in another thread, right after `open`.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from handaxe.core.records import Message
 from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
 
-__all__ = ["CONTINUE", "Continuation", "history", "record_new_sequence", "starts_after"]
+__all__ = ["CONTINUE", "Continuation", "history", "record_new_sequence", "starts_beyond"]
 
 
 class Continuation(NamedTuple):
@@ -48,6 +48,6 @@ def record_new_sequence(messages: Sequence[Message], notes: dict[str, Any], open
     notes[NEW_SEQUENCE_NOTE] = [*notes.get(NEW_SEQUENCE_NOTE, []), {"read": places, "then": len(messages)}]
 
 
-def starts_after(notes: Mapping[str, Any], stop: int) -> bool:
+def starts_beyond(notes: Mapping[str, Any], stop: int) -> bool:
     """Return True if the current sequence began after more than the first `stop` messages."""
     return bool(notes.get(NEW_SEQUENCE_NOTE)) and notes[NEW_SEQUENCE_NOTE][-1]["then"] > stop

@@ -30,7 +30,7 @@ from handaxe.core.requests import (
     Work,
 )
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.budget import Remaining, budget_messages, remaining_of
+from handaxe.rollouts.budget import Remaining, budget_messages, remaining_budget
 from handaxe.rollouts.play.aux_turns import AuxTurn, answer_aux_requests, aux_trajectories
 from handaxe.rollouts.play.env_session import EnvSession, infra_error, work
 from handaxe.rollouts.play.history import CONTINUE, history, record_new_sequence
@@ -203,7 +203,7 @@ class Play:
 
     @property
     def remaining(self) -> Remaining:
-        """What turns and budget still allow."""
+        """Remaining turns and budget."""
         return self._remaining(len(self.turns))
 
     def measure(self, request: Measure) -> Generator[Request, Any, dict[str, list[float]]]:
@@ -338,7 +338,7 @@ class Play:
     def _remaining(self, k: int) -> Remaining:
         """Remaining limits before turn k."""
         turns = self.rules.max_turns - k
-        return remaining_of(self.rules.budget, self.usage.spent, turns=turns) if self._bounded else Remaining(turns)
+        return remaining_budget(self.rules.budget, self.usage.spent, turns=turns) if self._bounded else Remaining(turns)
 
     def _extend(self, k: int, ids: list[int], new: list[Message]) -> bool:
         """Append a reply to the sequence. False, with nothing appended, if it exceeds the context."""

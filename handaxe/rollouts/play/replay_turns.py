@@ -14,7 +14,7 @@ __all__ = ["replay_turns"]
 
 
 def replay_turns(beginning: Beginning, opened: Opened, env: Env) -> Generator[Act, EnvReply, Ending | None]:
-    """Replay the turns of a beginning with their seeds, if it asks for a replay; one Act each.
+    """Replay the turns of a beginning with the recorded seeds, if asked for; one Act per turn.
 
     Args:
         beginning: its `turns` and `messages` are the record.

@@ -56,7 +56,7 @@ class Rounds:
         return [lane.trajectory for lane in self._lanes if lane.trajectory is not None]
 
     def open(self, play: Play) -> Generator[Request, Any, None]:
-        """Add a play and open its environment, so that it can be forked at its very beginning.
+        """Add a play and open the environment, for forks at the very beginning.
 
         Raises:
             InputError: the factory limits open environments (`core.protocols.Bounded`), so plays that wait for each
@@ -71,7 +71,7 @@ class Rounds:
         yield from self.next()
 
     def add(self, play: Play) -> None:
-        """Add a play. It opens its environment and takes its first turn in the next round."""
+        """Add a play. Its environment opens in the next round, with the first turn."""
         self._lanes.append(_Lane(play, self._turn))
 
     def next(self, only: Collection[Play] | None = None) -> Generator[Request, Any, None]:
@@ -100,7 +100,7 @@ class Rounds:
 
 
 class _Lane:
-    """Play with its plan, which yields PAUSE between turns, and its trajectory."""
+    """Play with plan and trajectory; the plan yields PAUSE between turns."""
 
     def __init__(self, play: Play, turn: TakeTurn, *, pause: bool = False):
         self.play = play
@@ -120,7 +120,7 @@ class _Lane:
             yield from self.go_on(Stopped())
 
     def go_on(self, error: Exception | None = None) -> RolloutPlan:
-        """Relay the play's requests until its next pause, or its end."""
+        """Relay the play's requests until the next pause, or the end."""
         answer: Any = None
         self._begun = True
         while True:

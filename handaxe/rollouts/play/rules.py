@@ -1,4 +1,4 @@
-"""Limits and options of a play, and the part that it shares with another play."""
+"""Limits and options of a play, and parts shared between plays."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Mark(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """Part of a play that it shares with another one; see `rollouts.play.fork`.
+    """Part shared by two plays; see `rollouts.play.fork`.
 
     branch    None for a play that continues a trajectory, see `rollouts.play.continue_trajectory`
     prefix    first part of the next turn, or the whole turn if `ended` is set

@@ -13,7 +13,7 @@ from handaxe.rollouts.play import Play, Request
 from handaxe.rollouts.play.fork import fork
 from handaxe.rollouts.play.rounds import Rounds
 
-__all__ = ["Node", "grow", "place_of"]
+__all__ = ["Node", "fork_point", "grow"]
 
 
 @dataclass(eq=False)
@@ -52,7 +52,7 @@ class Node:
         return [self] if self.parent is None else [*self.parent.path, self]
 
 
-def place_of(node: Node) -> Branch:
+def fork_point(node: Node) -> Branch:
     """Return the fork point of its play for another continuation from this state."""
     play = node.play
     if len(play.turns) > node.depth:
@@ -74,7 +74,7 @@ def grow(rounds: Rounds, node: Node, count: int) -> Generator[Request, Any, None
     while len(plays) < count:
         number = len(rounds.plays)
         seed = derive_seed(first.seed, "node", number)
-        plays.append(fork(node.play, place_of(node), id=f"{first.id}/{number}", seed=seed))
+        plays.append(fork(node.play, fork_point(node), id=f"{first.id}/{number}", seed=seed))
         rounds.add(plays[-1])
     yield from rounds.next(only=plays)
     depth = node.depth + 1

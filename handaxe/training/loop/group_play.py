@@ -15,7 +15,7 @@ from handaxe.core.records import (
     Trajectory,
 )
 from handaxe.core.requests import Attempt
-from handaxe.rollouts.driver.aux_engines import check_own
+from handaxe.rollouts.driver.aux_engines import check_policy_trajectories
 from handaxe.rollouts.stopping.rule import StopRule
 
 __all__ = ["GroupPlay", "Next"]
@@ -81,7 +81,7 @@ class GroupPlay:
 
     def ended(self, attempt: Attempt, trajectories: Sequence[Trajectory]) -> Next:
         """Take the trajectories of an ended rollout of this group."""
-        check_own(trajectories)
+        check_policy_trajectories(trajectories)
         del self.under_way[attempt.id]
         if self._decided:
             self._unscored += [(one, "stopped") for one in trajectories]

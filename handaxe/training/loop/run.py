@@ -48,7 +48,7 @@ class TrainResult:
 
 
 class Run:
-    """One run between its first and its last step; a context manager.
+    """Run between first and last step; a context manager.
 
     On resume, recorded steps after the last checkpoint are deleted and repeated.
 

@@ -11,7 +11,7 @@ from handaxe.core.records import Disposition, RatedGroup, TokenSequence, Traject
 from handaxe.selection.parts.dispositions import apply_selector, live, part_name, record_changes
 from handaxe.training.loop.rate import measured_trajectories, rewinder
 
-__all__ = ["Selection", "annotate_added", "apply_transform", "played_of"]
+__all__ = ["Selection", "annotate_added", "apply_transform", "live_played"]
 
 
 class Selection:
@@ -38,11 +38,11 @@ class Selection:
         """Mark played groups beyond the maximum as surplus. Groups added by the selector stay."""
         if self._most is None:
             return list(selected)
-        surplus = {id(one) for one in played_of(selected, played)[self._most :]}
+        surplus = {id(one) for one in live_played(selected, played)[self._most :]}
         return [_surplus(one) if id(one) in surplus else one for one in selected]
 
 
-def played_of(selected: Sequence[RatedGroup], played: Sequence[RatedGroup]) -> list[RatedGroup]:
+def live_played(selected: Sequence[RatedGroup], played: Sequence[RatedGroup]) -> list[RatedGroup]:
     """Return the live groups that were played in this step, also with replaced siblings, without groups that a selector
     added.
     """

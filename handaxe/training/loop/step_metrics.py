@@ -12,7 +12,7 @@ import numpy as np
 from handaxe.core.endings import DEFAULT
 from handaxe.core.records import STOPPED, Advantages, RatedGroup, Trajectory
 from handaxe.ops.turn_tree import shared_turn_count, total_usage
-from handaxe.rollouts.driver.aux_engines import aux_trajectories_of
+from handaxe.rollouts.driver.aux_engines import nested_aux_trajectories
 from handaxe.training.record.groups import Fate, RecordedGroup, fate_of, scored_siblings
 
 __all__ = ["Clock", "added_metrics", "group_metrics"]
@@ -127,7 +127,7 @@ def _trained_tokens(one: RatedGroup) -> int:
 
 def _aux_turns(everything: list[Trajectory]) -> dict[str, float]:
     out: Counter[str] = Counter()
-    for one in (said for trajectory in everything for said in aux_trajectories_of(trajectory)):
+    for one in (said for trajectory in everything for said in nested_aux_trajectories(trajectory)):
         out[f"asked/{one.by}/tokens"] += one.num_tokens
         out[f"asked/{one.by}/turns"] += len(one.turns)
         out[f"asked/{one.by}/calls"] += len(one.calls)

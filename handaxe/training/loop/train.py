@@ -30,7 +30,7 @@ from handaxe.training.loop.player import Player, work_plan
 from handaxe.training.loop.rate import check_features
 from handaxe.training.loop.run import Run, TrainResult
 from handaxe.training.loop.schedule import rate_at
-from handaxe.training.loop.select import Selection, annotate_added, apply_transform, played_of
+from handaxe.training.loop.select import Selection, annotate_added, apply_transform, live_played
 from handaxe.training.loop.siblings import check_siblings
 from handaxe.training.loop.staleness import token_ages
 from handaxe.training.loop.step_metrics import Clock, added_metrics, group_metrics
@@ -129,7 +129,7 @@ def train(
                 tasks.observe(fresh)
                 handled, rated = handled + played, rated + fresh
                 selected = selection(rated)
-                if len(played_of(selected, rated)) >= groups:
+                if len(live_played(selected, rated)) >= groups:
                     break
             with clock("learning"):
                 metrics = learn_all(learning, rated, step)

@@ -12,7 +12,7 @@ try:
 except ImportError:  # Windows has no lock against a second writer
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FolderLock", "flush_folder", "write_whole"]
+__all__ = ["FolderLock", "flush_folder", "write_atomic"]
 
 LOCK = "writer.lock"
 
@@ -60,7 +60,7 @@ class FolderLock:
         self.close()
 
 
-def write_whole(file: Path, text: str) -> None:
+def write_atomic(file: Path, text: str) -> None:
     """Write a file atomically and durably: it holds either the whole new text or the old one."""
     part = file.with_name(f"{file.name}.part")
     with part.open("w", encoding="utf-8") as stream:

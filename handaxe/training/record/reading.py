@@ -31,7 +31,7 @@ from handaxe.training.record.earlier_formats import earlier_dispositions
 from handaxe.training.record.groups import RecordedGroup, load_dispositions
 from handaxe.training.record.writing import TURN_REWARD
 
-__all__ = ["read_group_of", "read_groups", "silent_channels"]
+__all__ = ["read_groups", "read_trajectory_group", "silent_channels"]
 
 Row = dict[str, Any]
 ARRAYS = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
@@ -58,7 +58,7 @@ def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | 
     return [_group(db, row) for row in _rows(db, f"SELECT * FROM groups WHERE {where} ORDER BY id", *given.values())]
 
 
-def read_group_of(db: sqlite3.Connection, trajectory: int) -> tuple[RecordedGroup, int] | None:
+def read_trajectory_group(db: sqlite3.Connection, trajectory: int) -> tuple[RecordedGroup, int] | None:
     """Read the group of a trajectory row, and its index in the played group; None without such a row."""
     found = db.execute("SELECT group_id FROM trajectories WHERE id = ?", (trajectory,)).fetchone()
     if found is None:

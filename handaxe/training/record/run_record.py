@@ -24,10 +24,10 @@ import handaxe
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.core.records import Task, Trajectory
 from handaxe.ops.codec import dump_text, load_record, load_text
-from handaxe.training.record.folder import FolderLock, write_whole
+from handaxe.training.record.folder import FolderLock, write_atomic
 from handaxe.training.record.groups import RecordedGroup
-from handaxe.training.record.reading import read_group_of, read_groups, silent_channels
-from handaxe.training.record.schema import create, format_of, upgrade
+from handaxe.training.record.reading import read_groups, read_trajectory_group, silent_channels
+from handaxe.training.record.schema import create, record_format, upgrade
 from handaxe.training.record.writing import write_group
 
 __all__ = ["Event", "RunRecord"]
@@ -68,7 +68,7 @@ class RunRecord:
 
     def _prepare(self, about: Mapping[str, Any] | None) -> None:
         """Create the tables, or check that existing ones are complete and of the current format."""
-        found = format_of(self._db, str(self.folder))
+        found = record_format(self._db, str(self.folder))
         with self._reading():
             (whole,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
         if whole != "ok":
@@ -100,7 +100,7 @@ class RunRecord:
             except sqlite3.OperationalError:  # a read-only folder, where the log has no shared index
                 record._db = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True)
             record._held.callback(record._db.close)
-            format_of(record._db, str(record.folder))
+            record_format(record._db, str(record.folder))
             begun = _has_tables(record._db)
         if not begun:
             record.close()
@@ -169,7 +169,7 @@ class RunRecord:
         versions |= {"python": platform.python_version(), "handaxe": handaxe.__version__}
         with self._writing():
             text = json.dumps({**about, "versions": versions}, indent=1, default=str)
-            write_whole(self.folder / "recipe.json", text + "\n")
+            write_atomic(self.folder / "recipe.json", text + "\n")
 
     def roll_back(self, steps: int) -> int:
         """Delete all steps after the first `steps`; returns the number of deleted steps. Events stay."""
@@ -193,13 +193,13 @@ class RunRecord:
             return read_groups(self._db, step=step, task=task)
 
     def group_of(self, trajectory: int) -> tuple[RecordedGroup, int]:
-        """Read the group of the trajectory in this row, and its index there.
+        """Read the group of a trajectory row, and the index within the group.
 
         Raises:
             InputError: there is no such row.
         """
         with self._reading():
-            found = read_group_of(self._db, trajectory)
+            found = read_trajectory_group(self._db, trajectory)
         if found is None:
             raise InputError(
                 f"the record in {self.folder} has no trajectory in row {trajectory}; search tells their rows"

@@ -11,7 +11,7 @@ import sqlite3
 
 from handaxe.core.errors import InputError
 
-__all__ = ["FORMAT", "SCHEMA", "create", "format_of", "upgrade"]
+__all__ = ["FORMAT", "SCHEMA", "create", "record_format", "upgrade"]
 
 FORMAT = 6
 
@@ -91,7 +91,7 @@ def create(db: sqlite3.Connection) -> None:
     db.executescript(f"BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
 
 
-def format_of(db: sqlite3.Connection, where: str) -> int:
+def record_format(db: sqlite3.Connection, where: str) -> int:
     """Return the format of a record; 0 without tables.
 
     Raises:

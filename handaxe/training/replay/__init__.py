@@ -5,6 +5,6 @@ real tools. recorded: turns and environments of a recorded trajectory. discrepan
 """
 
 from handaxe.training.replay.answers import Setup
-from handaxe.training.replay.attempts import Replayed, attempts_of, replay
+from handaxe.training.replay.attempts import Replayed, group_attempts, replay
 
-__all__ = ["Replayed", "Setup", "attempts_of", "replay"]
+__all__ = ["Replayed", "Setup", "group_attempts", "replay"]

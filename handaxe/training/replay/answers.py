@@ -13,7 +13,7 @@ from handaxe.core.protocols import ChatFormat, Env, EnvFactory, Rollout
 from handaxe.core.records import STOPPED, Ending, Sampling, Task, Trajectory
 from handaxe.core.requests import Act, AuxChat, Completion, EnvReply, Measure, Sample, Splice, Stopped, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.driver.aux_engines import aux_trajectories_of
+from handaxe.rollouts.driver.aux_engines import nested_aux_trajectories
 from handaxe.rollouts.play.play import MEASURE_NOTE
 from handaxe.rollouts.play.takeback import spliced_usage
 from handaxe.training.replay.discrepancies import Discrepancy, What, differing, reply_difference
@@ -42,7 +42,7 @@ class Setup:
 
 
 class DepartError(BaseException):
-    """End of a replay that cannot continue. No Exception, so that no strategy handles it."""
+    """End of an impossible replay. A BaseException, so no strategy handles it."""
 
     def __init__(self, difference: Discrepancy):
         super().__init__(difference)
@@ -54,7 +54,7 @@ class FromRecord:
 
     def __init__(self, recorded: Sequence[Trajectory], setup: Setup):
         self.recorded, self.setup = recorded, setup
-        self.all = [one for own in recorded for one in (own, *aux_trajectories_of(own))]
+        self.all = [one for own in recorded for one in (own, *nested_aux_trajectories(own))]
         self.of = {one.id: one for one in self.all}
         self.turns: dict[int, tuple[Trajectory, int]] = {}
         for one in self.all:

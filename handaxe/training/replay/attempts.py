@@ -13,7 +13,7 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.training.replay.answers import DepartError, FromRecord, Setup
 from handaxe.training.replay.discrepancies import Discrepancy, discrepancies
 
-__all__ = ["Replayed", "attempts_of", "replay"]
+__all__ = ["Replayed", "group_attempts", "replay"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def replay(group: Group, setup: Setup, *, only: str | None = None) -> list[Repla
     Raises:
         InputError: rollout, format or environment reject the task.
     """
-    attempts = attempts_of(group)
+    attempts = group_attempts(group)
     samples = sorted({one[0].sample for one in attempts})
     if only is not None:
         attempts = [one for one in attempts if any(trajectory.id == only for trajectory in one)]
@@ -61,7 +61,7 @@ def replay(group: Group, setup: Setup, *, only: str | None = None) -> list[Repla
     return [Replayed(one, tuple(found[one.id])) for one in played]
 
 
-def attempts_of(group: Group) -> list[list[Trajectory]]:
+def group_attempts(group: Group) -> list[list[Trajectory]]:
     """Group trajectories by rollout: each root with its direct and indirect forks."""
     attempts: dict[str, list[Trajectory]] = {}
     for one in group:

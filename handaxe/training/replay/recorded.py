@@ -12,7 +12,7 @@ __all__ = ["Opening", "StandIn", "openings", "recorded_answer", "recorded_speech
 
 
 class StandIn:
-    """Substitute for an environment that is only started and closed: it repeats the recorded report or failure. `forks`
+    """Substitute for an environment that is only started and closed: repeats the recorded report or failure. `forks`
     True: its snapshots are real, since some of its replies are.
     """
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, ToolCall, ToolSchema
 
-__all__ = ["Conversation", "conversations"]
+__all__ = ["ColdConversation", "conversations"]
 
 OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -27,7 +27,7 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
-class Conversation(NamedTuple):
+class ColdConversation(NamedTuple):
     """Messages, with the assistant's to be learned, and offered tools."""
 
     messages: tuple[Message, ...]
@@ -42,7 +42,9 @@ class _Question(NamedTuple):
     answer: str
 
 
-def conversations(tools: dict[str, ToolSchema], *, count: int, seed: int, weak: float = 1.0) -> Iterator[Conversation]:
+def conversations(
+    tools: dict[str, ToolSchema], *, count: int, seed: int, weak: float = 1.0
+) -> Iterator[ColdConversation]:
     """Yield `count` weak demonstrations.
 
     Args:
@@ -59,7 +61,7 @@ def conversations(tools: dict[str, ToolSchema], *, count: int, seed: int, weak: 
         if offer == ("compute",):
             question = _binary(rng)
         turns = _behaviour(rng, question, offer, weak)
-        yield Conversation((Message("user", question.text), *turns), tuple(tools[name] for name in offer))
+        yield ColdConversation((Message("user", question.text), *turns), tuple(tools[name] for name in offer))
 
 
 def _questions(count: int, seed: int) -> Iterator[_Question]:

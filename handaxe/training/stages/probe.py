@@ -17,7 +17,7 @@ NOTHING: Mapping[str, Any] = {}
 
 
 def probe(*, label: str = "probe", samples: int = 8, groups: int = 16, arguments: Mapping[str, Any] = NOTHING) -> Stage:
-    """Make a stage that plays each task of a `task_pool` and labels it with its mean outcome, without training.
+    """Make a stage that plays each task of a `task_pool` and labels tasks with the mean outcome, without training.
 
     Args:
         label: key in `Task.metadata`; a task without scored rollouts gets None.

@@ -23,7 +23,7 @@ from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.training.loop.interrupt import Interrupt
 from handaxe.training.record.fingerprint import code_version, fingerprint
-from handaxe.training.record.folder import FolderLock, write_whole
+from handaxe.training.record.folder import FolderLock, write_atomic
 from handaxe.training.stages.context import make_site
 
 try:
@@ -114,7 +114,7 @@ def _claim(out: Path, names: list[str], resume: bool) -> None:
         if found != names:
             raise CheckpointError(f"{out} was begun with the stages {found}, not {names}. Start anew in another folder")
         return
-    write_whole(file, json.dumps({"stages": names}, indent=1) + "\n")
+    write_atomic(file, json.dumps({"stages": names}, indent=1) + "\n")
 
 
 def _share(stages: list[Stage], names: list[str], site: StageContext) -> dict[str, list[dict[str, float]]]:

@@ -20,7 +20,7 @@ from handaxe.training.record.groups import RecordedGroup
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.sft.supervised import as_rated, stage_run
 
-__all__ = ["joined", "leave_step", "play_at", "played", "rated_of", "recorded", "scripted"]
+__all__ = ["joined", "leave_step", "play_at", "played", "rated_groups", "recorded", "scripted"]
 
 NOTHING: Mapping[str, Any] = {}
 NO_STEP = -1
@@ -49,7 +49,7 @@ def recorded(*, folder: Path, step: int | None = None) -> Source:
     def source(site: StageContext) -> list[RatedGroup]:
         del site
         with RunRecord.open(folder) as record:
-            return rated_of(record.groups(step=step))
+            return rated_groups(record.groups(step=step))
 
     return source
 
@@ -109,7 +109,7 @@ def play_at(site: StageContext, arguments: Mapping[str, Any], *, folder: str = "
     if result.path is None:
         return seen.groups
     with RunRecord.open(result.path) as record:
-        return rated_of(record.groups())
+        return rated_groups(record.groups())
 
 
 def leave_step(tasks: Curriculum) -> None:
@@ -117,7 +117,7 @@ def leave_step(tasks: Curriculum) -> None:
     tasks.next(NO_STEP, 0)
 
 
-def rated_of(groups: Sequence[RecordedGroup]) -> list[RatedGroup]:
+def rated_groups(groups: Sequence[RecordedGroup]) -> list[RatedGroup]:
     """Return the scored groups of a record, as rated.
 
     Raises:

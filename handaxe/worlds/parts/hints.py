@@ -5,7 +5,7 @@ from dataclasses import replace
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Rollout
 from handaxe.core.records import Criterion, Task
-from handaxe.curricula.tip_pool import tip_pool, told_calls
+from handaxe.curricula.tip_pool import call_tip, tip_pool
 from handaxe.ops.seeds import generator
 from handaxe.rollouts.hinted import hinted
 from handaxe.worlds.world import World
@@ -67,12 +67,12 @@ def with_tips(world: World, *, share: float = 0.5, known: int = 256) -> World:
         raise InputError(f"with_tips takes a share from 0 to 1 and 1 or more known tasks, not {share} and {known}")
     pool = tip_pool(top=2, most=known)
     for task in world.tasks("train", known, 0):
-        pool.keep(task, told_calls(task, reference(task)))
+        pool.keep(task, call_tip(task, reference(task)))
 
     def tips(task: Task) -> list[Criterion]:
         if generator("with_tips", task.id).random() >= share:
             return []
-        own_calls = told_calls(task, reference(task))
+        own_calls = call_tip(task, reference(task))
         return [Criterion("tip", one.text) for one in pool.recall(task) if one.text != own_calls][:1]
 
     def make_rollout(max_turns: int) -> Rollout:

@@ -6,7 +6,11 @@ from handaxe.tools.calculator import calculator
 def test_chat_messages_have_calls_with_argument_objects():
     call = ToolCall("calculator", {"expression": "1+1"}, "c0")
     question, turn, reply = chat_messages(
-        [Message("user", "1+1=?"), Message("assistant", "", (call,)), Message("tool", "2", call_id="c0", name="calculator")]
+        [
+            Message("user", "1+1=?"),
+            Message("assistant", "", (call,)),
+            Message("tool", "2", call_id="c0", name="calculator"),
+        ]
     )
     assert question == {"role": "user", "content": "1+1=?"}
     function = {"name": "calculator", "arguments": {"expression": "1+1"}}

@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message
-from handaxe.curricula.advice import by_rules
+from handaxe.curricula.advice import rule_mutations
 from handaxe.papers.inspo.instructions import Instruction, instructions
 from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 
@@ -134,7 +134,7 @@ def test_instructions_resume_from_their_state():
             tasks.observe(groups)
 
     def fresh():
-        return instructions(initial=["a", "b", "c"], propose=by_rules(), every=2, trial=1).curriculum(TASKS, 1)
+        return instructions(initial=["a", "b", "c"], propose=rule_mutations(), every=2, trial=1).curriculum(TASKS, 1)
 
     whole, before, after = fresh(), fresh(), fresh()
     run(whole, range(9))

@@ -123,7 +123,8 @@ def test_rollback_starts_restores_state_and_drops_the_oldest_task():
 def test_rollback_starts_reads_a_channel():
     one = group("t", [0.0, 0.0])
     store = rollback_starts(channel="correct")
-    store.learn([replace(one, scores=replace(one.scores, channels={"correct": np.array([0.0, 1.0])}))], step=0)
+    scores = replace(one.scores, channels={"correct": np.array([0.0, 1.0])})
+    store.learn([one.with_group(one.group, scores)], step=0)
     assert place(store, "t") == ("t/1", 3)
 
 

@@ -9,7 +9,12 @@ from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Sampling
 from handaxe.core.requests import AuxChat
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.rollouts.driver.aux_engines import NO_AUX_POLICIES, aux_chats, aux_trajectories_of, check_own
+from handaxe.rollouts.driver.aux_engines import (
+    NO_AUX_POLICIES,
+    aux_chats,
+    check_policy_trajectories,
+    nested_aux_trajectories,
+)
 from handaxe.testing.make_records import make_trajectory
 from handaxe.testing.scripted_engine import ScriptedEngine
 
@@ -26,12 +31,14 @@ def test_aux_chats_have_their_own_format_and_context():
 
 def test_a_trajectory_of_an_aux_policy_is_an_error():
     own = make_trajectory(texts=["a"])
-    check_own([own, own])
+    check_policy_trajectories([own, own])
     with pytest.raises(InputError, match=r"auxiliary policy 'user', which would be scored.*`Trajectory.aux_turns`"):
-        check_own([own, replace(own, by="user")])
+        check_policy_trajectories([own, replace(own, by="user")])
 
 
 def test_nested_aux_trajectories_are_found():
     inner, outer = (replace(make_trajectory(texts=["a"]), id=name, by=name) for name in ("user", "solver"))
     own = replace(make_trajectory(texts=["a"]), aux_turns=(replace(outer, aux_turns=(inner,)),))
-    assert [one.id for one in aux_trajectories_of(own)] == ["solver", "user"] and aux_trajectories_of(inner) == []
+    assert [one.id for one in nested_aux_trajectories(own)] == ["solver", "user"] and nested_aux_trajectories(
+        inner
+    ) == []

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from handaxe.rollouts.search.node import Node, place_of
+from handaxe.rollouts.search.node import Node, fork_point
 
 
 def node(*, turns, done=False, depth=0, **facts):
@@ -32,4 +32,4 @@ def test_path_starts_at_the_root_and_place_is_the_start_of_the_turn():
     root = node(turns=2)
     child = node(turns=2, depth=1, parent=root)
     assert child.path == [root, child]
-    assert place_of(child) == ("t/0", 1, 10)
+    assert fork_point(child) == ("t/0", 1, 10)

@@ -16,7 +16,7 @@ from handaxe.training.loop.rate import (
     rate_group,
     score_played,
 )
-from handaxe.training.loop.select import Selection, annotate_added, played_of
+from handaxe.training.loop.select import Selection, annotate_added, live_played
 from handaxe.training.record.groups import fate_of
 
 
@@ -229,7 +229,7 @@ def test_what_a_selector_adds_is_measured_as_fresh_ones_are_but_for_its_old_logp
 def test_the_surplus_is_of_what_was_played():
     groups = [make_rated(group=make_group(size=1, task=make_task(id=name))) for name in "abcd"]
     added = make_rated(group=make_group(size=1, task=make_task(id="x")))
-    assert played_of([*groups, added], groups) == groups
+    assert live_played([*groups, added], groups) == groups
     selection = Selection(list, 2)
     cut = selection.without_surplus([added, *groups], groups)
     assert cut[:3] == [added, *groups[:2]] and not any(one.live or one.trained.any() for one in cut[3:])

@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.training.record import folder
-from handaxe.training.record.folder import FolderLock, write_whole
+from handaxe.training.record.folder import FolderLock, write_atomic
 
 HOLD = """
 import sys, time
@@ -47,8 +47,8 @@ def test_where_the_file_system_knows_no_locks_nothing_is_locked(tmp_path, monkey
 
 def test_a_file_is_whole_or_as_it_was(tmp_path, monkeypatch):
     file = tmp_path / "a.json"
-    write_whole(file, "first")
+    write_atomic(file, "first")
     monkeypatch.setattr(folder.os, "fsync", lambda handle: (_ for _ in ()).throw(OSError("no space")))
     with pytest.raises(OSError, match="no space"):
-        write_whole(file, "second, which is longer")
+        write_atomic(file, "second, which is longer")
     assert file.read_text() == "first"

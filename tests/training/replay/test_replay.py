@@ -15,7 +15,7 @@ from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
-from handaxe.training.replay import Setup, attempts_of, replay
+from handaxe.training.replay import Setup, group_attempts, replay
 
 
 @pytest.fixture(scope="module")
@@ -310,7 +310,7 @@ def test_attempts_tried_again_are_attempts_of_their_own(dice):
     first = play(dice, linear(), 0, env=dying(dice.Counter, "step", 0))
     again = play(dice, linear(), 5, id="t/0/retry-1")
     group = Group(first.task, (*again, *first))
-    assert [len(one) for one in attempts_of(group)] == [1, 1]
+    assert [len(one) for one in group_attempts(group)] == [1, 1]
     assert differences(group, setup(dice, linear())) == []
 
 

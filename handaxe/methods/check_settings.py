@@ -1,4 +1,4 @@
-"""Checks the range of run settings; errors name command-line flags."""
+"""Range checks of run settings, with errors that name command-line flags."""
 
 import math
 

@@ -3,7 +3,7 @@ import math
 import pytest
 from rich.console import Console
 
-from handaxe.commands.outcome import print_claims, print_outcome, read_outcome, result_body
+from handaxe.commands.run_outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.evaluation.figures import evaluations
 from handaxe.methods.run_spec import run_template
 from handaxe.training.record.run_record import RunRecord

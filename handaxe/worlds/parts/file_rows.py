@@ -1,4 +1,4 @@
-"""Rows of a user's file: JSON lines, CSV, or a data set saved by Hugging Face's `datasets`."""
+"""Rows of a user's file: JSON lines, CSV, or a saved Hugging Face data set (`datasets`)."""
 
 import csv
 import json

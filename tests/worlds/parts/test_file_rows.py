@@ -3,7 +3,7 @@ import json
 import pytest
 
 from handaxe.core.errors import TaskError
-from handaxe.worlds.parts.rows import FileRow, read_rows
+from handaxe.worlds.parts.file_rows import FileRow, read_rows
 
 CELLS = [{"question": "3 ft in m?", "answer": 0.9144, "kind": "length"}, {"question": "2 kg in g?", "answer": 2000}]
 
