@@ -39,7 +39,9 @@ from .models.exporting.export_policy import export_policy as export_policy
 from .models.load import load as load
 from .tools.decorator import tool as tool
 from .training.loop.config import AsyncConfig as AsyncConfig
+from .training.loop.config import PeriodicEvaluation as PeriodicEvaluation
 from .training.loop.config import RunConfig as RunConfig
+from .training.loop.config import Updates as Updates
 from .training.loop.train import train as train
 
 __version__: str

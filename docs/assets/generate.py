@@ -61,7 +61,7 @@ def papers():
         computed = [one for one in studies if one.study.file.parent == folder]
         paper = own[0].method.paper if own else computed[0].study.paper
         text = folder_page(paper, own, computed, ROOT)
-        effects = effects_of(own)
+        effects = read_effects(own)
         if effects:
             text += f"\n![Effects of the claims]({folder.name}.svg)\n"
             plot(f"papers/{folder.name}.svg", effects, paper.short)
@@ -96,7 +96,7 @@ def row(one, folder):
     return f"| {' | '.join(cells)} |", words
 
 
-def effects_of(entries):
+def read_effects(entries):
     found = []
     for one in entries:
         for claim in one.method.page.claims:

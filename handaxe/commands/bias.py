@@ -13,7 +13,7 @@ from handaxe.commands.output import console, note
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.decomposition import compare_normalization
 from handaxe.evaluation.gradient_bias import BiasCase, BiasRow, measure_bias
-from handaxe.evaluation.mechanisms import constant_of_test, file_of_test, list_mechanisms
+from handaxe.evaluation.mechanisms import list_mechanisms, locate_test, read_test_constant
 from handaxe.view.plots import plot_bias
 
 __all__ = ["BiasOptions", "bias_cases", "main"]
@@ -113,10 +113,10 @@ def bias_cases() -> tuple[list[BiasCase], dict[str, str]]:
     """
     cases, reasons = list[BiasCase](), dict[str, str]()
     for module in list_mechanisms(*KINDS):
-        rows = constant_of_test(module, "BIAS")
+        rows = read_test_constant(module, "BIAS")
         if not rows:
             raise InputError(
-                f"{file_of_test(module)} has no constant BIAS: give BIAS = [BiasCase(...)] or a reason for none as text"
+                f"{locate_test(module)} has no constant BIAS: give BIAS = [BiasCase(...)] or a reason for none as text"
             )
         if isinstance(rows, str):
             reasons[module.rpartition(".")[2]] = rows

@@ -6,10 +6,10 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import tyro
 
-from handaxe.methods.check_settings import check_settings
 from handaxe.methods.flags import option_class, unwrap_partial
 from handaxe.methods.method import RunSettings
 from handaxe.methods.run_spec import NamedFactory, RunSpec, RunTemplate, run_template
+from handaxe.methods.settings_checks import check_settings
 
 __all__ = ["FLAT", "Names", "option_names", "options_dataclass", "parse", "parse_train"]
 

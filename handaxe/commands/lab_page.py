@@ -8,7 +8,7 @@ import handaxe
 from handaxe.commands.output import console, note
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.attack_trials import AttackBench, LabCase
-from handaxe.evaluation.mechanisms import constant_of_test, file_of_test, kinds, list_mechanisms
+from handaxe.evaluation.mechanisms import kinds, list_mechanisms, locate_test, read_test_constant
 from handaxe.methods import reward_trials
 from handaxe.methods.catalog import list_methods
 from handaxe.methods.run_spec import run_template
@@ -48,10 +48,10 @@ def lab_rows() -> LabRows:
     """
     found = LabRows([], {})
     for module in sorted(list_mechanisms("Reward", "Judge"), key=_order):
-        rows = constant_of_test(module, "LAB")
+        rows = read_test_constant(module, "LAB")
         if not rows:
             raise InputError(
-                f"{file_of_test(module)} has no constant LAB: give LAB = [LabCase(...)], or a reason for none as text"
+                f"{locate_test(module)} has no constant LAB: give LAB = [LabCase(...)], or a reason for none as text"
             )
         if isinstance(rows, str):
             found.reasons[module.rpartition(".")[2]] = rows
@@ -65,14 +65,14 @@ def method_rows() -> MethodRows:
     found = MethodRows({}, [], {})
     for one in list_methods():
         module = one.module.removeprefix("handaxe.")
-        if reason := constant_of_test(module, "LAB"):
+        if reason := read_test_constant(module, "LAB"):
             found.reasons[one.name] = reason
-        if constant_of_test(module, "ASKS_MODEL"):
+        if read_test_constant(module, "ASKS_MODEL"):
             found.models.append(one.name)
-        if why := constant_of_test(module, "FALLS"):
+        if why := read_test_constant(module, "FALLS"):
             found.why[one.name] = why
         world = run_template(one.name).world
-        if why := constant_of_test(world.make.__module__.removeprefix("handaxe."), "FALLS"):
+        if why := read_test_constant(world.make.__module__.removeprefix("handaxe."), "FALLS"):
             found.why[f"world {world.name}"] = why
     return found
 

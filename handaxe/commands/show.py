@@ -23,7 +23,7 @@ from handaxe.models.chat_formats.safe_encoder import SafeEncoder
 from handaxe.models.huggingface import load_tokenizer
 from handaxe.models.load import TINY, load_format
 from handaxe.models.saved_policy import find_saved_policy
-from handaxe.training.record.groups import RecordedGroup, fate_of
+from handaxe.training.record.groups import RecordedGroup, group_fate
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import escaped_text
 from handaxe.view.tables import metrics_table
@@ -121,7 +121,7 @@ def print_rollout(folder: Path, choice: RolloutChoice, terminal: Console) -> Non
     advantages = None if found is None or group.advantages is None else group.advantages.tokens[place]
     scores = None if found is None else group.scores
     decode = make_decoder(folder)
-    note(terminal, "rollout", f"step {step}, group {escape(fate_of(group))}, {len(group.played.group)} siblings")
+    note(terminal, "rollout", f"step {step}, group {escape(group_fate(group))}, {len(group.played.group)} siblings")
     panel = trajectory_panel(
         trajectory,
         decode=decode,

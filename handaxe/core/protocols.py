@@ -65,7 +65,6 @@ __all__ = [
     "FromPolicy",
     "HiddenMeasure",
     "Judge",
-    "KeptEngine",
     "Labelled",
     "Learner",
     "Loss",
@@ -82,6 +81,7 @@ __all__ = [
     "Stage",
     "StageContext",
     "Stateful",
+    "StatefulEngine",
     "StepJudge",
     "Stream",
     "Streams",
@@ -298,7 +298,7 @@ class Restarts(Protocol):
         ...
 
 
-class KeptEngine(Engine, Protocol):
+class StatefulEngine(Engine, Protocol):
     """Engine with a state_dict: a second engine of a run, saved in checkpoints like any other part."""
 
     def state_dict(self) -> dict[str, Any]: ...
@@ -310,7 +310,7 @@ class KeptEngine(Engine, Protocol):
 class Copyable(Protocol):
     """Optional method of an engine for parts that begin as a copy of the policy."""
 
-    def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> KeptEngine:
+    def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> StatefulEngine:
         """Make an independent engine with a copy of the current policy. A critic starts from scratch."""
         ...
 

@@ -51,7 +51,7 @@ class InOrder:
             raise TaskError("the list of tasks is empty; a curriculum needs at least one")
         if len(set(ids)) < len(ids):
             twice = next(name for name in ids if ids.count(name) > 1)
-            raise TaskError(f"two tasks share the id {twice!r}; ids tell attempts apart, so each must be its own")
+            raise TaskError(f"two tasks share the id {twice!r}; give each task a unique id")
         self._tasks = tasks
         self._seed = seed
         self._shuffle = shuffle

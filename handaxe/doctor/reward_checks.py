@@ -13,7 +13,7 @@ from handaxe.evaluation.agreement import SAME
 from handaxe.evaluation.rescoring import determinism, scored_groups
 from handaxe.ops.ragged import group_rewards
 from handaxe.training.loop.watch import why_flat
-from handaxe.training.record.groups import RecordedGroup, fate_of
+from handaxe.training.record.groups import RecordedGroup, group_fate
 
 __all__ = ["check_determinism", "check_zero_gradient", "expected_equal"]
 
@@ -89,7 +89,7 @@ def check_zero_gradient(
         group_size: rollouts of a group.
         trains: False for a run that trains no policy.
     """
-    rated = [one for one in _scored(groups) if fate_of(one) != "surplus"]
+    rated = [one for one in _scored(groups) if group_fate(one) != "surplus"]
     if not rated:
         return not_checked("zero gradient", "no group was scored")
     totals = [group_rewards(group, scores) for group, scores in scored_groups(rated)]

@@ -20,7 +20,7 @@ from typing import Any
 import handaxe
 from handaxe.core.errors import InputError
 
-__all__ = ["constant_of_test", "factory", "file_of_test", "kinds", "list_mechanisms", "missing_constants"]
+__all__ = ["factory", "kinds", "list_mechanisms", "locate_test", "missing_constants", "read_test_constant"]
 
 HOME = Path(handaxe.__file__).parent
 FOLDERS = ("advantages", "credit", "curricula", "judges", "losses", "papers", "rewards", "selection")
@@ -51,7 +51,7 @@ def factory(module: str) -> Any:
     return getattr(importlib.import_module(f"handaxe.{module}"), module.rpartition(".")[2])
 
 
-def file_of_test(module: str, root: Path = HOME.parent) -> Path:
+def locate_test(module: str, root: Path = HOME.parent) -> Path:
     """File of a module's test.
 
     Args:
@@ -69,19 +69,19 @@ def file_of_test(module: str, root: Path = HOME.parent) -> Path:
     return root.joinpath("tests", *parts[:-1], f"test_{parts[-1]}.py")
 
 
-def constant_of_test(module: str, name: str, default: Any = None, *, root: Path = HOME.parent) -> Any:
+def read_test_constant(module: str, name: str, default: Any = None, *, root: Path = HOME.parent) -> Any:
     """A constant of a module's test; the default without the constant or without a test.
 
     Raises:
         InputError: the test cannot be imported.
     """
-    file = file_of_test(module, root)
+    file = locate_test(module, root)
     return getattr(_imported(file), name, default) if file.is_file() else default
 
 
 def missing_constants(modules: list[str], name: str, *, root: Path = HOME.parent) -> list[Path]:
     """Tests of modules without a definition of the constant."""
-    return [file_of_test(one, root) for one in modules if constant_of_test(one, name, root=root) is None]
+    return [locate_test(one, root) for one in modules if read_test_constant(one, name, root=root) is None]
 
 
 def _kind(file: Path) -> str:

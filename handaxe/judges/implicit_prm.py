@@ -11,7 +11,7 @@ import torch
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Copyable, Engine, KeptEngine, Labelled, Pairs
+from handaxe.core.protocols import Copyable, Engine, Labelled, Pairs, StatefulEngine
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores, TokenSequence, Trajectory
 from handaxe.losses.dpo import dpo
 from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy
@@ -29,7 +29,7 @@ AGGREGATES: Mapping[str, Callable[[np.ndarray], float]] = {"sum": np.sum, "mean"
 
 def implicit_prm(
     *,
-    engine: KeptEngine | None = None,
+    engine: StatefulEngine | None = None,
     reference: Reference = "frozen",
     beta: float = 0.05,
     pairs: Pairs | None = None,
@@ -114,7 +114,7 @@ class ImplicitPrm:
 
     def __init__(
         self,
-        engine: KeptEngine | None,
+        engine: StatefulEngine | None,
         *,
         reference: Reference,
         beta: float,
@@ -211,7 +211,7 @@ class ImplicitPrm:
         return replace(batch, extras={**batch.extras, "ref_logp": ref_BT})
 
     @property
-    def _own(self) -> KeptEngine:
+    def _own(self) -> StatefulEngine:
         if self._engine is None:
             raise InputError("this judge has no model yet: list it in learners= of train, or pass engine=")
         return self._engine

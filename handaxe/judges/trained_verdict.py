@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import ChatFormat, KeptEngine, Measures, Source, StageContext
+from handaxe.core.protocols import ChatFormat, Measures, Source, StageContext, StatefulEngine
 from handaxe.core.records import Criterion, Group, Message, RatedGroup, Trajectory
 from handaxe.judges.verdict_token import Ask, VerdictToken, turn_question, verdict_token
 from handaxe.training.loop.aux_policy import AuxLearner
@@ -40,7 +40,7 @@ def contextual_question(trajectory: Trajectory, turn: int, criterion: Criterion 
 
 
 def trained_verdict(
-    *, engine: KeptEngine | None = None, format: ChatFormat | None = None, ask: Ask = contextual_question
+    *, engine: StatefulEngine | None = None, format: ChatFormat | None = None, ask: Ask = contextual_question
 ) -> TrainedVerdict:
     """Make a judge with one question a turn, as `verdict_token`, whose answers are trained on labels.
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError, MethodError
-from handaxe.methods.check_settings import check_settings
 from handaxe.methods.renames import METHODS, renamed_arguments
 from handaxe.methods.run_spec import RunSpec, run_template
+from handaxe.methods.settings_checks import check_settings
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["RecordedRun", "method_record", "recorded_method", "recorded_run", "spec_in_file"]

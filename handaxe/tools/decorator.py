@@ -121,7 +121,7 @@ class Tool:
                 with self.limit or contextlib.nullcontext():
                     result = self._run_once(work)
             except BaseException as error:
-                result = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
+                result = fault.classify_error(error, name=self.schema.name, timeout=self.timeout)
 
     async def arun(self, call: ToolCall, *, seed: int = 0, threads: Threads) -> ToolReply:
         """Run a call from an event loop without blocking it; otherwise as `run`. A coroutine function runs on the loop,
@@ -147,7 +147,7 @@ class Tool:
                 task = asyncio.current_task()
                 if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                     raise
-                result = fault.of_error(error, name=self.schema.name, timeout=self.timeout)
+                result = fault.classify_error(error, name=self.schema.name, timeout=self.timeout)
 
     def _tries(self, call: ToolCall, seed: int) -> Generator[Callable[[], Any], Any, ToolReply]:
         """Generate the tries of a call: yields a function, receives its outcome or bill, and returns the reply."""

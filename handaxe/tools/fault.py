@@ -36,10 +36,10 @@ __all__ = [
     "CallOutcome",
     "TimeoutIs",
     "check_sendable",
+    "classify_error",
     "ending",
     "machinery",
     "misfit",
-    "of_error",
     "trouble",
     "unknown",
     "unparsed",
@@ -56,7 +56,7 @@ class CallOutcome(NamedTuple):
     content: str
 
 
-def of_error(error: BaseException, *, name: str, timeout: float | None) -> CallOutcome:
+def classify_error(error: BaseException, *, name: str, timeout: float | None) -> CallOutcome:
     """Return the outcome of a call whose function raised; re-raises errors outside the tool's control (Ctrl-C).
 
     Args:

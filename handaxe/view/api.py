@@ -17,13 +17,13 @@ import handaxe
 from handaxe.core.errors import InputError
 from handaxe.core.records import RatedGroup
 from handaxe.evaluation.figures import TRAINING
-from handaxe.training.record.groups import Fate, RecordedGroup, fate_of, is_trained
+from handaxe.training.record.groups import Fate, RecordedGroup, group_fate, is_trained
 from handaxe.view.curves import AXES, bands, run_curves, settings_digest
 from handaxe.view.results import find_results
 from handaxe.view.runs import Runs, ViewedRun
 from handaxe.view.search import Where
 from handaxe.view.trajectory import Decode
-from handaxe.view.whole import attempt_as_json, told_channels
+from handaxe.view.whole import attempt_as_json, channel_rows
 from handaxe.view.why import OUTCOMES, outcome_classes, staleness_bound, totals, why
 
 __all__ = ["ViewApi", "full_step", "parse_query", "reward_documentation", "rollout_as_json", "step_as_json", "to_json"]
@@ -229,7 +229,7 @@ def _group(number: int, group: RecordedGroup, siblings: Siblings) -> dict[str, A
         "task": task.id,
         "question": question,
         "answer": task.answer,
-        "fate": fate_of(group),
+        "fate": group_fate(group),
         "part": group.part if isinstance(group, RatedGroup) else 0,
         "siblings": siblings,
     }
@@ -259,7 +259,7 @@ def _sibling(group: RecordedGroup, index: int, row: int, names: Mapping[str, int
         "ending": one.ending.kind,
         "reason": one.ending.reason,
         "score": None if place is None else float(totals(group)[place]),
-        "channels": told_channels(group, index),
+        "channels": channel_rows(group, index),
         "scored": place is not None,
         "trained": is_trained(group, index),
         "advantage": [float(sampled.min()), float(sampled.max())] if len(sampled) else None,

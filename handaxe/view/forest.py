@@ -12,7 +12,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.evaluation.replication import DecidedClaim
 
-__all__ = ["Effect", "effect_of", "plot_forest"]
+__all__ = ["Effect", "claim_effect", "plot_forest"]
 
 COLORS = {"holds": "#3a7d44", "does not hold": "#b23a48", "undecided": "#8a8a8a", "not testable here": "#c9a227"}
 LINEAR = 2.0
@@ -36,7 +36,7 @@ class Effect(NamedTuple):
     verdict: str
 
 
-def effect_of(label: str, one: DecidedClaim) -> Effect | None:
+def claim_effect(label: str, one: DecidedClaim) -> Effect | None:
     """The effect of a decided claim.
 
         effect = sign * mean(d) / sd(d),   d_s = ours_s - theirs_s,   sign = 1 for "up", -1 for "down"

@@ -10,10 +10,10 @@ import numpy as np
 
 from handaxe.core.records import Author, RatedGroup, TokenSequence, Trajectory, Turn
 from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
-from handaxe.training.record.groups import RecordedGroup, fate_of, is_trained
+from handaxe.training.record.groups import RecordedGroup, group_fate, is_trained
 from handaxe.view.trajectory import Decode, pieces
 
-__all__ = ["attempt_as_json", "told_channels"]
+__all__ = ["attempt_as_json", "channel_rows"]
 
 
 def attempt_as_json(record: RecordedGroup, index: int, decode: Decode) -> dict[str, Any]:
@@ -41,11 +41,11 @@ def attempt_as_json(record: RecordedGroup, index: int, decode: Decode) -> dict[s
         "used": one.usage._asdict(),
         "env": one.env,
         "notes": one.notes,
-        "fate": fate_of(record),
+        "fate": group_fate(record),
         "scored": place is not None,
         "trained": is_trained(record, index),
         "dispositions": [one._asdict() for one in record.played.dispositions[index]],
-        "channels": told_channels(record, index),
+        "channels": channel_rows(record, index),
         "tools": [asdict(tool) for tool in one.tools],
         "messages": [asdict(message) for message in one.messages],
         "turns": [_turn(turn) for turn in one.turns],
@@ -56,7 +56,7 @@ def attempt_as_json(record: RecordedGroup, index: int, decode: Decode) -> dict[s
     }
 
 
-def told_channels(record: RecordedGroup, index: int) -> list[dict[str, Any]]:
+def channel_rows(record: RecordedGroup, index: int) -> list[dict[str, Any]]:
     """Reward channels of a sibling.
 
     Returns:

@@ -19,7 +19,7 @@ from handaxe.ops.returns import standard_deviation
 from handaxe.selection.mask_empty_turns import mask_empty_turns
 from handaxe.selection.mask_overlong import mask_overlong
 from handaxe.training.loop.describe import read_arguments
-from handaxe.training.record.groups import RecordedGroup, is_trained, left_out_by
+from handaxe.training.record.groups import RecordedGroup, first_selector, is_trained
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = [
@@ -289,7 +289,7 @@ def _untrained(record: RecordedGroup, index: int, seen: _Seen, s: int, part: sli
         return _reason("expert" if (author == Author.EXPERT).any() else "no_tokens")
     if (author[own] == Author.FORCED).all():
         return _reason("forced")
-    return _reason("masked", left_out_by(record.played.dispositions[index]))
+    return _reason("masked", first_selector(record.played.dispositions[index]))
 
 
 def totals(record: RecordedGroup) -> np.ndarray:

@@ -17,7 +17,7 @@ from handaxe.worlds.parts import arithmetic_tasks
 from handaxe.worlds.parts.answering import is_number_answer
 from handaxe.worlds.parts.call_metrics import USED_TOOLS
 from handaxe.worlds.parts.experts import arithmetic_call, calls_then_answer
-from handaxe.worlds.parts.mistakes import with_mistakes
+from handaxe.worlds.parts.mistakes import add_mistakes
 from handaxe.worlds.parts.reference import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -97,7 +97,7 @@ def arithmetic(*, easy: float = 0.5, mistakes: bool = False, last_number: bool =
         breakdown=("difficulty",) if 0 < easy < 1 else (),
         is_answer=is_number_answer,
         reference=reference_calls,
-        expert=with_mistakes(expert, wrong=_missing_operand) if mistakes else expert,
+        expert=add_mistakes(expert, wrong=_missing_operand) if mistakes else expert,
         start=MISTAKES_START if mistakes else START,
         solution=lambda task: f"{task.metadata['expression']}={task.answer}",
         gauges={"first_call_failed": FIRST_CALL_FAILED}

@@ -19,9 +19,9 @@ FEW = [
 def test_every_credit_has_a_case_or_a_reason(monkeypatch):
     cases, reasons = bias.bias_cases()
     assert len(cases) > 40 and all(reasons.values())
-    known = bias.constant_of_test
+    known = bias.read_test_constant
     monkeypatch.setattr(
-        bias, "constant_of_test", lambda module, name: None if "turn_gae" in module else known(module, name)
+        bias, "read_test_constant", lambda module, name: None if "turn_gae" in module else known(module, name)
     )
     with pytest.raises(InputError, match="tests/credit/test_turn_gae.py has no constant BIAS"):
         bias.bias_cases()

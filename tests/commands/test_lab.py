@@ -152,9 +152,9 @@ def test_wrong_input_is_one_line(tmp_path, capsys):
 def test_every_reward_and_judge_has_a_case_or_a_reason(monkeypatch):
     rows = lab_page.lab_rows()
     assert all(rows.reasons.values()) and len(rows.cases) > 60
-    known = lab_page.constant_of_test
+    known = lab_page.read_test_constant
     monkeypatch.setattr(
-        lab_page, "constant_of_test", lambda module, name: None if "token_f1" in module else known(module, name)
+        lab_page, "read_test_constant", lambda module, name: None if "token_f1" in module else known(module, name)
     )
     with pytest.raises(InputError, match="tests/rewards/test_token_f1.py has no constant LAB"):
         lab_page.lab_rows()

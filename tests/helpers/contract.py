@@ -9,7 +9,7 @@ and further constants that a contract test reads by name.
 
 import re
 
-from handaxe.evaluation.mechanisms import constant_of_test, factory, kinds, list_mechanisms
+from handaxe.evaluation.mechanisms import factory, kinds, list_mechanisms, read_test_constant
 
 __all__ = ["cases", "factory", "kinds", "label", "mechanisms", "own"]
 
@@ -21,7 +21,7 @@ def mechanisms(*kind):
 
 def own(name, constant, default):
     """A constant of the mechanism's test."""
-    return constant_of_test(name, constant, default)
+    return read_test_constant(name, constant, default)
 
 
 def cases(names):

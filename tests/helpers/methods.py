@@ -22,7 +22,7 @@ The test of a method, tests/papers/NAME/test_method.py (test_OTHER.py for a furt
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
-from handaxe.evaluation.mechanisms import constant_of_test
+from handaxe.evaluation.mechanisms import read_test_constant
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalog import find_method, list_methods
 
@@ -31,7 +31,7 @@ __all__ = ["made", "methods_with", "own"]
 
 def own(name, constant, default=None):
     """A constant of the test of a method."""
-    return constant_of_test(find_method(name).module.removeprefix("handaxe."), constant, default)
+    return read_test_constant(find_method(name).module.removeprefix("handaxe."), constant, default)
 
 
 def methods_with(constant):

@@ -33,17 +33,17 @@ ENDS = [
 
 @pytest.mark.parametrize("error, outcome", RAISED, ids=[type(error).__name__ for error, _ in RAISED])
 def test_exception_gives_its_outcome(error, outcome):
-    assert fault.of_error(error, name="look", timeout=2.5) == outcome
+    assert fault.classify_error(error, name="look", timeout=2.5) == outcome
 
 
 def test_timeout_without_seconds_says_in_time():
-    assert fault.of_error(DeadlineError(), name="look", timeout=None).content == "look gave no reply in time"
+    assert fault.classify_error(DeadlineError(), name="look", timeout=None).content == "look gave no reply in time"
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), GeneratorExit()])
 def test_foreign_exceptions_are_reraised(error):
     with pytest.raises(type(error)):
-        fault.of_error(error, name="look", timeout=None)
+        fault.classify_error(error, name="look", timeout=None)
 
 
 def test_calls_that_do_not_run_have_messages_with_the_reason():
@@ -65,7 +65,7 @@ def test_calls_that_do_not_run_have_messages_with_the_reason():
 def test_trouble_follows_the_party_at_fault():
     for whose, status in (("policy", "retry"), ("infra_error", "infra_error")):
         error = fault.trouble("no connection", whose=whose)
-        assert fault.of_error(error, name="look", timeout=None).status == status and str(error) == "no connection"
+        assert fault.classify_error(error, name="look", timeout=None).status == status and str(error) == "no connection"
 
 
 @pytest.mark.parametrize("status, timeout_is, ends", ENDS)

@@ -32,7 +32,7 @@ from handaxe.testing.make_records import make_trajectory
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.train import train
-from handaxe.training.record.groups import fate_of, is_trained
+from handaxe.training.record.groups import group_fate, is_trained
 from handaxe.training.record.run_record import RunRecord
 
 ADD = ToolSchema("add", "Add numbers.", {"type": "object", "properties": {"numbers": {"type": "string"}}})
@@ -596,7 +596,7 @@ def test_an_exact_stop_rule_changes_nothing_that_is_trained(world, tmp_path):
     trained, sampled = [], []
     for name, stop_when in (("all", None), ("stopped", rule)):
         metrics = errands(world, tmp_path / name, group_size=8, select=in_band, stop_when=stop_when)
-        groups = [one for one in everything(tmp_path / name) if fate_of(one) == "trained"]
+        groups = [one for one in everything(tmp_path / name) if group_fate(one) == "trained"]
         trained.append([(t.id, t.sequences[0].ids.tolist()) for one in groups for t in one.played.group])
         sampled.append(sum(t.num_tokens for one in everything(tmp_path / name) for t in one.played.group))
         assert (sum(m["stopped"] for m in metrics) > 0) == (stop_when is not None)

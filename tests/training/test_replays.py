@@ -10,7 +10,7 @@ from handaxe.papers.spear.self_imitation import REPLAYED, self_imitation
 from handaxe.selection.success_replay import success_replay
 from handaxe.testing.crash import kill_until_done, start_child
 from handaxe.training.loop.train import train
-from handaxe.training.record.groups import fate_of
+from handaxe.training.record.groups import group_fate
 from handaxe.training.record.run_record import RunRecord
 
 
@@ -94,7 +94,7 @@ def test_what_was_replaced_is_recorded_and_does_not_train(world, tmp_path):
         groups = record.groups()
     helped = [one for one in groups if not one.trained[0] and one.trained[1:].all()]
     assert len(helped) == sum(row.get("added", 0) for row in result.metrics) > 2
-    assert all(len(one.played.group) == 4 and fate_of(one) == "trained" for one in groups)
+    assert all(len(one.played.group) == 4 and group_fate(one) == "trained" for one in groups)
 
 
 def test_a_step_that_is_filled_up_keeps_what_was_added(world):

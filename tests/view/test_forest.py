@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.evaluation.claims import Claim, Decision, PairedFigures
 from handaxe.evaluation.replication import DecidedClaim
-from handaxe.view.forest import Effect, effect_of, plot_forest
+from handaxe.view.forest import Effect, claim_effect, plot_forest
 
 
 def decided(ours, theirs, low, high, direction="down"):
@@ -13,15 +13,15 @@ def decided(ours, theirs, low, high, direction="down"):
 
 
 def test_effect_is_the_difference_in_the_claimed_direction_in_standard_deviations():
-    one = effect_of("x", decided([-1, -2, -3], [0, 0, 0], -4.4841, 0.4841))
+    one = claim_effect("x", decided([-1, -2, -3], [0, 0, 0], -4.4841, 0.4841))
     assert (one.mean, one.low, one.high) == pytest.approx((2.0, -0.4841, 4.4841))
-    up = effect_of("x", decided([-2, -4, -6], [0, 0, 0], -8.9682, 0.9682, "up"))
+    up = claim_effect("x", decided([-2, -4, -6], [0, 0, 0], -8.9682, 0.9682, "up"))
     assert (up.mean, up.low, up.high) == pytest.approx((-2.0, -4.4841, 0.4841))
 
 
 def test_effect_of_equal_or_infinite_differences_is_none():
-    assert effect_of("x", decided([1, 1], [0, 0], 1, 1)) is None
-    assert effect_of("x", decided([1, 2], [0, 0], float("nan"), 1)) is None
+    assert claim_effect("x", decided([1, 1], [0, 0], 1, 1)) is None
+    assert claim_effect("x", decided([1, 2], [0, 0], float("nan"), 1)) is None
 
 
 def test_plot_is_written_and_no_effect_is_an_error(tmp_path):

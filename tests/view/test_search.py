@@ -9,7 +9,7 @@ from helpers.group_records import recorded_group
 from handaxe.core.errors import InputError
 from handaxe.core.records import Ending, Group, Message, Scores, Task, ToolCall
 from handaxe.testing.make_records import make_trajectory
-from handaxe.training.record.groups import fate_of
+from handaxe.training.record.groups import group_fate
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import upgrade
 from handaxe.view.search import ORDERS, Where, count, keys, read_found, search
@@ -78,7 +78,7 @@ def test_what_a_row_says(record):
     )
     assert (second.score, second.outcome, second.ending, second.reason) == (0.75, "correct", "truncated", "length")
     group, place = record.group_of(second.key)
-    assert place == 1 and group.played.group[place].id == "1/t/1" and fate_of(group) == "unselected"
+    assert place == 1 and group.played.group[place].id == "1/t/1" and group_fate(group) == "unselected"
     with pytest.raises(InputError, match="no trajectory in row 999"):
         record.group_of(999)
 

@@ -16,7 +16,7 @@ from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.parts import arithmetic_tasks
 from handaxe.worlds.parts.call_metrics import USED_TOOLS
 from handaxe.worlds.parts.experts import calls_then_answer
-from handaxe.worlds.parts.mistakes import with_mistakes
+from handaxe.worlds.parts.mistakes import add_mistakes
 from handaxe.worlds.parts.reference import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Split, Start, World
 
@@ -79,7 +79,7 @@ def renamed_arithmetic(*, train: float = 1.0, test: float = 0.5, distracted: flo
 def _expert(distracted: float) -> Expert:
     """The expert that calls an offered clock first in a share of the tasks."""
     focused = calls_then_answer(_calls)
-    with_clock = with_mistakes(focused, wrong=_clock_call, share=distracted)
+    with_clock = add_mistakes(focused, wrong=_clock_call, share=distracted)
 
     def expert(task: Task, facts: Facts) -> Message:
         return (with_clock if _name_in(task, clock.schema.name) in facts["tools"] else focused)(task, facts)

@@ -7,11 +7,11 @@ from typing import Any
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Stage, StageContext
 from handaxe.core.records import RatedGroup, Task
-from handaxe.papers.agent0.reinforce_second import with_own_policy
-from handaxe.papers.agent0.votes import proposal_of
+from handaxe.papers.agent0.reinforce_second import add_policy
+from handaxe.papers.agent0.votes import read_proposal
 from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.loop.train_arguments import check_train_arguments
-from handaxe.training.stages.probe import tasks_of
+from handaxe.training.stages.probe import get_task_pool
 from handaxe.training.stages.sources import play_at
 
 __all__ = ["frontier", "frontier_of"]
@@ -65,11 +65,11 @@ def frontier(
     chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments}
 
     def stage(context: StageContext) -> list[dict[str, float]]:
-        pool = tasks_of(context, "frontier")
+        pool = get_task_pool(context, "frontier")
         second.begin(context.engine)
-        resolved = with_own_policy(context, aux_name, chosen)
+        resolved = add_policy(context, aux_name, chosen)
         played = play_at(context._replace(engine=second.engine), resolved)
-        written = [proposal_of(one) for rated in played for one in rated.group]
+        written = [read_proposal(one) for rated in played for one in rated.group]
         distinct = {one.question: one for one in reversed(written) if one.question}
         kept = frontier_of(played, low=low, high=high, accept=accept)
         if kept:
@@ -94,7 +94,7 @@ def frontier_of(
     """Make tasks of the uncertain questions of played groups, in order; see `frontier`."""
     found: dict[str, Task] = {}
     for one in (trajectory for rated in played for trajectory in rated.group):
-        proposal = proposal_of(one)
+        proposal = read_proposal(one)
         if proposal.question and one.aux_turns and proposal.answer and one.aux_turns[0].task.id not in found:
             task = one.aux_turns[0].task
             metadata = {**task.metadata, "score": proposal.share}

@@ -6,7 +6,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores
 from handaxe.papers.agent0.repetition import cluster_shares
-from handaxe.papers.agent0.votes import proposal_of
+from handaxe.papers.agent0.votes import read_proposal
 
 __all__ = ["question_value"]
 
@@ -66,7 +66,7 @@ def question_value(
         raise InputError(f"most_calls is {most_calls}; give 0 or more")
 
     def reward(group: Group) -> Scores:
-        found = [proposal_of(one) for one in group]
+        found = [read_proposal(one) for one in group]
         readable_G = np.array([bool(one.question) for one in found], np.float64)
         share_G = np.array([one.share for one in found], np.float64)
         repeated_G = cluster_shares([one.question for one in found], threshold=threshold)

@@ -12,7 +12,7 @@ from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.sft.supervised import stage_run
 from handaxe.training.stages.reinforce import ROLES
 
-__all__ = ["reinforce_second", "with_own_policy"]
+__all__ = ["add_policy", "reinforce_second"]
 
 RUN = RunConfig()
 
@@ -48,14 +48,14 @@ def reinforce_second(*, second: AuxLearner, aux_name: str, arguments: Mapping[st
     def stage(site: StageContext) -> list[dict[str, float]]:
         second.begin(site.engine)
         roles = {name: getattr(site, name) for name in ROLES if name != "engine"}
-        resolved = with_own_policy(site, aux_name, arguments)
+        resolved = add_policy(site, aux_name, arguments)
         run = stage_run(site, resolved["run"])
         return train(engine=second.engine, **{**roles, **resolved, "run": run}).metrics
 
     return stage
 
 
-def with_own_policy(site: StageContext, aux_name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def add_policy(site: StageContext, aux_name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Add the context's own policy to the aux policies and, for checkpoints, to the learners."""
     run = arguments.get("run", RUN)
     aux_policies = {**run.aux_policies, aux_name: AuxPolicy(site.engine, site.format, site.sampling)}

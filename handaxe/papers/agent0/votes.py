@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from handaxe.core.records import Trajectory
 
-__all__ = ["NOTE", "Proposal", "Vote", "majority", "proposal_of"]
+__all__ = ["NOTE", "Proposal", "Vote", "majority", "read_proposal"]
 
 NOTE = "proposal"
 """Name of the trajectory note with the `Proposal`."""
@@ -59,6 +59,6 @@ def majority(answers: Sequence[str]) -> Vote:
     return Vote(answer, counts[answer] / len(answers))
 
 
-def proposal_of(trajectory: Trajectory) -> Proposal:
+def read_proposal(trajectory: Trajectory) -> Proposal:
     """Read the proposal of a trajectory, by default an empty proposal."""
     return Proposal(**trajectory.notes.get(NOTE, {}))

@@ -6,7 +6,7 @@ from handaxe.losses import adjustments, surrogates
 from handaxe.methods.method import Method, replace
 from handaxe.papers.agent_evolver.hint_clip_bonus import hint_clip_bonus
 from handaxe.training.stages.teach_expert import teach_expert
-from handaxe.worlds.parts.hints import with_tips
+from handaxe.worlds.parts.hints import add_tips
 
 __all__ = ["agent_evolver_tips"]
 
@@ -22,7 +22,7 @@ def agent_evolver_tips(base: Method, *, tips: int = 1, clip_bonus: float = 0.4, 
     clip = adjustments.widened_clip(widening=clip_bonus)
     return replace(
         base,
-        stages=(*base.stages, teach_expert(world=with_tips(base.world), steps=sft_steps)),
+        stages=(*base.stages, teach_expert(world=add_tips(base.world), steps=sft_steps)),
         tasks=tip_pool(top=tips).curriculum,
         rollout=rollouts.hinted(rollout=base.rollout, criteria=task_tips, strip=True),
         credit=hint_clip_bonus(credit=base.credit),

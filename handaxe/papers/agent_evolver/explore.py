@@ -12,7 +12,7 @@ from handaxe.curricula.in_order import in_order
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.agent_evolver.explored_tasks import explored_tasks
 from handaxe.training.loop.train_arguments import check_train_arguments
-from handaxe.training.stages.probe import tasks_of
+from handaxe.training.stages.probe import get_task_pool
 from handaxe.training.stages.sources import play_at
 from handaxe.worlds.world import World
 
@@ -55,7 +55,7 @@ def explore(*, world: World, attempts: int = 64, arguments: Mapping[str, Any] = 
         raise InputError(f"attempts is {attempts}; give 1 or more")
 
     def stage(site: StageContext) -> list[dict[str, float]]:
-        pool = tasks_of(site, "explore")
+        pool = get_task_pool(site, "explore")
         openings = in_order(exploration.openings(attempts, derive_seed(site.seed, "openings")), shuffle=False)
         given = {"tasks": openings, "reward": _unscored, "steps": 1, "groups": attempts, "group_size": 1, **arguments}
         played = [trajectory for rated in play_at(site, given) for trajectory in rated.group]

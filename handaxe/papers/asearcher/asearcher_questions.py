@@ -1,7 +1,7 @@
 """ASearcher (arXiv:2508.07976), data synthesis: measure how injections and blurs make questions harder."""
 
 from handaxe.methods.method import StudyFunction
-from handaxe.papers.asearcher.direct_answers import shares_of_questions
+from handaxe.papers.asearcher.direct_answers import question_shares
 
 __all__ = ["asearcher_questions"]
 
@@ -14,4 +14,4 @@ def asearcher_questions(*, known: float = 0.7, count: int = 400, injections: int
         count: questions with `injections` injections.
         injections: most injections of a question.
     """
-    return shares_of_questions(known=known, count=count, injections=injections)
+    return question_shares(known=known, count=count, injections=injections)

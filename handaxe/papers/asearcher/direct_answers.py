@@ -16,14 +16,14 @@ from handaxe.worlds.library.obscured import library_questions, obscured_tasks, t
 from handaxe.worlds.library.obscured_questions import ObscuredQuestions, Question, answerable_from_memory
 from handaxe.worlds.library.world import library
 
-__all__ = ["answers_in_documents", "shares_of_questions"]
+__all__ = ["answers_in_documents", "question_shares"]
 
 SIZE = 400
 HOPS = (1, 2)
 VALUE = re.compile(r"(?P<label>[a-z ]+?) is (?:between (?P<low>\d+) and (?P<high>\d+)|(?P<value>the \w+ whose .*|\w+))")
 
 
-def shares_of_questions(*, known: float, count: int, injections: int) -> Callable[[int], Mapping[str, float]]:
+def question_shares(*, known: float, count: int, injections: int) -> Callable[[int], Mapping[str, float]]:
     """Make a study of direct answers to questions of one and two hops, after each injection and after a blur.
 
         direct_k   share answered correctly without search after k injections; the same questions for all k
@@ -44,7 +44,7 @@ def shares_of_questions(*, known: float, count: int, injections: int) -> Callabl
         InputError: count or injections below 1.
 
     Example:
-        shares_of_questions(known=1.0, count=20, injections=1)(1): direct_0 and direct_1 are 1, least_fall is 0
+        question_shares(known=1.0, count=20, injections=1)(1): direct_0 and direct_1 are 1, least_fall is 0
     """
     if min(count, injections) < 1:
         raise InputError(f"direct answers take a count and injections of 1 or more, not {count} and {injections}")

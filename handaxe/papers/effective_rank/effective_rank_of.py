@@ -9,7 +9,7 @@ from torch import Tensor
 
 from handaxe.core.errors import InputError
 
-__all__ = ["EffectiveRank", "effective_rank", "rank_of"]
+__all__ = ["EffectiveRank", "effective_rank", "matrix_rank"]
 
 
 def effective_rank(*, stride: int = 40, most: int = 512) -> EffectiveRank:
@@ -58,13 +58,13 @@ class EffectiveRank:
         count = len(hidden_PD)
         rank_P = hidden_PD.new_zeros(count, dtype=torch.float64)
         for at in range(0, count, self.stride):
-            rank_P[at:] = rank_of(hidden_PD[max(0, at + 1 - self.most) : at + 1])
+            rank_P[at:] = matrix_rank(hidden_PD[max(0, at + 1 - self.most) : at + 1])
         if count:
-            rank_P[-1] = rank_of(hidden_PD[-self.most :])
+            rank_P[-1] = matrix_rank(hidden_PD[-self.most :])
         return rank_P
 
 
-def rank_of(hidden_PD: Tensor) -> Tensor:
+def matrix_rank(hidden_PD: Tensor) -> Tensor:
     """Compute the effective rank of a matrix."""
     s_K = torch.linalg.svdvals(hidden_PD.double())
     return torch.special.entr(s_K / s_K.sum().clamp_min(torch.finfo(s_K.dtype).tiny)).sum().exp()

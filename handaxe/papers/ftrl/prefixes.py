@@ -12,10 +12,10 @@ from handaxe.core.records import Message, Task, ToolReply, Trajectory
 from handaxe.curricula.in_order import in_order
 from handaxe.rollouts.linear import linear
 from handaxe.training.loop.train_arguments import check_train_arguments
-from handaxe.training.stages.probe import tasks_of
+from handaxe.training.stages.probe import get_task_pool
 from handaxe.training.stages.sources import play_at
 
-__all__ = ["prefixes", "prefixes_of"]
+__all__ = ["list_states", "prefixes"]
 
 NOTHING: Mapping[str, Any] = {}
 State = Callable[[Task, Sequence[ToolReply]], Mapping[str, Any]]
@@ -59,14 +59,14 @@ def prefixes(
     check_train_arguments(arguments)
 
     def stage(site: StageContext) -> list[dict[str, float]]:
-        pool = tasks_of(site, "prefixes")
+        pool = get_task_pool(site, "prefixes")
         originals = [one for one in pool.tasks if not one.metadata.get("opened")][:most]
         chosen = {"rollout": linear(max_turns=max_turns), **arguments, "group_size": 1}
         chosen |= {"steps": -(-len(originals) // groups), "groups": groups, "tasks": in_order(originals, shuffle=False)}
         made: dict[str, Task] = {}
         for rated in play_at(site, chosen):  # the last step may wrap around to the first tasks
             if f"{rated.group.task.id}@0" not in made:
-                made |= {one.id: one for one in prefixes_of(rated.group[0], state)}
+                made |= {one.id: one for one in list_states(rated.group[0], state)}
         if not made:
             raise InputError("prefixes has no state: no rollout of a task was scored")
         pool.tasks = list(made.values())
@@ -76,7 +76,7 @@ def prefixes(
     return stage
 
 
-def prefixes_of(played: Trajectory, state: State) -> list[Task]:
+def list_states(played: Trajectory, state: State) -> list[Task]:
     """List the states of a rollout: the task, and a state after every turn with tool replies, except the last turn.
 
     Ids of calls get a prefix, since the turns of a rollout that opens with them count from 0 again.

@@ -7,7 +7,7 @@ from typing import Literal
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Trajectory, Turn
-from handaxe.papers.ftrl.solved import Unsolved, contains_result, solved_by, unsolved_of
+from handaxe.papers.ftrl.solved import Unsolved, contains_result, match_results, read_unsolved
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.reference import gold_answers
 
@@ -64,7 +64,7 @@ def solve_f1(*, measure: Measure = "f1", empty: float = -0.5, broken: float = -0
     def message(turn: Turn, unsolved: Unsolved, answers: tuple[str, ...]) -> float:
         made, text = len(turn.parsed.calls) + len(turn.parsed.errors), turn.parsed.text
         if turn.parsed.calls:
-            solved = sum(solved_by(turn.replies, unsolved)[0])
+            solved = sum(match_results(turn.replies, unsolved)[0])
             by_measure = {
                 "f1": 2 * solved / (made + 1),
                 "precision": solved / made,
@@ -82,11 +82,11 @@ def solve_f1(*, measure: Measure = "f1", empty: float = -0.5, broken: float = -0
         return unstated if open_results == 0 else 0.0
 
     def score(trajectory: Trajectory) -> float:
-        unsolved: Unsolved = unsolved_of(trajectory.task)
+        unsolved: Unsolved = read_unsolved(trajectory.task)
         answers, found = gold_answers(trajectory.task), []
         for turn in trajectory.turns:
             found.append(message(turn, unsolved, answers))
-            unsolved = solved_by(turn.replies, unsolved)[1]
+            unsolved = match_results(turn.replies, unsolved)[1]
         return sum(found) / len(found) if found else empty
 
     return outcome(score)

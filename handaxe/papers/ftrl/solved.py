@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Task, ToolReply
 
-__all__ = ["Unsolved", "contains_result", "solved_by", "unsolved_of"]
+__all__ = ["Unsolved", "contains_result", "match_results", "read_unsolved"]
 
 Unsolved = Mapping[str, Sequence[str]]
 """By tool, the results that are still missing."""
 
 
-def unsolved_of(task: Task) -> dict[str, list[str]]:
+def read_unsolved(task: Task) -> dict[str, list[str]]:
     """Read the metadata "unsolved" of a task.
 
     Raises:
@@ -36,7 +36,7 @@ def unsolved_of(task: Task) -> dict[str, list[str]]:
     return {str(tool): list(results) for tool, results in found.items()}
 
 
-def solved_by(replies: Sequence[ToolReply], unsolved: Unsolved) -> tuple[list[bool], dict[str, list[str]]]:
+def match_results(replies: Sequence[ToolReply], unsolved: Unsolved) -> tuple[list[bool], dict[str, list[str]]]:
     """Find replies with a missing result, each counted once, and the remaining results."""
     open_results = {tool: list(results) for tool, results in unsolved.items()}
     found = []

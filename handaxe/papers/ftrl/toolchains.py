@@ -11,7 +11,7 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task, ToolCall, ToolReply, Trajectory
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.ftrl.solved import solved_by, unsolved_of
+from handaxe.papers.ftrl.solved import match_results, read_unsolved
 from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generate_tools, tool_call
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.decorator import Tool
@@ -133,7 +133,7 @@ def remaining_metadata(task: Task, replies: Sequence[ToolReply]) -> Mapping[str,
         unsolved {"boss": ["luta"], "ally": ["dozo"]}, boss returned "luta" -> {"ally": ["dozo"]} and a solve_rate of
         0.5
     """
-    _, left = solved_by(replies, unsolved_of(task))
+    _, left = match_results(replies, read_unsolved(task))
     open_ = {tool: list(results) for tool, results in left.items()}
     rounds: list[list[dict[str, Any]]] = []
     for calls in task.metadata["rounds"]:
@@ -229,8 +229,8 @@ def _tables(tools: Sequence[str]) -> list[str]:
 
 
 def _subquestions(one: Trajectory) -> int:
-    return sum(map(len, unsolved_of(one.task).values()))
+    return sum(map(len, read_unsolved(one.task).values()))
 
 
 def _solved(one: Trajectory) -> int:
-    return sum(solved_by(one.replies, unsolved_of(one.task))[0])
+    return sum(match_results(one.replies, read_unsolved(one.task))[0])

@@ -47,7 +47,7 @@ def channel_loss(*, channel: str, coefficient: float, ratio: Ratio, surrogate: S
         name = CHANNEL + channel
         adv_BT = extra(batch, name)
         if name not in batch.channels:
-            raise InputError(f"the batch has no denominators of {name!r}: call with_denominators")
+            raise InputError(f"the batch has no denominators of {name!r}: call add_denominators")
         counts = batch.channels[name]
         loss_BT = surrogate(ratio(out, batch), adv_BT, masked(out.logp_BT, batch.mask_BT))
         value = reduction(loss_BT, replace(batch, adv_BT=adv_BT, denominators=counts))

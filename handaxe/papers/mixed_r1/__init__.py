@@ -4,7 +4,7 @@ from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import load
-from handaxe.papers.mixed_r1.arithmetic_and_screens import PARTS, by_part
+from handaxe.papers.mixed_r1.arithmetic_and_screens import PARTS, score_parts
 from handaxe.papers.mixed_r1.embedding_match import embedding_match
 from handaxe.papers.mixed_r1.only_tasks import only_tasks
 
@@ -22,5 +22,5 @@ def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, bmas: float = 1.0,
     similarity = embedding_match(embed=embeddings(load("tiny")))
     words = rewards.weighted({"bmas": (bmas, similarity), "bleu": (bleu, rewards.bleu())})
     form = rewards.well_formed(arguments=True)
-    reward = rewards.weighted({"task": (1.0, by_part(words=words)), "format": (0.1, form)})
+    reward = rewards.weighted({"task": (1.0, score_parts(words=words)), "format": (0.1, form)})
     return replace(base, reward=reward, tasks=only_tasks(key="part", among=parts))

@@ -16,7 +16,7 @@ from handaxe.worlds.screen.layout import gold_box, predicted_box
 from handaxe.worlds.screen.world import screen
 from handaxe.worlds.world import DemonstrationNoise, Start, World
 
-__all__ = ["PARTS", "arithmetic_and_screens", "by_part"]
+__all__ = ["PARTS", "arithmetic_and_screens", "score_parts"]
 
 PARTS = ("sums", "box", "number", "words")
 START = Start(
@@ -58,12 +58,12 @@ def arithmetic_and_screens(*, boxes: int = 2, loose: float = 0.2) -> World:
     )
 
 
-def by_part(*, words: Reward, rel_tol: float = 0.05) -> Reward:
+def score_parts(*, words: Reward, rel_tol: float = 0.05) -> Reward:
     """Score each part by a separate rule: sums by the number, boxes by overlap with the target, widths within
     `rel_tol`, and descriptions by `words`.
 
     Example:
-        by_part(words=token_f1()) scores 0.5 for a box that covers half of the target, and the word F1 of a description
+        score_parts(words=token_f1()) scores 0.5 for a box over half of the target, and the word F1 of a description
     """
     widths = numeric_match(rel_tol=rel_tol)
     return dispatch(key=PART, rewards={"sums": arithmetic().correct, "box": IOU, "number": widths, "words": words})

@@ -18,8 +18,8 @@ __all__ = [
     "PROPERTIES",
     "alike",
     "canonical",
+    "compute_property",
     "group_count",
-    "property_of",
     "read_molecule",
 ]
 
@@ -85,7 +85,7 @@ def group_count(molecule: Molecule, group: str) -> int:
     return len(molecule.GetSubstructMatches(_pattern(GROUPS.get(group, group))))
 
 
-def property_of(molecule: Molecule, name: str) -> float:
+def compute_property(molecule: Molecule, name: str) -> float:
     """Compute a property of the molecule.
 
     Args:

@@ -11,8 +11,8 @@ from handaxe.papers.molact.molecule import (
     PROPERTIES,
     Molecule,
     canonical,
+    compute_property,
     group_count,
-    property_of,
     read_molecule,
 )
 from handaxe.tools.decorator import Tool, tool
@@ -54,7 +54,7 @@ def molecules(*, cost: float = 0.0) -> list[Tool]:
     def measured(smiles: Annotated[str, "a SMILES"]) -> str:
         """Read the logP and the drug-likeness (qed) of a molecule."""
         molecule = _read(smiles)
-        return " ".join(f"{name} {round(property_of(molecule, name), 2) + 0.0:.2f}" for name in PROPERTIES)
+        return " ".join(f"{name} {round(compute_property(molecule, name), 2) + 0.0:.2f}" for name in PROPERTIES)
 
     return [valid, count_groups, measured]
 

@@ -14,7 +14,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.molact.fingerprint_similarity import fingerprint_similarity
 from handaxe.papers.molact.group_count_change import group_count_change
-from handaxe.papers.molact.molecule import alike, canonical, group_count, property_of, read_molecule
+from handaxe.papers.molact.molecule import alike, canonical, compute_property, group_count, read_molecule
 from handaxe.papers.molact.molecule_tools import molecules as molecule_tools
 from handaxe.papers.molact.property_gain import THRESHOLDS, property_gain
 from handaxe.rewards.dispatch import dispatch
@@ -285,5 +285,6 @@ def _gains(before: str, after: str) -> bool:
     if old is None or new is None:
         return False
     return (
-        alike(old, new) > MIN_SIMILARITY and property_of(new, "logp") - property_of(old, "logp") >= THRESHOLDS["logp"]
+        alike(old, new) > MIN_SIMILARITY
+        and compute_property(new, "logp") - compute_property(old, "logp") >= THRESHOLDS["logp"]
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Task, Trajectory
-from handaxe.papers.molact.molecule import PROPERTIES, property_of, read_molecule
+from handaxe.papers.molact.molecule import PROPERTIES, compute_property, read_molecule
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
 
@@ -62,7 +62,7 @@ def property_gain(
             )
         if after is None:
             return 0.0
-        gain = property_of(after, property_name) - property_of(before, property_name)
+        gain = compute_property(after, property_name) - compute_property(before, property_name)
         return min(1.0, max(0.0, gain / (THRESHOLDS[property_name] if threshold is None else threshold)))
 
     return outcome(score)

@@ -5,7 +5,7 @@ from handaxe.methods.method import Method, replace
 from handaxe.rewards.ladder import Rung
 from handaxe.training.stages import teach_expert
 from handaxe.worlds.glimpse.world import other_view, region_iou
-from handaxe.worlds.parts.mistakes import with_mistakes
+from handaxe.worlds.parts.mistakes import add_mistakes
 
 __all__ = ["ophiuchus"]
 
@@ -26,7 +26,7 @@ def ophiuchus(
         overlap_weight: weight of the IoU of the last look; below 1, so that wrong answers earn less. Unconfirmed.
         tool_weight: bonus of a look with a correct answer, as in DeepEyes. Unconfirmed.
     """
-    expert = with_mistakes(base.world.need("expert"), wrong=other_view, share=mistakes)
+    expert = add_mistakes(base.world.need("expert"), wrong=other_view, share=mistakes)
     sft = teach_expert(world=replace(base.world, expert=expert), steps=reflection_steps, batch_size=16)
     tool = rewards.gate(on=base.reward, then=rewards.used_tools())
     parts = {"answer": (1.0, base.reward), "region": (overlap_weight, region_iou), "tool": (tool_weight, tool)}

@@ -4,7 +4,7 @@ from handaxe import credit, selection
 from handaxe.methods.method import Method, replace
 from handaxe.papers.rex_rag.behaviour_mixture import behaviour_mixture
 from handaxe.papers.rex_rag.dedup_resampled import dedup_resampled
-from handaxe.papers.rex_rag.doubts import with_doubts
+from handaxe.papers.rex_rag.doubts import add_doubts
 from handaxe.papers.rex_rag.mask_where import mask_where
 from handaxe.papers.rex_rag.resample_with_prefix import resample_with_prefix
 from handaxe.training.stages import teach_expert
@@ -23,7 +23,7 @@ def rex_rag(base: Method, *, probe_rate: float = 0.5, correction: float = 1.0, s
         sft_steps: fine-tuning steps on expert conversations with probes, before training.
     """
     world, turns = base.world, base.settings.max_turns
-    doubting = replace(world, expert=with_doubts(world.need("expert"), doubts=PROBES))
+    doubting = replace(world, expert=add_doubts(world.need("expert"), doubts=PROBES))
     sft = teach_expert(world=doubting, steps=sft_steps, noise=world.need("start").noise)
     return replace(
         base,

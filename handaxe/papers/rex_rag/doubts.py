@@ -11,10 +11,10 @@ from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.world import Expert, Facts
 
-__all__ = ["with_doubts"]
+__all__ = ["add_doubts"]
 
 
-def with_doubts(expert: Expert, *, doubts: Sequence[str], share: float = 0.5, seed: int = 0) -> Expert:
+def add_doubts(expert: Expert, *, doubts: Sequence[str], share: float = 0.5, seed: int = 0) -> Expert:
     """Wrap an expert: add a doubt as text before some of its calls after the first turn.
 
         turn 0        the expert's message
@@ -37,7 +37,7 @@ def with_doubts(expert: Expert, *, doubts: Sequence[str], share: float = 0.5, se
         doubts ["hm "], share 1: search "4071 boss", then "hm " and search "5526 ally", then "1390"
     """
     if not doubts or not 0 <= share <= 1:
-        raise InputError(f"with_doubts has doubts={list(doubts)} and share={share}; give one or more, and 0 to 1")
+        raise InputError(f"add_doubts has doubts={list(doubts)} and share={share}; give one or more, and 0 to 1")
 
     def speaker(task: Task, facts: Facts) -> Message:
         message = expert(task, facts)

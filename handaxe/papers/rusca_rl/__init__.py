@@ -4,7 +4,7 @@ from handaxe import rewards, rollouts
 from handaxe.methods.method import Method, replace
 from handaxe.rewards.parts.schedules import sigmoid
 from handaxe.training.stages import teach_expert
-from handaxe.worlds.parts.hints import with_hints
+from handaxe.worlds.parts.hints import add_hints
 
 __all__ = ["rusca_rl"]
 
@@ -21,7 +21,7 @@ def rusca_rl(base: Method, *, midpoint: float = 0.2, steepness: float = 125.0, s
     decay = sigmoid(base.settings.steps, middle=midpoint, steepness=steepness)
     return replace(
         base,
-        stages=(*base.stages, teach_expert(world=with_hints(base.world), steps=sft_steps)),
+        stages=(*base.stages, teach_expert(world=add_hints(base.world), steps=sft_steps)),
         rollout=rollouts.hinted(rollout=base.rollout, criteria=criteria, fraction=decay),
         reward=rewards.rubric_points(criteria=criteria, check=check),
     )

@@ -22,7 +22,7 @@ from handaxe.core.records import Criterion, Trajectory
 from handaxe.ops.tool_calls import call_key
 from handaxe.papers.scribe.skill_items import Rule, Segment
 
-__all__ = ["LOOKUP_RULES", "LOOKUP_SKILLS", "by_turn", "lookup_or_answer"]
+__all__ = ["LOOKUP_RULES", "LOOKUP_SKILLS", "lookup_or_answer", "single_turns"]
 
 LOOKUP_SKILLS = {
     "lookup": (
@@ -35,7 +35,7 @@ LOOKUP_SKILLS = {
 """Skill -> its criteria."""
 
 
-def by_turn(trajectory: Trajectory) -> list[Segment]:
+def single_turns(trajectory: Trajectory) -> list[Segment]:
     """Split a trajectory into single turns."""
     return [(n, n + 1) for n in range(len(trajectory.turns))]
 

@@ -22,7 +22,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Check
 from handaxe.core.records import Criterion, Trajectory
 
-__all__ = ["Segment", "segment_of", "skill_check", "skill_items"]
+__all__ = ["Segment", "find_segment", "skill_check", "skill_items"]
 
 Segment = tuple[int, int]
 """Turns [start, stop) of a trajectory."""
@@ -78,7 +78,7 @@ def skill_items(
     return items
 
 
-def segment_of(criterion: Criterion) -> tuple[Segment, str]:
+def find_segment(criterion: Criterion) -> tuple[Segment, str]:
     """Segment of an item, and the name of its criterion in the skill."""
     place, _, name = criterion.name.split("/", 2)
     start, stop = place.split("-")
@@ -95,7 +95,7 @@ def skill_check(rules: Mapping[str, Rule]) -> Check:
     def check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
         met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
         for c, one in enumerate(criteria):
-            segment, name = segment_of(one)
+            segment, name = find_segment(one)
             if rules[name](trajectory, segment):
                 met_CN[c, segment[1] - 1 :] = True
         return met_CN

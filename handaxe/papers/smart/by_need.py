@@ -11,7 +11,7 @@ from handaxe.core.records import Message, RatedGroup, Task, Trajectory
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.linear import linear
 from handaxe.training.sft.supervised import as_rated
-from handaxe.training.stages.probe import tasks_of
+from handaxe.training.stages.probe import get_task_pool
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import Expert, Facts
 
@@ -71,7 +71,7 @@ def by_need(
         raise InputError(f"show is need, always or never, not {show!r}")
 
     def source(site: StageContext) -> list[RatedGroup]:
-        tasks = [one for one in tasks_of(site, "by_need").tasks if one.metadata.get(label) is not None]
+        tasks = [one for one in get_task_pool(site, "by_need").tasks if one.metadata.get(label) is not None]
         if not tasks:
             raise InputError(f"no task has the label {label!r}: let a `probe` stage come before, with that label")
         return [as_rated([played(site, one)]) for one in tasks]

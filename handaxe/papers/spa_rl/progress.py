@@ -9,7 +9,7 @@ import numpy as np
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Copyable, Engine, KeptEngine, Labelled
+from handaxe.core.protocols import Copyable, Engine, Labelled, StatefulEngine
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores, Trajectory
 from handaxe.papers.spa_rl.sum_regression import sum_regression
 from handaxe.training.loop.batch import Row, make_batch, microbatches, pad
@@ -20,7 +20,7 @@ __all__ = ["Progress", "progress"]
 
 def progress(
     *,
-    engine: KeptEngine | None = None,
+    engine: StatefulEngine | None = None,
     channel: str | None = None,
     learning_rate: float = 1e-4,
     epochs: int = 1,
@@ -73,7 +73,7 @@ class Progress:
 
     def __init__(
         self,
-        engine: KeptEngine | None,
+        engine: StatefulEngine | None,
         channel: str | None,
         learning_rate: float,
         epochs: int,
@@ -100,7 +100,7 @@ class Progress:
         self._engine = engine.twin(critic=True, clip_norm=self._clip_norm)
 
     @property
-    def _own(self) -> KeptEngine:
+    def _own(self) -> StatefulEngine:
         if self._engine is None:
             raise InputError("this judge has no model: train it in the stage fit, or pass engine=")
         return self._engine

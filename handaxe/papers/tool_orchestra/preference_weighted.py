@@ -14,19 +14,19 @@ from handaxe.ops.returns import EQUALITY_TOLERANCE
 from handaxe.ops.stateful_composite import StatefulComposite
 from handaxe.rewards.parts.checks import outcome_only, validate_scores
 
-__all__ = ["kept_preference", "preference_weighted"]
+__all__ = ["preference_weighted", "read_preference"]
 
 OUTCOME = "outcome"
 COST = "cost"
 SECONDS = "seconds"
 
 
-def kept_preference(task: Task) -> Any:
+def read_preference(task: Task) -> Any:
     """Preference in the task's metadata, under "preference"."""
     return task.metadata.get("preference")
 
 
-def preference_weighted(*, base: Reward, preference: Callable[[Task], Mapping[str, float]] = kept_preference) -> Reward:
+def preference_weighted(*, base: Reward, preference: Callable[[Task], Mapping[str, float]] = read_preference) -> Reward:
     """Weight a correct rollout by the user's preference over its normalized tool use, cost and time.
 
         R_i  = base_i * sum_k P_k * m_ik

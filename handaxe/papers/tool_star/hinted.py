@@ -12,18 +12,18 @@ from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.tools.deadline import Threads
 
-__all__ = ["HINT", "ask_again", "hinted"]
+__all__ = ["HINT", "hinted", "tool_hint"]
 
 HINT = "hint"
 """`Message.name` of a hint."""
 
 
-def ask_again(task: Task) -> str:
+def tool_hint(task: Task) -> str:
     """Hint that repeats the last opening message after an instruction."""
     return f"Use a tool. {task.messages[-1].content}"
 
 
-def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = ask_again) -> EnvFactory:
+def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = tool_hint) -> EnvFactory:
     """Wrap an environment: reply with one hint if the policy answers without a tool call.
 
         the first turn, if it has no call, well formed or not     a user message with the hint; the rollout continues

@@ -11,7 +11,7 @@ import numpy as np
 from handaxe.core.protocols import Rollout, Source, StageContext
 from handaxe.core.records import Message, RatedGroup, Scores, Task, Trajectory
 from handaxe.ops.ragged import group_rewards
-from handaxe.papers.tool_star.hinted import HINT, ask_again, hinted
+from handaxe.papers.tool_star.hinted import HINT, hinted, tool_hint
 from handaxe.rollouts.linear import linear
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.sft.supervised import as_rated
@@ -31,7 +31,7 @@ def _linear(max_turns: int) -> Rollout:
 
 def hinted_play(
     *,
-    hint: Callable[[Task], str] = ask_again,
+    hint: Callable[[Task], str] = tool_hint,
     steps: int = 1,
     groups: int = 16,
     group_size: int = 8,

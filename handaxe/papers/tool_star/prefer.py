@@ -12,7 +12,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Loss, Pairs, Source, Stage, StageContext
 from handaxe.core.records import Pair
 from handaxe.training.loop.describe import describe
-from handaxe.training.sft.supervised import as_rated, batch_of, in_batches, pair_pieces, run_steps
+from handaxe.training.sft.supervised import as_rated, in_batches, pair_pieces, run_steps, supervised_batch
 
 __all__ = ["prefer"]
 
@@ -73,13 +73,15 @@ def prefer(
             partial(_pieces, site.engine, chosen, index, micro_batch_rows, reference)
             for index in in_batches(len(chosen), batch_size, epochs, site.seed)
         ]
-        return run_steps(site, loss, pieces, learning_rate=learning_rate, title="prefer", about=about, anew=True)
+        return run_steps(
+            site, loss, pieces, learning_rate=learning_rate, title="prefer", about=about, restart_first=True
+        )
 
     return stage
 
 
 def _pieces(engine: Engine, pairs: Sequence[Pair], index: np.ndarray, rows: int, reference: bool) -> list[Batch]:
-    batch = batch_of([as_rated([pairs[i].chosen, pairs[i].rejected]) for i in index], engine)
+    batch = supervised_batch([as_rated([pairs[i].chosen, pairs[i].rejected]) for i in index], engine)
     strength_P = torch.tensor([pairs[i].strength for i in index], dtype=batch.adv_BT.dtype)
     extras = {"strength": strength_P[batch.rollout_B // 2][:, None].expand_as(batch.adv_BT).contiguous()}
     if reference:

@@ -136,7 +136,7 @@ class Driver:
             InputError: a live rollout has the same id, or the rollout names an engine that is missing.
         """
         if attempt.id in self._scheduler.live:
-            raise InputError(f"two live attempts are called {attempt.id!r}: give each an id of its own")
+            raise InputError(f"two live attempts are called {attempt.id!r}: give each a unique id")
         if missing := ({*attempt.aux_policies, attempt.by} - {"", *self._aux_engines}):
             raise InputError(f"attempt {attempt.id!r} asks {sorted(missing)}, but no engine of that name was given")
         plan = rollout(attempt)

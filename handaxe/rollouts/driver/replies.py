@@ -9,7 +9,7 @@ from handaxe.core.records import Status as Status_
 from handaxe.core.requests import AuxRequest, EnvReply
 from handaxe.rollouts.driver.executor import Answer
 
-__all__ = ["reply_of"]
+__all__ = ["make_reply"]
 
 MOST = 4_000_000
 """Maximum characters of one text; a longer one is a fault, and tokenising it would be wasted."""
@@ -17,7 +17,7 @@ MOST = 4_000_000
 _STATUSES = frozenset(get_args(Status_))
 
 
-def reply_of(answer: Answer) -> EnvReply:
+def make_reply(answer: Answer) -> EnvReply:
     """Return the environment's reply; an infra_error for an exception or an invalid reply.
 
     A timeout arrives as an InfrastructureError of the executor. Invalid replies: another type, or one within it; a text

@@ -8,7 +8,7 @@ from handaxe.core.records import Trajectory
 from handaxe.core.requests import Act, Completion, EnvReply, Measure, Partial, Sample, Spawn, Stopped, Work
 from handaxe.rollouts.driver.executor import Answer, Executor
 from handaxe.rollouts.driver.live_plans import LiveAttempt, LivePlan, Segment
-from handaxe.rollouts.driver.replies import reply_of
+from handaxe.rollouts.driver.replies import make_reply
 
 __all__ = ["Scheduler"]
 
@@ -156,7 +156,7 @@ class Scheduler:
         if isinstance(error, KeyboardInterrupt):
             raise error
         if isinstance(plan.request, Act):
-            self.resume(plan, reply_of(answer))
+            self.resume(plan, make_reply(answer))
         elif error is None or isinstance(error, Exception):
             self.resume(plan, answer.value, error)
         else:  # a SystemExit in a thread does not end the run

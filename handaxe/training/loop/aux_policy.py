@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Copyable, Engine, KeptEngine
+from handaxe.core.protocols import Copyable, Engine, StatefulEngine
 from handaxe.core.records import RatedGroup
 
 __all__ = ["AuxLearner"]
@@ -31,7 +31,7 @@ class AuxLearner:
         self._clip_norm = clip_norm
 
     @property
-    def engine(self) -> KeptEngine:
+    def engine(self) -> StatefulEngine:
         """Engine that samples and trains the auxiliary policy."""
         if self._engine is None:
             raise InputError(
@@ -61,8 +61,8 @@ class AuxLearner:
         self.engine.load_state_dict(state)
 
 
-def _checked(engine: Any) -> KeptEngine:
+def _checked(engine: Any) -> StatefulEngine:
     if not (hasattr(engine, "state_dict") and hasattr(engine, "load_state_dict")):
-        raise InputError(f"{type(engine).__name__} cannot be saved in checkpoints; see core.protocols.KeptEngine")
-    kept: KeptEngine = engine
+        raise InputError(f"{type(engine).__name__} cannot be saved in checkpoints; see core.protocols.StatefulEngine")
+    kept: StatefulEngine = engine
     return kept

@@ -11,7 +11,7 @@ from torch import Tensor
 from handaxe.core.batch import CHANNEL, Batch, Denominators
 from handaxe.core.errors import InputError, TrainingError
 from handaxe.core.records import RatedGroup, TokenSequence, Trajectory
-from handaxe.training.loop.denominators import with_denominators
+from handaxe.training.loop.denominators import add_denominators
 
 __all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
 
@@ -119,7 +119,7 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32)
         denominators=Denominators(0, 0, 0, 0, 0),
         extras=extras,
     )
-    return with_denominators(batch)
+    return add_denominators(batch)
 
 
 def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batch]:
@@ -131,7 +131,7 @@ def minibatches(batch: Batch, parts: int, rng: np.random.Generator) -> list[Batc
     if parts <= 1:
         return [batch]
     chosen = np.array_split(rng.permutation(rollouts), min(parts, len(rollouts)))
-    return [with_denominators(batch.rows(torch.isin(batch.rollout_B, torch.tensor(part)))) for part in chosen]
+    return [add_denominators(batch.rows(torch.isin(batch.rollout_B, torch.tensor(part)))) for part in chosen]
 
 
 def microbatches(batch: Batch, rows: int) -> list[Batch]:

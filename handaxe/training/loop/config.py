@@ -99,7 +99,7 @@ class AsyncConfig:
             rollout. `groups` are in play at a time, so a step trains at most that number.
         staleness: maximum age in steps of a trained token, >= 0. Groups are launched that number of steps ahead, and
             their tools work during the update. 0 launches a step's groups in that step.
-        race: train the first `groups` groups that end, whatever step they were launched for. `staleness`, 1 or more,
+        race: train the first `groups` groups that end, of any launch step. `staleness`, 1 or more,
             then bounds only how far ahead groups are launched; ages have no bound. Groups are launched past the last
             step as well, so that its race is like any other; groups under way at the end never train. Short rollouts
             train earlier: see papers.rl_mle.duration_weight.

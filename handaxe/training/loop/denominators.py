@@ -7,10 +7,10 @@ from torch import Tensor
 
 from handaxe.core.batch import CHANNEL, Batch, Denominators
 
-__all__ = ["with_denominators"]
+__all__ = ["add_denominators"]
 
 
-def with_denominators(batch: Batch) -> Batch:
+def add_denominators(batch: Batch) -> Batch:
     """Return the batch with denominators, and with the token and turn counts of each row's whole rollout.
 
     Only tokens of `mask_BT` count; a rollout, turn or group counts if it holds such a token. Call it on all rows of an

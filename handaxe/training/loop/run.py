@@ -116,7 +116,7 @@ class Run:
         if recorded[: self._done] != list(range(self._done)):
             raise CheckpointError(
                 f"the last checkpoint in {out} was written after {self._done} steps, but the record holds "
-                f"{len(recorded)}: they are not of the same run. Start anew in another folder"
+                f"{len(recorded)}: they belong to different runs. Start again in another folder"
             )
         forgotten = record.roll_back(self._done)
         kind = "resumed" if recorded else "started"

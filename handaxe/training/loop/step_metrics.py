@@ -13,7 +13,7 @@ from handaxe.core.endings import DEFAULT
 from handaxe.core.records import STOPPED, Advantages, RatedGroup, Trajectory
 from handaxe.ops.turn_tree import shared_turn_count, total_usage
 from handaxe.rollouts.driver.aux_engines import nested_aux_trajectories
-from handaxe.training.record.groups import Fate, RecordedGroup, fate_of, scored_siblings
+from handaxe.training.record.groups import Fate, RecordedGroup, group_fate, scored_siblings
 
 __all__ = ["Clock", "added_metrics", "group_metrics"]
 
@@ -158,7 +158,7 @@ def _scores(groups: Sequence[RecordedGroup]) -> dict[str, float]:
 
 
 def _counts(groups: Sequence[RecordedGroup]) -> dict[str, float]:
-    fates = Counter(fate_of(one) for one in groups)
+    fates = Counter(group_fate(one) for one in groups)
     rated = [one for one in groups if isinstance(one, RatedGroup)]
     flat = [not any(np.any(array) for sequences in one.advantages.tokens for array in sequences) for one in rated]
     outcomes = [one.scores.outcome for one in rated]

@@ -109,7 +109,7 @@ class Checkpoints:
         if wanted != set(state["parts"]):
             raise CheckpointError(
                 f"{path} holds the state of {sorted(state['parts'])}, but this run needs that of {sorted(wanted)}. "
-                "Resume with the roles that the run was started with, or start anew in another folder"
+                "Resume with the roles of the start of the run, or start again in another folder"
             )
         engine.load(path / "engine")
         for name, part in parts.items():

@@ -16,9 +16,9 @@ __all__ = [
     "Fate",
     "RecordedGroup",
     "dump_dispositions",
-    "fate_of",
+    "first_selector",
+    "group_fate",
     "is_trained",
-    "left_out_by",
     "load_dispositions",
     "scored_siblings",
 ]
@@ -30,7 +30,7 @@ RecordedGroup = PlayedGroup | ScoredGroup | RatedGroup
 """`played` has all rollouts with their dispositions; `scores` and `advantages` are of the scored siblings, or None."""
 
 
-def fate_of(one: RecordedGroup) -> Fate:
+def group_fate(one: RecordedGroup) -> Fate:
     """Summarise the dispositions of a group's rollouts.
 
     Example:
@@ -47,7 +47,7 @@ def fate_of(one: RecordedGroup) -> Fate:
     return "surplus" if "surplus" in last else "unselected"
 
 
-def left_out_by(dispositions: Dispositions) -> str:
+def first_selector(dispositions: Dispositions) -> str:
     """Name the selector that first masked tokens of a rollout; "" without one."""
     by = next((one.by for one in dispositions if one.kind in ("masked", "dropped")), "")
     return "" if by == "on_ending" else by

@@ -104,7 +104,7 @@ class RunRecord:
             begun = _has_tables(record._db)
         if not begun:
             record.close()
-            raise InputError(f"the run record in {folder} is empty: the run was stopped before it began. Start it anew")
+            raise InputError(f"the run record in {folder} is empty: the run was stopped before it began. Start again")
         return record
 
     @classmethod
@@ -305,7 +305,7 @@ class RunRecord:
     def _damaged(self, why: str) -> InputError:
         return InputError(
             f"the record in {self.folder} is damaged, or not a run record: {' '.join(why.split())}. Its checkpoints "
-            "are files of their own, and may be whole; train anew in another folder"
+            "are separate files, and may be intact; train again in another folder"
         )
 
     @contextmanager
@@ -317,7 +317,7 @@ class RunRecord:
         except sqlite3.IntegrityError as error:
             raise InputError(
                 f"the record in {self.folder} already holds what was to be written ({error}): "
-                "another run writes there; give each run a folder of its own"
+                "another run writes there; give each run a separate folder"
             ) from error
         except (sqlite3.Error, OSError) as error:
             raise InputError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from handaxe.core.records import RatedGroup, Scores, TokenSequence, Trajectory
 from handaxe.ops import codec
-from handaxe.training.record.groups import RecordedGroup, dump_dispositions, fate_of, is_trained, left_out_by
+from handaxe.training.record.groups import RecordedGroup, dump_dispositions, first_selector, group_fate, is_trained
 
 __all__ = ["TURN_REWARD", "write_group"]
 
@@ -21,7 +21,7 @@ def write_group(db: sqlite3.Connection, one: RecordedGroup) -> None:
     """Insert a group with all its rollouts."""
     group = one.played.group
     part = one.part if isinstance(one, RatedGroup) else 0
-    row = (group.step, codec.dump_text(group.task.id), codec.dump_record(group.task), fate_of(one), part)
+    row = (group.step, codec.dump_text(group.task.id), codec.dump_record(group.task), group_fate(one), part)
     group_id = _insert(db, "groups (step, task_id, task, fate, part)", row)
     for i, trajectory in enumerate(group):
         place = one.place(i)
@@ -83,7 +83,7 @@ def _write_trajectory(
         "spent": None if one.total_usage is None else codec.dump_record(one.total_usage),
         "total": _total(scores, place),
         "called": json.dumps(sorted({call.name for call in one.calls})),
-        "left_out_by": left_out_by(played.dispositions[i]),
+        "left_out_by": first_selector(played.dispositions[i]),
         "age": None if played.ages is None else float(played.ages[i]),
         "dispositions": dump_dispositions(played.dispositions[i]),
     }

@@ -18,7 +18,16 @@ from handaxe.training.loop.run import Run
 from handaxe.training.loop.schedule import rate_at
 from handaxe.training.loop.update import optimiser_step
 
-__all__ = ["as_rated", "batch_of", "in_batches", "pair_pieces", "restart", "run_steps", "stage_run", "stateful_parts"]
+__all__ = [
+    "as_rated",
+    "in_batches",
+    "pair_pieces",
+    "restart",
+    "run_steps",
+    "stage_run",
+    "stateful_parts",
+    "supervised_batch",
+]
 
 STAGE_RUN = RunConfig(checkpoint_every=50, checkpoints=1)
 
@@ -30,7 +39,7 @@ def as_rated(trajectories: Sequence[Trajectory]) -> RatedGroup:
     return RatedGroup.of(group, Scores(np.ones(len(group))), Advantages(tokens))
 
 
-def batch_of(rated: Sequence[RatedGroup], engine: Engine) -> Batch:
+def supervised_batch(rated: Sequence[RatedGroup], engine: Engine) -> Batch:
     """Make the batch of these groups as in reinforcement learning, at temperature 1."""
     batch = make_batch(rated, pad_id=engine.pad_id)
     return replace(batch, temperature_B=torch.ones_like(batch.temperature_B))
@@ -67,7 +76,7 @@ def run_steps(
     learning_rate: float | Callable[[int], float],
     title: str,
     about: Mapping[str, Any],
-    anew: bool,
+    restart_first: bool,
 ) -> list[dict[str, float]]:
     """Take one optimiser step per entry of `pieces`, which returns its micro-batches when called.
 
@@ -78,14 +87,14 @@ def run_steps(
         learning_rate: a number, or a function of the step.
         title: of the bar.
         about: for recipe.json.
-        anew: restart the engine before the first step.
+        restart_first: restart the engine before the first step.
     """
     torch.manual_seed(derive_seed(site.seed, "torch"))  # of dropout; a checkpoint has its own state
     parts = stateful_parts(site)
     run = Run(site.engine, parts, len(pieces), about, stage_run(site), title=title, format=site.format)
     with run:
         for step in run.todo():
-            if step == 0 and anew:
+            if step == 0 and restart_first:
                 restart(site.engine)
             run.finish([], optimiser_step(site.engine, loss, pieces[step](), rate_at(learning_rate, step)))
     return run.result().metrics
@@ -110,7 +119,7 @@ def restart(engine: Engine) -> None:
     """
     if not isinstance(engine, Restarts):
         raise InputError(
-            f"{type(engine).__name__} cannot begin anew, as this stage does: it lacks restart, start_digest and "
-            "load_weights; see slots.Restarts"
+            f"{type(engine).__name__} cannot restart, as this stage does: it lacks restart, start_digest and "
+            "load_weights; see core.protocols.Restarts"
         )
     engine.restart()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Stage, StageContext
 from handaxe.core.records import Task
-from handaxe.training.stages.probe import tasks_of
+from handaxe.training.stages.probe import get_task_pool
 
 __all__ = ["choose"]
 
@@ -27,7 +27,7 @@ def choose(*, tasks: Callable[[Sequence[Task]], Sequence[Task]]) -> Stage:
     """
 
     def stage(site: StageContext) -> list[dict[str, float]]:
-        pool = tasks_of(site, "choose")
+        pool = get_task_pool(site, "choose")
         before = len(pool.tasks)
         kept = list(tasks(tuple(pool.tasks)))
         if not kept:

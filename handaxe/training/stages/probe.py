@@ -11,7 +11,7 @@ from handaxe.curricula.task_pool import TaskPool
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.sources import play_at
 
-__all__ = ["probe", "tasks_of"]
+__all__ = ["get_task_pool", "probe"]
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -37,7 +37,7 @@ def probe(*, label: str = "probe", samples: int = 8, groups: int = 16, arguments
     check_train_arguments(arguments)
 
     def stage(site: StageContext) -> list[dict[str, float]]:
-        pool = tasks_of(site, "probe")
+        pool = get_task_pool(site, "probe")
         steps = -(-len(pool.tasks) // groups)
         once = in_order(pool.tasks, shuffle=False)
         found: dict[str, float] = {}
@@ -51,7 +51,7 @@ def probe(*, label: str = "probe", samples: int = 8, groups: int = 16, arguments
     return stage
 
 
-def tasks_of(site: StageContext, who: str) -> TaskPool:
+def get_task_pool(site: StageContext, who: str) -> TaskPool:
     """Return the task pool of a context.
 
     Raises:

@@ -110,9 +110,9 @@ def _claim(out: Path, names: list[str], resume: bool) -> None:
         try:
             found = json.loads(file.read_text())["stages"]
         except (ValueError, KeyError, TypeError) as error:
-            raise CheckpointError(f"{file} is damaged: {error!r}. Start anew in another folder") from error
+            raise CheckpointError(f"{file} is damaged: {error!r}. Start again in another folder") from error
         if found != names:
-            raise CheckpointError(f"{out} was begun with the stages {found}, not {names}. Start anew in another folder")
+            raise CheckpointError(f"{out} was begun with the stages {found}, not {names}. Use another folder")
         return
     write_atomic(file, json.dumps({"stages": names}, indent=1) + "\n")
 
@@ -123,7 +123,7 @@ def _share(stages: list[Stage], names: list[str], site: StageContext) -> dict[st
     if not isinstance(engine, Restarts):
         raise InputError(
             f"{type(engine).__name__} cannot share stages: it lacks restart, start_digest and load_weights; see "
-            "slots.Restarts"
+            "core.protocols.Restarts"
         )
     kind = type(site.format)
     start = [code_version(), engine.start_digest(), f"{kind.__module__}.{kind.__qualname__}", *names]

@@ -15,7 +15,7 @@ from handaxe.selection.keep_all import keep_all
 from handaxe.selection.parts.dispositions import apply_selector, live
 from handaxe.training.loop.batch import microbatches
 from handaxe.training.loop.describe import describe
-from handaxe.training.sft.supervised import as_rated, batch_of, in_batches, run_steps
+from handaxe.training.sft.supervised import as_rated, in_batches, run_steps, supervised_batch
 
 __all__ = ["teach"]
 
@@ -75,7 +75,9 @@ def teach(
             partial(_pieces, site.engine, chosen, index, micro_batch_rows)
             for index in in_batches(len(chosen), batch_size, epochs, site.seed)
         ]
-        return run_steps(site, loss, pieces, learning_rate=learning_rate, title="teach", about=about, anew=restart)
+        return run_steps(
+            site, loss, pieces, learning_rate=learning_rate, title="teach", about=about, restart_first=restart
+        )
 
     return stage
 
@@ -89,4 +91,4 @@ def _lesson(one: RatedGroup, i: int) -> RatedGroup:
 
 
 def _pieces(engine: Engine, chosen: Sequence[RatedGroup], index: np.ndarray, rows: int) -> list[Batch]:
-    return microbatches(batch_of([chosen[i] for i in index], engine), rows)
+    return microbatches(supervised_batch([chosen[i] for i in index], engine), rows)

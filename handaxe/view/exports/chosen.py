@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from handaxe.core.records import RatedGroup, Trajectory
-from handaxe.training.record.groups import Fate, RecordedGroup, fate_of, is_trained, left_out_by
+from handaxe.training.record.groups import Fate, RecordedGroup, first_selector, group_fate, is_trained
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.why import OutcomeClass, Reason, outcome_classes, staleness_bound, totals, why
 
@@ -66,7 +66,7 @@ def choose(record: RecordedGroup, index: int, staleness: int | None) -> ChosenTr
     return ChosenTrajectory(
         trajectory=played.group[index],
         step=played.group.step,
-        fate=fate_of(record),
+        fate=group_fate(record),
         scored=scored,
         trained=is_trained(record, index),
         outcome_class=outcome_classes(record)[index],
@@ -74,7 +74,7 @@ def choose(record: RecordedGroup, index: int, staleness: int | None) -> ChosenTr
         total=float(totals(record)[k]) if scored else float("nan"),
         part=record.part if isinstance(record, RatedGroup) else 0,
         no_gradient=why(record, index, staleness).whole,
-        left_out_by=left_out_by(played.dispositions[index]),
+        left_out_by=first_selector(played.dispositions[index]),
         age=float("nan") if played.ages is None else float(played.ages[index]),
         turns=None if scores is None or scores.turns is None else scores.turns[k],
         channels={} if scores is None else {name: float(values[k]) for name, values in scores.channels.items()},

@@ -168,7 +168,7 @@ def _loose_region(task: Task, loose: int) -> Region:
 
 
 def other_view(task: Task, call: ToolCall, rng: random.Random) -> ToolCall | None:
-    """Create a view of another region of about the same size that does not show the number; for `with_mistakes`.
+    """Create a view of another region of about the same size that does not show the number; for `add_mistakes`.
 
     Returns None if the call is no view, or if every region shows the number.
     """

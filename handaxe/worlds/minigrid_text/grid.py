@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from handaxe.core.errors import Failed, InputError, Retry
 from handaxe.tools.decorator import tool
-from handaxe.worlds.minigrid_text.shortest_path import GridLayout, GridState, grid_state, layout_of, shortest
+from handaxe.worlds.minigrid_text.shortest_path import GridLayout, GridState, grid_state, read_layout, shortest
 
 __all__ = ["GridGame", "GridKind", "GridStart", "KINDS", "Kind", "WORDS", "start_grid", "state_to_json"]
 
@@ -101,11 +101,11 @@ class GridGame:
         self._brief = brief
         self._steps = self._done = 0
         self._env.reset(seed=seed)
-        self.ways, self.state = layout_of(self._env)
+        self.ways, self.state = read_layout(self._env)
         self._things = [cell for cell in self._by_place() if cell.type not in ("wall", "goal", "door")]
 
     def _by_place(self) -> list[Any]:
-        """Objects of the grid, in the order of `layout_of`."""
+        """Objects of the grid, in the order of `read_layout`."""
         env = self._env
         cells = [env.grid.get(x, y) for x in range(env.width) for y in range(env.height)]
         return [cell for cell in cells if cell is not None]

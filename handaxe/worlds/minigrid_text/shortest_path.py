@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-__all__ = ["AHEAD", "GridLayout", "GridState", "LOCKED", "OPEN", "Place", "grid_state", "layout_of", "shortest"]
+__all__ = ["AHEAD", "GridLayout", "GridState", "LOCKED", "OPEN", "Place", "grid_state", "read_layout", "shortest"]
 
 Place = tuple[int, int]
 AHEAD: tuple[Place, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
@@ -54,7 +54,7 @@ class GridState(NamedTuple):
         return self.at[0] + AHEAD[self.facing][0], self.at[1] + AHEAD[self.facing][1]
 
 
-def layout_of(env: Any) -> tuple[GridLayout, GridState]:
+def read_layout(env: Any) -> tuple[GridLayout, GridState]:
     """Read the layout and the state of a minigrid environment."""
     walls: list[Place] = []
     goals: list[Place] = []

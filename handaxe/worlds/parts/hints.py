@@ -10,10 +10,10 @@ from handaxe.ops.seeds import generator
 from handaxe.rollouts.hinted import hinted
 from handaxe.worlds.world import World
 
-__all__ = ["with_hints", "with_tips"]
+__all__ = ["add_hints", "add_tips"]
 
 
-def with_hints(world: World, *, fraction: float = 0.5) -> World:
+def add_hints(world: World, *, fraction: float = 0.5) -> World:
     """Wrap a world: add hints to every rollout, demonstrations included.
 
     Hints confuse a small policy without demonstrations of them; `training.stages.teach_expert` on this world teaches
@@ -30,7 +30,7 @@ def with_hints(world: World, *, fraction: float = 0.5) -> World:
         InputError: the world has no criteria, or fraction is outside [0, 1].
 
     Example:
-        with_hints(hops()): "Hints: It calls search(query='5526 ally')." precedes "4071 boss ally?"
+        add_hints(hops()): "Hints: It calls search(query='5526 ally')." precedes "4071 boss ally?"
     """
     criteria = world.need("criteria")
     hinted(rollout=world.make_rollout(1), criteria=criteria, fraction=fraction)  # raises early
@@ -41,10 +41,10 @@ def with_hints(world: World, *, fraction: float = 0.5) -> World:
     return replace(world, rollout=make_rollout)
 
 
-def with_tips(world: World, *, share: float = 0.5, known: int = 256) -> World:
+def add_tips(world: World, *, share: float = 0.5, known: int = 256) -> World:
     """Wrap a world: add the reference calls of the most similar other task to a share of the rollouts.
 
-    A policy that follows the hints of `with_hints` is misled by calls of other tasks. The expert of this world makes
+    A policy that follows the hints of `add_hints` is misled by calls of other tasks. The expert of this world makes
     the calls of its own task.
 
     Args:
@@ -59,18 +59,18 @@ def with_tips(world: World, *, share: float = 0.5, known: int = 256) -> World:
         InputError: the world has no reference, or an argument is out of range.
 
     Example:
-        with_tips(hops()): "Hints: In '4071 boss heir?': It calls search(query='4071 boss'), search(query='5526 heir')."
+        add_tips(hops()): "Hints: In '4071 boss heir?': It calls search(query='4071 boss'), search(query='5526 heir')."
         precedes "4071 boss ally?"
     """
     reference = world.need("reference")
     if not 0 <= share <= 1 or known < 1:
-        raise InputError(f"with_tips takes a share from 0 to 1 and 1 or more known tasks, not {share} and {known}")
+        raise InputError(f"add_tips takes a share from 0 to 1 and 1 or more known tasks, not {share} and {known}")
     pool = tip_pool(top=2, most=known)
     for task in world.tasks("train", known, 0):
         pool.keep(task, call_tip(task, reference(task)))
 
     def tips(task: Task) -> list[Criterion]:
-        if generator("with_tips", task.id).random() >= share:
+        if generator("add_tips", task.id).random() >= share:
             return []
         own_calls = call_tip(task, reference(task))
         return [Criterion("tip", one.text) for one in pool.recall(task) if one.text != own_calls][:1]

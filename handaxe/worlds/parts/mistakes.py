@@ -11,7 +11,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.parts.demonstration_noise import corrupt_arguments
 from handaxe.worlds.world import Expert, Facts
 
-__all__ = ["MakeMistake", "drop_digit", "with_mistakes"]
+__all__ = ["MakeMistake", "add_mistakes", "drop_digit"]
 
 MakeMistake = Callable[[Task, ToolCall, random.Random], ToolCall | None]
 """(task, correct call, random numbers) -> an incorrect call; None if there is none."""
@@ -28,7 +28,7 @@ def drop_digit(task: Task, call: ToolCall, rng: random.Random) -> ToolCall | Non
     return None if arguments is None else replace(call, arguments=arguments)
 
 
-def with_mistakes(expert: Expert, *, wrong: MakeMistake = drop_digit, share: float = 1.0, seed: int = 0) -> Expert:
+def add_mistakes(expert: Expert, *, wrong: MakeMistake = drop_digit, share: float = 1.0, seed: int = 0) -> Expert:
     """Wrap an expert: precede its first call with an incorrect call, in a share of the tasks.
 
         turn 0        wrong(task, the expert's first call), in that share of the tasks and unless it is None

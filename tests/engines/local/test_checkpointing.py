@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from handaxe.core.errors import CheckpointError, InputError
-from handaxe.core.protocols import Copyable, KeptEngine, Restarts, Stateful
+from handaxe.core.protocols import Copyable, Restarts, Stateful, StatefulEngine
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.losses.cross_entropy import cross_entropy
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -23,7 +23,7 @@ def batch():
     return pad([Row(sequence, np.ones(len(sequence)), 0, 0)], pad_id=0)
 
 
-def step(engine: KeptEngine, times=1):
+def step(engine: StatefulEngine, times=1):
     for _ in range(times):
         engine.forward_backward(batch(), cross_entropy())
         engine.optim_step(learning_rate=0.01)

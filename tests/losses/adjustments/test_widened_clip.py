@@ -14,13 +14,13 @@ from handaxe.losses.surrogates.clip import clip
 from handaxe.losses.surrogates.unclipped import unclipped
 from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import differentiate
-from handaxe.training.loop.denominators import with_denominators
+from handaxe.training.loop.denominators import add_denominators
 
 
 def roomy(batch, room_BT=None):
     room_BT = torch.rand(batch.adv_BT.shape, generator=torch.Generator().manual_seed(0)) if room_BT is None else room_BT
     room_BT = room_BT.to(batch.adv_BT.dtype)
-    return with_denominators(replace(batch, extras={**batch.extras, CHANNEL + "room": room_BT}))
+    return add_denominators(replace(batch, extras={**batch.extras, CHANNEL + "room": room_BT}))
 
 
 def BATCH(seed):
@@ -33,7 +33,7 @@ def loss(**options):
 
 def of_one(adv, ratio, room):
     batch = small_batch([[adv]], old=[[-2.0]], extras={CHANNEL + "room": [[room]]})
-    return differentiate(loss(), small_policy(batch, -2.0 + math.log(ratio)), with_denominators(batch))
+    return differentiate(loss(), small_policy(batch, -2.0 + math.log(ratio)), add_denominators(batch))
 
 
 @pytest.mark.parametrize("room, bound", [(1.0, 1.3), (0.6, 1.26), (0.0, 1.2)])

@@ -60,7 +60,7 @@ def test_both_policies_are_in_every_checkpoint(chosen, tmp_path, monkeypatch):
     rounds = [stages / "00-repeat" / f"{k:02d}-{name[3:]}" for k, name in enumerate(NAMES * 2)]
     for folder in (*rounds, stages / "01-reinforce_second", stages / "02-frontier", tmp_path / "run"):
         (found,) = Checkpoints(folder / "checkpoints").found()[-1:]
-        assert '"learner/second_policy"' in (found.path / "state.json").read_text()
+        assert '"learner/aux_learner"' in (found.path / "state.json").read_text()
     with RunRecord.open(rounds[0]) as record:
         assert [one.task.id for one in record.trajectories()] == ["propose"] * 2
     assert load("tiny").model.max_length == made.learners[0].engine.max_length

@@ -109,4 +109,4 @@ def test_a_run_killed_in_any_phase_ends_with_the_weights_of_an_uninterrupted_one
     assert any(not torch.equal(first[0][name], first[1][name]) for name in first[0])
     for folder in (whole, cut):
         saved = Checkpoints(folder / "run" / PHASES[-1] / "checkpoints").found()[-1].path / "state.json"
-        assert "learner/second_policy" in json.loads(saved.read_text())["parts"]
+        assert "learner/aux_learner" in json.loads(saved.read_text())["parts"]

@@ -25,7 +25,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.agent0.proposing import proposing
-from handaxe.papers.agent0.votes import Proposal, proposal_of
+from handaxe.papers.agent0.votes import Proposal, read_proposal
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.run_plan import run_plan
@@ -99,17 +99,17 @@ def numbered(answers):
 def test_proposing_matches_its_example():
     solve, by = numbered(iter(["943", "943", "", "94"]))
     one = play(proposing(read=read, solve=solve, samples=4, answer=lambda one: one.final_text), by=by)
-    assert proposal_of(one) == Proposal("23*41", "943", 0.5, 0.0, 4, "9")
+    assert read_proposal(one) == Proposal("23*41", "943", 0.5, 0.0, 4, "9")
 
 
 def test_calls_of_the_proposal_are_the_solvers():
-    assert proposal_of(play()).calls == 1.0
+    assert read_proposal(play()).calls == 1.0
 
 
 @pytest.mark.parametrize("says", ["twice 41", "", ToolCall("calculator", {"expression": "2*3"}), "1*" + "2" * 60])
 def test_unreadable_text_is_not_passed_to_the_solver(says):
     one = play(says=says)
-    assert one.aux_turns == () and proposal_of(one) == Proposal()
+    assert one.aux_turns == () and read_proposal(one) == Proposal()
 
 
 def test_the_rollout_ends_as_infra_error_if_all_solver_rollouts_fail():
@@ -131,7 +131,7 @@ def test_failed_solver_rollouts_are_not_counted():
         return ENV(task)
 
     one = play(proposing(read=read, solve=linear(max_turns=3), samples=4, env=often))
-    assert one.ending.kind == "completed" and len(one.aux_turns) == 4 and proposal_of(one).attempts == 3
+    assert one.ending.kind == "completed" and len(one.aux_turns) == 4 and read_proposal(one).attempts == 3
 
 
 def test_a_stopped_rollout_keeps_its_solver_rollouts():
@@ -186,7 +186,7 @@ def same(left, right):
 
 
 class Counting:
-    """A loss that notes which tokens it is given."""
+    """A loss that lists the training tokens."""
 
     def __init__(self):
         self.seen = []
@@ -200,7 +200,7 @@ class Counting:
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**20), size=st.integers(2, 4), samples=st.integers(1, 3))
 def test_solver_rollouts_are_recorded_and_neither_scored_nor_trained(tmp_path_factory, seed, size, samples):
-    """The proposer's loss sees the proposer's tokens and no other; the solver stays as it is; a replay has them all."""
+    """The proposer's loss has only the proposer's tokens, the solver stays unchanged, and the record has all tokens."""
     folder = tmp_path_factory.mktemp("run")
     proposer, other, loss, scored = LocalEngine(tiny(1)), LocalEngine(tiny(2)), Counting(), []
     before, start = weights(other), weights(proposer)
@@ -220,12 +220,15 @@ def test_solver_rollouts_are_recorded_and_neither_scored_nor_trained(tmp_path_fa
         credit=group_norm(),
         loss=loss,
         sampling=Sampling(max_tokens=6),
-        aux_policies={"solver": AuxPolicy(other, Compact(), Sampling(max_tokens=6))},
         steps=2,
         groups=1,
         group_size=size,
         seed=seed,
-        keep=RunConfig(out=folder, progress=False),
+        run=RunConfig(
+            out=folder,
+            progress=False,
+            aux_policies={"solver": AuxPolicy(other, Compact(), Sampling(max_tokens=6))},
+        ),
     )
     assert other.version == 0 and same(before, weights(other))
     with RunRecord.open(folder) as record:

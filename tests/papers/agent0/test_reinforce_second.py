@@ -40,5 +40,5 @@ def test_the_second_policy_trains_and_the_own_policy_does_not(world, tmp_path):
 def test_unknown_and_reserved_arguments_are_rejected(world):
     with pytest.raises(InputError, match="no argument setps"):
         reinforce_second(second=AuxLearner(), aux_name="solver", arguments={"setps": 1})
-    with pytest.raises(InputError, match="takes engine from its site"):
+    with pytest.raises(InputError, match="the context of a stage sets engine"):
         reinforce_second(second=AuxLearner(), aux_name="solver", arguments={"engine": 1})

@@ -4,7 +4,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handaxe.papers.agent0.votes import NOTE, Proposal, Vote, majority, proposal_of
+from handaxe.papers.agent0.votes import NOTE, Proposal, Vote, majority, read_proposal
 from handaxe.testing.make_records import make_trajectory
 
 
@@ -30,5 +30,5 @@ def test_the_majority_does_not_depend_on_the_order():
 
 def test_a_proposal_is_read_from_the_notes():
     said = Proposal("1+1", "2", 0.5, 1.0, 4, "3")
-    assert proposal_of(replace(make_trajectory(texts=["1+1"]), notes={NOTE: said._asdict()})) == said
-    assert proposal_of(make_trajectory(texts=["1+1"])) == Proposal()
+    assert read_proposal(replace(make_trajectory(texts=["1+1"]), notes={NOTE: said._asdict()})) == said
+    assert read_proposal(make_trajectory(texts=["1+1"])) == Proposal()

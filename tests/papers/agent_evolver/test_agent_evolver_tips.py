@@ -57,7 +57,7 @@ def test_evaluations_have_no_tips():
     tasks._pool.tips = [type("Tip", (), {"asked": "boss ally heir idol", "text": "Do it."})()]
     (one,) = tasks.next(0, 1)
     assert one.metadata["tips"] == ["Do it."]
-    replace(parts["evaluate"], env=env, sampling=Sampling(max_tokens=4))(parts["engine"], 0)
+    replace(parts["run"].evaluation.evaluate, env=env, sampling=Sampling(max_tokens=4))(parts["engine"], 0)
     assert len(seen) == 2
     for task in seen:
         assert "tips" not in task.metadata and all(message.name == "" for message in task.messages)

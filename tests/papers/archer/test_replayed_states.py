@@ -59,7 +59,7 @@ def test_restarted_and_unscored_rollouts_are_not_stored():
 
 
 @pytest.mark.parametrize(
-    "change", [{"asked": (make_trajectory(),)}, {"by": "user"}, {"notes": {"anew": [{"read": [0], "then": 2}]}}]
+    "change", [{"aux_turns": (make_trajectory(),)}, {"by": "user"}, {"notes": {"anew": [{"read": [0], "then": 2}]}}]
 )
 def test_rollouts_that_cannot_be_resumed_are_not_stored(change):
     store, one = replayed_states(), group("t", 2, 2)

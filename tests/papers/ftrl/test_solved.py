@@ -2,21 +2,21 @@ import pytest
 
 from handaxe.core.errors import TaskError
 from handaxe.core.records import ToolReply
-from handaxe.papers.ftrl.solved import contains_result, solved_by, unsolved_of
+from handaxe.papers.ftrl.solved import contains_result, match_results, read_unsolved
 from handaxe.testing.make_records import make_task
 
 
 def test_solved_matches_its_example():
     replies = [ToolReply("0", "boss", "luta"), ToolReply("1", "ally", "It is Kemi."), ToolReply("2", "ally", "kemi")]
     golds = {"boss": ["luta"], "ally": ["dozo", "kemi"]}
-    assert solved_by(replies, golds) == ([True, True, False], {"ally": ["dozo"]})
+    assert match_results(replies, golds) == ([True, True, False], {"ally": ["dozo"]})
     assert golds == {"boss": ["luta"], "ally": ["dozo", "kemi"]}
 
 
 def test_a_result_counts_for_its_own_tool_and_once_for_each_request():
-    assert solved_by([ToolReply("0", "other", "7")], {"add": ["7"]}) == ([False], {"add": ["7"]})
+    assert match_results([ToolReply("0", "other", "7")], {"add": ["7"]}) == ([False], {"add": ["7"]})
     twice = [ToolReply("0", "add", "7"), ToolReply("1", "add", "7")]
-    assert solved_by(twice, {"add": ["7", "7"]}) == ([True, True], {})
+    assert match_results(twice, {"add": ["7", "7"]}) == ([True, True], {})
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,4 @@ def test_contains_result_needs_all_parts_and_ignores_case(text, gold, found):
 @pytest.mark.parametrize("unsolved", [None, ["7"], {"add": "7"}, {"add": [7]}])
 def test_a_task_without_unsolved_results_is_rejected(unsolved):
     with pytest.raises(TaskError, match="unsolved"):
-        unsolved_of(make_task(metadata={"unsolved": unsolved}))
+        read_unsolved(make_task(metadata={"unsolved": unsolved}))

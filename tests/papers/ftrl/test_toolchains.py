@@ -7,7 +7,7 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, ToolReply
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.ftrl.solve_f1 import solve_f1
-from handaxe.papers.ftrl.solved import unsolved_of
+from handaxe.papers.ftrl.solved import read_unsolved
 from handaxe.papers.ftrl.toolchains import SCENARIOS, remaining_metadata, toolchains
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -40,7 +40,7 @@ def test_spurious_calls_occur_at_the_given_rate_and_keep_answers_correct():
     for task in world.tasks("train", 100, 0):
         one = demonstrate(world.env(()), task, world.expert, format=Compact())
         assert world.correct(Group(task, (one,))).outcome[0] == 1
-        made += len(one.calls) - sum(map(len, unsolved_of(task).values()))
+        made += len(one.calls) - sum(map(len, read_unsolved(task).values()))
         turns += len(one.turns) - 1
     assert 0.3 < made / turns < 0.5
 

@@ -16,7 +16,7 @@ from handaxe.ops.seeds import generator
 from handaxe.papers.hdpo.channel_loss import channel_loss
 from handaxe.testing.batches import random_batch, small_batch, small_policy
 from handaxe.testing.losses import check_loss, differentiate
-from handaxe.training.loop.denominators import with_denominators
+from handaxe.training.loop.denominators import add_denominators
 
 PARTS = {"ratio": token(), "surrogate": clip(), "reduction": token_mean()}
 EXAMPLE = {"channel": "second", "coefficient": 0.15, **PARTS}
@@ -30,7 +30,7 @@ def BATCH(seed):
     silent = torch.tensor(rng.random(int(batch.rollout_B.max()) + 1) < 0.5)
     zero_B = silent[batch.rollout_B] | torch.tensor(rng.random(len(batch)) < 0.3)
     second_BT = torch.where(batch.mask_BT & ~zero_B[:, None], second_BT, 0.0)
-    return with_denominators(replace(batch, extras={**batch.extras, "advantage/second": second_BT}))
+    return add_denominators(replace(batch, extras={**batch.extras, "advantage/second": second_BT}))
 
 
 def rows(values):
@@ -41,7 +41,7 @@ def batch_of(main, second, ratio):
     """A rollout of one token each."""
     old = [-1.0 - float(np.log(r)) for r in ratio]
     batch = small_batch(rows(main), old=rows(old), extras={"advantage/second": rows(second)})
-    batch = with_denominators(batch)
+    batch = add_denominators(batch)
     return small_policy(batch, -1.0), batch
 
 

@@ -5,7 +5,7 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.evaluation.attack_trials import LabCase
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import load
-from handaxe.papers.mixed_r1.arithmetic_and_screens import arithmetic_and_screens, by_part
+from handaxe.papers.mixed_r1.arithmetic_and_screens import arithmetic_and_screens, score_parts
 from handaxe.papers.mixed_r1.embedding_match import bidirectional, embedding_match
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
@@ -22,7 +22,7 @@ CONTRACT = [{"embed": embed}]
 
 def words_by_embedding(world):
     del world
-    return by_part(words=embedding_match(embed=embeddings(load("tiny"))))
+    return score_parts(words=embedding_match(embed=embeddings(load("tiny"))))
 
 
 LAB = [

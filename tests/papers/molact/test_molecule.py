@@ -8,8 +8,8 @@ from handaxe.papers.molact.molecule import (
     LONGEST_SMILES,
     alike,
     canonical,
+    compute_property,
     group_count,
-    property_of,
     read_molecule,
 )
 
@@ -72,10 +72,10 @@ def test_group_count_takes_a_smarts_and_refuses_other_text():
 
 
 def test_property_of_computes_logp_and_qed():
-    assert property_of(read_molecule("CCO"), "logp") == pytest.approx(-0.0014)
-    assert 0 < property_of(read_molecule("CCO"), "qed") < 1
+    assert compute_property(read_molecule("CCO"), "logp") == pytest.approx(-0.0014)
+    assert 0 < compute_property(read_molecule("CCO"), "qed") < 1
     with pytest.raises(InputError, match="'mass' is unknown"):
-        property_of(read_molecule("CCO"), "mass")
+        compute_property(read_molecule("CCO"), "mass")
 
 
 def test_alike_is_the_tanimoto_similarity():

@@ -9,7 +9,7 @@ from handaxe.papers.molact.molecules import gained, molecules
 pytest.importorskip("rdkit")
 
 from handaxe.core.errors import InputError, TaskError
-from handaxe.papers.molact.molecule import canonical, property_of, read_molecule
+from handaxe.papers.molact.molecule import canonical, compute_property, read_molecule
 from handaxe.papers.molact.property_gain import property_gain
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
@@ -34,7 +34,7 @@ def test_property_gain_equals_the_worked_example_of_the_paper(monkeypatch):
     """logP 1.0 -> 1.3 with a threshold of 0.5 is 0.6, and 0.8 of that 0.48."""
     told = {"CCO": 1.0, "CCC": 1.3}
     module = sys.modules[property_gain.__module__]
-    monkeypatch.setattr(module, "property_of", lambda molecule, name: told[canonical(molecule)])
+    monkeypatch.setattr(module, "compute_property", lambda molecule, name: told[canonical(molecule)])
     assert scored("CCO", "CCC") == pytest.approx([0.6]) and 0.8 * scored("CCO", "CCC")[0] == pytest.approx(0.48)
 
 
@@ -43,8 +43,8 @@ def test_property_gain_equals_a_slow_formula(name):
     texts = ["CCO", "CCCO", "CCCCO", "c1ccccc1O", "OCC(O)CO", "CC("]
     for source in texts[:-1]:
         for text, got in zip(texts, scored(source, *texts, name=name, threshold=1.5)):
-            after, before = read_molecule(text), property_of(read_molecule(source), name)
-            gain = 0.0 if after is None else (property_of(after, name) - before) / 1.5
+            after, before = read_molecule(text), compute_property(read_molecule(source), name)
+            gain = 0.0 if after is None else (compute_property(after, name) - before) / 1.5
             assert got == pytest.approx(max(0.0, min(gain, 1.0)))
 
 

@@ -17,7 +17,7 @@ from handaxe.testing.make_records import make_group, make_rated, make_scores, ma
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.step_metrics import added_metrics
 from handaxe.training.loop.step_record import step_record
-from handaxe.training.record.groups import fate_of
+from handaxe.training.record.groups import group_fate
 
 CONTRACT = [{"best": 9.0}, {"best": 9.0, "damping": 1.0, "even": True}]
 FILTERS = False
@@ -107,7 +107,7 @@ def test_the_record_sums_the_advantages_of_copies():
     one, flat = played("a", [1, 0, 0, 0]), played("b", [1, 1, 1, 1])
     found = apply_selector(refill_by_value(), [one, flat])
     records, out = step_record([one, flat], found), live(found)
-    assert [fate_of(record) for record in records] == ["trained", "unselected"]
+    assert [group_fate(record) for record in records] == ["trained", "unselected"]
     mask = one.group[0].sequences[0].mask
     assert records[0].advantages.tokens[0][0][mask].tolist() == [1.5 * 0.75] * 3
     assert records[0].trained.all() and not records[1].trained.any()

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.records import ToolCall, ToolReply
-from handaxe.papers.scribe.lookup_skills import LOOKUP_RULES, LOOKUP_SKILLS, by_turn, lookup_or_answer
+from handaxe.papers.scribe.lookup_skills import LOOKUP_RULES, LOOKUP_SKILLS, lookup_or_answer, single_turns
 from handaxe.papers.scribe.skill_items import skill_check, skill_items
 from handaxe.rewards.rubric_points import rubric_points
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
@@ -22,7 +22,7 @@ def attempt(*turns, errors=None, status="ok"):
 
 
 def paid(one):
-    items = skill_items(segments=by_turn, route=lookup_or_answer, skills=LOOKUP_SKILLS)
+    items = skill_items(segments=single_turns, route=lookup_or_answer, skills=LOOKUP_SKILLS)
     reward = rubric_points(items=items, check=skill_check(LOOKUP_RULES), without=0.0)
     return reward(make_group(task=TASK, trajectories=[one])).outcome[0]
 
@@ -32,7 +32,7 @@ FIRST, SECOND = ("4071 boss", "[4071 boss] 4071 boss 5526"), ("5526 ally", "5526
 
 def test_lookup_skills_equal_the_worked_example():
     one = attempt(FIRST, ("9999 ally", "none"), "5526")
-    assert [lookup_or_answer(one, place) for place in by_turn(one)] == ["lookup", "lookup", "answer"]
+    assert [lookup_or_answer(one, place) for place in single_turns(one)] == ["lookup", "lookup", "answer"]
     assert paid(one) == pytest.approx((1 + 2 / 3 + 1) / 3) == pytest.approx(0.8889, abs=1e-4)
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Criterion
-from handaxe.papers.scribe.skill_items import segment_of, skill_check, skill_items
+from handaxe.papers.scribe.skill_items import find_segment, skill_check, skill_items
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.rubric_points import rubric_points
 from handaxe.rewards.weighted import weighted
@@ -36,7 +36,7 @@ def test_skill_items_equal_the_worked_example():
     assert [one.points for one in listed] == [1, 0.5, 0.5] and [one.kind for one in listed] == ["lookup"] + [
         "compare"
     ] * 2
-    assert segment_of(listed[2]) == ((2, 5), "larger")
+    assert find_segment(listed[2]) == ((2, 5), "larger")
     assert paid("", "query", "both", "", "") == 0.75
     group = make_group(trajectories=[make_trajectory(texts=["", "query", "both", "", ""])])
     one = outcome(lambda _: 1.0)

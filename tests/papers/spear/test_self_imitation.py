@@ -5,6 +5,7 @@ from handaxe.core.errors import InputError
 from handaxe.papers.spear.self_imitation import REPLAYED, made_a_call, self_imitation
 from handaxe.selection.drop_equal_groups import drop_equal_groups
 from handaxe.selection.mask_overlong import mask_overlong
+from handaxe.selection.parts.dispositions import live
 from handaxe.selection.pipe import pipe
 from handaxe.selection.success_replay import success_replay
 from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
@@ -136,8 +137,8 @@ def test_only_rollouts_worth_storing_are_stored():
     assert select.stored == []
     select = self_imitation(capacity=8, select=pipe(mask_overlong(), drop_equal_groups()))
     out = select([played([1.0, 0.0], ending="truncated"), played([1.0], task="b")])
-    # the lone one is dropped and yet stored; the long one is kept and masked, and is not
-    assert len(out) == 1 and len(select.stored) == 1 and len(select.stored[0].group) == 1
+    # a dropped rollout is stored; a masked rollout is not
+    assert len(live(out)) == 1 and len(select.stored) == 1 and len(select.stored[0].group) == 1
     assert select.stored[0].group[0].ending.kind == "completed"
 
 

@@ -7,7 +7,7 @@ from handaxe.losses.dpo import dpo
 from handaxe.papers.tool_star.prefer import prefer
 from handaxe.testing.make_records import make_trajectory
 from handaxe.training.sft.scripted import trajectory_from_messages
-from handaxe.training.sft.supervised import as_rated, batch_of
+from handaxe.training.sft.supervised import as_rated, supervised_batch
 from handaxe.training.stages.context import make_site
 
 
@@ -24,7 +24,7 @@ def preferred(world, engine, given, **options):
 
 
 def logps(world, engine, given):
-    batch = batch_of([as_rated([pair.chosen, pair.rejected]) for pair in given], engine)
+    batch = supervised_batch([as_rated([pair.chosen, pair.rejected]) for pair in given], engine)
     logp_B = torch.where(batch.mask_BT, engine.forward(batch)["logp"], 0.0).sum(1)
     return logp_B[0::2], logp_B[1::2]
 

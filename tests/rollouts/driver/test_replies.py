@@ -3,15 +3,15 @@ import pytest
 from handaxe.core.records import Ending, Message, ToolReply
 from handaxe.core.requests import EnvReply
 from handaxe.rollouts.driver.executor import Answer
-from handaxe.rollouts.driver.replies import MOST, reply_of
+from handaxe.rollouts.driver.replies import MOST, make_reply
 
 GOOD = EnvReply((Message("tool", "caf\u00e9 \x1b[2J\x00", call_id="c0"),), (ToolReply("c0", "t", "x"),))
 
 
 def test_valid_replies_pass_unchanged():
-    assert reply_of(Answer(GOOD)) is GOOD
+    assert make_reply(Answer(GOOD)) is GOOD
     ended = EnvReply(done=True, ending=Ending("completed"))
-    assert reply_of(Answer(ended)) is ended
+    assert make_reply(Answer(ended)) is ended
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ def test_valid_replies_pass_unchanged():
     ],
 )
 def test_invalid_replies_end_as_infra_error(value, why):
-    reply = reply_of(Answer(value))
+    reply = make_reply(Answer(value))
     assert reply.done and reply.ending.kind == "infra_error" and reply.messages == () and why in reply.ending.reason
 
 
 def test_facts_are_copied_from_the_environment():
     state = {"cells": [0, 0]}
-    reply = reply_of(Answer(EnvReply(facts={"state": state})))
+    reply = make_reply(Answer(EnvReply(facts={"state": state})))
     state["cells"][0] = 1
     assert reply.facts == {"state": {"cells": [0, 0]}}
 
@@ -52,7 +52,7 @@ def test_exception_text_is_bounded_and_escaped():
         def __str__(self):
             raise ValueError
 
-    assert reply_of(Answer(error=OSError("gone"))).ending == Ending("infra_error", "OSError: gone")
-    assert reply_of(Answer(error=Mute())).ending == Ending("infra_error", "Mute: ")
-    reason = reply_of(Answer(error=OSError("\ud800" * 10**6))).ending.reason
+    assert make_reply(Answer(error=OSError("gone"))).ending == Ending("infra_error", "OSError: gone")
+    assert make_reply(Answer(error=Mute())).ending == Ending("infra_error", "Mute: ")
+    reason = make_reply(Answer(error=OSError("\ud800" * 10**6))).ending.reason
     assert len(reason) < 3000 and reason.encode()

@@ -17,7 +17,7 @@ from handaxe.training.loop.rate import (
     score_played,
 )
 from handaxe.training.loop.select import Selection, annotate_added, live_played
-from handaxe.training.record.groups import fate_of
+from handaxe.training.record.groups import group_fate
 
 
 def played(*kinds):
@@ -81,7 +81,7 @@ def test_what_the_reward_cannot_decide_is_taken_out_and_the_rest_scored_without_
     assert one.dispositions[1] == (Disposition("unscored", "verifier_error"),)
     assert "cannot decide" in one.group[1].ending.reason
     assert reward.scored == ["s0", "s3"]  # its state knows nothing of the attempts that failed
-    assert fate_of(found) == "trained"
+    assert group_fate(found) == "trained"
 
 
 def test_a_verifier_that_fails_may_be_asked_again():
@@ -93,7 +93,7 @@ def test_a_verifier_that_fails_may_be_asked_again():
 def test_a_verifier_that_fails_may_drop_the_group():
     one = score(played("completed", "completed"), Counts("s1"), verifier_error="drop_group")
     assert isinstance(one, PlayedGroup) and all(own[-1] == ("dropped", "on_ending") for own in one.dispositions)
-    assert fate_of(one) == "dropped" and not one.scorable.any() and one.group[1].ending.kind == "verifier_error"
+    assert group_fate(one) == "dropped" and not one.scorable.any() and one.group[1].ending.kind == "verifier_error"
 
 
 def test_groups_of_which_nothing_can_be_scored():
@@ -101,7 +101,7 @@ def test_groups_of_which_nothing_can_be_scored():
     given = [played("infra_error", "infra_error"), played("completed"), PlayedGroup(played("completed").group, (drop,))]
     dead, undecided, dropped = found = [score(one, reward) for one in given]
     assert dead is given[0] and dropped is given[2] and isinstance(undecided, PlayedGroup)
-    assert [fate_of(one) for one in found] == ["unscored", "unscored", "dropped"]
+    assert [group_fate(one) for one in found] == ["unscored", "unscored", "dropped"]
     assert reward.scored == [] and not any(one.scorable.any() for one in found)
 
 

@@ -78,7 +78,7 @@ def test_a_record_of_another_run_is_refused(world, tmp_path):
     train(**world.arguments(steps=2, out=tmp_path))
     for file in tmp_path.glob("record.sqlite*"):
         file.unlink()
-    with pytest.raises(CheckpointError, match="not of the same run"):
+    with pytest.raises(CheckpointError, match="belong to different runs"):
         train(**world.arguments(steps=3, out=tmp_path, resume=True))
 
 

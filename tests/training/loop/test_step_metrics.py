@@ -20,7 +20,7 @@ from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.select import Selection
 from handaxe.training.loop.step_metrics import Clock, added_metrics, group_metrics
 from handaxe.training.loop.step_record import step_record
-from handaxe.training.record.groups import fate_of, is_trained
+from handaxe.training.record.groups import group_fate, is_trained
 
 
 def rated(name, outcomes, *, dead=0, advantage=1.0):
@@ -53,7 +53,7 @@ def test_what_became_of_each_group():
     assert old_again is old and not b_cut.live
     moved = {"a/0": tuple(s.mask for s in a.group[0].sequences)}
     records = step_record([a, b, c, d], [changed, old, b_cut, drop(c, by="lowest")], moved)
-    assert [fate_of(one) for one in records] == ["trained", "surplus", "unselected", "dropped"]
+    assert [group_fate(one) for one in records] == ["trained", "surplus", "unselected", "dropped"]
     assert [one.live for one in records[:3]] == [True, False, False]
     assert [records[0].place(i) for i in range(3)] == [0, 1, None]
     assert [is_trained(records[0], i) for i in range(3)] == [True, False, False]

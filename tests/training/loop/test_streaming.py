@@ -14,7 +14,7 @@ from handaxe.training.loop.config import AsyncConfig, RunConfig
 from handaxe.training.loop.player import Placed, Player
 from handaxe.training.loop.step_metrics import Clock
 from handaxe.training.loop.streaming import Streaming
-from handaxe.training.record.groups import fate_of
+from handaxe.training.record.groups import group_fate
 
 
 def played(name, kind="completed"):
@@ -87,7 +87,7 @@ def test_any_order_of_arrival_rates_as_if_all_were_there(play, arrival):
         one.add(Placed(place, groups[place]))
     a, b, c = one.rate((), credit)
     assert reward.order == ["a", "c"] and [r.scores.outcome.tolist() for r in (a, c)] == [[1], [2]]
-    assert [r.played for r in (a, b, c)] == groups and fate_of(b) == "unscored" and b is groups[1]
+    assert [r.played for r in (a, b, c)] == groups and group_fate(b) == "unscored" and b is groups[1]
 
 
 def test_a_reward_with_state_waits_for_those_before_and_a_plain_one_does_not(play):
@@ -253,7 +253,7 @@ def test_what_a_reward_cannot_decide_is_no_failure_of_the_run(play, error):
     one = stream(play, reward)
     one.add(Placed(0, played("a")))
     (found,) = one.rate((), credit)
-    assert isinstance(found, PlayedGroup) and fate_of(found) == "unscored"
+    assert isinstance(found, PlayedGroup) and group_fate(found) == "unscored"
     assert found.group[0].ending.kind == "verifier_error"
 
 

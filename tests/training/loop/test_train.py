@@ -17,7 +17,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.crash import kill_until_done, start_child
 from handaxe.training.loop.config import PeriodicEvaluation
 from handaxe.training.loop.train import train
-from handaxe.training.record.groups import fate_of, is_trained
+from handaxe.training.record.groups import group_fate, is_trained
 from handaxe.training.record.run_record import RunRecord
 
 
@@ -209,7 +209,7 @@ def test_refilling_stops_when_enough_groups_are_selected_and_cuts_the_surplus(wo
     with RunRecord.open(tmp_path) as record:
         groups = record.groups()
     assert [one.group.task.id for one in groups] == ["t0", "t1", "t2", "t3", "t4", "t0"]
-    assert [fate_of(one) for one in groups] == [
+    assert [group_fate(one) for one in groups] == [
         "trained",
         "trained",
         "unselected",
@@ -230,7 +230,7 @@ def test_the_surplus_of_the_last_round_is_cut(world, tmp_path):
     arguments = world.arguments(select=select, rounds=4, steps=1, out=tmp_path)
     result = train(**arguments)
     with RunRecord.open(tmp_path) as record:
-        fates = [fate_of(one) for one in record.groups()]
+        fates = [group_fate(one) for one in record.groups()]
     assert fates == ["trained", "trained", "unselected", "trained", "surplus", "unselected"]
     assert result.metrics[0]["groups/surplus"] == 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from handaxe.core.records import Disposition, PlayedGroup
-from handaxe.training.record.groups import fate_of, is_trained
+from handaxe.training.record.groups import group_fate, is_trained
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import FORMAT
 
@@ -43,7 +43,7 @@ def old(tmp_path):
 def check_groups(groups):
     found = [[list(own) for own in one.played.dispositions] for one in groups]
     assert found == HISTORIES
-    assert [fate_of(one) for one in groups] == FATES
+    assert [group_fate(one) for one in groups] == FATES
     assert [isinstance(one, PlayedGroup) for one in groups] == [fate in ("dropped", "unscored") for fate in FATES]
     first, last = groups[0], groups[-1]
     assert [first.place(i) for i in range(6)] == [0, 1, 2, None, None, None]

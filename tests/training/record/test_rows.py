@@ -22,7 +22,7 @@ from handaxe.core.records import (
     check,
 )
 from handaxe.testing.make_records import make_trajectory
-from handaxe.training.record.groups import fate_of, is_trained, left_out_by
+from handaxe.training.record.groups import first_selector, group_fate, is_trained
 from handaxe.training.record.reading import read_groups
 from handaxe.training.record.schema import create
 from handaxe.training.record.writing import write_group
@@ -113,7 +113,7 @@ def same_arrays(a, b):
 
 
 def assert_same(before, after):
-    assert fate_of(after) == fate_of(before) and after.part == before.part
+    assert group_fate(after) == group_fate(before) and after.part == before.part
     assert after.group.task == before.group.task and after.group.step == before.group.step
     assert after.played.dispositions == before.played.dispositions
     places = range(len(before.played.group))
@@ -177,7 +177,7 @@ def test_what_the_step_did_to_it_comes_back():
     played = replace(before.played, dispositions=histories, ages=ages)
     after = write_and_read(replace(before, scored=replace(before.scored, played=played)))
     assert after.played.dispositions == histories and after.moved[1] is None
-    assert [left_out_by(own) for own in after.played.dispositions] == ["", "mask_overlong", ""]
+    assert [first_selector(own) for own in after.played.dispositions] == ["", "mask_overlong", ""]
     np.testing.assert_array_equal(after.played.ages, ages)
     same_arrays(after.moved[0], moved)
     plain = write_and_read(recorded())
@@ -189,7 +189,7 @@ def test_a_group_without_scores_comes_back(fate):
     before = recorded_group(recorded().played.group, fate=fate)
     after = write_and_read(before)
     assert isinstance(after, PlayedGroup) and after.dispositions == before.dispositions
-    assert after.scores is None and after.advantages is None and fate_of(after) == fate and len(after.group) == 3
+    assert after.scores is None and after.advantages is None and group_fate(after) == fate and len(after.group) == 3
 
 
 @pytest.mark.parametrize("fate", ["trained", "unselected", "surplus"])
@@ -204,7 +204,7 @@ def test_a_group_with_scores_keeps_its_fate(fate):
         fate=fate,
     )
     after = write_and_read(before)
-    assert fate_of(after) == fate and after.played.dispositions == before.played.dispositions
+    assert group_fate(after) == fate and after.played.dispositions == before.played.dispositions
     assert not after.trained.any()
 
 

@@ -14,7 +14,7 @@ import pytest
 from handaxe.cli import main
 from handaxe.core.errors import InputError
 from handaxe.core.records import Disposition, check
-from handaxe.training.record.groups import fate_of
+from handaxe.training.record.groups import group_fate
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import FORMAT, SCHEMA, create
 
@@ -51,7 +51,9 @@ def check_old(record, rows):
     first, second = record.metrics()
     assert first["tokens/sampled"] > 0 and math.isnan(second["reward"])
     groups = record.groups(step=0)
-    assert [one.group.task.id for one in groups] == ["t0", "t1"] and [fate_of(one) for one in groups] == ["trained"] * 2
+    assert [one.group.task.id for one in groups] == ["t0", "t1"] and [group_fate(one) for one in groups] == [
+        "trained"
+    ] * 2
     for trajectory in record.trajectories(step=0):
         check(trajectory)
         assert len(trajectory.turns) == 2 and trajectory.replies[0].content == "1 2"

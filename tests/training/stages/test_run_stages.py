@@ -15,7 +15,7 @@ from handaxe.training.loop.train import train
 from handaxe.training.loop.update import optimiser_step
 from handaxe.training.record import RunRecord
 from handaxe.training.record.folder import FolderLock
-from handaxe.training.sft.supervised import as_rated, batch_of, in_batches
+from handaxe.training.sft.supervised import as_rated, in_batches, supervised_batch
 from handaxe.training.stages.run_stages import run_stages
 from handaxe.training.stages.sources import play_at, scripted
 from handaxe.training.stages.teach import teach
@@ -35,7 +35,7 @@ def test_stages_are_the_same_calls_one_after_the_other(world):
     seeds = [derive_seed(plain.seed, "stage", k) for k in range(3)]
     engine.restart()
     for index in in_batches(6, 2, 2, seeds[0]):
-        batch = batch_of([as_rated([lessons[i]]) for i in index], engine)
+        batch = supervised_batch([as_rated([lessons[i]]) for i in index], engine)
         optimiser_step(engine, world.CROSS_ENTROPY, [batch], 0.01)
     roles = {name: getattr(plain, name) for name in ("format", "env", "tasks", "rollout", "reward", "sampling")}
     train(**world.TRAIN, **roles, engine=engine, steps=3, seed=seeds[1], run=world.RunConfig(progress=False))
@@ -46,7 +46,7 @@ def test_stages_are_the_same_calls_one_after_the_other(world):
         assert len(pairs) == 3
         engine.restart()
         for index in in_batches(3, 1, 1, seed):
-            batch = batch_of([as_rated([pairs[i].chosen, pairs[i].rejected]) for i in index], engine)
+            batch = supervised_batch([as_rated([pairs[i].chosen, pairs[i].rejected]) for i in index], engine)
             extras = {"ref_logp": engine.forward(batch, reference=True)["logp"]}
             optimiser_step(engine, world.dpo(), [replace(batch, extras=extras)], 0.01)
     assert engine.version == staged.engine.version == 15
@@ -163,7 +163,7 @@ def test_shared_stages_are_done_once_for_all_seeds_and_engines(world, cache, tmp
     for site in sites:
         assert world.same(first, world.weights(site.engine)) and site.engine.version == 2
         assert not site.engine._optimizer.state
-    batch = batch_of([as_rated(world.conversations())], sites[0].engine)
+    batch = supervised_batch([as_rated(world.conversations())], sites[0].engine)
     for site in sites[:2]:
         assert torch.equal(site.engine.forward(batch)["logp"], site.engine.forward(batch, reference=True)["logp"])
 

@@ -8,7 +8,7 @@ from handaxe.testing.make_records import make_rated, make_trajectory
 from handaxe.training.loop.train import train
 from handaxe.training.record import RunRecord
 from handaxe.training.sft.scripted import trajectory_from_messages
-from handaxe.training.sft.supervised import as_rated, batch_of
+from handaxe.training.sft.supervised import as_rated, supervised_batch
 from handaxe.training.stages.context import make_site
 from handaxe.training.stages.sources import scripted
 from handaxe.training.stages.teach import teach
@@ -64,7 +64,7 @@ def test_what_was_recorded_in_reinforcement_learning_has_the_same_ids_and_mask_h
     train(**arguments)
     with RunRecord.open(tmp_path) as record:
         trajectories = record.trajectories(step=0)
-    (rl,), again = seen, batch_of([as_rated([one]) for one in trajectories], engine)
+    (rl,), again = seen, supervised_batch([as_rated([one]) for one in trajectories], engine)
 
     def rows(batch):
         return sorted(
@@ -81,7 +81,7 @@ def test_it_begins_anew_unless_told_otherwise(world):
         engine = world.make_engine(reference=True)
         lessons = demonstrations(world)
         taught(world, engine, lessons, epochs=3, learning_rate=0.02)
-        batch = batch_of([as_rated(lessons)], engine)
+        batch = supervised_batch([as_rated(lessons)], engine)
         before = engine.forward(batch)["logp"]
         taught(world, engine, lessons, epochs=1, learning_rate=0.0, restart=restart)
         assert torch.equal(engine.forward(batch, reference=True)["logp"], before) == restart

@@ -10,7 +10,7 @@ from handaxe.training.stages.context import make_site
 from handaxe.training.stages.run_stages import run_stages
 from handaxe.training.stages.teach_expert import teach_expert
 from handaxe.worlds.arithmetic import arithmetic
-from handaxe.worlds.parts.mistakes import with_mistakes
+from handaxe.worlds.parts.mistakes import add_mistakes
 
 SUMS = arithmetic(easy=0.0)
 
@@ -48,7 +48,7 @@ def test_it_is_played_as_the_world_says_and_never_about_what_is_held_out(world):
 
 def test_a_shared_one_is_done_once_and_an_erring_expert_is_another(world, tmp_path, monkeypatch):
     monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
-    erring = replace(SUMS, expert=with_mistakes(SUMS.expert))
+    erring = replace(SUMS, expert=add_mistakes(SUMS.expert))
     for made in (SUMS, SUMS, erring):
         run_stages([], site(world), shared=[teach_expert(world=made, steps=1, batch_size=2)])
     assert len(list((tmp_path / "stages").glob("*/engine"))) == 2

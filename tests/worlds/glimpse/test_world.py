@@ -12,7 +12,7 @@ from handaxe.testing.worlds import check_world
 from handaxe.worlds.glimpse.views import VIEWS, gold_region, last_region, seen_regions
 from handaxe.worlds.glimpse.world import glimpse, other_view, region_iou
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.mistakes import with_mistakes
+from handaxe.worlds.parts.mistakes import add_mistakes
 
 WORLDS = {
     "row": glimpse(),
@@ -215,7 +215,7 @@ def test_a_call_of_answer_ends_a_terminated_rollout():
 def test_other_view_does_not_show_the_number():
     for kind in NAMED:
         world = glimpse(kind=kind, needed=1.0)
-        erring, misses = with_mistakes(world.expert, wrong=other_view), 0
+        erring, misses = add_mistakes(world.expert, wrong=other_view), 0
         for task in world.tasks("train", 30, 0):
             one = played(world, task, erring)
             plain = played(world, task)

@@ -7,12 +7,12 @@ from handaxe.core.records import Criterion
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.hints import with_hints, with_tips
+from handaxe.worlds.parts.hints import add_hints, add_tips
 
 
 def test_with_hints_adds_hints_to_demonstrations():
     plain = replace(arithmetic(), criteria=lambda task: [Criterion("a", "Do a."), Criterion("b", "Do b.")])
-    world = with_hints(plain, fraction=0.5)
+    world = add_hints(plain, fraction=0.5)
     (task,) = world.tasks("train", 1, 0)
     env = world.env(world.tools)
     first, second = (
@@ -21,12 +21,12 @@ def test_with_hints_adds_hints_to_demonstrations():
     )
     assert first.messages[0].name == "hint" and first.messages[0].content.count("Do ") == 1
     assert first.messages[1:] == second.messages and first.task == second.task == task
-    assert world.correct is plain.correct and with_hints(world).name == "arithmetic"
+    assert world.correct is plain.correct and add_hints(world).name == "arithmetic"
 
 
 def test_with_tips_adds_calls_of_other_tasks_and_keeps_the_expert():
     plain = arithmetic()
-    world, always = with_tips(plain, known=20), with_tips(plain, known=20, share=1.0)
+    world, always = add_tips(plain, known=20), add_tips(plain, known=20, share=1.0)
     env, known = plain.env(plain.tools), {task.messages[-1].content for task in plain.tasks("train", 20, 0)}
     told = []
     for task in plain.tasks("train", 30, 0):
@@ -45,10 +45,10 @@ def test_with_tips_adds_calls_of_other_tasks_and_keeps_the_expert():
 
 def test_invalid_arguments_raise():
     with pytest.raises(InputError, match="share from 0 to 1"):
-        with_tips(arithmetic(), share=2.0)
+        add_tips(arithmetic(), share=2.0)
     with pytest.raises(InputError, match="has no 'reference'"):
-        with_tips(replace(arithmetic(), reference=None))
+        add_tips(replace(arithmetic(), reference=None))
     with pytest.raises(InputError, match="no 'criteria'"):
-        with_hints(arithmetic())
+        add_hints(arithmetic())
     with pytest.raises(InputError, match="give 0 to 1"):
-        with_hints(replace(arithmetic(), criteria=lambda task: []), fraction=1.5)
+        add_hints(replace(arithmetic(), criteria=lambda task: []), fraction=1.5)
