@@ -2,7 +2,7 @@
 
 The test of a method, tests/papers/NAME/test_method.py (test_OTHER.py for a further method of the folder), may set
 
-    SHORT = ["--taught", "4"]           options of a short run
+    SHORT = ["--epochs", "1"]           options of a short run
     LAB = "reason"                      its reward cannot score rollouts that no policy made
     ASKS_MODEL = True                   its reward calls a model
     FALLS = "reason"                    why its reward falls to an attack, for docs/lab.md
@@ -20,13 +20,15 @@ The test of a method, tests/papers/NAME/test_method.py (test_OTHER.py for a furt
     NOISE_VARIES = {"BASELINE": "..."}  baseline of a claim about noise
 """
 
+import pytest
+
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.evaluation.mechanisms import read_test_constant
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalog import find_method, list_methods
 
-__all__ = ["made", "methods_with", "own"]
+__all__ = ["made", "methods_with", "own", "slow_for_papers"]
 
 
 def own(name, constant, default=None):
@@ -37,6 +39,12 @@ def own(name, constant, default=None):
 def methods_with(constant):
     """Methods whose test sets a constant, sorted."""
     return [one.name for one in list_methods() if own(one.name, constant)]
+
+
+def slow_for_papers(names):
+    """Names as parameters; a method of a paper is marked slow, since one paper alone needs its run."""
+    papers = {one.name for one in list_methods() if one.module.startswith("handaxe.papers.")}
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in papers else []) for name in names]
 
 
 def made(name, *words):

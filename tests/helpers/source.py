@@ -1,8 +1,11 @@
 """What the rules read: every module of the package, parsed."""
 
 import ast
+import functools
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.relative_to(ROOT) for path in (ROOT / "handaxe").rglob("*.py"))
@@ -42,3 +45,27 @@ def factory(module):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name.replace("_", "").lower() == plain:
             return node
     return None
+
+
+def for_each(modules):
+    """Make a test of one module a test of each package that names every module at fault."""
+    by_package = {}
+    for module in modules:
+        by_package.setdefault(module.parts[1], []).append(module)
+
+    def wrap(check):
+        @pytest.mark.parametrize("package", sorted(by_package))
+        @functools.wraps(check, assigned=("__name__", "__doc__", "__module__"), updated=())
+        def test(package):
+            failures = []
+            for module in by_package[package]:
+                try:
+                    check(module)
+                except AssertionError as error:
+                    failures.append(f"{module}: {error}")
+            assert not failures, "\n".join(failures)
+
+        del test.__wrapped__
+        return test
+
+    return wrap

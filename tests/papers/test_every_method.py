@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from helpers.methods import own
+from helpers.methods import own, slow_for_papers
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
@@ -110,7 +110,7 @@ def held_out(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "grpo_no_kl"])
+@pytest.mark.parametrize("name", slow_for_papers(name for name in NAMES if name != "grpo_no_kl"))
 def test_two_steps_are_recorded_and_evaluated(name, tmp_path, batches, held_out):
     made = chosen(name, "--model", "tiny", *own(name, "SHORT", ()))
     result = run(

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("reasoning_gym")
 
-from helpers.methods import methods_with, own
+from helpers.methods import methods_with, own, slow_for_papers
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
@@ -53,7 +53,7 @@ def in_lockstep(monkeypatch):
     monkeypatch.setattr(of_run, "make_method", made)
 
 
-@pytest.mark.parametrize("name", methods_with("REMEMBERS"))
+@pytest.mark.parametrize("name", slow_for_papers(methods_with("REMEMBERS")))
 def test_a_run_killed_in_its_last_update_resumes_to_the_bit(name, tmp_path, monkeypatch):
     updates = []
     step = LocalEngine.optim_step

@@ -7,7 +7,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
 from helpers import source
 
 from handaxe.methods.catalog import list_methods, list_studies
@@ -15,7 +14,7 @@ from handaxe.methods.catalog import list_methods, list_studies
 PLAIN = [m for m in source.MODULES if m.name not in ("__init__.py", "__main__.py")]
 
 
-@pytest.mark.parametrize("module", PLAIN, ids=str)
+@source.for_each(PLAIN)
 def test_all_is_sorted_and_complete(module):
     names = source.exported(module)
     assert names is not None, "every module says what is public in __all__"
@@ -65,7 +64,7 @@ def test_every_name_is_imported_from_where_it_is_defined():
     assert not wrong
 
 
-@pytest.mark.parametrize("module", PLAIN, ids=str)
+@source.for_each(PLAIN)
 def test_files_and_functions_are_small(module):
     """At most 400 lines a file, 600 in the core, whose pages each hold one subject; 80 lines a function body."""
     assert (source.ROOT / module).read_text().count("\n") <= (600 if module.parts[1] == "core" else 400)
@@ -75,12 +74,12 @@ def test_files_and_functions_are_small(module):
             assert body[-1].end_lineno - body[0].lineno < 80, f"{node.name} has a long body"
 
 
-@pytest.mark.parametrize("module", source.MODULES, ids=str)
+@source.for_each(source.MODULES)
 def test_ascii_only(module):
     assert (source.ROOT / module).read_text().isascii()
 
 
-@pytest.mark.parametrize("module", PLAIN, ids=str)
+@source.for_each(PLAIN)
 def test_every_module_and_public_name_is_documented(module):
     tree = source.tree(module)
     assert ast.get_docstring(tree), "a module says what it is for"
@@ -89,7 +88,7 @@ def test_every_module_and_public_name_is_documented(module):
             assert ast.get_docstring(node), f"{node.name} has no docstring"
 
 
-@pytest.mark.parametrize("module", PLAIN, ids=str)
+@source.for_each(PLAIN)
 def test_no_registries_no_magic(module):
     for node in ast.walk(source.tree(module)):
         assert not isinstance(node, ast.Global), "no global state"
@@ -111,7 +110,7 @@ def _public():
     return [m for m in PLAIN if m not in methods | parts and source.factory(m) is not None]
 
 
-@pytest.mark.parametrize("module", _public(), ids=str)
+@source.for_each(_public())
 def test_tests_mirror_the_package(module):
     folder, test = source.ROOT / "tests" / Path(*module.parts[1:-1]), f"test_{module.name}"
     assert (folder / test).exists(), f"{module} has no {folder.relative_to(source.ROOT)}/{test}"
@@ -129,7 +128,7 @@ def _result(made):
     return "" if made.returns is None else ast.unparse(made.returns)
 
 
-@pytest.mark.parametrize("module", _mechanisms(), ids=str)
+@source.for_each(_mechanisms())
 def test_a_mechanism_documents_its_parts(module):
     node = source.factory(module)
     text = f"{ast.get_docstring(source.tree(module))}\n{ast.get_docstring(node)}"
@@ -146,7 +145,7 @@ def test_importing_handaxe_loads_nothing_heavy():
     assert shown.strip() == "[]"
 
 
-@pytest.mark.parametrize("module", source.MODULES, ids=str)
+@source.for_each(source.MODULES)
 def test_no_line_assigns_three_names_at_once(module):
     for node in ast.walk(source.tree(module)):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):

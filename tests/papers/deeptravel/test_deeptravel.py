@@ -52,6 +52,7 @@ def test_the_second_verifier_pays_the_same_with_fewer_questions_for_passed_plans
         assert scores["passed"].channels["asked"].tolist() == [*calls[:2], 0, 0]
 
 
+@pytest.mark.slow
 def test_a_training_step_has_equal_metrics_and_counts_the_questions():
     rows = [run(chosen("--ask", ask), RunConfig(progress=False)).metrics[0] for ask in ("all", "passed")]
     same = ("reward", "channel/on", "tokens", "grad_norm")

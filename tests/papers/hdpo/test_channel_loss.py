@@ -118,5 +118,5 @@ def test_channel_loss_refuses_a_batch_without_the_channel():
     out, batch = batch_of([1], [1], [1])
     with pytest.raises(InputError, match="'advantage/other'"):
         channel_loss(**EXAMPLE | {"channel": "other"})(out, batch)
-    with pytest.raises(InputError, match="with_denominators"):
+    with pytest.raises(InputError, match="add_denominators"):
         channel_loss(**EXAMPLE)(out, replace(batch, channels={}))
