@@ -56,7 +56,7 @@ def check_determinism(reward: Reward, groups: Sequence[RecordedGroup]) -> Findin
     )
 
 
-def expected_equal(values: Sequence[float], group_size: int) -> float:
+def expected_equal(values: Sequence[float] | np.ndarray, group_size: int) -> float:
     """Probability that all rollouts of a group score equally if all tasks are equally hard.
 
         sum over scores v of p_v ^ G,   p_v: share of rollouts with score v

@@ -101,7 +101,7 @@ class _Sparing(Combined):
             if name != "then"
         }
         passed = np.flatnonzero(outcome_only(scores["on"], "on").outcome > self._above)
-        some = replace(group, trajectories=tuple(group[i] for i in passed))
+        some = replace(group, trajectories=tuple(group[int(i)] for i in passed))
         then = validate_scores(self._components["then"](some), some, "then") if len(some) else Scores(np.zeros(0))
         # Channels come in the order of components.
         scores["then"] = _spread(group, passed, then)

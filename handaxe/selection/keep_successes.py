@@ -78,7 +78,7 @@ def keep_successes(
         reward_G = group_rewards(one.group, one.scores, channel=channel)
         good_G = np.zeros(len(one.group), bool)
         seen = set[tuple[tuple[str, ...], ...]]()
-        for i in sorted(np.flatnonzero(~np.isnan(reward_G)), key=lambda i: _place(one, reward_G, int(i))):
+        for i in sorted(np.flatnonzero(~np.isnan(reward_G)).tolist(), key=lambda i: _place(one, reward_G, i)):
             calls, said = len(one.group[i].calls), _said(one.group[i])
             able = one.trained[i] and reward_G[i] > above and calls >= least_calls
             if not able or (most_calls is not None and calls > most_calls) or said in seen or len(seen) == most:

@@ -95,7 +95,7 @@ class _SiblingSubset(StatefulComposite):
                 f"the predicate gave {chosen.dtype} {chosen.shape} for {len(group)} siblings: give [G] bool"
             )
         index = np.flatnonzero(chosen)
-        inner = self._credit(replace(group, trajectories=tuple(group[i] for i in index)), _taken(scores, index))
+        inner = self._credit(replace(group, trajectories=tuple(group[int(i)] for i in index)), _taken(scores, index))
         if inner.returns is not None or inner.channels:
             raise InputError("sibling_subset takes no credit with value targets or channels")
         tokens = [tuple(np.zeros(len(sequence)) for sequence in one.sequences) for one in group]
