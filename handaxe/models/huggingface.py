@@ -123,14 +123,10 @@ class HuggingFaceModel(Trunk):
 
     def _step(self, ids_BT: Tensor, position_BT: Tensor, cache: PaddedCache) -> tuple[Tensor, PaddedCache]:
         options = self._options(position_BT, last_only=True)
-        out = self.module(
-            input_ids=ids_BT,
-            attention_mask=cache.attend_BT.long(),
-            past_key_values=cache.past,
-            use_cache=True,
-            **options,
-        )
-        return to_float32(out.logits[:, -1]), cache._replace(past=out.past_key_values)
+        name = self.cache_name()
+        options |= {"attention_mask": cache.attend_BT.long(), "use_cache": True, name: cache.past}
+        out = self.module(input_ids=ids_BT, **options)
+        return to_float32(out.logits[:, -1]), cache._replace(past=out[name])
 
 
 class AdaptedModel(HuggingFaceModel):

@@ -58,8 +58,9 @@ class _Layer:
             new[: old.shape[0] - 1, :, : old.shape[2]] = old[:-1]
             self.stored[kind] = new
 
-    def update(self, keys: Tensor, values: Tensor, *unused: Any) -> tuple[Tensor, Tensor]:
+    def update(self, keys: Tensor, values: Tensor, *unused: Any, kwargs: Any = None) -> tuple[Tensor, Tensor]:
         """Write new keys and values [R, H, T, K]; return all keys and values that the rows attend to."""
+        del unused, kwargs
         plan = self._owner.plan
         assert plan is not None
         self._allocate(keys, values)

@@ -119,8 +119,13 @@ class Trunk:
 
     def hidden_cached(self, ids_BT: Tensor, position_BT: Tensor, attend_B1TU: Tensor, cache: Any) -> Tensor:
         """Compute the last hidden states [B, T, D] of tokens that attend to U positions of a transformers KV cache."""
-        options = {**self._options(position_BT), "attention_mask": attend_B1TU, "past_key_values": cache}
+        options = {**self._options(position_BT), "attention_mask": attend_B1TU, self.cache_name(): cache}
         return self._trunk(ids_BT, options)
+
+    def cache_name(self) -> str:
+        """Return the name of the KV cache in arguments and outputs: "cache" since transformers 5.24."""
+        accepts = "cache" in inspect.signature(self._base().forward).parameters
+        return "cache" if accepts else "past_key_values"
 
     def _trunk(self, ids_BT: Tensor, options: dict[str, Any]) -> Tensor:
         """Run the model without the output layer, and return the input of the output layer."""

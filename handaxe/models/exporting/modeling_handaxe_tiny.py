@@ -12,6 +12,9 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 __all__ = ["HandaxeTinyConfig", "HandaxeTinyForCausalLM"]
 
+CACHE = "cache" if "cache" in CausalLMOutputWithPast.__dataclass_fields__ else "past_key_values"
+"""Field of the KV cache: "cache" since transformers 5.24."""
+
 
 class HandaxeTinyConfig(PretrainedConfig):
     """Sizes of the model. `num_hidden_layers`, the number of cache layers, is one more than the number of blocks: the
@@ -77,18 +80,21 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         attention_mask=None,
         position_ids=None,
         past_key_values=None,
+        cache=None,
         labels=None,
         use_cache=None,
         logits_to_keep=0,
         return_dict=None,
         **ignored,
     ):
-        """Logits [B, T, V]. `attention_mask` [B, U] marks padding on either side. Further arguments of servers are
+        """Logits [B, T, V]. `attention_mask` [B, U] marks padding on either side; `cache` has been the name of
+        `past_key_values` since transformers 5.24. Further arguments of servers are
         ignored."""
         del ignored
-        if past_key_values is None and use_cache:
-            past_key_values = DynamicCache()
-        past = 0 if past_key_values is None else past_key_values.get_seq_length()
+        cache = past_key_values if cache is None else cache
+        if cache is None and use_cache:
+            cache = DynamicCache()
+        past = 0 if cache is None else cache.get_seq_length()
         new = input_ids.shape[1]
         if attention_mask is None:
             attention_mask = input_ids.new_ones(input_ids.shape[0], past + new)
@@ -96,7 +102,7 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         if position_ids is None:
             position_ids = (seen_BU.long().cumsum(1) - 1).clamp(min=0)[:, -new:]
         after_BTD = self.embed_before(input_ids) * seen_BU[:, -new:, None]
-        after_B1UD = _cache_update(past_key_values, 0)(after_BTD[:, None], after_BTD[:, None])[0]
+        after_B1UD = _cache_update(cache, 0)(after_BTD[:, None], after_BTD[:, None])[0]
         before_BTD = F.pad(after_B1UD[:, 0], (0, 0, 1, 0))[:, -new - 1 : -1]
         x_BTD = self.embed(input_ids) + before_BTD
         causal_TU = torch.ones(new, past + new, dtype=torch.bool, device=input_ids.device).tril(past)
@@ -104,11 +110,11 @@ class HandaxeTinyForCausalLM(PreTrainedModel, GenerationMixin):
         mask_B1TU = ((causal_TU & seen_BU[:, None]) | own_TU)[:, None]
         turn_BTK = self._turn(position_ids.expand(input_ids.shape))
         for layer, block in enumerate(self.blocks, 1):
-            x_BTD = block(x_BTD, turn_BTK, mask_B1TU, _cache_update(past_key_values, layer))
+            x_BTD = block(x_BTD, turn_BTK, mask_B1TU, _cache_update(cache, layer))
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
         logits = self.norm(x_BTD)[:, kept] @ self.embed.weight.T
         loss = None if labels is None else F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
-        out = CausalLMOutputWithPast(loss=loss, logits=logits, past_key_values=past_key_values)
+        out = CausalLMOutputWithPast(loss=loss, logits=logits, **{CACHE: cache})
         return out if return_dict is not False else out.to_tuple()
 
     def _turn(self, position_BT):
