@@ -153,7 +153,7 @@ def odd(base: Method) -> Method:
 
 def test_commands_train_resume_and_evaluate_with_servers(folder, tmp_path, capsys, monkeypatch):
     (tmp_path / "own_odd.py").write_text(OWN)
-    page = '[[methods]]\nname = "odd"\nworld = "sums"\nsettings = { max_tokens = 8 }\n'
+    page = '[[methods]]\nname = "odd"\nworld = "arithmetic"\nsettings = { max_tokens = 8 }\n'
     (tmp_path / "paper.toml").write_text(page)
     monkeypatch.chdir(tmp_path)
     small = ["--groups", "2", "--group-size", "4", "--held-out", "2", "--quiet"]

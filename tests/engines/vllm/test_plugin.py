@@ -123,13 +123,13 @@ def test_interrupted_turn_resumes_with_equal_tokens(fleet):
     want = engine.sample([request])[0]
     stream, partial = engine.stream(), None
     for _ in range(3):
-        ticket = stream.submit(request._replace(partial=partial))
+        ticket = stream.submit(request._replace(prefix=partial))
         if done := stream.poll(0.1):
             break
         partial = stream.interrupt(ticket)
         assert partial.ids == want.ids[: len(partial.ids)]
     else:
-        stream.submit(request._replace(partial=partial))
+        stream.submit(request._replace(prefix=partial))
         done = []
     while len(stream):
         done += stream.poll(1.0)
