@@ -110,12 +110,12 @@ def one_block(used):
         sees = (place <= place[:, None]) & (place[:, None] <= last_N)
         return (KeyBlock(0, len(place), ((0, len(place)),), torch.from_numpy(sees).to(device)),)
 
-    before = trees.spans
-    trees.spans = whole if used else before
+    before = trees.attention_blocks
+    trees.attention_blocks = whole if used else before
     try:
         yield
     finally:
-        trees.spans = before
+        trees.attention_blocks = before
 
 
 def compare(model, *, prompt, group, sampled, repeats):

@@ -4,11 +4,12 @@ import random
 from typing import Literal
 
 import handaxe as hx
-from handaxe import credit, envs, losses, rewards, rollouts, selection, worlds
+from handaxe import credit, curricula, envs, losses, rewards, rollouts
 from handaxe.core.records import ToolCall
 from handaxe.training import stages
 from handaxe.training.stages.context import make_site
 from handaxe.training.stages.sources import scripted
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 METRES = {"m": 1.0, "km": 1000.0, "cm": 0.01, "mm": 0.001, "mi": 1609.344, "yd": 0.9144, "ft": 0.3048, "in": 0.0254}
 Unit = Literal["m", "km", "cm", "mm", "mi", "yd", "ft", "in"]
@@ -62,7 +63,7 @@ def main() -> None:
 
     tell("at first")
 
-    lessons = [worlds.demonstrate(env, one, expert, format=chat) for one in tasks[:300]]
+    lessons = [demonstrate(env, one, expert, format=chat) for one in tasks[:300]]
     learn = stages.teach(source=scripted(trajectories=lessons), epochs=4, batch_size=16)
     learn(make_site(engine=engine, format=chat))
     tell("shown")
@@ -74,7 +75,7 @@ def main() -> None:
         engine=engine,
         format=chat,
         env=env,
-        tasks=selection.in_order(tasks),
+        tasks=curricula.in_order(tasks),
         rollout=rollout,
         reward=close,
         credit=credit.group_norm(),
