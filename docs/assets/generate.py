@@ -10,7 +10,7 @@ import mkdocs_gen_files
 from handaxe.commands.papers import read_entries
 from handaxe.methods.catalog import HOME
 from handaxe.methods.lookup import find, list_names
-from handaxe.view.forest import effect_of, plot_forest
+from handaxe.view.forest import claim_effect, plot_forest
 from handaxe.view.papers import find_decision, folder_page
 from handaxe.view.verdicts import claim_with_baseline
 
@@ -101,7 +101,7 @@ def read_effects(entries):
     for one in entries:
         for claim in one.method.page.claims:
             decided = find_decision(claim, one.result)
-            effect = None if decided is None else effect_of(label(one, claim), decided)
+            effect = None if decided is None else claim_effect(label(one, claim), decided)
             found += [] if effect is None else [effect]
     return found
 
