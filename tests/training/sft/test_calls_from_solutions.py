@@ -133,7 +133,7 @@ def test_the_solutions_of_a_real_generator():
         assert one.final_text == one.task.answer and one.ending.kind == "completed"
 
 
-def test_what_cannot_be():
+def test_calls_from_solutions_refuses_no_tasks_and_a_world_without_solutions():
     with pytest.raises(InputError, match="give 1 or more"):
         calls_from_solutions(world=arithmetic(), count=0)
     with pytest.raises(InputError, match="solution"):

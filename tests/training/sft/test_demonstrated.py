@@ -91,7 +91,7 @@ class Room:
         self.max_length = tokens
 
 
-def test_what_cannot_be():
+def test_demonstrated_refuses_no_conversations_and_a_world_without_expert():
     with pytest.raises(InputError, match="0 conversations"):
         demonstrated(world=arithmetic(), count=0)
     world = arithmetic()

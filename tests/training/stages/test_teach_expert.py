@@ -54,7 +54,7 @@ def test_a_shared_one_is_done_once_and_an_erring_expert_is_another(world, tmp_pa
     assert len(list((tmp_path / "stages").glob("*/engine"))) == 2
 
 
-def test_what_cannot_be(world):
+def test_teach_expert_refuses_negative_steps_and_a_world_without_expert(world):
     with pytest.raises(InputError, match="steps is -1"):
         teach_expert(world=SUMS, steps=-1)
     with pytest.raises(InputError, match="has no 'expert'"):

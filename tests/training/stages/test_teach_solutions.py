@@ -66,7 +66,7 @@ def test_nothing_to_learn_changes_nothing_and_needs_no_solutions(world, nothing)
     assert world.same(before, world.weights(here.engine)) and here.engine.version == 0
 
 
-def test_what_cannot_be(world):
+def test_teach_solutions_refuses_negative_counts_and_a_world_without_solutions(world):
     for wrong in ({"count": -1}, {"count": 1, "passes": -1}):
         with pytest.raises(InputError, match="give 0 or more of each"):
             teach_solutions(world=arithmetic(easy=0.0, mistakes=True), **wrong)

@@ -81,7 +81,7 @@ def test_it_fits_the_stage(world):
         choose(tasks=choose_by_label(above=1))(site)
 
 
-def test_what_cannot_be():
+def test_choose_by_label_refuses_empty_bounds_and_tasks_without_the_label():
     with pytest.raises(InputError, match="no label lies between"):
         choose_by_label(above=1, below=0)
     with pytest.raises(InputError, match="most is 0"):
