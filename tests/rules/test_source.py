@@ -2,6 +2,8 @@
 
 import ast
 import collections
+import importlib
+import re
 import subprocess
 import sys
 from functools import cache
@@ -9,6 +11,7 @@ from pathlib import Path
 
 from helpers import source
 
+import handaxe
 from handaxe.methods.catalog import list_methods, list_studies
 
 PLAIN = [m for m in source.MODULES if m.name not in ("__init__.py", "__main__.py")]
@@ -62,6 +65,41 @@ def test_every_name_is_imported_from_where_it_is_defined():
                     names = {name.name for name in node.names} - here
                     wrong += [f"{path.relative_to(source.ROOT)} imports {name} from {node.module}" for name in names]
     assert not wrong
+
+
+def test_every_public_name_that_programs_and_pages_use_exists():
+    """`from handaxe import credit` and then `credit.NAME`, in examples, benchmarks and blocks of pages."""
+    programs = {path: path.read_text() for folder in ("examples", "bench") for path in _python(folder)}
+    for page in (source.ROOT / "README.md", source.ROOT / "CONTRIBUTING.md", *(source.ROOT / "docs").glob("*.md")):
+        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+        programs |= {f"{page.name}, block {number}": block for number, block in enumerate(blocks)}
+    assert not [f"{where}: {wrong}" for where, text in programs.items() for wrong in _unknown_names(text)]
+
+
+def _python(folder):
+    return sorted((source.ROOT / folder).rglob("*.py"))
+
+
+def _unknown_names(text):
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a page may show a part of a program
+        return []
+    packages = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "handaxe":
+            for one in node.names:
+                folder = source.ROOT.joinpath(*node.module.split("."), one.name)
+                if (folder / "__init__.pyi").exists():
+                    packages[one.asname or one.name] = importlib.import_module(f"{node.module}.{one.name}")
+        if isinstance(node, ast.Import) and node.names[0].name == "handaxe":
+            packages[node.names[0].asname or "handaxe"] = handaxe
+    return [
+        f"{node.value.id}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in packages
+        if node.attr not in dir(packages[node.value.id])
+    ]
 
 
 @source.for_each(PLAIN)
