@@ -137,7 +137,7 @@ def every_other(trajectory: Any) -> float:
 def play(
     workload: Workload, *, enough: float = math.inf, steps: int = 0, async_config: AsyncConfig
 ) -> dict[str, float]:
-    """Train on the simulated clock; what it took and how much was trained until that was `enough` tokens."""
+    """Train on the simulated clock; return duration and trained tokens at the step that reaches `enough` tokens."""
     clock = SimulatedClock()
 
     def seconds(request: Act | Work) -> float:

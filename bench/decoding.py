@@ -96,7 +96,7 @@ def sides_of(rows, read, new):
 
 @torch.inference_mode()
 def check():
-    """That the loop says of its tokens what the engine says."""
+    """Check that loop and engine give equal log-probs."""
     model, draw = TinyModel.new(TinyConfig(layers=2)), torch.Generator().manual_seed(0)
     prompt_BT = torch.randint(0, model.vocab_size, (3, 9), generator=draw)
     ids_BN, logp_BN = plain_loop(model.module, prompt_BT, 8, draw)
@@ -130,7 +130,7 @@ def compare(rows, read, threads, rounds, new=NEW):
 
 @contextmanager
 def blocks_of(parts):
-    """Every block computes what is not attention by these two."""
+    """Replace `project` and `mix` of every block, the parts without attention."""
     before = Block.project, Block.mix
     Block.project, Block.mix = parts
     try:

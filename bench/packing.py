@@ -62,7 +62,7 @@ class RandomLlama(Trunk):
 
 
 def siblings(*, vocabulary, prompt, group, sampled):
-    """One group: a shared prompt, and as many continuations of equal length, all of which trains."""
+    """One group: a shared prompt and continuations of equal length; all continuations train."""
     draw = np.random.default_rng(0)
     shared = draw.integers(0, vocabulary, prompt)
     ids_BT = np.stack([np.append(shared, draw.integers(0, vocabulary, sampled)) for _ in range(group)])

@@ -30,7 +30,7 @@ from handaxe.training.loop.train import train
 
 
 class Paced:
-    """A curriculum that hands out the same tasks when told to, and a logger that says how long the step took."""
+    """Curriculum with the same tasks on request, and logger of the duration of each step."""
 
     def __init__(self, questions: list[str]):
         self.tasks = [Task(str(i), (Message("user", text),)) for i, text in enumerate(questions)]

@@ -126,7 +126,7 @@ def make(folder, size):
 
 
 def index(record):
-    """What the page of a run shows first: its metrics, its steps and how many trajectories there are."""
+    """First view of a run: metrics, steps, and the number of trajectories."""
     return record.metrics(), record.events(), count(record, Where())
 
 

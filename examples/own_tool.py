@@ -1,4 +1,4 @@
-"""A tool that the policy has never seen: shown, then practised, then used. Two minutes on two cores."""
+"""Teach a policy an unknown tool by demonstrations, train it by reinforcement, and ask it. A minute on two cores."""
 
 import random
 from typing import Literal
@@ -22,7 +22,7 @@ def convert(value: float, unit_from: Unit, unit_to: Unit) -> str:
 
 
 def task(number: int) -> hx.Task:
-    """The n-th question, with its answer and what it is made of."""
+    """Question number n, with its answer and its parts."""
     draw = random.Random(number)
     value, (old, new) = draw.randint(1, 999), draw.sample(sorted(METRES), 2)
     asked = hx.Message("user", f"{value} {old} in {new}?")

@@ -55,7 +55,8 @@ def worlds():
 def papers():
     entries, studies = read_entries(ROOT)
     folders = sorted({one.method.folder for one in entries} | {one.study.file.parent for one in studies})
-    summary, rows, everything = ["- [Papers](index.md)"], [], []
+    summary = ["- [Papers](index.md)"]
+    rows, everything = [], []
     for folder in folders:
         own = [one for one in entries if one.method.folder == folder]
         computed = [one for one in studies if one.study.file.parent == folder]

@@ -1,6 +1,7 @@
 """Python blocks of documentation pages run in order."""
 
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ DOCS = Path(__file__).parents[2] / "docs"
         ("doctor", 1),
     ],
 )
-def test_code_blocks_of_a_page_run(page, programs):
+def test_code_blocks_of_a_page_run(page, programs, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # a page may leave the folder of a run
     text = (DOCS / f"{page}.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) >= programs
