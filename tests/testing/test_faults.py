@@ -304,7 +304,10 @@ def long_run(env, reward, workers, out):
         return result.metrics, record.groups()
 
 
-@pytest.mark.parametrize("broken", ["tool", "process behind a tool", "environment"])
+SLOW = [pytest.param(broken, marks=pytest.mark.slow) for broken in ("process behind a tool", "environment")]
+
+
+@pytest.mark.parametrize("broken", ["tool", *SLOW])
 def test_training_continues_and_scores_no_infrastructure_fault(broken, tmp_path):
     """Every kind of fault strikes with its probability, is counted once, and its rollout is never scored."""
     shown, ended, log, exact = [], [], FaultLog(), exact_match()
