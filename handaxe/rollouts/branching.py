@@ -10,7 +10,6 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Branch, Ending
 from handaxe.core.requests import Attempt, Measure, Stopped
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.fork import fork
 from handaxe.rollouts.play.rounds import Rounds
@@ -30,9 +29,7 @@ def branching(
     from_start: int | Split = 8,
     copies: int = 1,
     first_tokens: int = 20,
-    max_turns: int = 4,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Play a question's trajectories concurrently, and fork the uncertain ones after a tool's reply.
 
@@ -62,7 +59,7 @@ def branching(
             trajectory is then played alone to its end, and the function returns N from its entropies.
         copies: Z, maximum branches per turn, >= 1; 1 in the paper.
         first_tokens: k, >= 1; 20 in the paper.
-        max_turns, budget, tell_budget: per trajectory, as in `linear`.
+        max_turns: turns or `Rules`, per trajectory, as in `linear`.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns `total` trajectories, in the order of their
@@ -85,7 +82,7 @@ def branching(
             f"branching has total={total}, from_start={from_start}, copies={copies} and first_tokens={first_tokens}; "
             "give 1 or more of each, and not more from the start than in all"
         )
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+    rules = Rules.of(max_turns, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         tree = _Tree(attempt, rules, chance, total=total, copies=copies, first_tokens=first_tokens)

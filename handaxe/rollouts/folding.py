@@ -11,7 +11,6 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Message
 from handaxe.core.requests import Attempt
 from handaxe.ops.turn_positions import initial_messages
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Continuation, Play, Request, Rules
 
 __all__ = ["SPEAKER", "folding"]
@@ -24,9 +23,7 @@ def folding(
     *,
     tool: str = "fold_memory",
     fold_at: float | None = None,
-    max_turns: int = 8,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 8,
 ) -> Rollout:
     """Play like `linear`, and begin a new sequence at every call of the folding tool.
 
@@ -43,7 +40,7 @@ def folding(
         tool: name of the folding tool; its argument `summary` is the memory.
         fold_at: share of the context, in (0, 1]. Above it, a user message after the reply asks the policy to fold, once
             per sequence; the policy may ignore it. None sends no message.
-        max_turns, budget, tell_budget: as in `linear`.
+        max_turns: turns or `Rules`, as in `linear`.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["anew"] has one
@@ -70,7 +67,7 @@ def folding(
         asked = Message("user", f"Your context is nearly full. Call {tool} now.", name=SPEAKER)
         return Continuation(messages=(asked,) if asks and asked not in play.history else ())
 
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, continuation=continuation)
+    rules = Rules.of(max_turns, continuation=continuation)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)

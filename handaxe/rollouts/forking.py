@@ -11,7 +11,6 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Branch, Trajectory
 from handaxe.core.requests import Attempt, Spawn, Stopped
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.fork import fork
 
@@ -24,9 +23,7 @@ def forking(
     *,
     at: Choose,
     branch_turns: int | None = None,
-    max_turns: int = 4,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Play a trunk like `linear`, then fork it at chosen places and play all branches concurrently.
 
@@ -42,7 +39,7 @@ def forking(
         at: the finished trunk -> places to fork, in any order, repetitions allowed, such as `turn_starts`,
             `surprising_tokens` and `failed_calls`. Not called for a trunk that died or was stopped.
         branch_turns: maximum turns of a branch, >= 1, the turn of its fork included; None: the rest of `max_turns`.
-        max_turns, budget, tell_budget: per trajectory, as in `linear`.
+        max_turns: turns or `Rules`, per trajectory, as in `linear`.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns the trunk and its branches, in order. A trunk
@@ -59,7 +56,7 @@ def forking(
     """
     if branch_turns is not None and branch_turns < 1:
         raise InputError(f"branch_turns is {branch_turns}; give 1 or more, or None")
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+    rules = Rules.of(max_turns, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         trunk = Play(attempt, rules)

@@ -9,7 +9,6 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolSchema, Trajectory, Usage
 from handaxe.core.requests import Attempt, EnvReply
 from handaxe.ops.seeds import generator
-from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.rewind import rewind
 
@@ -26,8 +25,7 @@ def restarting(
     starts: Starts,
     share: float = 0.5,
     answered: bool = True,
-    max_turns: int = 4,
-    budget: Budget | None = None,
+    max_turns: int | Rules = 4,
     seed: int = 0,
 ) -> Rollout:
     """Start a share of the groups at a stored state, the same for all siblings; continue as `linear`.
@@ -43,7 +41,7 @@ def restarting(
         share: of the groups, in [0, 1]; drawn per group.
         answered: False: no environment is made at a stored start, no recorded turn is replayed, and the rollout ends
             after one turn without a reply, truncated for "turns".
-        max_turns, budget: as in `linear`, of the whole, recorded turns included.
+        max_turns: turns or `Rules`, as in `linear`, of the whole, recorded turns included.
         seed: of the draws.
 
     Returns:
@@ -64,7 +62,7 @@ def restarting(
     """
     if not 0 <= share <= 1:
         raise InputError(f"restarting has the share {share}; give 0 to 1")
-    rules = Rules(max_turns=max_turns, budget=budget or Budget())
+    rules = Rules.of(max_turns)
     known: dict[tuple[int, str], tuple[Trajectory, int] | None] = {}
 
     def place(attempt: Attempt) -> tuple[Trajectory, int] | None:

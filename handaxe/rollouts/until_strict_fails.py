@@ -11,7 +11,6 @@ from handaxe.core.protocols import Check, Rollout, RolloutPlan
 from handaxe.core.records import Criterion, Ending, Task, Trajectory
 from handaxe.core.requests import Attempt, Work
 from handaxe.ops.criteria import criteria_progress, user_turn_indices
-from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.env_session import infra_error
 
@@ -22,8 +21,7 @@ def until_strict_fails(
     *,
     criteria: Callable[[Task], Sequence[Criterion]],
     check: Check,
-    max_turns: int = 4,
-    budget: Budget | None = None,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Play turn by turn, up to the first user turn with an unmet strict criterion.
 
@@ -35,7 +33,7 @@ def until_strict_fails(
         criteria: criteria of a task; see `records.Criterion`.
         check: criteria met after each turn. Its input is an unfinished trajectory: turns and messages without
             token sequences. It may block; its InfrastructureError ends the rollout as infra_error.
-        max_turns, budget: as in `linear`.
+        max_turns: turns or `Rules`, as in `linear`.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory.
@@ -50,7 +48,7 @@ def until_strict_fails(
     Paper: arXiv:2602.12268 (CM2), early stop at a strict item.
     Differs: nothing.
     """
-    rules = Rules(max_turns=max_turns, budget=budget or Budget())
+    rules = Rules.of(max_turns)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)

@@ -117,7 +117,7 @@ def test_a_fold_whose_reply_does_not_fit_still_folds():
 def test_a_new_sequence_beyond_the_context_ends_the_rollout():
     script = [fold("y" * 20), "413"]
     context = len(played(folding(), script).sequences[0]) + 8
-    made = played(folding(tell_budget=lambda left: "z" * 40), script, attempt(context=context))
+    made = played(folding(max_turns=Rules(tell_budget=lambda left: "z" * 40)), script, attempt(context=context))
     assert made.ending == Ending("truncated", "length") and len(made.sequences) == 1
     assert [m.name for m in made.messages[-2:]] == ["memory", "budget"] and "anew" not in made.notes
 
@@ -140,9 +140,9 @@ def test_bounds_count_over_all_sequences():
     script = [fold("1"), fold("2"), fold("3"), "4"]
     made = played(folding(max_turns=2), script)
     assert made.ending == Ending("truncated", "turns") and len(made.turns) == 2
-    made = played(folding(budget=Budget(calls=2)), script)
+    made = played(folding(max_turns=Rules(budget=Budget(calls=2))), script)
     assert made.ending == Ending("truncated", "budget") and len(made.replies) == 2 and len(made.sequences) == 3
-    told = played(folding(max_turns=4, tell_budget=True), script)
+    told = played(folding(max_turns=Rules(max_turns=4, tell_budget=True)), script)
     assert [m.content for m in told.messages if m.name == "budget"] == [
         "You have left: 3 turns.", "You have left: 2 turns.", "You have left: 1 turn.",
     ]  # fmt: skip
@@ -273,10 +273,8 @@ def test_any_script_gives_a_valid_record(data):
         return engine.sample([request])[0]
 
     rollout = folding(
-        max_turns=6,
-        budget=budget,
-        tell_budget=data.draw(st.booleans()),
         fold_at=data.draw(st.sampled_from([None, 0.5])),
+        max_turns=Rules(max_turns=6, budget=budget, tell_budget=data.draw(st.booleans())),
     )
     (made,) = run_plan(rollout(one), sample=speak, act=do_act, work=do_work)
     records.check(made)

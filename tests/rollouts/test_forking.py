@@ -9,6 +9,7 @@ from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
+from handaxe.rollouts.play import Rules
 
 
 def middle(trunk):
@@ -102,7 +103,7 @@ def test_stopped_branches_are_returned_with_the_trunk(dice):
 def test_every_environment_is_closed_once(dice):
     attempt = dice.attempt(long_seed(dice))
     dice.Counter.made.clear()
-    found = run_plan(forking(at=middle, budget=Budget(tokens=30))(attempt), sample=dice.roll)
+    found = run_plan(forking(at=middle, max_turns=Rules(budget=Budget(tokens=30)))(attempt), sample=dice.roll)
     assert [env.closed for env in dice.Counter.made] == [1] * len(found) and len(found) > 1
 
 

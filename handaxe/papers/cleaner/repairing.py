@@ -10,7 +10,6 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Turn
 from handaxe.core.requests import Attempt, Completion
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.takeback import Takeback
 
@@ -25,9 +24,7 @@ def repairing(
     *,
     retries: int = 3,
     similarity: float = 0.5,
-    max_turns: int = 4,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Play like `linear`; if a call fails and a later turn corrects it, replace the failed turns.
 
@@ -49,7 +46,7 @@ def repairing(
     Args:
         retries: K, turns that may correct a failure, >= 0; 0 is `linear`. 3 in the paper (unconfirmed).
         similarity: gamma, from 0 (always shallow) to above 1 (always deep); 0.5 in the paper (unconfirmed).
-        max_turns, budget, tell_budget: as in `linear`; retries count until they are removed.
+        max_turns: turns or `Rules`, as in `linear`; retries count until they are removed.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["repaired"] lists
@@ -71,7 +68,7 @@ def repairing(
     """
     if retries < 0:
         raise InputError(f"retries is {retries}; give 0 or more")
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+    rules = Rules.of(max_turns, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)

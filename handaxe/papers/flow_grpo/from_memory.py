@@ -5,7 +5,6 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Message
 from handaxe.core.requests import Attempt
 from handaxe.ops.turn_positions import initial_messages
-from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Continuation, Play, Rules
 
 __all__ = ["MEMORY", "from_memory"]
@@ -14,7 +13,7 @@ MEMORY = "memory"
 """Key of the memory in `EnvReply.facts`, and name of its message."""
 
 
-def from_memory(*, max_turns: int = 4, budget: Budget | None = None) -> Rollout:
+def from_memory(*, max_turns: int | Rules = 4) -> Rollout:
     """Play a rollout as turns with only the environment's memory in common.
 
         sequence 0   opening + a0
@@ -25,8 +24,7 @@ def from_memory(*, max_turns: int = 4, budget: Budget | None = None) -> Rollout:
     nothing of it trains. Rollouts end as in `linear`; a memory longer than the context truncates the rollout.
 
     Args:
-        max_turns: sampled turns; 3 in AgentFlow's training, 10 in its tests.
-        budget: as in `linear`.
+        max_turns: sampled turns or `Rules`; 3 in AgentFlow's training, 10 in its tests.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory, with one sequence for each
@@ -51,7 +49,7 @@ def from_memory(*, max_turns: int = 4, budget: Budget | None = None) -> Rollout:
         quote = Message("user", memory, name=MEMORY)
         return Continuation(new_sequence=(*initial_messages(play.messages, turns=len(play.turns)), quote))
 
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), continuation=continuation)
+    rules = Rules.of(max_turns, continuation=continuation)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         return [(yield from Play(attempt, rules).run())]

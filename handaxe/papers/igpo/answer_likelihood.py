@@ -8,7 +8,6 @@ from handaxe.core.errors import TaskError
 from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Message, Task
 from handaxe.core.requests import Attempt, Measure
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 
 __all__ = ["answer_likelihood"]
@@ -16,13 +15,11 @@ __all__ = ["answer_likelihood"]
 
 def answer_likelihood(
     *,
-    max_turns: int = 4,
+    max_turns: int | Rules = 4,
     before: str = "",
     after: str = "",
     answer: Callable[[Task], str] | None = None,
     note: str = "answer_likelihood",
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
 ) -> Rollout:
     """Play like `linear`, and measure the policy's likelihood of the gold answer before every turn.
 
@@ -36,7 +33,7 @@ def answer_likelihood(
     a further turn. If the answer does not fit the context, p keeps its last value (0 at first).
 
     Args:
-        max_turns, budget, tell_budget: as for `linear`.
+        max_turns: turns or `Rules`, as for `linear`.
         before, after: text around the answer, such as "<answer>" and "</answer>".
         answer: task -> text of the answer; by default str(task.answer), or that of the first answer of several.
         note: key of the likelihoods in the notes; `papers.igpo.information_gain` reads it.
@@ -54,7 +51,7 @@ def answer_likelihood(
 
     Paper: arXiv:2510.14967 (IGPO), p of the information gain. Differs: nothing.
     """
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget)
+    rules = Rules.of(max_turns)
     answer_of = answer or _first
 
     def rollout(attempt: Attempt) -> RolloutPlan:

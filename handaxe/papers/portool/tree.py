@@ -10,7 +10,6 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Branch
 from handaxe.core.requests import Attempt, Stopped
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.attach_branches import attach_branches
 from handaxe.rollouts.play.fork import fork
@@ -23,9 +22,7 @@ def tree(
     *,
     total: int = 8,
     fork_most: int = 2,
-    max_turns: int = 4,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Grow a tree of turns with a constant number of leaves.
 
@@ -49,7 +46,7 @@ def tree(
     Args:
         total: n trajectories, >= 1.
         fork_most: f, maximum number of next turns kept after a turn, >= 1; 1 never forks or drops.
-        max_turns, budget, tell_budget: of each trajectory, as for `linear`.
+        max_turns: turns or `Rules`, of each trajectory, as for `linear`.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns `total` trajectories, then the dropped ones.
@@ -68,7 +65,7 @@ def tree(
     """
     if total < 1 or fork_most < 1:
         raise InputError(f"total is {total} and fork_most {fork_most}; give 1 or more each")
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+    rules = Rules.of(max_turns, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         rounds = Rounds()

@@ -13,7 +13,6 @@ from handaxe.core.protocols import ChatFormat, Reward, Rollout, RolloutPlan
 from handaxe.core.records import Branch, Group, Message, ToolSchema, Trajectory
 from handaxe.core.requests import Attempt, Spawn, Stopped, Work
 from handaxe.ops.seeds import derive_seed, generator
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.play.fork import Forced, fork
 
@@ -29,9 +28,7 @@ def resample_with_prefix(
     probes: Sequence[str],
     chance: float = 0.2,
     right: float = 1.0,
-    max_turns: int = 4,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Play like `linear`; with some probability resample a wrong answer that followed a tool call, after a probe.
 
@@ -49,7 +46,7 @@ def resample_with_prefix(
         probes: distinct non-empty texts, such as doubts about the answer; about 30 in the paper.
         chance: p, from 0 to 1; 0.2 in the paper.
         right: minimum outcome of a correct answer.
-        max_turns, budget, tell_budget: of each trajectory, as for `linear`.
+        max_turns: turns or `Rules`, of each trajectory, as for `linear`.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory or two, the first of which is
@@ -74,7 +71,7 @@ def resample_with_prefix(
         raise InputError(f"the chance of resample_with_prefix is {chance}; give 0 to 1")
     if not probes or not all(probes) or len(set(probes)) != len(probes):
         raise InputError(f"resample_with_prefix needs distinct non-empty probes, not {list(probes)}")
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+    rules = Rules.of(max_turns, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)

@@ -7,13 +7,12 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Turn
 from handaxe.core.requests import Attempt
 from handaxe.ops.empty_turn import is_empty_turn
-from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.play import Play, Request, Rules
 
 __all__ = ["stop_on_empty_turn"]
 
 
-def stop_on_empty_turn(*, answer: Callable[[Turn], bool], max_turns: int = 4, budget: Budget | None = None) -> Rollout:
+def stop_on_empty_turn(*, answer: Callable[[Turn], bool], max_turns: int | Rules = 4) -> Rollout:
     """Play like `linear`, and end after a turn with neither a complete call nor a final answer.
 
         after turn k, if the rollout continues: end as policy_error if turn k is void (see `ops.void`)
@@ -23,7 +22,7 @@ def stop_on_empty_turn(*, answer: Callable[[Turn], bool], max_turns: int = 4, bu
 
     Args:
         answer: turn -> whether it gives a final answer, such as a world's `is_answer`.
-        max_turns, budget: as for `linear`.
+        max_turns: turns or `Rules`, as for `linear`.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory. It equals `linear` if every
@@ -39,7 +38,7 @@ def stop_on_empty_turn(*, answer: Callable[[Turn], bool], max_turns: int = 4, bu
     Paper: arXiv:2509.02479 (SimpleTIR): a void turn ends the rollout at once.
     Differs: nothing.
     """
-    rules = Rules(max_turns=max_turns, budget=budget or Budget())
+    rules = Rules.of(max_turns)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)

@@ -9,7 +9,6 @@ from handaxe.core.records import Ending
 from handaxe.core.requests import Attempt
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.thor.failed_calls import failed_at
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.takeback import Takeback
 
@@ -20,9 +19,7 @@ def resample_failed_turn(
     *,
     retries: int = 4,
     back: int = 20,
-    max_turns: int = 4,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Play like `linear`; after a failed call resample the end of the thought before it and the call, up to N times.
 
@@ -42,7 +39,7 @@ def resample_failed_turn(
     Args:
         retries: N, >= 0; 0 is `linear`.
         back: L, tokens of the thought before the call that are resampled, too, >= 0.
-        max_turns, budget, tell_budget: as for `linear`; a budget counts all sampled tokens. A failed call stays in the
+        max_turns: turns or `Rules`, as for `linear`; a budget counts all sampled tokens. A failed call stays in the
             last allowed turn, and after the budget of tokens, calls, seconds or cost is spent.
 
     Returns:
@@ -61,7 +58,7 @@ def resample_failed_turn(
     """
     if retries < 0 or back < 0:
         raise InputError(f"retries is {retries} and back {back}; give 0 or more each")
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=retries > 0)
+    rules = Rules.of(max_turns, snapshots=retries > 0)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)

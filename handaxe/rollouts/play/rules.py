@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.core.errors import InputError
@@ -25,13 +25,16 @@ UNBOUNDED = Budget()
 
 @dataclass(frozen=True)
 class Rules:
-    """Limits and options of a play; `linear` documents the first three.
+    """Limits and options of a play; `linear` documents the first three. A strategy sets the others.
 
     snapshots     take a snapshot of the environment before every turn, for forks and `Takeback`
     continuation  called after every reply with a possible next turn, before the reply joins the sequence
 
     Raises:
         InputError: max_turns is below 1.
+
+    Example:
+        forking(at=turn_starts(), max_turns=Rules(max_turns=4, budget=Budget(tokens=512), tell_budget=True))
     """
 
     max_turns: int = 4
@@ -43,6 +46,18 @@ class Rules:
     def __post_init__(self) -> None:
         if self.max_turns < 1:
             raise InputError(f"max_turns is {self.max_turns}; give 1 or more")
+
+    @classmethod
+    def of(
+        cls,
+        limits: int | Rules,
+        *,
+        snapshots: bool = False,
+        continuation: Callable[[Play], Continuation] | None = None,
+    ) -> Rules:
+        """Return the rules of a strategy from its `max_turns`: a number of turns, or the user's `Rules`."""
+        rules = Rules(max_turns=limits) if isinstance(limits, int) else limits
+        return replace(rules, snapshots=snapshots, continuation=continuation)
 
 
 class Mark(NamedTuple):

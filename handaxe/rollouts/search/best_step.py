@@ -13,7 +13,6 @@ from handaxe.core.protocols import Rollout, RolloutPlan, StepJudge
 from handaxe.core.records import Ending, Group, Trajectory
 from handaxe.core.requests import Attempt, Completion, Work
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.env_session import infra_error
 from handaxe.rollouts.play.takeback import Takeback
@@ -25,9 +24,7 @@ def best_step(
     *,
     judge: StepJudge,
     samples: int = 4,
-    max_turns: int = 4,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Play one rollout greedily by a judge of steps.
 
@@ -43,7 +40,7 @@ def best_step(
         judge: scores every turn of a rollout; the last score counts. Its InfrastructureError ends the rollout as
             infra_error.
         samples: n, >= 1; 1 equals `linear`.
-        max_turns, budget, tell_budget: as in `linear`; a budget counts all candidates.
+        max_turns: turns or `Rules`, as in `linear`; a budget counts all candidates.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory, whose `total_usage` counts all
@@ -61,7 +58,7 @@ def best_step(
     """
     if samples < 1:
         raise InputError(f"best_step has samples={samples}; give 1 or more")
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+    rules = Rules.of(max_turns, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)

@@ -16,7 +16,6 @@ from handaxe.core.errors import InfrastructureError, InputError, VerifierError
 from handaxe.core.protocols import Reward, Rollout, RolloutPlan, StepJudge
 from handaxe.core.records import Group, Trajectory
 from handaxe.core.requests import Attempt, Stopped, Work
-from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.attach_branches import attach_branches
 from handaxe.rollouts.play.rounds import Rounds
@@ -42,9 +41,7 @@ def mcts(
     negatives: int | None = None,
     children: int = 3,
     above: float = 0.5,
-    max_turns: int = 4,
-    budget: Budget | None = None,
-    tell_budget: bool | BudgetMessage = False,
+    max_turns: int | Rules = 4,
 ) -> Rollout:
     """Grow a tree by select, expand, simulate, back up; a node is the state after a turn.
 
@@ -75,7 +72,7 @@ def mcts(
         negatives: number of simulations that search for incorrect steps, 0 to all; None: half of them.
         children: of an expansion, >= 1; 3 in the paper.
         above: see F.
-        max_turns, budget, tell_budget: per trajectory, as in `linear`; 7 turns in the paper.
+        max_turns: turns or `Rules`, per trajectory, as in `linear`; 7 turns in the paper.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory per simulation with a distinct
@@ -100,7 +97,7 @@ def mcts(
             f"mcts has simulations={simulations}, negatives={negatives} and children={children}; give 1 simulation and "
             "1 child or more, and 0 negatives to as many as there are simulations"
         )
-    rules = Rules(max_turns=max_turns, budget=budget or Budget(), tell_budget=tell_budget, snapshots=True)
+    rules = Rules.of(max_turns, snapshots=True)
     signs = [1.0] * (simulations - negatives) + [-1.0] * negatives
 
     def rollout(attempt: Attempt) -> RolloutPlan:

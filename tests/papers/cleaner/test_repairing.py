@@ -18,6 +18,7 @@ from handaxe.papers.cleaner.repairing import code_similarity, repairing
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
+from handaxe.rollouts.play import Rules
 from handaxe.testing.make_records import make_trajectory
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools import tool
@@ -205,14 +206,18 @@ def test_a_retry_in_the_last_turn_frees_turns():
 
 
 def test_budgets_count_removed_turns():
-    made, _ = played(repairing(budget=Budget(calls=2)), say("print(1+)"), say("print(1+1)"), "2")
+    made, _ = played(repairing(max_turns=Rules(budget=Budget(calls=2))), say("print(1+)"), say("print(1+1)"), "2")
     assert made.ending == Ending("completed") and "repaired" not in made.notes, "no call is left to carry it out again"
     assert len(made.turns) == 3 and made.total_usage is None
-    made, _ = played(repairing(budget=Budget(calls=3)), say("print(1+)"), say("print(1+1)"), "2")
+    made, _ = played(repairing(max_turns=Rules(budget=Budget(calls=3))), say("print(1+)"), say("print(1+1)"), "2")
     assert made.ending == Ending("completed")
     sampled = made.total_usage.tokens
-    enough, _ = played(repairing(budget=Budget(tokens=sampled)), say("print(1+)"), say("print(1+1)"), "2")
-    short, _ = played(repairing(budget=Budget(tokens=sampled - 1)), say("print(1+)"), say("print(1+1)"), "2")
+    enough, _ = played(
+        repairing(max_turns=Rules(budget=Budget(tokens=sampled))), say("print(1+)"), say("print(1+1)"), "2"
+    )
+    short, _ = played(
+        repairing(max_turns=Rules(budget=Budget(tokens=sampled - 1))), say("print(1+)"), say("print(1+1)"), "2"
+    )
     assert enough.ending.kind == "completed" and short.ending == Ending("truncated", "budget")
 
 
@@ -253,10 +258,9 @@ def test_records_keep_their_invariants_for_random_rollouts(data):
         return script(name, request)
 
     calls, tokens = data.draw(st.sampled_from([None, 1, 4])), data.draw(st.sampled_from([None, 25, 70]))
-    rollout = repairing(
-        max_turns=data.draw(st.integers(1, 6)), retries=data.draw(st.integers(0, 3)),
-        similarity=data.draw(st.sampled_from([0.0, 0.5, 1.1])), budget=Budget(tokens=tokens, calls=calls),
-    )  # fmt: skip
+    rules = Rules(max_turns=data.draw(st.integers(1, 6)), budget=Budget(tokens=tokens, calls=calls))
+    retries, similarity = data.draw(st.integers(0, 3)), data.draw(st.sampled_from([0.0, 0.5, 1.1]))
+    rollout = repairing(max_turns=rules, retries=retries, similarity=similarity)
     (made,) = run_plan(
         rollout(attempt(context=data.draw(st.integers(60, 300)), tokens=data.draw(st.sampled_from([12, 64])))),
         sample=speak,

@@ -18,6 +18,7 @@ from handaxe.papers.thor.resample_failed_turn import resample_failed_turn
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
+from handaxe.rollouts.play import Rules
 from handaxe.testing.scripted_engine import encode_reply
 from handaxe.tools import tool
 
@@ -192,12 +193,13 @@ def test_a_failed_call_in_the_last_turn_stays():
 
 def test_budgets_count_every_resample():
     spent = len(ids_of(BAD)) + len(ids_of(GOOD)) - 3 + len(ids_of("2"))
-    enough, _ = played(resample_failed_turn(back=4, budget=Budget(tokens=spent)), BAD, GOOD, "2")
-    short, _ = played(resample_failed_turn(back=4, budget=Budget(tokens=spent - 1)), BAD, GOOD, "2")
+    enough, _ = played(resample_failed_turn(back=4, max_turns=Rules(budget=Budget(tokens=spent))), BAD, GOOD, "2")
+    short, _ = played(resample_failed_turn(back=4, max_turns=Rules(budget=Budget(tokens=spent - 1))), BAD, GOOD, "2")
     assert enough.ending == Ending("completed") and short.ending == Ending("truncated", "budget")
-    cut, _ = played(resample_failed_turn(back=4, retries=1, budget=Budget(tokens=len(ids_of(BAD)) + 2)), BAD, GOOD)
+    bound = Budget(tokens=len(ids_of(BAD)) + 2)
+    cut, _ = played(resample_failed_turn(back=4, retries=1, max_turns=Rules(budget=bound)), BAD, GOOD)
     assert cut.ending == Ending("truncated", "budget") and cut.usage.tokens == len(ids_of(BAD)) + 2
-    left, _ = played(resample_failed_turn(back=4, budget=Budget(calls=1)), BAD, "2")
+    left, _ = played(resample_failed_turn(back=4, max_turns=Rules(budget=Budget(calls=1))), BAD, "2")
     assert "redrawn" not in left.notes and len(left.turns) == 2 and left.replies[0].status == "retry"
 
 
@@ -220,10 +222,9 @@ def test_resampled_trajectories_satisfy_the_record_invariants(data):
         return script(name, request)
 
     calls, tokens = data.draw(st.sampled_from([None, 1, 4])), data.draw(st.sampled_from([None, 25, 70]))
-    rollout = resample_failed_turn(
-        max_turns=data.draw(st.integers(1, 6)), retries=data.draw(st.integers(0, 3)),
-        back=data.draw(st.integers(0, 3)), budget=Budget(tokens=tokens, calls=calls),
-    )  # fmt: skip
+    rules = Rules(max_turns=data.draw(st.integers(1, 6)), budget=Budget(tokens=tokens, calls=calls))
+    retries, back = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
+    rollout = resample_failed_turn(max_turns=rules, retries=retries, back=back)
     one = attempt(context=data.draw(st.integers(60, 300)), tokens=data.draw(st.sampled_from([12, 64])))
     (made,) = run_plan(rollout(one), sample=speak)
     records.check(made)

@@ -59,7 +59,7 @@ ROLLOUTS = {
     "few calls": linear(budget=Budget(calls=1)),
     "short": linear(max_turns=2, budget=Budget(seconds=0.8)),
     "forking": forking(at=middles),
-    "forking and telling": forking(at=middles, budget=Budget(tokens=50, seconds=3), tell_budget=True),
+    "forking and telling": forking(at=middles, max_turns=Rules(budget=Budget(tokens=50, seconds=3), tell_budget=True)),
 }
 
 
@@ -164,10 +164,12 @@ def test_attempts_that_were_stopped_at_any_request(dice, name, tools):
 REPAIRS = {
     "repairing": repairing(),
     "short": repairing(max_turns=3, retries=2),
-    "few calls": repairing(budget=Budget(calls=4)),
-    "telling": repairing(budget=Budget(tokens=60, calls=5), tell_budget=True),
+    "few calls": repairing(max_turns=Rules(budget=Budget(calls=4))),
+    "telling": repairing(max_turns=Rules(budget=Budget(tokens=60, calls=5), tell_budget=True)),
     "redrawing": resample_failed_turn(retries=2, back=2),
-    "bounded": resample_failed_turn(retries=2, back=1, budget=Budget(tokens=40, calls=5), tell_budget=True),
+    "bounded": resample_failed_turn(
+        retries=2, back=1, max_turns=Rules(budget=Budget(tokens=40, calls=5), tell_budget=True)
+    ),
 }
 
 
