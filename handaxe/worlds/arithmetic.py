@@ -18,7 +18,7 @@ from handaxe.worlds.parts.answering import is_number_answer
 from handaxe.worlds.parts.call_metrics import USED_TOOLS
 from handaxe.worlds.parts.experts import arithmetic_call, calls_then_answer
 from handaxe.worlds.parts.mistakes import add_mistakes
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["arithmetic"]

@@ -6,7 +6,7 @@ from handaxe.core.records import Message, Task
 from handaxe.rewards.graded_call import graded_call
 from handaxe.tools.compute import compute
 from handaxe.worlds.parts import arithmetic_tasks
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.single_turn import single_turn
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 

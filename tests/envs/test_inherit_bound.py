@@ -11,7 +11,7 @@ from handaxe.envs.without_tools import without_tools
 from handaxe.papers.adareasoner.renamed_tools import renamed_tools
 from handaxe.papers.chartmaster.charts import charts
 from handaxe.papers.gated.workspace import workspace
-from handaxe.papers.tool_star.hinted import hinted
+from handaxe.papers.tool_star.hinted_env import hinted
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.glimpse.world import glimpse
 from handaxe.worlds.routing.world import routing

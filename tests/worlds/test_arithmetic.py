@@ -6,7 +6,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools.compute import compute
 from handaxe.worlds.arithmetic import WARMUP, WARMUP_PHRASES, arithmetic
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 
 
 def play(world, task, tools=None):

@@ -17,7 +17,7 @@ from handaxe.worlds.parts import arithmetic_tasks
 from handaxe.worlds.parts.call_metrics import USED_TOOLS
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.mistakes import add_mistakes
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Split, Start, World
 
 __all__ = ["clock", "renamed_arithmetic"]

@@ -14,7 +14,7 @@ from handaxe.rollouts.folding import folding
 from handaxe.tools.fold_memory import fold_memory
 from handaxe.worlds.hops.world import hops
 from handaxe.worlds.parts.experts import calls_then_answer
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.search_tools import reference_searches
 from handaxe.worlds.world import DemonstrationNoise, Facts, Start, World
 

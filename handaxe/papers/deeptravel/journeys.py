@@ -31,7 +31,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.call_metrics import wasted_calls
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["each_reply", "journeys", "plan_agreement"]

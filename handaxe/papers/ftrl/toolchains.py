@@ -17,7 +17,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.decorator import Tool
 from handaxe.worlds.hops.facts import KnowledgeBase, build_facts
 from handaxe.worlds.parts.answering import is_text_answer
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["SCENARIOS", "remaining_metadata", "toolchains"]

@@ -18,7 +18,7 @@ from handaxe.rewards.answer_score import answer_score
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.experts import calls_then_answer
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.search_tools import reference_searches, search_tool
 from handaxe.worlds.world import DemonstrationNoise, Split, Start, World
 

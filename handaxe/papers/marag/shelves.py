@@ -17,7 +17,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.set_overlap import set_overlap
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.search_tools import search_tool
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 

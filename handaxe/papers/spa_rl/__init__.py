@@ -4,7 +4,7 @@ from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.spa_rl.collect import GroupPool, collect
 from handaxe.papers.spa_rl.fit import fit
-from handaxe.papers.spa_rl.progress import progress
+from handaxe.papers.spa_rl.progress_estimator import progress
 
 __all__ = ["spa_rl"]
 

@@ -10,7 +10,7 @@ from handaxe.worlds.hops.world import hops
 from handaxe.worlds.mixture import PART, mixture
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.call_metrics import USED_TOOLS
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Split, Start, World
 
 __all__ = ["arithmetic_and_facts"]

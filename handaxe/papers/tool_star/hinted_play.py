@@ -11,7 +11,7 @@ import numpy as np
 from handaxe.core.protocols import Rollout, Source, StageContext
 from handaxe.core.records import Message, RatedGroup, Scores, Task, Trajectory
 from handaxe.ops.ragged import group_rewards
-from handaxe.papers.tool_star.hinted import HINT, hinted, tool_hint
+from handaxe.papers.tool_star.hinted_env import HINT, hinted, tool_hint
 from handaxe.rollouts.linear import linear
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.sft.supervised import as_rated
@@ -48,7 +48,7 @@ def hinted_play(
     A rollout with a malformed turn after the hint does not train.
 
     Args:
-        hint: see `papers.tool_star.hinted`.
+        hint: see `papers.tool_star.hinted_env`.
         steps, groups, group_size: as for `train`.
         arguments: further arguments of `train`, which override the stage's roles; a turn limit counts the turn before
             the hint.

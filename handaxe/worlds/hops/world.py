@@ -17,7 +17,7 @@ from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.call_metrics import REPEATED_CALLS, wasted_calls
 from handaxe.worlds.parts.checklists import call_check, call_criteria
 from handaxe.worlds.parts.experts import calls_then_answer
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.search_tools import reference_searches, search_tool
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 

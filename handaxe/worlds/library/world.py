@@ -12,7 +12,7 @@ from handaxe.worlds.library import tasks as library_tasks
 from handaxe.worlds.library.obscured import obscured_tasks
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.experts import calls_then_answer
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.search_tools import reference_searches, search_tool
 from handaxe.worlds.world import Split, World
 

@@ -27,7 +27,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import tool
 from handaxe.worlds.miniwob.browser import Chromium, pages_folder
 from handaxe.worlds.miniwob.elements import PAGES, Element, format_elements, list_elements, next_click
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["OpenPage", "PageState", "miniwob"]

@@ -14,7 +14,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.search_tools import search_tool
 from handaxe.worlds.world import Split, World
 

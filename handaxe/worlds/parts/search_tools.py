@@ -10,7 +10,7 @@ from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.tools.decorator import Tool
 from handaxe.tools.index.build_index import build_index
 from handaxe.tools.search import search
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import Facts
 
 __all__ = ["reference_searches", "search_tool"]

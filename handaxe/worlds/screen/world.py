@@ -18,7 +18,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.numeric_match import numeric_match
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.single_turn import single_turn
 from handaxe.worlds.screen.layout import SIDES, Box, Screen, draw_screen, gold_box, predicted_box
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World

@@ -14,7 +14,7 @@ from handaxe.tools.compute import compute
 from handaxe.tools.decorator import tool
 from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 
 NAMES = {"calculator": "f417", "expression": "p83"}
 ORIGINAL = {"calculator", "expression", "compute", "left", "operator", "right"}

@@ -2,7 +2,7 @@ import numpy as np
 
 from handaxe.core import records
 from handaxe.core.records import Message, Scores, ToolCall
-from handaxe.papers.tool_star.hinted import HINT
+from handaxe.papers.tool_star.hinted_env import HINT
 from handaxe.papers.tool_star.hinted_play import hinted_play, without_hint
 from handaxe.rollouts.linear import linear
 from handaxe.selection.keep_successes import keep_successes

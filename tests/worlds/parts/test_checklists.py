@@ -7,7 +7,7 @@ from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.hops.world import hops
 from handaxe.worlds.parts.checklists import call_check, call_criteria
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 
 GOLD = (ToolCall("search", {"query": "kemi boss"}), ToolCall("search", {"query": "luta ally"}))
 TASK = make_task(answer="dozo")

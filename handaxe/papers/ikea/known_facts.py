@@ -10,7 +10,7 @@ from handaxe.core.records import Task, ToolCall
 from handaxe.worlds.parts.call_metrics import wasted_calls
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.people_facts import PersonQuestion, build_people, fact_cards, people_world, search_call
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.search_tools import reference_searches
 from handaxe.worlds.world import DemonstrationNoise, Facts, Start, World
 

@@ -4,7 +4,7 @@ from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.core.requests import Act
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.tool_star.hinted import HINT, hinted
+from handaxe.papers.tool_star.hinted_env import HINT, hinted
 from handaxe.rollouts.driver.workers import Workers
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.parts.demonstrate import demonstrate

@@ -1,6 +1,6 @@
 from handaxe.core.records import ToolCall
 from handaxe.testing.make_records import make_task
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 
 
 def test_reference_calls_are_read_from_metadata():

@@ -8,7 +8,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.papers.spa_rl.progress import progress
+from handaxe.papers.spa_rl.progress_estimator import progress
 from handaxe.rewards.judged_steps import judged_steps
 from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 from handaxe.training.loop.batch import Row, pad
