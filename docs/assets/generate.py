@@ -23,8 +23,8 @@ PUBLIC = (
     "losses.terms", "rewards", "rollouts", "rollouts.search", "selection", "tools", "training.stages", "worlds",
 )  # fmt: skip
 VERBS = {
-    "holds": "hold", "undecided": "are undecided", "not testable here": "are not testable here",
-    "does not hold": "do not hold", "open": "were not replicated yet",
+    "holds": "hold", "reversed": "are reversed", "no effect": "show no effect", "undecided": "are undecided",
+    "not testable": "are not testable", "open": "were not replicated yet",
 }  # fmt: skip
 PAGES_OF_CORE = ("records", "protocols", "requests", "batch", "metrics", "errors", "endings")
 
@@ -70,16 +70,16 @@ def papers():
         write(f"papers/{folder.name}.md", text)
         summary.append(f"- [{paper.short}]({folder.name}.md)")
         rows += [row(one, folder.name) for one in own]
-    order = {"holds": 0, "undecided": 1, "not testable here": 2, "does not hold": 3}
+    order = {"holds": 0, "undecided": 1, "no effect": 2, "not testable": 3, "reversed": 4}
     everything.sort(key=lambda one: (order[one.verdict], -one.mean))
     plot("papers/effects.svg", everything, "All decided claims")
-    head = "| paper | number | arXiv | method | holds | does not hold | undecided | not testable | open |"
+    head = "| paper | number | arXiv | method | holds | reversed | no effect | undecided | not testable | open |"
     counts = Counter(word for one in rows for word in one[-1])
     tally = ", ".join(f"{counts[word]} {verb}" for word, verb in VERBS.items())
     lines = [
         "---", "hide: [toc]", "---", "", "# Papers", "",
         f"{sum(counts.values())} claims: {tally}. Click a column to sort.", "", head,
-        "|---|---|---|---|---|---|---|---|---|", *(cells for cells, _ in rows), "",
+        "|---|---|---|---|---|---|---|---|---|---|", *(cells for cells, _ in rows), "",
         "## Effects of all decided claims", "", "![Effects of all decided claims](effects.svg)", "",
     ]  # fmt: skip
     write("papers/index.md", "\n".join(lines))
@@ -93,7 +93,7 @@ def row(one, folder):
     counts = Counter(words)
     cells = [f"[{page.short}]({folder}.md)", "" if paper.number is None else str(paper.number)]
     cells += [f"[{paper.arxiv}](https://arxiv.org/abs/{paper.arxiv})" if paper.arxiv else "", f"`{page.name}`"]
-    cells += [str(counts[w]) for w in ("holds", "does not hold", "undecided", "not testable here", "open")]
+    cells += [str(counts[w]) for w in VERBS]
     return f"| {' | '.join(cells)} |", words
 
 

@@ -8,9 +8,10 @@ import tyro
 
 from handaxe.commands.jobs import run_jobs
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.commands.sides import make_job, read_run, side
+from handaxe.commands.sides import check_method_names, make_job, read_run, side, split_options
 from handaxe.core.errors import InputError
-from handaxe.evaluation.claims import Claim, PairedFigures, pair_figures
+from handaxe.evaluation.claim_figures import PairedFigures, pair_figures
+from handaxe.evaluation.claims import Claim
 from handaxe.view.verdicts import side_table
 
 __all__ = ["CompareOptions", "main"]
@@ -20,8 +21,8 @@ __all__ = ["CompareOptions", "main"]
 class CompareOptions:
     """Train several methods with equal seeds, and compare each with the first, pair by pair.
 
-    A side is a method with options in quotes: handaxe compare grpo "dapo --rounds 2" otc --options="--steps 10".
-    World and settings of the first side apply to all.
+    A side is a method, with its own options in quotes. Options of `handaxe train` after the sides apply to every run:
+    handaxe compare grpo "dapo --rounds 2" otc --steps 10. World and settings of the first side apply to all.
 
     Args:
         sides: two or more.
@@ -29,7 +30,6 @@ class CompareOptions:
         seeds: number of pairs, 2 or more.
         first_seed: of the pairs.
         at_once: number of parallel runs, each with one thread; by default one per processor.
-        options: further options of every run, such as --options="--steps 5".
         runs: folder of the runs.
         json: write the figures to this file.
     """
@@ -39,19 +39,20 @@ class CompareOptions:
     seeds: int = 4
     first_seed: int = 0
     at_once: int = 0
-    options: str = ""
     runs: Path = Path("runs/compare")
     json: Path | None = None
 
 
 def main(arguments: list[str]) -> int:
     """Compare; returns the exit code."""
-    options = tyro.cli(CompareOptions, args=arguments, prog="handaxe compare")
+    own, of_runs = split_options(arguments, CompareOptions)
+    options = tyro.cli(CompareOptions, args=own, prog="handaxe compare")
     if len(options.sides) < 2 or len(set(options.sides)) < len(options.sides) or options.seeds < 2:
         raise InputError(f"{len(options.sides)} sides and {options.seeds} seeds; give 2 or more of each, no side twice")
+    check_method_names(options.sides)
     check_writable(options.json)
-    first = side(options.sides[0], options.options)
-    sides = [first, *(side(words, options.options, like=first) for words in options.sides[1:])]
+    first = side(options.sides[0], of_runs)
+    sides = [first, *(side(words, of_runs, like=first) for words in options.sides[1:])]
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     jobs = {(one.name, seed): make_job(one, seed, options.runs) for seed in seeds for one in sides}
     terminal = console()

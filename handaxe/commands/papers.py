@@ -14,7 +14,7 @@ from handaxe.commands.output import checkout, console, note
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalog import list_methods, list_studies
-from handaxe.view.papers import Entry, StudyEntry, folder_page, index_page
+from handaxe.view.papers import Entry, StudyEntry, corrected, folder_page, index_page
 from handaxe.view.plots import plot_curves
 
 __all__ = ["PapersOptions", "main", "pages", "read_entries"]
@@ -69,9 +69,9 @@ def pages(root: Path, entries: list[Entry], studies: list[StudyEntry]) -> dict[P
 
 
 def read_entries(root: Path) -> tuple[list[Entry], list[StudyEntry]]:
-    """Every method and study of a checkout, with results."""
+    """Every method and study of a checkout, with results, corrected over all claims."""
     home = root / "handaxe"
-    entries = [Entry(one, _replication(one.result_file)) for one in list_methods(home)]
+    entries = corrected([Entry(one, _replication(one.result_file)) for one in list_methods(home)])
     return entries, [StudyEntry(one, _json(one.result_file)) for one in list_studies(home)]
 
 

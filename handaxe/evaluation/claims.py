@@ -1,42 +1,29 @@
-"""Claims of papers about runs, and the decision of a claim by paired runs."""
+"""Claims of papers about runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import isfinite
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.figures import TRAINING, Axis, RunFigures, Series
-from handaxe.ops.stats import Interval, mean_interval
+from handaxe.evaluation.figures import TRAINING, Axis
 
-__all__ = [
-    "Claim",
-    "Control",
-    "Decision",
-    "PairedFigures",
-    "Verdict",
-    "decide",
-    "figure",
-    "measure_control",
-    "pair_figures",
-]
+__all__ = ["Claim", "START", "ZERO"]
 
 Over = Literal["end", "best", "worst", "area", "spread", "first", "gain"]
-Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
 START, ZERO = "start", "zero"
 WORDS = {"area": "mean"}
 """Plain word for an `over` in the text of a claim."""
-BUDGET = 0.02
-"""Largest relative difference of a budget between method and baseline."""
-MOST_SEEDS = 1000
-LEAST_TURNS = 3
-ROUNDING = 1e-9
-"""Share of the advantages' squared deviations within trajectories that float64 rounding explains."""
+SHARES = ("pass@", "pass^")
+"""Prefixes of evaluation metrics between 0 and 1."""
+SHARE_MARGIN = 0.03
+AMOUNTS = ("calls", "tokens", "seconds", "cost", "calls_per_correct", "cost_per_correct", "tool_productivity")
+RELATIVE_MARGIN = 0.1
+"""Default margin of amounts, as a share of the baseline's mean."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +44,19 @@ class Claim:
         axis: of "area" and "first".
         where: (metadata key, value) of the held-out tasks; () for all.
         baseline_must_exceed: lower bound of the baseline's mean figure (see `over`), None for no bound. Below it the
-            baseline lacks the fault that the paper removes, and the claim is not testable here.
+            baseline lacks the fault that the paper removes, and the claim is not testable.
         baseline_must_not_exceed: upper bound of the same figure, None for no bound. Above it nothing can be gained.
         budget: axes on which method and baseline may differ by 2 % at most; otherwise there is no verdict.
         control: a run with permuted rewards must not show the same change. None: True, unless the metric is a training
             figure.
-        by_turn: the claim is about different advantages of the turns of a rollout. It is not testable here if the
+        by_turn: the claim is about different advantages of the turns of a rollout. It is not testable if the
             method's advantages are equal within rollouts, or if the baseline's rollouts have fewer than 3 turns on
             average.
+        margin: an effect below this has "no effect", in the unit of the figure. None: 0.03 for pass@k, and
+            `relative_margin` otherwise.
+        relative_margin: the same, as a share of the baseline's mean. None: 0.1 for `over="first"` and for calls,
+            tokens, seconds, cost, calls_per_correct, cost_per_correct and tool_productivity. Other figures have no
+            default, and their claims need one.
         note: a remark on the measured figures, "" for none.
 
     Raises:
@@ -87,6 +79,8 @@ class Claim:
     budget: tuple[Axis, ...] = ()
     control: bool | None = None
     by_turn: bool = False
+    margin: float | None = None
+    relative_margin: float | None = None
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -100,6 +94,42 @@ class Claim:
             raise InputError("a gain is measured from the start already: give the claim another baseline")
         if self.within <= 0:
             raise InputError(f"within is {self.within}; give a margin above 0")
+        self._check_margin()
+
+    def _check_margin(self) -> None:
+        given = [one for one in (self.margin, self.relative_margin) if one is not None]
+        if len(given) > 1 or any(not (isfinite(one) and one > 0) for one in given):
+            raise InputError(
+                f"margin is {self.margin} and relative_margin {self.relative_margin}; give one of them, above 0"
+            )
+
+    @property
+    def _is_share(self) -> bool:
+        return self.metric.startswith(SHARES) and self.over not in ("first", "spread")
+
+    @property
+    def _is_amount(self) -> bool:
+        return self.over == "first" or self.metric in AMOUNTS
+
+    def margin_for(self, theirs: Sequence[float]) -> float:
+        """The largest effect that counts as none, in the unit of the figure.
+
+        Args:
+            theirs: figures of the baseline, for a relative margin.
+
+        Raises:
+            InputError: the figure has no default margin, and the claim gives none.
+        """
+        if self.margin is not None:
+            return self.margin
+        if self.relative_margin is None and self._is_share:
+            return SHARE_MARGIN
+        if self.relative_margin is None and (not self._is_amount or self.baseline == ZERO):
+            raise InputError(
+                f"{self.measured} has no default margin: add margin = N in its unit, or relative_margin = 0.1, the "
+                "largest effect that counts as none"
+            )
+        return (self.relative_margin or RELATIVE_MARGIN) * abs(float(np.mean(theirs)))
 
     @property
     def needs_control(self) -> bool:
@@ -114,219 +144,11 @@ class Claim:
         return self.metric if self.over == "end" else f"{self.metric} ({WORDS.get(self.over, self.over)} of the run)"
 
     def decides_as(self, other: Claim) -> bool:
-        """Return True if the same runs give both claims the same verdict: only text and note differ."""
-        return replace(other, text=self.text, note=self.note) == self
+        """Return True if the same runs measure both claims: only text, note and margin differ."""
+        ignored: dict[str, Any] = {"text": "", "note": "", "margin": None, "relative_margin": None}
+        return replace(other, **ignored) == replace(self, **ignored)
 
     @property
     def alone(self) -> bool:
         """The method's runs decide the claim without runs of a baseline."""
         return self.baseline in (START, ZERO)
-
-
-class PairedFigures(NamedTuple):
-    """A figure of S pairs of runs.
-
-    ours, theirs    [S] of the method and of the baseline
-    difference      mean of ours - theirs, with its 95 % interval (Student's t over the pairs)
-    """
-
-    ours: tuple[float, ...]
-    theirs: tuple[float, ...]
-    difference: float
-    low: float
-    high: float
-
-
-class Decision(NamedTuple):
-    """Verdict of a claim.
-
-    verdict   holds, does not hold, undecided, or not testable here;  why   one sentence
-    paired    the figure of the claim;  kept   the figure that must not fall, None without one
-    seeds     for an undecided claim, the number of pairs that would decide it at the observed spread; 0 if unknown
-    """
-
-    verdict: Verdict
-    why: str
-    paired: PairedFigures
-    kept: PairedFigures | None = None
-    seeds: int = 0
-
-
-class Control(NamedTuple):
-    """Differences of one run with permuted rewards from the baseline's run with the same seed: of the claim's
-    figure, and of the figure bound to not fall (None without such a figure).
-    """
-
-    moved: float
-    kept: float | None = None
-
-
-def decide(
-    claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures], *, control: Control | None = None
-) -> Decision:
-    """Decide a claim by pairs of runs.
-
-        d_s = figure(result_s) - figure(baseline_s)        of the pairs s = 1..S, each with its own seed
-        holds           the 95 % interval of mean(d) lies on the claimed side of 0, and `keeps` stays
-        does not hold   it lies on the other side, or `keeps` fell by more than the margin
-        undecided       it contains 0; or more than half of the runs of both sides never reach the level of the claim
-
-    Args:
-        claim: to decide.
-        result: runs of the method, one a seed.
-        baseline: runs of the baseline with the same seeds; none for a claim about the start or about 0.
-        control: of `measure_control`. If its figure reaches the near end of the interval, and `keeps` stays, the claim
-            does not rest on the reward.
-
-    Raises:
-        InputError: fewer than two pairs, runs without a partner, or a missing figure.
-
-    Example:
-        direction down, d = -1, -2, -3: the mean is -2 -+ 2.4841, the interval [-4.4841, 0.4841]: undecided
-        d = -2, -2.1, -1.9: -2 -+ 0.2484: holds
-    """
-    others = () if claim.alone else baseline
-    if len(result) < 2 or (not claim.alone and len(others) != len(result)):
-        raise InputError(f"{len(result)} runs and {len(others)} of the baseline: a claim needs two pairs or more")
-    paired = pair_figures(claim, result, others)
-    kept = pair_figures(_stays(claim), result, others) if claim.keeps else None
-    if no := _out_of_bounds(claim, paired) or _missing_turns(claim, result, others) or _uneven(claim, result, others):
-        return Decision("not testable here", no, paired, kept)
-    side = 1 if claim.direction == "up" else -1
-    if not (isfinite(paired.low) and isfinite(paired.high)):
-        return Decision("undecided", "a run has no such figure", paired, kept)
-    if never := _never_reached(claim, result, others):
-        return Decision("undecided", never, paired, kept)
-    if side * paired.difference < 0 and (paired.high if side > 0 else -paired.low) < 0:
-        return Decision("does not hold", f"{claim.measured} goes the other way", paired, kept)
-    if kept is not None and kept.high < -claim.within:
-        return Decision("does not hold", f"{claim.keeps} falls by more than {claim.within:g}", paired, kept)
-    if (paired.low if side > 0 else -paired.high) <= 0:
-        seeds = _seeds(paired, 0.0)
-        return Decision("undecided", f"the interval of {claim.measured} contains 0{_more(seeds)}", paired, kept, seeds)
-    if kept is not None and kept.low <= -claim.within:
-        seeds = _seeds(kept, -claim.within)
-        why = f"{claim.keeps} may have fallen by more than {claim.within:g}{_more(seeds)}"
-        return Decision("undecided", why, paired, kept, seeds)
-    stayed = control is not None and (control.kept is None or control.kept > -claim.within)
-    if control is not None and stayed and side * control.moved >= (paired.low if side > 0 else -paired.high):
-        why = f"with permuted rewards {claim.measured} moves by {control.moved:+.3g} too"
-        return Decision("not testable here", why, paired, kept)
-    return Decision("holds", f"{claim.measured} goes {claim.direction}", paired, kept)
-
-
-def measure_control(claim: Claim, control: RunFigures, baseline: RunFigures | None) -> Control:
-    """Compare a run with permuted rewards with the baseline's run of the same seed."""
-    others = [] if baseline is None else [baseline]
-    kept = pair_figures(_stays(claim), [control], others).difference if claim.keeps else None
-    return Control(pair_figures(claim, [control], others).difference, kept)
-
-
-def figure(claim: Claim, run: RunFigures, *, favour: bool = True) -> float:
-    """The claim's figure along a run, reduced by `claim.over`.
-
-    A level that is never reached counts as reached at the end of the axis, or at twice the end, whichever is less
-    favorable
-    to the claim: `favour` is True for the method's run.
-    """
-    return _over(claim, _figures(claim, run), favour)
-
-
-def _figures(claim: Claim, run: RunFigures) -> Series:
-    return run.series(claim.metric, where=claim.where, axis=claim.axis)
-
-
-def _over(claim: Claim, found: Series, favour: bool) -> float:
-    axis, values = found
-    up = claim.direction == "up"
-    if claim.over == "end":
-        return float(values[-1])
-    if claim.over == "gain":
-        return float(values[-1] - values[0])
-    if claim.over in ("best", "worst"):
-        return float(values.max() if up == (claim.over == "best") else values.min())
-    if claim.over == "spread":
-        return float(values.std())
-    if claim.over == "area":
-        return float(np.trapezoid(values, axis) / (axis[-1] - axis[0])) if len(axis) > 1 else float(values[-1])
-    reached = _reached(claim, values)
-    if reached.any():
-        return float(axis[int(np.argmax(reached))])
-    return float(axis[-1] * (2 if favour != up else 1))
-
-
-def _reached(claim: Claim, values: np.ndarray) -> np.ndarray:
-    """Values at or past the level, seen from the first value."""
-    assert claim.level is not None
-    return values >= claim.level if values[0] < claim.level else values <= claim.level
-
-
-def pair_figures(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> PairedFigures:
-    """The claim's figure of pairs of runs, with the interval of the mean difference."""
-    ours = [figure(claim, run) for run in result]
-    if claim.baseline == START:
-        theirs = [float(_figures(claim, run).values[0]) for run in result]
-    elif claim.baseline == ZERO:
-        theirs = [0.0] * len(ours)
-    else:
-        theirs = [figure(claim, run, favour=False) for run in baseline]
-    differences = np.array(ours) - np.array(theirs)
-    interval = mean_interval(differences) if np.isfinite(differences).all() else Interval(float("nan"), float("nan"))
-    return PairedFigures(tuple(ours), tuple(theirs), float(differences.mean()), interval.low, interval.high)
-
-
-def _stays(claim: Claim) -> Claim:
-    """A claim about the end of the figure bound to not fall, at the same tasks."""
-    return Claim(text=claim.text, metric=claim.keeps, direction="up", baseline=claim.baseline, where=claim.where)
-
-
-def _out_of_bounds(claim: Claim, paired: PairedFigures) -> str:
-    shown, bound = float(np.mean(paired.theirs)), ""
-    if claim.baseline_must_exceed is not None and shown < claim.baseline_must_exceed:
-        bound = f"at least {claim.baseline_must_exceed:g}"
-    if claim.baseline_must_not_exceed is not None and shown > claim.baseline_must_not_exceed:
-        bound = f"at most {claim.baseline_must_not_exceed:g}"
-    return f"{claim.measured} of the baseline is {shown:.3g}; the claim needs {bound}" if bound else ""
-
-
-def _missing_turns(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:
-    if not claim.by_turn:
-        return ""
-    turns = float(np.mean([np.nanmean(run.series("training/turns").values) for run in baseline or result]))
-    if turns < LEAST_TURNS:
-        return f"rollouts of the baseline have {turns:.3g} turns; a claim about turns needs {LEAST_TURNS} or more"
-    if not any((run.series("training/advantage/within").values > ROUNDING).any() for run in result):
-        return "the method gives all turns of a rollout one advantage"
-    return ""
-
-
-def _never_reached(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:
-    if claim.over != "first" or not baseline:
-        return ""
-    ours, theirs = ([_figures(claim, run).values for run in runs] for runs in (result, baseline))
-    short, also = (sum(not _reached(claim, values).any() for values in side) for side in (ours, theirs))
-    if 2 * short <= len(ours) or 2 * also <= len(theirs):
-        return ""
-    return f"{short} of {len(ours)} runs never reach {claim.level:g}, nor do {also} of {len(theirs)} of the baseline"
-
-
-def _uneven(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:
-    for axis in claim.budget if baseline else ():
-        ours, theirs = (float(np.mean([run.spent(axis)[-1] for run in runs])) for runs in (result, baseline))
-        if abs(ours - theirs) > BUDGET * theirs:
-            return f"the method used {ours:.4g} {axis} and the baseline {theirs:.4g}; a budget differs by 2 % at most"
-    return ""
-
-
-def _seeds(paired: PairedFigures, bound: float) -> int:
-    """The least number of pairs with an interval off `bound` at the observed mean and spread; 0 for too many."""
-    differences = np.array(paired.ours) - np.array(paired.theirs)
-    spread, distance = float(differences.std(ddof=1)), abs(float(differences.mean()) - bound)
-    for count in range(len(differences) + 1, MOST_SEEDS if distance else 0):
-        if stats.t.ppf(0.975, count - 1) * spread / np.sqrt(count) < distance:
-            return count
-    return 0
-
-
-def _more(seeds: int) -> str:
-    return f"; at this spread about {seeds} pairs would decide" if seeds else ""

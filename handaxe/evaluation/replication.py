@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.claims import Claim, Control, Decision, PairedFigures
+from handaxe.evaluation.claim_figures import ClaimFigures, Control, PairedFigures
+from handaxe.evaluation.claims import RELATIVE_MARGIN, Claim
+from handaxe.evaluation.decide import Decision, decide
 from handaxe.evaluation.figures import RunFigures
 from handaxe.ops.stats import mean_interval
 
 __all__ = ["Curve", "DecidedClaim", "Replication", "mean_curve"]
 
-FORMAT = 2
+FORMAT = 3
 RENAMED = {"statement": "text", "same": "keeps", "learned": "control"}
 """Fields of a claim in format 1 and their names now."""
+OLD_NOT_TESTABLE = "not testable here"
+UNREACHED = "never reach"
+PERMUTED = "with permuted rewards"
+"""Parts of decisions in formats 1 and 2."""
 
 
 class Curve(NamedTuple):
@@ -32,16 +38,24 @@ class Curve(NamedTuple):
 
 
 class DecidedClaim(NamedTuple):
-    """A claim with a decision.
+    """A claim with figures and decision.
 
     baseline   name of the baseline for readers
-    control    figures of one run with permuted rewards; None without such a run
     """
 
     claim: Claim
+    figures: ClaimFigures
     decision: Decision
     baseline: str
-    control: Control | None = None
+
+    @classmethod
+    def of(cls, claim: Claim, figures: ClaimFigures, baseline: str) -> DecidedClaim:
+        """Decide a claim.
+
+        Raises:
+            InputError: of `decide`.
+        """
+        return cls(claim, figures, decide(claim, figures), baseline)
 
 
 @dataclass(frozen=True)
@@ -70,9 +84,9 @@ class Replication:
         claims = [
             {
                 "claim": asdict(one.claim),
-                "decision": {**one.decision._asdict(), **_pairs(one.decision)},
+                "figures": _plain(one.figures),
+                "decision": _plain(one.decision),
                 "baseline": one.baseline,
-                "control": None if one.control is None else one.control._asdict(),
             }
             for one in self.claims
         ]
@@ -90,9 +104,10 @@ class Replication:
         try:
             body = json.loads(text)
             made = body.pop("format")
-            if made not in (1, FORMAT):
+            if made not in (1, 2, FORMAT):
                 raise InputError(f"the result has format {made}, and this version reads {FORMAT}: replicate again")
             body = _renamed(body) if made == 1 else body
+            body = _with_figures(body) if made < FORMAT else body
             body |= {"seeds": tuple(body["seeds"]), "silent": tuple(body.get("silent", ()))}
             body["claims"] = tuple(_decided(one) for one in body["claims"])
             body["curves"] = {
@@ -120,8 +135,11 @@ def mean_curve(runs: Sequence[RunFigures], metric: str) -> Curve:
     return Curve(tuple(common), mean, tuple(one.low for one in intervals), tuple(one.high for one in intervals))
 
 
-def _pairs(decision: Decision) -> dict[str, Any]:
-    return {"paired": decision.paired._asdict(), "kept": None if decision.kept is None else decision.kept._asdict()}
+def _plain(value: Any) -> Any:
+    """Named tuples as mappings."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(item) for name, item in value._asdict().items()}
+    return value
 
 
 def _renamed(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,17 +154,50 @@ def _renamed(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**{"method" if key == "recipe" else key: value for key, value in body.items()}, "claims": claims}
 
 
+def _with_figures(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A result of format 2 with the figures of format 3, decided by today's rule. A figure without a default margin
+    gets a relative one.
+    """
+    claims = []
+    for one in body["claims"]:
+        decision, control = one["decision"], one["control"]
+        verdict, why = decision["verdict"], decision["why"]
+        obstacle = why if verdict == OLD_NOT_TESTABLE and not why.startswith(PERMUTED) else ""
+        moved = None
+        if control is not None:
+            moved = {"moved": [control["moved"]], "kept": [] if control["kept"] is None else [control["kept"]]}
+        figures = {"paired": decision["paired"], "kept": decision["kept"], "control": moved, "obstacle": obstacle}
+        figures["unreached"] = why if verdict == "undecided" and UNREACHED in why else ""
+        claims.append({"claim": one["claim"], "baseline": one["baseline"], "figures": figures})
+    return {**body, "claims": claims}
+
+
 def _decided(one: Mapping[str, Any]) -> DecidedClaim:
-    claim: dict[str, Any] = {
+    fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in one["claim"].items()
     }
-    decision = dict(one["decision"])
-    for name in ("paired", "kept"):
-        decision[name] = None if decision[name] is None else _paired(decision[name])
-    control = None
-    if one["control"] is not None:
-        control = Control(_numbers([one["control"]["moved"]])[0], one["control"]["kept"])
-    return DecidedClaim(Claim(**claim), Decision(**decision), one["baseline"], control)
+    claim, figures = Claim(**fields), _claim_figures(one["figures"])
+    if "decision" in one:
+        decision = dict(one["decision"])
+        for name in ("paired", "kept"):
+            decision[name] = None if decision[name] is None else _paired(decision[name])
+        return DecidedClaim(claim, figures, Decision(**decision), one["baseline"])
+    try:
+        claim.margin_for(figures.paired.theirs)
+    except InputError:
+        claim = replace(claim, relative_margin=RELATIVE_MARGIN)
+    return DecidedClaim.of(claim, figures, one["baseline"])
+
+
+def _claim_figures(one: Mapping[str, Any]) -> ClaimFigures:
+    control = one["control"]
+    return ClaimFigures(
+        _paired(one["paired"]),
+        None if one["kept"] is None else _paired(one["kept"]),
+        None if control is None else Control(_numbers(control["moved"]), _numbers(control["kept"])),
+        one["obstacle"],
+        one["unreached"],
+    )
 
 
 def _paired(one: Mapping[str, Any]) -> PairedFigures:

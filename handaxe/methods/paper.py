@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 
 import pydantic
 
-from handaxe.core.errors import MethodError
+from handaxe.core.errors import InputError, MethodError
 from handaxe.evaluation.claims import Claim
 
 __all__ = ["Bound", "MethodPage", "PAGE", "Paper", "StudyPage", "read_method_page", "read_paper"]
@@ -150,6 +150,7 @@ def read_paper(folder: Path) -> Paper:
 
     Raises:
         MethodError: the file is not TOML, or a field is unknown or has a wrong value. The message names file and field.
+            Or a claim without margin about a figure without a default margin.
     """
     file, name = folder / PAGE, folder.name
     try:
@@ -164,7 +165,14 @@ def read_paper(folder: Path) -> Paper:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the page"
         raise MethodError(f"{file}: {where}: {first['msg']} (found {first['input']!r:.60})") from error
-    return replace(found, name=name, short=found.short or name)
+    found = replace(found, name=name, short=found.short or name)
+    for page in found.all_methods:
+        for claim in page.claims:
+            try:
+                claim.margin_for([1.0])
+            except InputError as error:
+                raise MethodError(f"{file}: claim {claim.text!r} of {page.name}: {error}") from error
+    return found
 
 
 def read_method_page(folder: Path, name: str) -> MethodPage:

@@ -7,25 +7,29 @@ from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from handaxe.core.errors import InputError
 from handaxe.evaluation.replication import DecidedClaim
 
 __all__ = ["Effect", "claim_effect", "plot_forest"]
 
-COLORS = {"holds": "#3a7d44", "does not hold": "#b23a48", "undecided": "#8a8a8a", "not testable here": "#c9a227"}
+COLORS = {
+    "holds": "#3a7d44",
+    "reversed": "#b23a48",
+    "no effect": "#3b6ea5",
+    "undecided": "#8a8a8a",
+    "not testable": "#c9a227",
+}
 LINEAR = 2.0
-"""The axis is linear up to this many standard deviations, logarithmic beyond."""
+"""The axis is linear up to this many margins, logarithmic beyond."""
 ROW = 0.26
 """Inches a row."""
 
 
 class Effect(NamedTuple):
-    """A standardized effect: the mean paired difference in the claimed direction, in standard deviations of the pairs.
+    """The mean paired difference of a claim in the claimed direction, in units of the claim's margin.
 
     label     of the row
-    mean      of the difference;  low, high  its 95 % interval
+    mean      of the difference;  low, high  its interval at the deciding look
     verdict   of the claim
     """
 
@@ -39,23 +43,20 @@ class Effect(NamedTuple):
 def claim_effect(label: str, one: DecidedClaim) -> Effect | None:
     """The effect of a decided claim.
 
-        effect = sign * mean(d) / sd(d),   d_s = ours_s - theirs_s,   sign = 1 for "up", -1 for "down"
+        effect = sign * mean(d) / margin,   d_s = ours_s - theirs_s,   sign = 1 for "up", -1 for "down"
 
     Returns:
-        None if the pairs do not vary or a figure is not finite.
+        None if a figure is not finite, or the margin is 0.
 
     Example:
-        direction down, d = -1, -2, -3: mean 2 and sd 1, so that the effect is 2 with interval -0.4841 to 4.4841
+        direction down, margin 0.5, d = -1, -2, -3: the effect is 4, with interval -0.9682 to 8.9682
     """
-    paired = one.decision.paired
-    spread = float(np.std(np.array(paired.ours) - np.array(paired.theirs), ddof=1)) if len(paired.ours) > 1 else 0.0
-    if not spread or not all(isfinite(value) for value in (paired.difference, paired.low, paired.high, spread)):
+    paired, margin = one.decision.paired, one.decision.margin
+    if not margin or not all(isfinite(value) for value in (paired.difference, paired.low, paired.high, margin)):
         return None
-    mean, low, high = (value / spread for value in (paired.difference, paired.low, paired.high))
-    if one.claim.direction == "down":
-        low, high = -high, -low
-        mean = -mean
-    return Effect(label, mean, low, high, one.decision.verdict)
+    side = 1 if one.claim.direction == "up" else -1
+    low, high = sorted((side * paired.low / margin, side * paired.high / margin))
+    return Effect(label, side * paired.difference / margin, low, high, one.decision.verdict)
 
 
 def plot_forest(effects: Sequence[Effect], file: Path, *, title: str = "") -> None:
@@ -81,12 +82,13 @@ def plot_forest(effects: Sequence[Effect], file: Path, *, title: str = "") -> No
         color = COLORS.get(one.verdict, "black")
         axes.plot([one.low, one.high], [row, row], color=color, linewidth=1.6, solid_capstyle="butt")
         axes.plot(one.mean, row, "o", color=color, markersize=4)
+    axes.axvspan(-1, 1, color="black", alpha=0.06, linewidth=0)
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_xscale("symlog", linthresh=LINEAR)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set(ylim=(-0.7, len(effects) - 0.3))
     axes.set_yticks(range(len(effects)), [one.label for one in reversed(effects)], fontsize=7)
-    axes.set_xlabel("mean paired difference in the claimed direction, in standard deviations of pairs", fontsize=8)
+    axes.set_xlabel("mean paired difference in the claimed direction, in margins; shaded: no effect", fontsize=8)
     axes.tick_params(axis="x", labelsize=8)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_title(title, fontsize=9, loc="left")

@@ -5,14 +5,22 @@ from collections.abc import Mapping
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from handaxe.evaluation.claims import Claim, PairedFigures
+from handaxe.evaluation.claim_figures import PairedFigures
+from handaxe.evaluation.claims import Claim
 from handaxe.evaluation.replication import Replication
 from handaxe.view.escape import escaped_text
+from handaxe.view.fitted_table import FittedTable
 from handaxe.view.tables import decimal, interval
 
 __all__ = ["claim_condition", "claim_with_baseline", "side_table", "verdict_table"]
 
-STYLES = {"holds": "green", "does not hold": "red", "undecided": "yellow", "not testable here": "bright_black"}
+STYLES = {
+    "holds": "green",
+    "reversed": "red",
+    "no effect": "blue",
+    "undecided": "yellow",
+    "not testable": "bright_black",
+}
 
 
 def claim_condition(claim: Claim) -> str:
@@ -31,9 +39,9 @@ def claim_with_baseline(claim: Claim, base: str) -> str:
 
 
 def verdict_table(found: Replication) -> Table:
-    """Make a table with a row per claim: means of both sides, paired difference with 95 % interval, verdict."""
-    title = f"{found.method}, {len(found.seeds)} pairs of runs, 95 % intervals over pairs"
-    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    """Make a table with a row per claim: means of both sides, paired difference with interval, verdict."""
+    title = f"{found.method}, {len(found.seeds)} pairs of runs, intervals of the deciding look"
+    table = FittedTable(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     for name in ("claim", "against", found.method, "other", "difference", "verdict"):
         words = name in ("claim", "against", "verdict")
         table.add_column(name, justify="left" if words else "right", overflow="fold")
@@ -55,7 +63,7 @@ def verdict_table(found: Replication) -> Table:
 
 def side_table(found: Mapping[str, Mapping[str, PairedFigures]], first: str) -> Table:
     """Make a table with a row per metric and side: mean, and paired difference from the first side."""
-    table = Table(title=f"against {first}, 95 % intervals over pairs", box=SIMPLE_HEAD, title_justify="left")
+    table = FittedTable(title=f"against {first}, 95 % intervals over pairs", box=SIMPLE_HEAD, title_justify="left")
     for name in ("metric", "side", "mean", "difference"):
         table.add_column(name, justify="right" if name in ("mean", "difference") else "left")
     for metric, sides in found.items():

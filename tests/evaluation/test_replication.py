@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.claims import Claim, Control, decide
+from handaxe.evaluation.claim_figures import Control, measure_claim
+from handaxe.evaluation.claims import Claim
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import DecidedClaim, Replication, mean_curve
 
@@ -16,8 +17,9 @@ def runs(*rows):
 
 def replication(last=3.0, moved=0.1):
     ours, theirs = runs([1, 2], [2, 3], [2, last]), runs([1, 1], [1, 1], [1, 1.1])
-    claim = Claim("x goes up", "training/x", "up", where=(), budget=())
-    decided = DecidedClaim(claim, decide(claim, ours, theirs, control=Control(0.1)), "plain", Control(moved))
+    claim = Claim("x goes up", "training/x", "up", where=(), budget=(), margin=0.1)
+    figures = measure_claim(claim, ours, theirs)._replace(control=Control((moved,)))
+    decided = DecidedClaim.of(claim, figures, "plain")
     curves = {"training/x": {"mine": mean_curve(ours, "training/x"), "plain": mean_curve(theirs, "training/x")}}
     return Replication("mine", "handaxe replicate mine", "0.1.0", (100, 101, 102), (decided,), {"steps": 2},
                        {"plain": {"steps": 2}}, curves, {"mine": 1.5, "plain": 2.0}, ("format",))  # fmt: skip
@@ -35,8 +37,30 @@ def test_numbers_that_are_not_finite_are_null_in_json():
     assert json.loads(text)["claims"][0]["decision"]["paired"]["ours"][2] is None
     back = Replication.from_json(text).claims[0].decision
     assert isnan(back.paired.ours[2]) and back.verdict == "undecided"
-    control = Replication.from_json(replication(moved=nan).to_json()).claims[0].control
-    assert isnan(control.moved) and control.kept is None
+    control = Replication.from_json(replication(moved=nan).to_json()).claims[0].figures.control
+    assert isnan(control.moved[0]) and control.kept == ()
+
+
+def older(verdict, why, **claim):
+    """A result of format 2: 8 pairs with the difference 1, and a control run."""
+    paired = {"ours": [1.0] * 8, "theirs": [0.0] * 8, "difference": 1.0, "low": 1.0, "high": 1.0}
+    body = json.loads(replication().to_json())
+    fields = {"text": "x", "metric": "training/x", "direction": "up", "where": [], "budget": [], **claim}
+    decision = {"verdict": verdict, "why": why, "paired": paired, "kept": None, "seeds": 0}
+    one = {"claim": fields, "decision": decision, "baseline": "plain", "control": {"moved": 0.5, "kept": None}}
+    return json.dumps({**body, "format": 2, "claims": [one]})
+
+
+def test_results_of_format_2_are_decided_by_the_present_rule():
+    (one,) = Replication.from_json(older("undecided", "the interval of x contains 0")).claims
+    assert one.decision.verdict == "holds" and one.decision.look == 8 and one.claim.relative_margin == 0.1
+    assert one.figures.control == Control((0.5,))
+    (low,) = Replication.from_json(older("not testable here", "training/x of the baseline is 0")).claims
+    assert low.decision.verdict == "not testable" and low.decision.why == "training/x of the baseline is 0"
+    (never,) = Replication.from_json(older("undecided", "5 of 8 runs never reach 1", over="first", level=1.0)).claims
+    assert never.decision.verdict == "undecided" and "never reach" in never.decision.why
+    (moves,) = Replication.from_json(older("not testable here", "with permuted rewards x moves by +1 too")).claims
+    assert moves.decision.verdict == "holds", "the control of 0.5 does not reach the interval"
 
 
 def test_mean_curve_is_the_mean_over_runs():
@@ -56,5 +80,5 @@ def test_mean_curve_keeps_shared_steps():
 
 @pytest.mark.parametrize("text", ["[]", "{}", "no", '{"format": 9}', '{"format": 1, "seeds": 3}'])
 def test_other_text_is_an_error(text):
-    with pytest.raises(InputError, match="handaxe replicate|format 1"):
+    with pytest.raises(InputError, match="handaxe replicate|format 9"):
         Replication.from_json(text)

@@ -38,7 +38,7 @@ def test_paper_table_has_mechanisms_of_papers_only():
 def test_verdict_table_lists_claims_of_methods_with_a_mechanism_of_the_role(entries):
     table = role_claims_table(["credit"], entries)
     (row,) = [row for row in table.split("\n") if row.startswith("| `dr_grpo`")]
-    assert "| `group_norm` | tokens down" in row and "**holds**: -1.168 [-1.820, -0.517]" in row
+    assert "| `group_norm` | tokens down" in row and "**holds**: -1.168 [-2.132, -0.204]" in row
     assert "`min_form_return`" in table and "| `chartmaster`" not in table
 
 

@@ -4,16 +4,17 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from handaxe.evaluation.claims import Claim, decide, pair_figures
+from handaxe.evaluation.claim_figures import measure_claim, pair_figures
+from handaxe.evaluation.claims import Claim
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import DecidedClaim, Replication, mean_curve
 from handaxe.view.plots import plot_curves
 from handaxe.view.verdicts import claim_condition, claim_with_baseline, side_table, verdict_table
 
-OURS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (1.0, 1.1, 0.9)]
-THEIRS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (2.0, 2.1, 2.1)]
-CLAIM = Claim("x falls", "training/x", "down", keeps="training/y")
-BOLD = Claim("[red]no markup[/red]", "training/[red]x", "up")
+OURS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (1.0, 1.1, 0.9, 1.0) * 2]
+THEIRS = [RunFigures([{"x": value, "y": 1.0}], {}) for value in (2.0, 2.1, 2.1, 2.0) * 2]
+CLAIM = Claim("x falls", "training/x", "down", keeps="training/y", margin=0.1)
+BOLD = Claim("[red]no markup[/red]", "training/[red]x", "up", margin=0.1)
 
 
 def shown(table, width=160):
@@ -23,19 +24,19 @@ def shown(table, width=160):
 
 
 def replication():
-    decided = DecidedClaim(CLAIM, decide(CLAIM, OURS, THEIRS), "plain")
+    decided = DecidedClaim.of(CLAIM, measure_claim(CLAIM, OURS, THEIRS), "plain")
     curves = {"training/x": {"mine": mean_curve(OURS, "training/x"), "plain": mean_curve(THEIRS, "training/x")}}
-    return Replication("mine", "handaxe replicate mine", "0", (1, 2, 3), (decided,), {}, {}, curves, {})
+    return Replication("mine", "handaxe replicate mine", "0", tuple(range(8)), (decided,), {}, {}, curves, {})
 
 
 def test_verdict_table_has_condition_means_and_verdict():
     text = shown(verdict_table(replication()))
     for part in (
-        "mine, 3 pairs of runs",
+        "mine, 8 pairs of runs",
         "training/x down and training/y stays within 0.05",
         "1.000",
-        "2.067",
-        "-1.067",
+        "2.050",
+        "-1.050",
         "holds",
     ):
         assert part in text
@@ -64,7 +65,7 @@ def test_claim_condition_and_baseline_are_described(claim, condition):
 def test_side_table_has_differences_from_the_first_side():
     found = {"training/x": {"a": pair_figures(CLAIM, OURS, OURS), "b": pair_figures(CLAIM, THEIRS, OURS)}}
     text = shown(side_table(found, "a"))
-    assert "against a" in text and "+1.067" in text and text.count("+") == 1
+    assert "against a" in text and "+1.050" in text and text.count("+") == 1
 
 
 def test_plot_is_deterministic(tmp_path):

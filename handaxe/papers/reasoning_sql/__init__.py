@@ -2,7 +2,7 @@
 
 from handaxe import rewards
 from handaxe.methods.method import Method, replace
-from handaxe.papers.reasoning_sql.sql_tables import bigram_overlap, schema_overlap
+from handaxe.papers.reasoning_sql.tables import bigram_overlap, schema_overlap
 from handaxe.papers.reasoning_sql.tags_in_order import tags_in_order
 from handaxe.rewards.select_channel import select_channel
 

@@ -7,7 +7,7 @@ import pytest
 from handaxe.core.errors import InputError, TaskError, VerifierError
 from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.reasoning_sql.sql_rows import ends_ordered, sql_rows
-from handaxe.papers.reasoning_sql.sql_tables import tables
+from handaxe.papers.reasoning_sql.tables import tables
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 from handaxe.tools.database.query_function import TIMED_OUT, query_function
 

@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.evaluation.attack_trials import LabCase
-from handaxe.papers.reasoning_sql.sql_tables import tables
+from handaxe.papers.reasoning_sql.tables import tables
 from handaxe.papers.reasoning_sql.tags_in_order import tags_in_order
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 

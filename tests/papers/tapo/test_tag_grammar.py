@@ -6,7 +6,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.evaluation.attack_trials import LabCase
-from handaxe.papers.reasoning_sql.sql_tables import tables
+from handaxe.papers.reasoning_sql.tables import tables
 from handaxe.papers.tapo.tag_grammar import tag_grammar
 from handaxe.testing.make_records import make_group, make_trajectory
 

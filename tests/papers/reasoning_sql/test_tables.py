@@ -10,7 +10,7 @@ from handaxe.core.errors import InfrastructureError
 from handaxe.core.records import Scores
 from handaxe.methods.method import RunSettings
 from handaxe.papers.reasoning_sql import reasoning_sql
-from handaxe.papers.reasoning_sql.sql_tables import SCHEMA, bigram_overlap, predicted_query, schema_overlap, tables
+from handaxe.papers.reasoning_sql.tables import SCHEMA, bigram_overlap, predicted_query, schema_overlap, tables
 from handaxe.rewards.gate import gate
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.weighted import weighted
@@ -18,7 +18,7 @@ from handaxe.testing.make_records import make_group, make_task, make_trajectory
 from handaxe.testing.worlds import check_world
 from handaxe.tools.database.query_function import TIMED_OUT
 
-tables_module = importlib.import_module("handaxe.papers.reasoning_sql.sql_tables")
+tables_module = importlib.import_module("handaxe.papers.reasoning_sql.tables")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -5,7 +5,7 @@ pytest.importorskip("bm25s")
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.ikea.known_facts import facts
+from handaxe.papers.ikea.facts import facts
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
 
