@@ -184,6 +184,7 @@ def load_pretrained(
     dtype: str | None = None,
     seed: int = 0,
     base: str | Path | None = None,
+    trust_remote_code: bool = False,
 ) -> HuggingFaceModel:
     """Load a causal language model and its tokenizer.
 
@@ -196,9 +197,12 @@ def load_pretrained(
             float32 for other models.
         seed: seed of the new adapter's weights.
         base: current folder of the base of a saved adapter, if moved.
+        trust_remote_code: run Python code of the model's folder or hub repository (`auto_map`). By default such code
+            never runs, and no prompt asks.
 
     Raises:
-        InputError: no such model exists, a field of `lora` or the dtype is unknown, or the extra is missing.
+        InputError: no such model exists, a field of `lora` or the dtype is unknown, the model needs code of its own,
+            or the extra is missing.
         CheckpointError: the loaded base differs from the one that the adapter was trained on.
     """
     try:
@@ -214,7 +218,8 @@ def load_pretrained(
             f"{source} already has an adapter: remove lora=, or merge the adapter with save_merged() first"
         )
     if saved_base is not None:
-        tokenizer, module = _read(path, None, None)[0], _read_base(path, saved_base, base)
+        tokenizer = _read(path, None, None, trust_remote_code)[0]
+        module = _read_base(path, saved_base, base, trust_remote_code)
         module = PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True)
         model = AdaptedModel(module, tokenizer, base=saved_base)
         _check_base(path, saved_base, model)
@@ -222,7 +227,7 @@ def load_pretrained(
         return model
     if base is not None:
         raise InputError(f"base= is for LoRA checkpoints, and {source} is none: remove base=")
-    tokenizer, module = _read(source, gguf_file, dtype or "float32")
+    tokenizer, module = _read(source, gguf_file, dtype or "float32", trust_remote_code)
     if (path / ADAPTER).is_dir():
         return AdaptedModel(PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True), tokenizer)
     if lora is None:
@@ -249,43 +254,58 @@ def load_context(source: str | Path) -> int:
         raise InputError(f"{EXTRA} ({error})") from error
     folder, gguf_file = _split_source(source, None)
     try:
-        return _context(AutoConfig.from_pretrained(folder, gguf_file=gguf_file))
+        return _context(AutoConfig.from_pretrained(folder, gguf_file=gguf_file, trust_remote_code=False))
     except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"transformers cannot read a configuration from {source}: {error}") from error
+        raise _load_error("a configuration", source, error) from error
 
 
-def _read(source: str | Path, gguf_file: str | None, dtype: str | None) -> tuple[PreTrainedTokenizerBase, Any]:
+def _read(
+    source: str | Path, gguf_file: str | None, dtype: str | None, trust: bool = False
+) -> tuple[PreTrainedTokenizerBase, Any]:
     """Load tokenizer and module; only the tokenizer if dtype is None."""
     try:
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
     folder, gguf_file = _split_source(source, gguf_file)
     if gguf_file is not None and Path(folder, gguf_file).is_file():
-        cached = dequantize_gguf(Path(folder, gguf_file), read=lambda file: _read_gguf(file, source))
+        cached = dequantize_gguf(Path(folder, gguf_file), read=lambda file: _read_gguf(file, source, trust))
         folder, gguf_file = (str(cached), None) if cached != Path(folder) else (folder, gguf_file)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=gguf_file)
+        options: dict[str, Any] = {"gguf_file": gguf_file, "trust_remote_code": trust}
+        if dtype is not None and gguf_file is None:
+            AutoConfig.from_pretrained(folder, trust_remote_code=trust)  # raises for own code before further messages
+        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
         if dtype is None:
             return tokenizer, None
-        module = AutoModelForCausalLM.from_pretrained(folder, gguf_file=gguf_file, dtype=DTYPES[dtype])
+        module = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[dtype], **options)
     except (OSError, ValueError, ImportError) as error:
-        content = "a tokenizer" if dtype is None else "a causal language model"
-        raise InputError(f"transformers cannot load {content} from {source}: {error}") from error
+        raise _load_error("a tokenizer" if dtype is None else "a causal language model", source, error) from error
     if gguf_file is not None:
         _remove_quantizer(module)
     return tokenizer, module
 
 
-def _read_gguf(file: Path, source: str | Path) -> tuple[PreTrainedTokenizerBase, Any]:
+def _load_error(content: str, source: str | Path, error: Exception) -> InputError:
+    """Error of transformers with the source; another sentence for a model that needs code of its own."""
+    if "trust_remote_code" in str(error):
+        return InputError(
+            f"{source} has Python code of its own (auto_map), which does not run by default: use a model of a class in "
+            "transformers, or read the code and pass trust_remote_code=True to handaxe.load"
+        )
+    return InputError(f"transformers cannot load {content} from {source}: {error}")
+
+
+def _read_gguf(file: Path, source: str | Path, trust: bool) -> tuple[PreTrainedTokenizerBase, Any]:
     """Load tokenizer and module of a GGUF file, without the quantizer, which transformers refuses to save."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-        module = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+        options: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": trust}
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, **options)
+        module = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **options)
     except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"transformers cannot load a causal language model from {source}: {error}") from error
+        raise _load_error("a causal language model", source, error) from error
     _remove_quantizer(module)
     return tokenizer, module
 
@@ -298,12 +318,12 @@ def _base_reference(source: str | Path, gguf_file: str | None) -> Base:
     return Base(str(Path(folder).resolve()) if Path(folder).exists() else folder, gguf_file or "")
 
 
-def _read_base(folder: Path, saved_base: Base, override: str | Path | None) -> Any:
+def _read_base(folder: Path, saved_base: Base, override: str | Path | None, trust: bool) -> Any:
     """Load the frozen weights of the adapter in a folder."""
     source = override or (smollm2_file() if saved_base.source == SMOLLM2 else saved_base.source)
     if Path(source).is_absolute() and not Path(source).exists():
         raise InputError(f"the base {source} of the adapter in {folder} does not exist: pass its new folder as base=")
-    return _read(source, None if override else saved_base.gguf_file or None, saved_base.dtype)[1]
+    return _read(source, None if override else saved_base.gguf_file or None, saved_base.dtype, trust)[1]
 
 
 def _cast(module: Any, current: str, dtype: str) -> None:

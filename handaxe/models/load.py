@@ -44,6 +44,7 @@ def load(
     lora: int | Mapping[str, Any] = 0,
     format: ChatFormat | None = None,
     base: str | Path | None = None,
+    trust_remote_code: bool = False,
 ) -> Policy:
     """Load a policy. A loaded policy is returned unchanged; a loaded model gets its default chat format.
 
@@ -57,10 +58,12 @@ def load(
         lora: rank of a new adapter with scale 2, the only trainable part; or fields of peft.LoraConfig; 0 for none.
         format: replaces the default chat format.
         base: current folder of the base of a LoRA checkpoint, if moved.
+        trust_remote_code: run Python code of a transformers model's folder or hub repository (`auto_map`). By default
+            such code never runs.
 
     Raises:
-        InputError: the source does not exist, or the extra is missing; a run has no checkpoint, or its handaxe version
-            saved no chat format.
+        InputError: the source does not exist, needs code of its own, or the extra is missing; a run has no checkpoint,
+            or its handaxe version saved no chat format.
         CheckpointError: a checkpoint is damaged, or a LoRA checkpoint has another base.
     """
     if not isinstance(source, str | Path):
@@ -81,7 +84,10 @@ def load(
     if isinstance(lora, int) and lora < 0:
         raise InputError(f"LoRA rank {lora} is negative: use a rank of at least 1, or 0 to train all weights")
     fields = ({"r": lora, "lora_alpha": 2 * lora} if isinstance(lora, int) else lora) if lora else None
-    model = smollm2(lora=fields) if files == SMOLLM2 else load_pretrained(files, lora=fields, base=base)
+    if files == SMOLLM2:
+        model = smollm2(lora=fields)
+    else:
+        model = load_pretrained(files, lora=fields, base=base, trust_remote_code=trust_remote_code)
     if isinstance(format, ChatTemplate | Hermes):
         model.tokenizer = format.origin.tokenizer
     return Policy(model, format or _chat_template(model.tokenizer))

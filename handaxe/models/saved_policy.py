@@ -1,6 +1,7 @@
 """Discovery of a saved policy in the folder of a run, of its stages, of a checkpoint, or of `engine.save`.
 
 RUN/checkpoints/step-000012/engine/model/   the model, usable without an engine
+                           /state.json, arrays.safetensors   states of the roles
                            /manifest.json   size and sha256 of each file of the checkpoint
    /format/                                 the chat format; see models.chat_formats.saved_format
    /stages/stages.json, 00-teach/...        earlier stages, each a run
@@ -15,6 +16,8 @@ from typing import NamedTuple
 from handaxe.core.errors import CheckpointError, InputError
 
 __all__ = [
+    "ARRAYS",
+    "STATE",
     "SavedCheckpoint",
     "SavedPolicy",
     "file_manifest",
@@ -24,6 +27,8 @@ __all__ = [
 ]
 
 CHECKPOINTS, STAGES = "checkpoints", "stages.json"
+STATE, ARRAYS = "state.json", "arrays.safetensors"
+"""Files of every checkpoint beside the engine's."""
 
 
 class SavedCheckpoint(NamedTuple):
@@ -85,17 +90,28 @@ def file_manifest(folder: Path) -> dict[str, tuple[int, str]]:
 
 
 def verify_checkpoint(path: Path) -> None:
-    """Compare the files of a checkpoint with its manifest.
+    """Compare the files of a checkpoint with its manifest, which must list every file.
+
+    Files with names that begin with a dot may be unlisted: desktops and network disks leave such files.
 
     Raises:
         CheckpointError: a file is damaged. The message names the file, and the folder to remove to resume from the
             previous checkpoint.
     """
+    listing = path / "manifest.json"
+    if not listing.is_file():
+        raise _damaged(path, listing, "the file is missing")
     try:
-        listed = json.loads((path / "manifest.json").read_text())
+        listed = json.loads(listing.read_text())
         manifest = {name: (int(size), str(digest)) for name, (size, digest) in listed.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(path, path / "manifest.json", str(error)) from error
+        raise _damaged(path, listing, str(error)) from error
+    present = [file.relative_to(path).as_posix() for file in sorted(path.rglob("*")) if not file.is_dir()]
+    visible = [name for name in present if not any(part.startswith(".") for part in name.split("/"))]
+    if missing := [name for name in (STATE, ARRAYS, *visible) if name not in manifest and name != listing.name]:
+        raise _damaged(path, listing, f"it does not list {missing[0]}")
+    if not any(name.startswith("engine/") for name in manifest):
+        raise _damaged(path, listing, "it lists no file of the engine")
     for name, (size, digest) in manifest.items():
         file = path / name
         if not file.is_file():

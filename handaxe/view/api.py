@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,16 +20,23 @@ from handaxe.core.records import RatedGroup
 from handaxe.evaluation.figures import TRAINING
 from handaxe.training.record.groups import Fate, RecordedGroup, group_fate, is_trained
 from handaxe.view.curves import AXES, bands, run_curves, settings_digest
+from handaxe.view.query_parameters import Query, parse_query, whole_number
 from handaxe.view.results import find_results
-from handaxe.view.runs import Runs, ViewedRun
-from handaxe.view.search import Where
+from handaxe.view.runs import Runs, ViewedRun, printable_name
 from handaxe.view.trajectory import Decode
 from handaxe.view.whole import attempt_as_json, channel_rows
 from handaxe.view.why import OUTCOMES, outcome_classes, staleness_bound, totals, why
 
-__all__ = ["ViewApi", "full_step", "parse_query", "reward_documentation", "rollout_as_json", "step_as_json", "to_json"]
+__all__ = [
+    "ViewApi",
+    "error_text",
+    "full_step",
+    "reward_documentation",
+    "rollout_as_json",
+    "step_as_json",
+    "to_json",
+]
 
-Query = Mapping[str, str]
 LIBRARY_REWARD = re.compile(r"(handaxe\.rewards(?:\.\w+)+?)\.(\w+)(?:\.<locals>.*)?")
 SHOWN = ("reward", "calls", "tokens")
 
@@ -52,8 +60,8 @@ class ViewApi:
             "curves": lambda query: self.curves(self._run(query)),
             "bands": self._bands,
             "rows": self._rows,
-            "step": lambda query: step_as_json(self._run(query), _integer(query, "step")),
-            "rollout": lambda query: rollout_as_json(self._run(query), _integer(query, "id")),
+            "step": lambda query: step_as_json(self._run(query), whole_number(query, "step")),
+            "rollout": lambda query: rollout_as_json(self._run(query), whole_number(query, "id")),
         }
 
     def answer(self, name: str, query: Query) -> Any:
@@ -85,43 +93,51 @@ class ViewApi:
     def _run(self, query: Query) -> ViewedRun:
         return self.runs[query.get("run", "")]
 
+    def _each(self, of: Callable[[ViewedRun], Any]) -> tuple[list[Any], list[dict[str, str]]]:
+        """Results of a function for every run, and the error of every run that cannot be read."""
+        found, damaged = [], []
+        for name in self.runs.names():
+            try:
+                run = self.runs[name]
+                found.append(of(run))
+                if run.fault:
+                    damaged.append({"name": name, "error": run.fault})
+            except Exception as error:  # damage of one run must not hide the others
+                damaged.append({"name": name, "error": error_text(error)})
+        return found, damaged
+
     def _all(self, query: Query) -> dict[str, Any]:
         del query
-        rows = [_summary(run, self.curves(run)) for run in self.runs.all()]
-        name = self.runs.folder.resolve().name
-        return {"folder": name, "version": handaxe.__version__, "axes": AXES, "runs": rows}
+        rows, damaged = self._each(lambda run: _summary(run, self.curves(run)))
+        name = printable_name(self.runs.folder.resolve().name)
+        return {"folder": name, "version": handaxe.__version__, "axes": AXES, "runs": rows, "damaged": damaged}
 
     def _pulse(self, query: Query) -> Any:
-        return self._run(query).pulse() if "run" in query else {run.name: run.pulse() for run in self.runs.all()}
+        if "run" in query:
+            return self._run(query).pulse()
+        found, damaged = self._each(lambda run: (run.name, run.pulse()))
+        return dict.fromkeys((one["name"] for one in damaged), None) | dict(found)
 
     def _bands(self, query: Query) -> Any:
-        runs = [run for run in self.runs.all() if settings_digest(run) == query.get("setting", "") != ""]
-        found = bands([self.curves(run) for run in runs], query.get("metric", ""), query.get("axis", "steps"))
-        return {"runs": [run.name for run in runs], "band": found}
+        setting = query.get("setting", "")
+        found, _ = self._each(lambda run: (run.name, self.curves(run)) if settings_digest(run) == setting else None)
+        chosen = [one for one in found if one is not None] if setting else []
+        band = bands([curves for _, curves in chosen], query.get("metric", ""), query.get("axis", "steps"))
+        return {"runs": [name for name, _ in chosen], "band": band}
 
     def _rows(self, query: Query) -> dict[str, Any]:
-        start, length = _integer(query, "start", 0), _integer(query, "length", 100)
+        start, length = whole_number(query, "start", 0), whole_number(query, "length", 100)
         order, falling = query.get("sort") or "step", query.get("falling") == "1"
         rows = self._run(query).rows
         return rows.page(parse_query(query), order=order, descending=falling, start=start, length=length)
 
 
-def parse_query(query: Query) -> Where:
-    """Parse the search parameters of a page.
-
-    Raises:
-        InputError: text instead of a number, a word that is too long, or an unknown outcome or fate.
-    """
-    return Where(
-        text=query.get("text", ""),
-        tool=query.get("tool", ""),
-        outcome=query.get("outcome", ""),
-        fate=query.get("fate", ""),
-        task=query.get("task", ""),
-        step=(_number(query, "first"), _number(query, "last")),
-        score=(_number(query, "low"), _number(query, "high")),
-        trained=None if not query.get("trained") else query["trained"] == "1",
-    )
+def error_text(error: Exception) -> str:
+    """Error for the pages: the message of an InputError, only the type of other errors, which the terminal shows."""
+    if isinstance(error, InputError):
+        return str(error)
+    sys.stderr.write(f"a query failed: {type(error).__name__}: {error!a}\n")
+    return f"reading failed: {type(error).__name__}; see the terminal"
 
 
 def step_as_json(run: ViewedRun, step: int) -> dict[str, Any]:
@@ -277,7 +293,7 @@ def _sibling(group: RecordedGroup, index: int, row: int, names: Mapping[str, int
 
 def _summary(run: ViewedRun, curves: Mapping[str, Any]) -> dict[str, Any]:
     """A run as a row of the table."""
-    ((steps, last),) = run.record.query("SELECT count(*), max(time) FROM steps")
+    ((steps, last),) = run.record.query("SELECT count(*), max(CAST(time AS REAL)) FROM steps")
     ((rollouts,),) = run.record.query("SELECT count(*) FROM trajectories")
     events = run.record.events()
     settings = run.settings
@@ -286,9 +302,9 @@ def _summary(run: ViewedRun, curves: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": run.name,
         "method": run.method,
-        "world": settings.get("world"),
-        "model": settings.get("model"),
-        "seed": settings.get("seed"),
+        "world": _plain(settings.get("world")),
+        "model": _plain(settings.get("model")),
+        "seed": _plain(settings.get("seed")),
         "setting": settings_digest(run),
         "steps": steps,
         "rollouts": rollouts,
@@ -297,6 +313,11 @@ def _summary(run: ViewedRun, curves: Mapping[str, Any]) -> dict[str, Any]:
         "changed": max([one.time for one in events] + [last or 0.0]),
         "figures": figures,
     }
+
+
+def _plain(value: Any) -> Any:
+    """A cell of the table: None, text or a number; text for other values of a recipe.json."""
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def _about(run: ViewedRun) -> dict[str, Any]:
@@ -339,26 +360,3 @@ def reward_documentation(name: str) -> str:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == found[2]:
                 return ast.get_docstring(node) or ""
     return ""
-
-
-def _integer(query: Query, name: str, default: int | None = None) -> int:
-    found = _number(query, name)
-    if found is None:
-        if default is None:
-            raise InputError(f"{name} is missing; give a whole number")
-        return default
-    if not found.is_integer() or abs(found) >= 2**53:
-        raise InputError(f"{name} is {query[name][:40]!r}; give a whole number")
-    return int(found)
-
-
-def _number(query: Query, name: str) -> float | None:
-    if not query.get(name):
-        return None
-    try:
-        found = float(query[name])
-    except ValueError:
-        raise InputError(f"{name} is {query[name][:40]!r}; give a number") from None
-    if not math.isfinite(found):
-        raise InputError(f"{name} is {query[name]}; give a finite number")
-    return found

@@ -11,7 +11,7 @@ from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
-from handaxe.view.runs import ViewedRun
+from handaxe.view.runs import ViewedRun, printable_name
 from handaxe.view.search import Where
 
 __all__ = ["ExportKind", "export_file"]
@@ -19,6 +19,8 @@ __all__ = ["ExportKind", "export_file"]
 ExportKind = Literal["jsonl", "datasets", "inspect"]
 MOST = 20_000
 """Limit of exported rollouts: other queries wait for an export."""
+LONGEST_NAME = 50
+"""Characters of a file name, before the ending."""
 
 
 def export_file(run: ViewedRun, where: Where, kind: str, folder: Path) -> Path:
@@ -43,7 +45,7 @@ def export_file(run: ViewedRun, where: Where, kind: str, folder: Path) -> Path:
         raise InputError("the search found no rollout to export; change the search")
     if len(rows) > MOST:
         raise InputError(f"{len(rows)} rollouts are more than {MOST}: narrow the search, or use handaxe trajectories")
-    name = run.folder.resolve().name or "run"
+    name = printable_name(run.folder.resolve().name)[:LONGEST_NAME] or "run"
     found = chosen(run.record, rows)
     if kind == "jsonl":
         file = folder / f"{name}.jsonl"

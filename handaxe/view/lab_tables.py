@@ -13,6 +13,7 @@ from handaxe.evaluation.agreement import COVARIATES, Agreement, ChannelSummary
 from handaxe.evaluation.attack_trials import AttackResult, AttackTrial
 from handaxe.evaluation.rescoring import Determinism
 from handaxe.view.escape import escaped_text
+from handaxe.view.fitted_table import FittedTable
 from handaxe.view.tables import decimal
 
 __all__ = ["agreement_table", "attack_table", "channel_table", "determinism_table", "two_digits"]
@@ -23,7 +24,7 @@ QUANTILES = ("min", "25 %", "median", "75 %", "max")
 def attack_table(trials: Sequence[AttackTrial]) -> Table:
     """A row for each attack, a column for each reward. A measure of correctness shows margins, red for a fall;
     another reward shows rewards, yellow if the attack is paid."""
-    table = Table(title="attacks", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = FittedTable(title="attacks", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     table.caption = "margin (1: as the oracle) of rewards that measure correctness; reward of the others"
     table.caption_justify = "left"
     table.add_column("", no_wrap=True)
@@ -38,7 +39,7 @@ def attack_table(trials: Sequence[AttackTrial]) -> Table:
 
 def channel_table(channels: Sequence[ChannelSummary], *, title: str) -> Table:
     """A row for each channel."""
-    table = Table(title=escaped_text(title), box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = FittedTable(title=escaped_text(title), box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     heads = ("rollouts", "mean", "sd", *QUANTILES, "uniform", *(f"rho {name}" for name in COVARIATES))
     table.add_column("channel", overflow="fold")
     for head in heads:
@@ -53,7 +54,7 @@ def channel_table(channels: Sequence[ChannelSummary], *, title: str) -> Table:
 
 def agreement_table(found: Mapping[str, Agreement], *, against: str) -> Table:
     """A row for each pair of rewards."""
-    table = Table(title=f"agreement with {against}", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = FittedTable(title=f"agreement with {against}", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     for head in ("", "rollouts", "equal", "Spearman", "Kendall", "kappa"):
         table.add_column(head, justify="right" if head else "left", overflow="fold")
     for name, one in found.items():
@@ -64,7 +65,7 @@ def agreement_table(found: Mapping[str, Agreement], *, against: str) -> Table:
 
 def determinism_table(found: Mapping[str, tuple[Determinism, float]]) -> Table:
     """A row for each reward: groups with unequal scores in repeated calls, and seconds of the slowest group."""
-    table = Table(title="repeated calls", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = FittedTable(title="repeated calls", box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     for head in ("", "groups", "repeated", "reordered", "largest", "slowest s", "failed"):
         table.add_column(head, justify="left" if head in ("", "failed") else "right", overflow="fold")
     for name, (one, slowest) in found.items():

@@ -11,18 +11,28 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import RunFigures, evaluations
-from handaxe.training.record.run_record import RunRecord
+from handaxe.training.record.regular_file import check_regular
+from handaxe.training.record.run_record import RunRecord, record_files
 from handaxe.view.rows import Rows
 from handaxe.view.trajectory import Decode
 
-__all__ = ["Runs", "ViewedRun", "find_runs"]
+__all__ = ["Runs", "ViewedRun", "find_runs", "printable_name"]
 
 INSIDE = ("checkpoints", "format")
 """Folders of a run without further runs."""
 
 
+def printable_name(path: str) -> str:
+    """Text of a path; bytes that are not UTF-8 are escaped, since an address in a browser cannot have them.
+
+    Example:
+        "caf" and the byte e9 -> "caf\\xe9"
+    """
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def find_runs(folder: Path) -> dict[str, Path]:
-    """Find every run in a folder, stages of runs included.
+    """Find every run in a folder, stages of runs and damaged runs included. Links to folders are not followed.
 
     Returns:
         Name -> folder. The name of a run is the path from `folder`; a run in `folder` itself is named as the folder.
@@ -36,14 +46,33 @@ def find_runs(folder: Path) -> dict[str, Path]:
     found = {}
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(one for one in folders if one not in INSIDE and not one.startswith("."))
-        if "record.sqlite" in files and RunRecord.exists(Path(place)):
+        if "record.sqlite" in files and _has_begun(Path(place)):
             name = Path(place).relative_to(folder).as_posix()
-            found[folder.resolve().name or "run" if name == "." else name] = Path(place)
+            found[printable_name(folder.resolve().name or "run" if name == "." else name)] = Path(place)
     return found
 
 
+def _has_begun(folder: Path) -> bool:
+    """False for the empty record of a run that starts. A record that is not a regular file is damaged, not empty."""
+    return not (folder / "record.sqlite").is_file() or RunRecord.exists(folder)
+
+
+def _check_tree(folder: Path, *, root: Path) -> None:
+    """Raise InputError if a folder holds devices, pipes or sockets, links to folders, or links out of `root`."""
+    for place, folders, files in os.walk(folder):
+        for name in folders:
+            if Path(place, name).is_symlink():
+                raise InputError(f"{Path(place, name)} is a link to a folder, and such links are not followed")
+        for name in files:
+            check_regular(Path(place, name), root=root)
+
+
 class ViewedRun:
-    """A run: record, table of rollouts, and decoder of token ids."""
+    """A run: record, table of rollouts, and decoder of token ids.
+
+    Attributes:
+        fault: the error of a damaged recipe.json, without which the run has no settings; "" for none.
+    """
 
     def __init__(self, name: str, folder: Path, decoder: Callable[[Path], Decode]):
         self.name, self.folder = name, folder
@@ -52,12 +81,22 @@ class ViewedRun:
         self.rows = Rows(self.record)
         self._silent: tuple[list[float], list[str]] | None = None
         self.about: dict[str, Any] = {}
-        with suppress(InputError):  # with a damaged recipe.json, only its facts are missing on the page
+        self.fault = ""
+        try:
             self.about = self.record.about()
+        except InputError as error:
+            self.fault = str(error)
 
     @cached_property
     def decode(self) -> Decode:
-        """Decoder of token ids, made on first use: it may load a tokenizer."""
+        """Decoder of token ids, made on first use: it may load a tokenizer from files of the run.
+
+        Raises:
+            InputError: the chat format, or the whole run without one, has a file that is not regular, or a link out of
+                the run.
+        """
+        saved = self.folder / "format"
+        _check_tree(saved if saved.is_dir() and not saved.is_symlink() else self.folder, root=self.folder)
         return self._decoder(self.folder)
 
     @property
@@ -79,7 +118,8 @@ class ViewedRun:
 
     def pulse(self) -> list[float]:
         """Number of steps, and times of the last step and the last event: changes with every write."""
-        query = "SELECT (SELECT count(*) FROM steps), (SELECT max(time) FROM steps), (SELECT max(time) FROM events)"
+        last = "(SELECT max(CAST(time AS REAL)) FROM {})"
+        query = f"SELECT (SELECT count(*) FROM steps), {last.format('steps')}, {last.format('events')}"
         (found,) = self.record.query(query)
         return [float(one or 0) for one in found]
 
@@ -108,24 +148,34 @@ class Runs:
         self._open: dict[str, tuple[int, ViewedRun]] = {}
         self._places = find_runs(self.folder)
 
-    def all(self) -> list[ViewedRun]:
-        """All readable runs, sorted by name. Searches for new runs and closes removed runs."""
+    def names(self) -> list[str]:
+        """Names of all runs, sorted, damaged runs included. Searches for new runs and closes removed runs."""
         self._places = find_runs(self.folder)
         for name in self._open.keys() - self._places.keys():
             self._open.pop(name)[1].close()
+        return list(self._places)
+
+    def all(self) -> list[ViewedRun]:
+        """All runs whose record can be opened, sorted by name; see `names`."""
         found = []
-        for name in self._places:
+        for name in self.names():
             with suppress(InputError):
                 found.append(self[name])
         return found
 
     def __getitem__(self, name: str) -> ViewedRun:
-        """The run of a name. Raises InputError if there is none."""
+        """The run of a name.
+
+        Raises:
+            InputError: there is no such run, or the record is damaged or a link out of the folder.
+        """
         if name not in self._places:
             self._places = find_runs(self.folder)
         if name not in self._places:
             raise InputError(f"there is no run {name!r} here")
         place = self._places[name]
+        for file in (*record_files(place), place / "recipe.json"):
+            check_regular(file, root=self.folder)
         try:
             number = (place / "record.sqlite").stat().st_ino
         except OSError as error:

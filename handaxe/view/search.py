@@ -23,13 +23,15 @@ from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.writing import TURN_REWARD
 from handaxe.view.why import OUTCOMES
 
-__all__ = ["FoundRow", "ORDERS", "Where", "count", "keys", "read_found", "search"]
+__all__ = ["FoundRow", "MOST_WORDS", "ORDERS", "Where", "count", "keys", "read_found", "search"]
 
 Bounds = tuple[float | None, float | None]
 """Inclusive lower and upper bound; None for no bound."""
 Key = int | float | str | bytes | None
 LONGEST = 1000
 """Limit of characters of a word."""
+MOST_WORDS = 50
+"""Limit of words of a search: SQLite limits the depth of a condition."""
 BATCH = 500
 """Rows read per query."""
 
@@ -52,7 +54,7 @@ class Where:
         right: trajectories with a larger total reward are correct.
 
     Raises:
-        InputError: an outcome or a fate does not exist, or a word is too long.
+        InputError: an outcome or a fate does not exist, a word is too long, or the text has too many words.
     """
 
     text: str = ""
@@ -73,7 +75,12 @@ class Where:
         ):
             if value and value not in there:
                 raise InputError(f"there is no {name} {value!r}; give one of {', '.join(there)}")
-        if any(len(word) > LONGEST for word in _words(self.text)):
+        words = _words(self.text)
+        if len(words) > MOST_WORDS:
+            raise InputError(
+                f"a search of {len(words)} words is too long; give at most {MOST_WORDS}, or a phrase in double quotes"
+            )
+        if any(len(word) > LONGEST for word in words):
             raise InputError(f"a word to search for has more than {LONGEST} characters; give a part of it")
 
 

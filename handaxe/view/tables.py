@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from handaxe.view.escape import escaped_text
+from handaxe.view.fitted_table import FittedTable
 
 __all__ = [
     "DifferenceLike",
@@ -155,7 +156,7 @@ def comparison_table(
 def metrics_table(
     rows: Sequence[Mapping[str, float]], *, columns: Sequence[str], last: int = 12, title: str = ""
 ) -> Table:
-    """Make a table of metrics with a row per step.
+    """Make a table of metrics with a row per step, counted from 1.
 
     Args:
         rows: a dict per step with the key "step", in order.
@@ -166,7 +167,7 @@ def metrics_table(
     columns = [name for name in columns if any(name in row for row in rows)]
     table = _table(title, ("step", *columns))
     for row in _spread(rows, last):
-        table.add_row(f"{row.get('step', math.nan):.0f}", *(decimal(row.get(name)) for name in columns))
+        table.add_row(f"{row.get('step', math.nan) + 1:.0f}", *(decimal(row.get(name)) for name in columns))
     return table
 
 
@@ -180,7 +181,7 @@ def _spread(rows: Sequence[Mapping[str, float]], last: int) -> Sequence[Mapping[
 
 def _table(title: str, columns: tuple[str, ...]) -> Table:
     heading = escaped_text(title, style="bold") if title else None
-    table = Table(box=SIMPLE_HEAD, title=heading, title_justify="left", collapse_padding=True)
+    table = FittedTable(box=SIMPLE_HEAD, title=heading, title_justify="left", collapse_padding=True)
     for place, name in enumerate(columns):
         words = place == 0 or name == "verdict"
         table.add_column(escaped_text(name), justify="left" if words else "right", no_wrap=name != "verdict")

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from handaxe.core.records import Author, TokenSequence, Trajectory
 from handaxe.view.escape import add_untrusted, escaped_text, shorten
+from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["Characters", "Decode", "pieces", "token_table", "trajectory_panel"]
 
@@ -87,7 +88,7 @@ def token_table(
 ) -> Table:
     """Make a table with a row per token: place, id, text, turn, version of the weights, log-prob, behaviour log-prob,
     advantage; also the author unless `policy_only`."""
-    table = Table(box=SIMPLE, header_style="bright_black")
+    table = FittedTable(box=SIMPLE, header_style="bright_black")
     for name in ("place", "id", "text", "author", "turn", "weights", "log-prob", "behaviour", "advantage"):
         if name != "author" or not policy_only:
             table.add_column(name, justify="left" if name in ("text", "author") else "right")
@@ -212,7 +213,7 @@ def _range(values: np.ndarray) -> str:
 
 def _title(trajectory: Trajectory) -> Text:
     title = escaped_text(trajectory.task.id, style="bold", max_chars=60)
-    title.append(f", sample {trajectory.sample}", style="not bold")
+    title.append(f", sample {trajectory.sample + 1}", style="not bold")
     if trajectory.branch_of is not None:
         branch = trajectory.branch_of
         title.append_text(

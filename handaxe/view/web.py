@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import shutil
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,19 +16,21 @@ from typing import Any
 from handaxe.core.errors import InputError
 from handaxe.tools.bearer_auth import LocalOnly
 from handaxe.tools.bind_socket import bind_socket
-from handaxe.view.api import ViewApi, parse_query
+from handaxe.view.api import ViewApi, error_text
 from handaxe.view.assets import LIBRARIES, MODULES, library_file, page_file
 from handaxe.view.export_file import export_file
+from handaxe.view.query_parameters import parse_query
 from handaxe.view.trajectory import Decode
 
 try:
-    import uvicorn
     from starlette.applications import Starlette
     from starlette.background import BackgroundTask
     from starlette.middleware.gzip import GZipMiddleware
     from starlette.requests import Request
     from starlette.responses import FileResponse, Response
     from starlette.routing import Route
+
+    from handaxe.tools.http_server import http_server
 except ImportError as error:
     raise InputError("the viewer needs more packages: install them with pip install 'handaxe[view]'") from error
 
@@ -79,12 +80,13 @@ def view_app(folder: Path, decoder: Callable[[Path], Decode]) -> Any:
         ],
         lifespan=handlers.lifespan,
     )
+    app.router.redirect_slashes = False  # a path has one spelling
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=4)
     return LocalOnly(app)
 
 
 def serve_view(folder: Path, decoder: Callable[[Path], Decode], *, port: int = 0, show: Callable[[str], None]) -> None:
-    """Serve until the process is stopped.
+    """Serve until the process is stopped, with the limits on connections of `handaxe.tools.http_server`.
 
     Args:
         folder, decoder: arguments of `view_app`.
@@ -97,8 +99,7 @@ def serve_view(folder: Path, decoder: Callable[[Path], Decode], *, port: int = 0
     app = view_app(folder, decoder)
     with contextlib.closing(bind_socket("127.0.0.1", port)) as listening:
         show(f"http://localhost:{listening.getsockname()[1]}/")
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
-        server.run(sockets=[listening])
+        http_server(app, shutdown_seconds=1).run(sockets=[listening])
 
 
 class _Handlers:
@@ -170,11 +171,7 @@ def _file(name: str, text: str) -> Response:
 
 
 def _failed(error: Exception) -> Response:
-    """Response for an error: the message of an InputError, only the type of other errors, which the terminal shows."""
-    if isinstance(error, InputError):
-        return _json({"error": str(error)}, 404)
-    sys.stderr.write(f"a query failed: {type(error).__name__}: {error!a}\n")
-    return _json({"error": f"reading failed: {type(error).__name__}; see the terminal"}, 500)
+    return _json({"error": error_text(error)}, 404 if isinstance(error, InputError) else 500)
 
 
 def _json(body: Any, status: int = 200) -> Response:

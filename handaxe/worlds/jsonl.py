@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,17 +18,19 @@ from handaxe.core.import_string import attribute
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Ending, Group, Message, Task, ToolCall, Trajectory
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.ops.nested_values import iter_strings
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.by_name import reward_by_name
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.file_rows import FileRow, read_rows
-from handaxe.worlds.parts.reference import reference_calls
+from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["jsonl"]
 
 START = Start(skill=120, steps=0, batch_size=16)
 """Half a minute: most calls of a new tool succeed, with room for training; no noise."""
+SURROGATE = re.compile("[\ud800-\udfff]")
 PARTS = 10_000
 """Number of digest buckets for the assignment of questions to splits."""
 
@@ -91,6 +94,7 @@ def jsonl(
         reference=_reference if shown else None,
         expert=_expert(expert) if expert else calls_then_answer(_calls) if shown else None,
         start=START if expert or shown else None,
+        files={"file": Path(file)},
     )
 
 
@@ -128,6 +132,10 @@ def _task(row: FileRow, file: str, question: str, answer: str) -> Task:
             raise TaskError(
                 f"{row.place} has no {key!r}, only {sorted(row.cells)}; name other keys with question and answer"
             )
+    if any(SURROGATE.search(text) for text in iter_strings(row.cells)):
+        raise TaskError(
+            f"{row.place} holds half a character (a lone surrogate such as \\ud83d); write the whole character"
+        )
     prompt = row.cells[question]
     gold = row.cells[answer]
     tools = row.cells.get("tools")

@@ -25,7 +25,8 @@ class ChatServer:
     """Answers the n-th request with the n-th of `answers`, further requests with the last.
 
     An answer is (status, body), (status, body, headers), a function from the request's body to an answer, or "cut" (the
-    connection closes within the answer), "hang" (no answer) or "drip" (an endless answer, byte by byte).
+    connection closes within the answer), "hang" (no answer), "drip" (an endless answer, byte by byte) or
+    "drip headers" (endless headers, line by line).
 
     Attributes:
         bodies, headers: of the received requests.
@@ -84,6 +85,12 @@ class ChatServer:
         if answer == "hang":
             self.closed.wait(60)
             handler.close_connection = True
+            return
+        if answer == "drip headers":
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            while not self.closed.is_set():
+                handler.wfile.write(b"x: y\r\n")
+                time.sleep(0.02)
             return
         if answer in ("cut", "drip"):
             handler.send_response(200)

@@ -26,6 +26,7 @@ class SmallVllm:
         faults: by path: an HTTP status to answer with, or "die".
         stale: part of the names of weights that updates skip.
         pace: seconds a token.
+        asleep: memory that is discarded, "weights" and "kv_cache"; discarded weights are NaN.
         paths: of the received requests, in order.
     """
 
@@ -38,7 +39,7 @@ class SmallVllm:
             silent,
         )
         self.paths, self.labels, self.paused, self.file = [], {0: "default"}, False, None
-        self.stream, self.waiting = self.engine.stream(), {}
+        self.stream, self.waiting, self.asleep = self.engine.stream(), {}, set()
         self.lock, self.ended = threading.Lock(), threading.Event()
         routes = [Route("/{path:path}", self._reply, methods=["GET", "POST"])]
         self._server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), port=0, log_level="critical"))
@@ -102,8 +103,18 @@ class SmallVllm:
             self.paused = True
         elif path == "/resume":
             self.paused = False
+        elif path == "/sleep":
+            assert query["level"] == "2" and query["mode"] == "keep"
+            self.paused, self.asleep = True, {"weights", "kv_cache"}
+            with torch.no_grad():
+                for parameter in self.engine.model.module.parameters():
+                    parameter.fill_(torch.nan)
+        elif path == "/wake_up":
+            self.asleep -= {query["tags"]} if "tags" in query else self.asleep
+            self.paused = bool(self.asleep)
         elif path == "/start_weight_update":
             assert self.paused, "weights must not change while requests are running"
+            assert "weights" not in self.asleep, "weights need memory"
         elif path == "/update_weights":
             self.file = body["update_info"]["path"]
         elif path == "/finish_weight_update":
@@ -125,6 +136,7 @@ class SmallVllm:
             self.stop()  # as vLLM does
         if draws["forced"]:
             with self.lock:
+                assert not self.asleep
                 logp = self.engine.measure([Measure([*ids, *draws["forced"]], len(ids))])[0]["logp"]
                 version = [self.engine.version] * len(logp)
             return JSONResponse(self._answer(draws["forced"], logp, logp, version, "length"))

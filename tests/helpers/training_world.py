@@ -117,8 +117,9 @@ class Baseline:
         self.mean = np.zeros(1)
 
     def __call__(self, group, scores):
-        centred = scores.outcome - self.mean
-        self.mean = 0.9 * self.mean + 0.1 * scores.outcome.mean()
+        known = np.isfinite(scores.outcome)
+        centred = np.where(known, scores.outcome - self.mean, 0.0)
+        self.mean = 0.9 * self.mean + 0.1 * scores.outcome[known].mean()
         return Advantages(tuple(tuple(a * s.mask for s in t.sequences) for a, t in zip(centred, group)))
 
     def state_dict(self):
@@ -129,7 +130,8 @@ class Baseline:
 
 
 def centred(group, scores):
-    values = scores.outcome - scores.outcome.mean()
+    known = np.isfinite(scores.outcome)
+    values = np.where(known, scores.outcome - scores.outcome[known].mean(), 0.0)
     return Advantages(tuple(tuple(a * s.mask for s in t.sequences) for a, t in zip(values, group)))
 
 

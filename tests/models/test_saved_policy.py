@@ -4,6 +4,8 @@ import pytest
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.models.saved_policy import (
+    ARRAYS,
+    STATE,
     SavedPolicy,
     file_manifest,
     find_saved_policy,
@@ -13,10 +15,12 @@ from handaxe.models.saved_policy import (
 
 
 def checkpoint(run, steps):
-    """A checkpoint with one model file."""
+    """A checkpoint with one model file and no state."""
     path = run / "checkpoints" / f"step-{steps:06}"
     (path / "engine" / "model").mkdir(parents=True)
     (path / "engine" / "model" / "weights").write_text(f"weights after {steps}")
+    for name in (STATE, ARRAYS):
+        (path / name).touch()
     manifest = file_manifest(path)
     (path / "manifest.json").write_text(json.dumps(manifest))
     return path

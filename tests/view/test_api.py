@@ -1,5 +1,7 @@
 import json
 import math
+import shutil
+import sqlite3
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +10,7 @@ from helpers.group_records import with_rollouts
 
 from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.api import ViewApi, parse_query, reward_documentation, to_json
-from handaxe.view.search import Where
+from handaxe.view.api import ViewApi, reward_documentation, to_json
 
 
 @pytest.fixture
@@ -145,4 +146,61 @@ def test_to_json_converts_every_value():
 def test_reward_documentation_reads_only_rewards_of_handaxe():
     assert reward_documentation("handaxe.rewards.exact_match.exact_match").startswith("Give 1")
     assert reward_documentation("os.path.join") == reward_documentation("handaxe.rewards.nothing.nothing") == ""
-    assert parse_query({"first": "2", "trained": "0"}) == Where(step=(2.0, None), trained=False)
+
+
+DAMAGES = {
+    "metric": "UPDATE metrics SET value = 'abc'",
+    "metric name": "UPDATE metrics SET name = x'fffe' WHERE name = 'reward'",
+    "event": "UPDATE events SET time = x'ff'",
+    "evaluation": 'INSERT INTO evaluations VALUES (1, \'{"evaluation": "{}"}\')',
+    "table": "DROP TABLE steps",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_run_is_listed_beside_the_others(tmp_path, viewed, decoder, damage):
+    for name in ("bad", "good"):
+        shutil.copytree(viewed / "seed-0", tmp_path / name)
+    with sqlite3.connect(tmp_path / "bad" / "record.sqlite") as db:
+        db.execute(damage)
+    db.close()
+    answers = ViewApi(tmp_path, decoder)
+    found = answers.answer("runs", {})
+    assert [run["name"] for run in found["runs"]] == ["good"]
+    assert [one["name"] for one in found["damaged"]] == ["bad"] and found["damaged"][0]["error"]
+    assert answers.answer("pulse", {})["good"]
+    setting = found["runs"][0]["setting"]
+    assert "good" in answers.answer("bands", {"setting": setting, "metric": "training/reward"})["runs"]
+    assert answers.answer("rows", {"run": "good"})["total"] == 11
+    answers.close()
+
+
+def test_times_that_are_no_numbers_hide_nothing(tmp_path, viewed, decoder):
+    shutil.copytree(viewed / "seed-0", tmp_path / "run")
+    with sqlite3.connect(tmp_path / "run" / "record.sqlite") as db:
+        db.execute("UPDATE steps SET time = 'abc'")
+    db.close()
+    answers = ViewApi(tmp_path, decoder)
+    assert [run["name"] for run in answers.answer("runs", {})["runs"]] == ["run"]
+    assert answers.answer("pulse", {"run": "run"})[:2] == [3.0, 0.0]
+    answers.close()
+
+
+def test_recipe_with_other_types_gives_text(tmp_path, viewed, decoder):
+    shutil.copytree(viewed / "seed-0", tmp_path / "run")
+    arguments = {"world": ["<b>"], "seed": {"x": 1}, "model": None}
+    (tmp_path / "run" / "recipe.json").write_text(json.dumps({"recipe": {"name": {"a": 1}, "arguments": arguments}}))
+    answers = ViewApi(tmp_path, decoder)
+    (run,) = answers.answer("runs", {})["runs"]
+    assert (run["method"], run["world"], run["seed"], run["model"]) == ("{'a': 1}", "['<b>']", "{'x': 1}", None)
+    answers.close()
+
+
+def test_damaged_recipe_file_is_listed_and_the_run_is_shown(tmp_path, viewed, decoder):
+    shutil.copytree(viewed / "seed-0", tmp_path / "run")
+    (tmp_path / "run" / "recipe.json").write_text('{"a": ' + "[" * 900 + "]" * 900 + "}")
+    answers = ViewApi(tmp_path, decoder)
+    found = answers.answer("runs", {})
+    assert [run["name"] for run in found["runs"]] == ["run"]
+    assert "nests deeper" in found["damaged"][0]["error"]
+    answers.close()

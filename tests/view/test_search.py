@@ -12,7 +12,7 @@ from handaxe.testing.make_records import make_trajectory
 from handaxe.training.record.groups import group_fate
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import upgrade
-from handaxe.view.search import ORDERS, Where, count, keys, read_found, search
+from handaxe.view.search import MOST_WORDS, ORDERS, Where, count, keys, read_found, search
 from handaxe.view.why import outcome_class
 
 OLD = Path(__file__).parents[1] / "training" / "record" / "format_1.sql"
@@ -163,3 +163,10 @@ def test_old_records_are_searched_as_well(tmp_path):
     db.close()
     with RunRecord.open(tmp_path) as record:
         assert repr([search(record, where) for where in wanted]) == repr(old)
+
+
+@pytest.mark.parametrize("word", ["a", "\u00e9", '"two words"', "name", "%"])
+def test_longest_search_is_executed_and_a_longer_one_is_an_error(record, word):
+    assert names(record, Where(text=" ".join([word] * MOST_WORDS))) is not None
+    with pytest.raises(InputError, match=f"a search of 1200 words is too long; give at most {MOST_WORDS}"):
+        Where(text=" ".join([word] * 1200))

@@ -92,9 +92,9 @@ def test_metrics_table_thins_rows_and_shows_dashes():
     rows = [{"step": float(k), "reward": k / 10} | ({"loss": 1.0} if k == 9 else {}) for k in range(10)]
     shown = lines(metrics_table(rows, columns=["reward", "loss", "absent"], last=4))
     assert shown[0] == "step reward loss"
-    assert shown[2:] == ["0 0.000 -", "3 0.300 -", "6 0.600 -", "9 0.900 1.000"]
+    assert shown[2:] == ["1 0.000 -", "4 0.300 -", "7 0.600 -", "10 0.900 1.000"]
     assert len(lines(metrics_table(rows, columns=["reward"], last=0))) == 12
-    assert lines(metrics_table(rows, columns=["reward"], last=1))[2:] == ["9 0.900"]
+    assert lines(metrics_table(rows, columns=["reward"], last=1))[2:] == ["10 0.900"]
 
 
 def test_tables_escape_names():

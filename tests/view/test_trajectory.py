@@ -66,7 +66,7 @@ def panel(trajectory, advantage=None, **more):
 
 def test_panel_shows_turns_in_order(trajectory):
     text = show(panel(trajectory, 0.5, outcome=1.0, channels={"answer": 1.0}), colour=False)
-    order = ["a[red]task, sample 2", "prompt", "look bad", "+0.500", "look retry", "reply", "look thing", "caf\u00e9"]
+    order = ["a[red]task, sample 3", "prompt", "look bad", "+0.500", "look retry", "reply", "look thing", "caf\u00e9"]
     order += ["outcome 1.000", "answer 1.000", "2 calls"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)

@@ -1,6 +1,11 @@
+import contextlib
 import json
+import os
+import shutil
+import socket
 
 import pytest
+from helpers.viewer import get, viewer
 
 from handaxe.core.errors import InputError
 
@@ -33,6 +38,10 @@ def test_page_and_files_are_served_without_foreign_addresses(client):
 @pytest.mark.parametrize("path", ["/pages/..%2Fweb.py", "/pages/web.py", "/lib/setup.py", "/pages/%2Fetc%2Fpasswd"])
 def test_other_files_are_not_served(client, path):
     assert client.get(path).status_code == 404
+
+
+def test_paths_are_not_redirected(client):
+    assert client.get("/lib/plotly.min.js/", follow_redirects=False).status_code == 404
 
 
 def test_foreign_hosts_and_origins_are_refused(client):
@@ -86,3 +95,26 @@ def test_missing_folder_and_wrong_port_raise(tmp_path, decoder):
         view_app(tmp_path / "none", decoder)
     with pytest.raises(InputError, match="not valid"):
         serve_view(tmp_path, decoder, port=70000, show=print)
+
+
+def test_half_requests_shut_nobody_out(viewed):
+    with viewer(viewed, files=128) as port, contextlib.ExitStack() as stack:
+        for _ in range(300):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+            half.sendall(b"GET /api/runs HTTP/1.1\r\nHost: localhost\r\n")
+        assert get(port, "/api/runs")[0] == 200
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_pipe_or_device_in_the_folder_stops_no_page(viewed, tmp_path, make):
+    folder = shutil.copytree(viewed, tmp_path / "folder")
+    for place in ("results/x.json", "seed-1/record.sqlite-journal", "seed-1/recipe.json"):
+        (folder / place).unlink(missing_ok=True)
+        make(folder / place)
+    with viewer(folder) as port:
+        results = json.loads(get(port, "/api/results")[1])
+        assert [one["kind"] for one in results] == ["replication", "comparison", "damaged"]
+        found = json.loads(get(port, "/api/runs")[1])
+        assert [run["name"] for run in found["runs"]] == ["seed-0"]
+        assert [one["name"] for one in found["damaged"]] == ["seed-1"]
+        assert get(port, "/api/run?run=seed-1")[0] == 404 and get(port, "/api/run?run=seed-0")[0] == 200

@@ -124,6 +124,9 @@ def own_score(group):
         ({"question": "a?", "answer": "soon"}, "line 101: numeric_match cannot read the answer 'soon'"),
         ({"question": "a?", "answer": 1, "tools": "double"}, "line 101: tools is 'double'; give a list of names"),
         ({"question": "a?", "answer": 1, "calls": [{"tool": "f"}]}, "line 101: calls is .*; give"),
+        ({"question": "a \ud83d?", "answer": 1}, "line 101 holds half a character"),
+        ({"question": "a?", "answer": "\ude00"}, "line 101 holds half a character"),
+        ({"question": "a?", "answer": 1, "hint": [{"\udc00": 1}]}, "line 101 holds half a character"),
         (QUESTIONS[3], "line 101 repeats the question of doubles.jsonl, line 4: 'double 3"),
     ],
 )

@@ -37,6 +37,8 @@ SPACE_MARK = "\u2581"
 LOSSY = {"Prepend", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Strip"}
 """Normalisers that change text."""
 THINKING = ("<think>", "</think>")
+LONG = 20_000
+"""Characters of a text that takes some 10 ms to encode."""
 PRINTABLE = "".join(map(chr, range(33, 127)))
 ORDINARY = f"{PRINTABLE}\n  {{'a': [1, 2]}}\n\nWords are   spaced. {PRINTABLE[::-1]}"
 """Ordinary characters of chats; a tokenizer that does not round-trip them cannot represent calls."""
@@ -223,14 +225,17 @@ class SafeEncoder:
         return text.translate(unknown)
 
     def _encodings(self, texts: list[str]) -> list[Any]:
-        """Encode a single text in this thread, several in the tokenizer's threads, which are slow on a busy machine."""
-        if len(texts) == 1:
+        """Encode a single short text in this thread, others in the tokenizer's threads.
+
+        The tokenizer's threads are slow on a busy machine; a text in this thread stops all Python threads.
+        """
+        if len(texts) == 1 and len(texts[0]) < LONG:
             return [self._plain_tokenizer.encode(texts[0], add_special_tokens=False)]
         return list(self._plain_tokenizer.encode_batch(texts, add_special_tokens=False))
 
     def _round_trip(self, texts: list[str]) -> list[str]:
         ids = [encoding.ids for encoding in self._encodings(texts)]
-        if len(ids) == 1:
+        if len(ids) == 1 and len(texts[0]) < LONG:
             return [self._plain_tokenizer.decode(ids[0], skip_special_tokens=False)]
         return list(self._plain_tokenizer.decode_batch(ids, skip_special_tokens=False))
 

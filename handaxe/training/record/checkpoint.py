@@ -5,14 +5,14 @@
                            /arrays.safetensors  the arrays in those states
                            /manifest.json     size and sha256 of every file above
 
-A checkpoint is written to a temporary folder, flushed to disk and renamed; the manifest detects damage. JSON and
-safetensors only: reading one never runs code.
+A checkpoint is written to a temporary folder, flushed to disk and renamed; the manifest detects damage. An old
+checkpoint is renamed before removal. JSON and safetensors only: reading one never runs code.
 """
 
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,21 @@ from safetensors.torch import load_file, save_file
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.protocols import Engine, Stateful
-from handaxe.models.saved_policy import SavedCheckpoint, file_manifest, list_checkpoints, verify_checkpoint
+from handaxe.models.saved_policy import (
+    ARRAYS,
+    STATE,
+    SavedCheckpoint,
+    file_manifest,
+    list_checkpoints,
+    verify_checkpoint,
+)
 from handaxe.training.record.folder import flush_folder
 
 __all__ = ["Checkpoints"]
 
 Parts = Mapping[str, object]
+WRITING, REMOVING = "writing-", "removing-"
+"""Prefixes of folders that are no checkpoints: not yet whole, or no longer."""
 
 
 class Checkpoints:
@@ -48,19 +57,20 @@ class Checkpoints:
         """Return all complete checkpoints, oldest first."""
         return list_checkpoints(self.folder)
 
-    def save(self, steps: int, engine: Engine, parts: Parts) -> Path:
+    def save(self, steps: int, engine: Engine, parts: Parts, *, protected: Collection[int] = ()) -> Path:
         """Write a checkpoint after `steps` steps unless it exists, and remove the oldest beyond `keep`.
 
         Args:
             steps: steps done.
             engine: saved with engine.save.
             parts: named roles; the `Stateful` ones are saved.
+            protected: steps of checkpoints that are not removed, such as the best one.
 
         Raises:
             InputError: a part's state is not JSON-like.
             CheckpointError: the disk is full; earlier checkpoints are intact.
         """
-        part, path = self.folder / f"writing-{steps:06d}", self.folder / f"step-{steps:06d}"
+        part, path = self.folder / f"{WRITING}{steps:06d}", self.folder / f"step-{steps:06d}"
         if path.exists():
             return path
         try:
@@ -69,8 +79,8 @@ class Checkpoints:
             engine.save(part / "engine")
             arrays: dict[str, torch.Tensor] = {}
             states = {name: _lift(p.state_dict(), name, arrays) for name, p in parts.items() if isinstance(p, Stateful)}
-            (part / "state.json").write_text(json.dumps({"steps": steps, "parts": states}))
-            save_file(arrays, part / "arrays.safetensors")
+            (part / STATE).write_text(json.dumps({"steps": steps, "parts": states}))
+            save_file(arrays, part / ARRAYS)
             (part / "manifest.json").write_text(json.dumps(file_manifest(part), indent=1))
             _flush(part)
             os.replace(part, path)
@@ -82,8 +92,16 @@ class Checkpoints:
                 "resume; the checkpoints before it are intact"
             ) from error
         for old in self.found()[: -self.keep]:
-            shutil.rmtree(old.path)
+            if old.steps not in protected:
+                self._remove(old.path)
         return path
+
+    def _remove(self, path: Path) -> None:
+        """Remove a checkpoint. After the rename it is no checkpoint, so a kill never leaves a part of one."""
+        away = self.folder / f"{REMOVING}{path.name}"
+        os.replace(path, away)
+        flush_folder(self.folder)
+        shutil.rmtree(away)
 
     def load(self, engine: Engine, parts: Parts | None = None) -> int:
         """Load the latest checkpoint into engine and parts; without `parts` into the engine alone, for evaluation.
@@ -100,11 +118,11 @@ class Checkpoints:
             return 0
         path = found[-1].path
         verify_checkpoint(path)
-        state = json.loads((path / "state.json").read_text())
+        state = json.loads((path / STATE).read_text())
         if parts is None:
             engine.load(path / "engine")
             return state["steps"]
-        arrays = load_file(path / "arrays.safetensors")
+        arrays = load_file(path / ARRAYS)
         wanted = {name for name, part in parts.items() if isinstance(part, Stateful)}
         if wanted != set(state["parts"]):
             raise CheckpointError(
@@ -159,5 +177,5 @@ def _flush(folder: Path) -> None:
 
 def _clear(folder: Path) -> None:
     """Remove incomplete files of a killed run."""
-    for left in folder.glob("writing-*"):
+    for left in (*folder.glob(f"{WRITING}*"), *folder.glob(f"{REMOVING}*")):
         shutil.rmtree(left)

@@ -9,6 +9,7 @@ writes. `record.sqlite` is open to any SQL client; `recipe.json` describes the r
 
 import json
 import math
+import os
 import platform
 import sqlite3
 import time
@@ -24,13 +25,23 @@ import handaxe
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.core.records import Task, Trajectory
 from handaxe.ops.codec import dump_text, load_record, load_text
+from handaxe.ops.nested_values import MAX_NESTING, exceeds_depth
 from handaxe.training.record.folder import FolderLock, write_atomic
 from handaxe.training.record.groups import RecordedGroup
 from handaxe.training.record.reading import read_groups, read_trajectory_group, silent_channels
+from handaxe.training.record.regular_file import check_regular, read_regular
 from handaxe.training.record.schema import create, record_format, upgrade
 from handaxe.training.record.writing import write_group
 
-__all__ = ["Event", "RunRecord"]
+__all__ = ["Event", "RunRecord", "record_files"]
+
+LARGEST_ABOUT = 10_000_000
+"""Size limit of recipe.json in bytes."""
+
+
+def record_files(folder: Path) -> list[Path]:
+    """Paths of the database of a record, and of the files that SQLite may keep beside the database."""
+    return [folder / f"record.sqlite{suffix}" for suffix in ("", "-wal", "-shm", "-journal")]
 
 
 class Event(NamedTuple):
@@ -60,6 +71,7 @@ class RunRecord:
         with self._writing(), ExitStack() as stack:
             self.folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(FolderLock(self.folder))
+            _check_files(self.folder)
             self._db = sqlite3.connect(self.folder / "record.sqlite", isolation_level=None, timeout=30)
             stack.callback(self._db.close)
             self._db.execute("PRAGMA foreign_keys = ON")
@@ -93,12 +105,13 @@ class RunRecord:
         path = record.folder / "record.sqlite"
         if not path.is_file():
             raise InputError(f"there is no run record in {folder}: record.sqlite is missing")
+        _check_files(record.folder)
         with record._reading():
             try:
-                record._db = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=30)
+                record._db = sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, timeout=30)
                 record._db.execute("SELECT 1 FROM sqlite_master").fetchone()
             except sqlite3.OperationalError:  # a read-only folder, where the log has no shared index
-                record._db = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True)
+                record._db = sqlite3.connect(f"file:{quote(os.fsencode(path))}?immutable=1", uri=True)
             record._held.callback(record._db.close)
             record_format(record._db, str(record.folder))
             begun = _has_tables(record._db)
@@ -113,9 +126,11 @@ class RunRecord:
         path = Path(folder) / "record.sqlite"
         if not path.is_file():
             return False
-        where = f"file:{quote(str(path))}?mode=ro"
-        with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(where, uri=True)) as db:
-            return _has_tables(db)
+        where = f"file:{quote(os.fsencode(path))}?mode=ro"
+        with suppress(sqlite3.Error, UnicodeDecodeError, InputError):
+            _check_files(Path(folder))
+            with closing(sqlite3.connect(where, uri=True)) as db:
+                return _has_tables(db)
         return True  # not empty, so it must not be overwritten
 
     def close(self) -> None:
@@ -237,6 +252,8 @@ class RunRecord:
         found: dict[int, dict[str, float]] = {step: {"step": float(step)} for step in self.steps()}
         with self._reading():
             for step, name, value in self._db.execute("SELECT step, name, value FROM metrics ORDER BY step, name"):
+                if not isinstance(name, str):
+                    raise TypeError(f"a metric of step {step} has the name {name!r}")
                 if step in found:  # a run may have added a step meanwhile
                     found[step][name] = math.nan if value is None else float(value)
         return list(found.values())
@@ -266,11 +283,13 @@ class RunRecord:
         """
         path = self.folder / "recipe.json"
         try:
-            found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            found = json.loads(read_regular(path, limit=LARGEST_ABOUT)) if os.path.lexists(path) else {}
         except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{path} is damaged: {error}. Put it back as it was") from error
         if not isinstance(found, dict):
             raise InputError(f"{path} is damaged: it holds no JSON object. Put it back as it was")
+        if exceeds_depth(found, MAX_NESTING):
+            raise InputError(f"{path} is damaged: it nests deeper than {MAX_NESTING} levels. Put it back as it was")
         return found
 
     # --- inside ------------------------------------------------------------------------------------------------
@@ -324,6 +343,12 @@ class RunRecord:
                 f"the record in {self.folder} cannot be written: {error}. Free some space or name another folder; "
                 "every step recorded before is intact, so a run there can be resumed"
             ) from error
+
+
+def _check_files(folder: Path) -> None:
+    """Raise InputError for a record whose files are pipes or devices: SQLite would wait for them forever."""
+    for path in record_files(folder):
+        check_regular(path)
 
 
 def _has_tables(db: sqlite3.Connection) -> bool:

@@ -9,7 +9,7 @@ export async function pageOfResults(which) {
   const one = which === undefined ? null : found.find((result) => result.name === which);
   if (which !== undefined && !one) throw new Error(`there is no result ${plain(which)} here`);
   const charts = [];
-  const element = one ? (one.kind === "replication" ? replication(one, charts) : comparison(one)) : listOf(found);
+  const element = one ? (one.kind === "damaged" ? damaged(one) : one.kind === "replication" ? replication(one, charts) : comparison(one)) : listOf(found);
   const trail = [["results", "#/results"]];
   if (one) trail.push([one.name, to(["results", one.name])]);
   return { title: one ? plain(one.name) : "results", trail, element, start() { charts.forEach((start) => start()); }, stop() {}, refresh: async () => "" };
@@ -17,6 +17,7 @@ export async function pageOfResults(which) {
 
 function listOf(found) {
   const rows = found.map(({ name, kind, body }) => {
+    if (kind === "damaged") return make("tr", {}, make("th", { scope: "row" }, put(make("a", { href: to(["results", name]) }), name)), make("td", {}, badge(kind, "bad")), put(make("td"), body), make("td"));
     const verdicts = kind === "replication" ? body.claims.map((claim) => badge(claim.decision.verdict, kindOf(claim.decision.verdict))) : [plain(Object.keys(body.sides).join(" against "))];
     return make("tr", {}, make("th", { scope: "row" }, put(make("a", { href: to(["results", name]) }), kind === "replication" ? body.method ?? body.recipe : name)), make("td", {}, kind), make("td", {}, verdicts), make("td", { class: "numeric" }, figure(body.seeds.length)));
   });
@@ -25,11 +26,15 @@ function listOf(found) {
 }
 
 function kindOf(verdict) {
-  return verdict === "holds" ? "good" : verdict === "does not hold" ? "bad" : "";
+  return verdict === "holds" ? "good" : verdict === "reversed" || verdict === "does not hold" ? "bad" : "";
+}
+
+function damaged({ name, body }) {
+  return make("div", {}, put(make("h1"), name), make("p", {}, badge("damaged", "bad")), put(make("p", { class: "why" }), body));
 }
 
 function replication({ body }, charts) {
-  const claims = body.claims.map(({ claim, decision, baseline, control }) => make("section", { class: "group" },
+  const claims = body.claims.map(({ claim, decision, baseline, figures, control = figures?.control }) => make("section", { class: "group" },
     make("div", { class: "title" }, put(make("h2"), claim.text ?? claim.statement), badge(decision.verdict, kindOf(decision.verdict))),
     decision.why ? put(make("p"), decision.why) : null,
     facts([["metric", `${claim.metric} (${claim.over}), ${claim.direction}`], ["baseline", baseline], ["difference", `${figure(decision.paired.difference)} [${figure(decision.paired.low)}, ${figure(decision.paired.high)}]`],

@@ -5,6 +5,13 @@ import { to } from "./links.js";
 import { table } from "./table.js";
 import { badge, figure, make, many, plain, put, when } from "./text.js";
 
+// Names and errors of the runs that cannot be read.
+function damage(runs) {
+  const rows = runs.map(({ name, error }) => make("tr", {}, put(make("th", { scope: "row" }), name), put(make("td"), error)));
+  const head = make("tr", {}, ["run", "error"].map((title) => make("th", { scope: "col" }, title)));
+  return make("section", { class: "damaged" }, make("h2", {}, many(runs.length, "damaged run")), make("table", {}, make("thead", {}, head), make("tbody", {}, rows)));
+}
+
 export async function pageOfRuns() {
   const found = await ask("runs");
   const results = await ask("results").catch(() => []);
@@ -36,18 +43,23 @@ export async function pageOfRuns() {
   ]);
   const list = table(columns, { rows: rowsOf(found.runs), order: [[1, "asc"]], caption: `runs in ${plain(found.folder)}` });
   const head = make("div", { class: "title" }, make("h1", {}, "Runs"), results.length ? make("a", { class: "button", href: "#/results" }, `${many(results.length, "result")} of replications and comparisons`) : null);
-  const empty = found.runs.length ? null : make("p", { class: "note" }, "This folder has no run yet; handaxe train makes one.");
+  const damaged = make("div");
+  const listDamaged = (runs) => damaged.replaceChildren(...(runs.length ? [damage(runs)] : []));
+  listDamaged(found.damaged);
+  const empty = found.runs.length || found.damaged.length ? null : make("p", { class: "note" }, "This folder has no run yet; handaxe train makes one.");
   return {
     title: plain(found.folder),
     trail: [],
-    element: make("div", {}, head, empty, found.runs.length ? [chart.element, list.holder] : []),
+    element: make("div", {}, head, empty, found.runs.length ? [chart.element, list.holder] : [], damaged),
     start() { if (found.runs.length) { list.start(); chart.redraw(); } },
     stop() { list.stop(); },
     async refresh() {
       const fresh = await ask("runs");
       const grown = fresh.runs.length !== found.runs.length;
       found.runs = fresh.runs;
+      listDamaged(fresh.damaged);
       if (grown && !list.made) return "again";
+      if (!list.made) return "";
       list.made.clear().rows.add(rowsOf(fresh.runs)).draw(false);
       await chart.redraw();
       return "";

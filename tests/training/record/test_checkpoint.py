@@ -1,11 +1,16 @@
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import torch
 
 from handaxe.core.errors import CheckpointError, InputError
+from handaxe.models.saved_policy import verify_checkpoint
 from handaxe.training.record.checkpoint import Checkpoints
 
 
@@ -65,7 +70,9 @@ def test_the_last_ones_are_kept_and_leftovers_go(world, tmp_path):
         Checkpoints(tmp_path, keep=0)
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "remove", "manifest", "no manifest", "other manifest"])
+@pytest.mark.parametrize(
+    "damage", ["flip", "cut", "remove", "manifest", "no manifest", "other manifest", "empty manifest", "manifest pipe"]
+)
 def test_damage_is_named_and_the_earlier_one_is_taken_only_when_told(world, tmp_path, damage):
     checkpoints, engine, part = Checkpoints(tmp_path), world.make_engine(), Part({"n": 1})
     checkpoints.save(1, engine, {"tasks": part})
@@ -75,8 +82,12 @@ def test_damage_is_named_and_the_earlier_one_is_taken_only_when_told(world, tmp_
     if "manifest" in damage:
         file = path / "manifest.json"
     data = file.read_bytes()
-    if damage in ("remove", "no manifest"):
+    if damage in ("remove", "no manifest", "manifest pipe"):
         file.unlink()
+        if damage == "manifest pipe":
+            os.mkfifo(file)
+    elif damage == "empty manifest":
+        file.write_text("{}")
     elif damage == "other manifest":
         file.write_text('{"state.json": 3}')
     else:
@@ -89,6 +100,68 @@ def test_damage_is_named_and_the_earlier_one_is_taken_only_when_told(world, tmp_
     assert world.same(before, world.weights(other)) and fresh.state == {"n": 0}
     shutil.rmtree(path)  # as the message says
     assert checkpoints.load(other, {"tasks": fresh}) == 1 and fresh.state == {"n": 1}
+
+
+@pytest.mark.parametrize("name", ["state.json", "arrays.safetensors", "engine"])
+def test_manifest_lists_every_file(world, tmp_path, name):
+    path = Checkpoints(tmp_path).save(1, world.make_engine(), {"tasks": Part({"n": 1})})
+    listing = json.loads((path / "manifest.json").read_text())
+    kept = {key: value for key, value in listing.items() if not key.startswith(name)}
+    (path / "manifest.json").write_text(json.dumps(kept))
+    with pytest.raises(CheckpointError, match=f"manifest.json is damaged: it does not list {name}"):
+        Checkpoints(tmp_path).load(world.make_engine(), {"tasks": Part()})
+    shutil.rmtree(path / name, ignore_errors=True)
+    (path / name).unlink(missing_ok=True)
+    with pytest.raises(
+        CheckpointError, match="manifest.json is damaged: it (does not list|lists no file of the engine)"
+    ):
+        Checkpoints(tmp_path).load(world.make_engine(), {"tasks": Part()})
+
+
+def test_files_of_desktops_are_no_damage(world, tmp_path):
+    path = Checkpoints(tmp_path).save(1, world.make_engine(), {})
+    (path / ".DS_Store").touch()
+    (path / "engine" / ".nfs0001").touch()
+    assert Checkpoints(tmp_path).load(world.make_engine(), {}) == 1
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from handaxe.models.saved_policy import verify_checkpoint
+from handaxe.training.record.checkpoint import Checkpoints
+
+class Engine:
+    def save(self, folder):
+        (folder / "weights").write_text("weights")
+
+def kill(event, arguments, removed=[]):
+    if event == "os.remove":
+        removed.append(1)
+        if len(removed) == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+checkpoints = Checkpoints(Path(sys.argv[1]), keep=1)
+checkpoints.save(1, Engine(), {})
+sys.addaudithook(kill)
+checkpoints.save(2, Engine(), {})
+"""
+
+
+@pytest.mark.parametrize("removed", [1, 2, 4])
+def test_kill_during_removal_leaves_whole_checkpoints_only(tmp_path, removed):
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(removed)])
+    assert done.returncode == -signal.SIGKILL
+    left = Checkpoints(tmp_path).found()
+    assert [one.steps for one in left] == [2] and len(list(tmp_path.iterdir())) == 2
+    for one in left:
+        verify_checkpoint(one.path)
+
+
+def test_leftover_of_a_killed_removal_is_removed(world, tmp_path):
+    (tmp_path / "removing-step-000001").mkdir()
+    Checkpoints(tmp_path).save(2, world.make_engine(), {})
+    assert [path.name for path in tmp_path.iterdir()] == ["step-000002"]
 
 
 def test_one_that_was_put_aside_is_none(world, tmp_path):

@@ -246,3 +246,48 @@ def test_a_record_that_was_never_begun_is_empty(tmp_path):
     (tmp_path / "record.sqlite").touch()
     with pytest.raises(InputError, match="is empty: the run was stopped before it began"):
         RunRecord.open(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal"])
+def test_record_with_a_pipe_raises_instead_of_waiting(tmp_path, suffix):
+    with RunRecord(tmp_path) as record:
+        record.write_step(0, [group(0)], {})
+    (tmp_path / f"record.sqlite{suffix}").unlink(missing_ok=True)
+    os.mkfifo(tmp_path / f"record.sqlite{suffix}")
+    assert RunRecord.exists(tmp_path) == bool(suffix)
+    for make in (RunRecord, *([RunRecord.open] if suffix else [])):
+        with pytest.raises(InputError, match=f"record.sqlite{suffix} is not a regular file"):
+            make(tmp_path)
+
+
+def test_recipe_file_is_a_regular_file_of_limited_size_and_depth(tmp_path):
+    with RunRecord(tmp_path, about={}) as record:
+        for make, message in (
+            (lambda path: os.mkfifo(path), "not a regular file"),
+            (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+            (lambda path: path.write_text('{"a": ' + "[" * 500 + "]" * 500 + "}"), "nests deeper than 64 levels"),
+            (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_RDWR), 2**30), "more than 10000000 bytes"),
+        ):
+            (tmp_path / "recipe.json").unlink()
+            make(tmp_path / "recipe.json")
+            with pytest.raises(InputError, match=f"recipe.json is damaged: .*{message}"):
+                record.about()
+
+
+def test_record_in_a_folder_with_a_name_that_is_not_utf8(tmp_path):
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    with RunRecord(folder) as record:
+        record.write_step(0, [group(0)], {})
+    assert RunRecord.exists(folder)
+    with RunRecord.open(folder) as record:
+        assert record.steps() == [0]
+
+
+def test_metric_with_a_name_of_bytes_is_damage(tmp_path):
+    with RunRecord(tmp_path) as record:
+        record.write_step(0, [group(0)], {"reward": 1.0})
+    with sqlite3.connect(tmp_path / "record.sqlite") as db:
+        db.execute("UPDATE metrics SET name = x'ff'")
+    db.close()
+    with RunRecord.open(tmp_path) as record, pytest.raises(InputError, match="is damaged, or not a run record"):
+        record.metrics()
