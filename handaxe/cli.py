@@ -1,7 +1,8 @@
 """Command line `handaxe COMMAND ...`: dispatches to handaxe.commands, and prints errors.
 
-Each command is a module of handaxe.commands, imported on use. A HandaxeError prints a red line and a hint; --debug adds
-the traceback. Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped by Ctrl-C or SIGTERM.
+Each command is a module of handaxe.commands, imported on use. A HandaxeError prints a red line and a hint; an error in
+the user's code prints a red line with file and line; --debug adds the traceback. Exit codes: 0 done, 1 failed, 2 wrong
+input, 130 stopped by Ctrl-C or SIGTERM.
 """
 
 import difflib
@@ -23,6 +24,7 @@ from rich.text import Text
 import handaxe
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.core.escape import escape
+from handaxe.core.user_code import error_place, located
 
 __all__ = ["COMMANDS", "main"]
 
@@ -89,6 +91,11 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
     except SystemExit as stop:  # of tyro, after --help or a parse error
         return stop.code if isinstance(stop.code, int) else FAILED
+    except Exception as error:
+        if debug or not error_place(error):
+            raise
+        _print_error(HandaxeError(located(error)), debug)
+        return FAILED
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Tests of every row of docs/bad_input.md: error messages and endings for bad input."""
 
 import importlib.util
+import io
 import json
 import re
 import resource
@@ -199,9 +200,10 @@ MINE = ["--world", "jsonl", "--world.file", "mine.jsonl", "--world.score", "nume
         [*SUMS, '{"question": "why?", "answer": {"left": 1}}'],
         [*SUMS, '{"question": "when?", "answer": "soon"}'],
         [*SUMS, '{"question": "2+2=?", "answer": 5}'],
+        [*SUMS, '{"question": "half \\ud83d?", "answer": 5}'],
         SUMS[:1],
     ],
-    ids=["missing", "empty", "json", "key", "answer", "score", "twice", "split"],
+    ids=["missing", "empty", "json", "key", "answer", "score", "twice", "half", "split"],
 )
 def test_world_file(handaxe_, page, small, tmp_path, monkeypatch, lines):
     monkeypatch.chdir(tmp_path)
@@ -295,6 +297,42 @@ def test_mistake_in_a_users_file(own_method, page, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_bug_in_a_users_part(own_method, page):
+    top = "def credit(group, scores):\n    return 1 / 0"
+    for _ in range(2):
+        result = own_method("own_bug", top=top, changes="credit=credit")
+    page(one_line(result), result.error, result.code)
+
+
+def test_credit_that_breaks_its_contract(own_method, page):
+    top = """from handaxe.core.records import Advantages
+
+
+def credit(group, scores):
+    centred = scores.outcome - scores.outcome.mean()
+    return Advantages(tuple(tuple(a * s.mask for s in one.sequences) for a, one in zip(centred, group)))"""
+    result = own_method("own_nan_credit", top=top, changes="credit=credit")
+    page(one_line(result), result.error, result.code)
+
+
+def test_unknown_device(handaxe_, page, small, tmp_path):
+    result = handaxe_("train", "otc", *small, "--engine.device", "gpu")
+    page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_folder_that_takes_no_files(handaxe_, page, small):
+    result = handaxe_("train", "otc", *small[:-1], "/proc/run")
+    page(one_line(result), result.error, result.code)
+
+
+def test_csv_with_another_delimiter(handaxe_, page, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("shop.csv").write_text("question;answer\n1+1=?;2\n")
+    result = handaxe_("train", "otc", *small, "--world", "jsonl", "--world.file", "shop.csv")
+    page(one_line(result), result.error, result.code)
+
+
 def test_run_of_an_earlier_version(handaxe_, page, tmp_path):
     with RunRecord(tmp_path / "run") as record:
         record.write_about({"recipe": {"name": "otc", "arguments": {"model": "tiny", "names": ["sums"], "steps": 20}}})
@@ -339,16 +377,15 @@ def test_replay_without_method(handaxe_, page, finished):
     page(one_line(result), result.error, result.code)
 
 
-TERM = '''import math
+TERM = '''import math, sqlite3
 
 class Term:
     """NaN from the second step on."""
 
-    made = 0
-
     def __call__(self, out, batch):
-        Term.made += 1
-        return LossOut(out.logp_BT.sum() * (math.nan if Term.made > 1 else 0.0), {})
+        with sqlite3.connect("file:run/record.sqlite?mode=ro", uri=True) as record:
+            ((recorded,),) = record.execute("SELECT count(*) FROM steps")
+        return LossOut(out.logp_BT.sum() * (math.nan if recorded else 0.0), {})
 '''
 
 
@@ -358,6 +395,33 @@ def test_loss_is_nan(own_method, page, tmp_path):
     assert steps_of(tmp_path / "run") == [0]
     with RunRecord.open(tmp_path / "run") as record:
         assert [event.kind for event in record.events()] == ["started", "failed"]
+
+
+KILL = '''import os, signal
+from pathlib import Path
+
+class Kill:
+    """Kills the rank at the second call."""
+
+    made = 0
+
+    def __call__(self, out, batch):
+        Kill.made += 1
+        if Kill.made > 1:
+            for file in Path("/proc/self/task").glob("*/children"):
+                for pid in file.read_text().split():
+                    if b"pipe_ranks" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                        os.kill(int(pid), signal.SIGKILL)
+        return LossOut(out.logp_BT.sum() * 0.0, {})
+'''
+
+
+@pytest.mark.slow
+def test_killed_rank(own_method, page, tmp_path):
+    result = own_method("own_kill", "--trainers", "1", top=KILL, changes="terms=(Kill(),)")
+    message = one_line(result)
+    page(message, result.error, result.code)
+    assert "learning-rate" not in message and steps_of(tmp_path / "run") in ([], [0])
 
 
 @pytest.fixture
@@ -420,6 +484,20 @@ def test_corrupted_model(handaxe_, page, small, model, tmp_path):
     result = handaxe_("train", "otc", *small, "--model", broken)
     page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
+
+
+def test_model_with_own_code(handaxe_, page, small, tmp_path, monkeypatch):
+    """A user who answers every prompt with yes."""
+    pytest.importorskip("transformers")
+    pytest.importorskip("peft")
+    (tmp_path / "own").mkdir()
+    config = {"model_type": "own", "auto_map": {"AutoConfig": "own.Own", "AutoModelForCausalLM": "own.Own"}}
+    (tmp_path / "own" / "config.json").write_text(json.dumps(config))
+    (tmp_path / "own" / "own.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 9))
+    result = handaxe_("train", "otc", *small, "--model", tmp_path / "own")
+    page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "executed").exists() and not (tmp_path / "run").exists()
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import tyro
 from rich.console import Console
@@ -13,10 +13,11 @@ from rich.text import Text
 from handaxe.chat.result import ChatAnswer
 from handaxe.chat.run_facts import run_facts
 from handaxe.chat.use import Assistant, use
-from handaxe.commands.output import console, note
+from handaxe.commands.output import command_line, console, note
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.core.records import ParsedTurn, ToolReply
 from handaxe.core.requests import EnvReply
+from handaxe.methods.flags import flag
 from handaxe.methods.lookup import find_tools
 from handaxe.view.escape import escaped_text
 
@@ -76,6 +77,16 @@ def main(arguments: list[str]) -> int:
     return 0 if response.ending.kind == "completed" else FAILED
 
 
+def _words(options: ChatOptions) -> list[str]:
+    """The words of the command line that differ from the defaults."""
+    words = [options.model]
+    for one in fields(options):
+        value = getattr(options, one.name)
+        if one.name not in ("model", "single") and value != one.default:
+            words += [flag(one.name), *(map(str, value) if isinstance(value, tuple) else [str(value)])]
+    return words
+
+
 def _load(options: ChatOptions, terminal: Console) -> Assistant:
     with terminal.status("loading the model", spinner="line"):
         return use(
@@ -102,7 +113,8 @@ def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> 
     note(terminal, "chat", options.model)
     note(terminal, "keys", HELP)
     if not options.single and run_facts(options.model).single:
-        note(terminal, "hint", "trained on single questions: --single starts a new conversation for each")
+        note(terminal, "hint", "trained on single questions; this starts a new conversation for each:")
+        note(terminal, "single", command_line(["chat", *_words(options), "--single"]))
     while True:
         try:
             question = input("\n> ").strip()

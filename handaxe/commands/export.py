@@ -7,7 +7,7 @@ from pathlib import Path
 import tyro
 
 from handaxe.chat.run_facts import RunFacts, run_facts
-from handaxe.commands.output import console, note
+from handaxe.commands.output import check_folder, command_line, console, note
 from handaxe.core.records import Message, Task, ToolSchema
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.methods.lookup import find_tools
@@ -43,6 +43,7 @@ def main(arguments: list[str]) -> int:
     """Export; returns the exit code."""
     options = tyro.cli(ExportOptions, args=arguments, prog="handaxe export")
     check_output_free(options.out)
+    check_folder(options.out)
     facts = run_facts(options.model)
     model, format = load(options.model, base=options.base)
     done = export_policy(
@@ -60,7 +61,8 @@ def main(arguments: list[str]) -> int:
     if done.leaky:
         names = " ".join(done.leaky[:5])
         note(terminal, "caution", f"text can produce {len(done.leaky)} control tokens ({names}); see the README.md")
-    note(terminal, "use", f"see the README.md of the folder; or handaxe serve --model {done.folder}")
+    note(terminal, "read", str(done.folder / "README.md"))
+    note(terminal, "serve", command_line(["serve", "--model", str(done.folder)]))
     return 0
 
 

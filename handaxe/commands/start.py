@@ -1,33 +1,44 @@
 """`handaxe start WORLD [--tools NAME ...] --out FOLDER`: train a cold-start checkpoint on demonstrations."""
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tyro
 
 from handaxe.commands.configure import options_dataclass, parse
-from handaxe.commands.output import check_new_folder, check_writable, console, note, write_json
+from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
+from handaxe.commands.part_words import part_words
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat
 from handaxe.core.records import Sampling
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.evaluation.evaluation_result import Evaluation
-from handaxe.methods.build import create_world
+from handaxe.methods.build import create_world, missing_tools
 from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.flags import flag
 from handaxe.methods.lookup import find, find_tools, list_names
+from handaxe.methods.method import RunSettings
 from handaxe.methods.run_spec import NamedFactory
 from handaxe.models.load import Policy, load
 from handaxe.training.sft.cold_start import start_policy
 from handaxe.view.tables import evaluation_table
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.world import World
+from handaxe.worlds.world import DemonstrationNoise, World
 
 __all__ = ["StartOptions", "main"]
 
 HELP = ("-h", "--help")
+METHOD = "grpo"
+"""Method of the printed command."""
+FULL = 0.98
+"""Held-out pass@1 from which nothing is left to learn."""
+STEPS = "100"
+"""Noisy steps of printed commands."""
+EXACT = DemonstrationNoise()
 
 
 @dataclass(frozen=True)
@@ -87,12 +98,49 @@ def main(arguments: list[str]) -> int:
     options: StartOptions = found["start"]
     check_new_folder(options.out)
     check_writable(options.json)
-    world = create_world(made, vars(found["world"]) if "world" in found else {})
-    return _make(_with_start(world, options), options)
+    given = vars(found["world"]) if "world" in found else {}
+    world = _with_start(create_world(made, given), options, arguments)
+    hints = _Hints(tuple(arguments), ("--world", made.name, *part_words(made, given, prefix="world")))
+    return _make(world, options, hints)
 
 
-def _make(world: World, options: StartOptions) -> int:
+class _Longest(NamedTuple):
+    """Tokens of the longest turn of the expert, and turns of the longest demonstration, in 64 tasks."""
+
+    tokens: int
+    turns: int
+
+
+@dataclass(frozen=True)
+class _Hints:
+    """Commands to print. `arguments`: the words of this command; `world`: words of the world for `handaxe train`."""
+
+    arguments: tuple[str, ...]
+    world: tuple[str, ...]
+
+    def train(self, options: StartOptions, longest: _Longest) -> str:
+        """The command that trains the checkpoint in the same world with the same tools."""
+        tools = () if options.tools is None else ("--tools", *options.tools)
+        turns = ("--max-turns", str(longest.turns)) if longest.turns > RunSettings().max_turns else ()
+        tokens = ("--max-tokens", str(longest.tokens))
+        return command_line(["train", METHOD, *self.world, *tools, "--model", str(options.out), *tokens, *turns])
+
+    def again(self, changes: Mapping[str, str]) -> str:
+        """The same command with other options."""
+        words, gone = list[str](), {f"--{name.replace('_', '-')}" for name in (*changes, "json")}
+        skip = False
+        for word in self.arguments:
+            name, equals, _ = word.partition("=")
+            if not skip and name.replace("_", "-") not in gone:
+                words.append(word)
+            skip = not skip and name.replace("_", "-") in gone and not equals
+        return command_line(["start", *words, *(part for name, text in changes.items() for part in (flag(name), text))])
+
+
+def _make(world: World, options: StartOptions, hints: _Hints) -> int:
     tools = world.tools if options.tools is None else find_tools(options.tools)
+    if missing := missing_tools(options.tools, world):
+        print(f"warning: {missing}", file=sys.stderr)
     terminal, begun = console(), time.monotonic()
     policy = load(options.model, lora=options.lora)
     before = _evaluation(world, tools, policy, options)
@@ -105,18 +153,21 @@ def _make(world: World, options: StartOptions) -> int:
         if one is not None:
             title = f"{name}: {len(one.tasks)} held-out tasks"
             terminal.print(evaluation_table(one.metrics, endings=one.endings, breakdown=one.breakdown, title=title))
-    longest = _longest_turn(world, tools, policy.format)
-    note(
-        terminal,
-        "use",
-        f"handaxe train METHOD --model {options.out} --max-tokens {longest}  # the longest turn of the expert, or more",
-    )
+    longest = _longest(world, tools, policy.format)
+    right = after.metrics["pass@1"].value if after is not None and "pass@1" in after.metrics else 0.0
+    if right >= FULL and world.start is not None:
+        note(terminal, "caution", f"pass@1 is {right:.2f}: nothing is left to learn; this start leaves something:")
+        noisy = world.start.steps and world.start.noise != EXACT
+        changes = {"skill": str(world.start.skill // 2)} if noisy else {"call_rate": "0.5", "steps": STEPS}
+        note(terminal, "instead", hints.again({**changes, "out": f"{options.out}-noisy"}))
+    note(terminal, "tokens", f"the longest turn of the expert has {longest.tokens}")
+    note(terminal, "train", hints.train(options, longest))
     evaluations = {"before": before, "after": after}
     write_json(options.json, {name: one.flat() for name, one in evaluations.items() if one is not None})
     return 0
 
 
-def _with_start(world: World, options: StartOptions) -> World:
+def _with_start(world: World, options: StartOptions, arguments: Sequence[str]) -> World:
     """The world with the options of the cold start."""
     if world.start is None:
         raise InputError(
@@ -126,6 +177,11 @@ def _with_start(world: World, options: StartOptions) -> World:
     given = {name: share for name, share in shares.items() if share is not None}
     if wrong := [name for name, share in given.items() if not 0 <= share <= 1]:
         raise InputError(f"--{' and --'.join(name.replace('_', '-') for name in wrong)} must be shares from 0 to 1")
+    if given and not (world.start.steps if options.steps is None else options.steps):
+        more = _Hints(tuple(arguments), ()).again({"steps": STEPS})
+        raise InputError(
+            f"{' and '.join(map(flag, given))}: no noisy demonstrations with --steps 0; `{more}` trains with them"
+        )
     names = ("skill", "steps", "batch_size", "learning_rate")
     counts = {name: count for name in names if (count := getattr(options, name)) is not None}
     if (
@@ -152,13 +208,14 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
     return held_out.evaluation_with_bar(LocalEngine(policy.model, max_rows=64), enabled=not options.quiet)
 
 
-def _longest_turn(world: World, tools: Sequence[Any], format: ChatFormat) -> int:
-    """Tokens of the longest turn of the expert in 64 tasks; a lower limit would truncate calls."""
+def _longest(world: World, tools: Sequence[Any], format: ChatFormat) -> _Longest:
+    """Limits of tokens and turns; lower limits would truncate calls and rollouts."""
     env = world.env(tools)
     demonstrations = [
         demonstrate(env, task, world.need("expert"), format=format) for task in world.tasks("train", 64, 0)
     ]
-    return max(turn.stop - turn.start for one in demonstrations for turn in one.turns)
+    tokens = max(turn.stop - turn.start for one in demonstrations for turn in one.turns)
+    return _Longest(tokens, max(len(one.turns) for one in demonstrations))
 
 
 def _help(*, requested: bool) -> int:

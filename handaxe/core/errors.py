@@ -7,7 +7,9 @@
     |   |-- MethodError                  an unknown method or argument
     |   `-- CheckpointError              a checkpoint that is damaged or does not fit
     |-- RecordError (ValueError)         a trajectory that breaks an invariant of handaxe.core.records
-    |-- TrainingError (RuntimeError)     a loss or gradient that is not finite, a batch with nothing to train
+    |-- TrainingError (RuntimeError)     a batch with nothing to train, a lost rank of a cluster
+    |   |-- NonFiniteError               a loss, gradient or log-prob that is not finite
+    |   |   `-- SamplingError            a request with logits that are not finite
     |   `-- UnscoredError                a step without any scored rollout: tools or reward failed
     |-- Retry                            raised by a tool: the policy reads the message and may try again
     |-- Failed                           raised by a tool: the policy reads the message; the same call fails again
@@ -24,8 +26,10 @@ __all__ = [
     "InfrastructureError",
     "InputError",
     "MethodError",
+    "NonFiniteError",
     "RecordError",
     "Retry",
+    "SamplingError",
     "TaskError",
     "ToolDefinitionError",
     "TrainingError",
@@ -63,7 +67,19 @@ class RecordError(HandaxeError, ValueError):
 
 
 class TrainingError(HandaxeError, RuntimeError):
-    """Optimiser step that cannot be taken: the loss is not finite, or no token trains."""
+    """Optimiser step that cannot be taken: no token trains, a rank of a cluster was lost, or a value is not finite."""
+
+
+class NonFiniteError(TrainingError):
+    """Loss, gradient or log-prob that is not finite. An earlier checkpoint and a lower learning rate may help."""
+
+
+class SamplingError(NonFiniteError):
+    """Request `ticket` of a stream with logits that are not finite. The other requests of the stream continue."""
+
+    def __init__(self, message: str = "", *, ticket: int = -1):
+        super().__init__(message)
+        self.ticket = ticket
 
 
 class UnscoredError(TrainingError):

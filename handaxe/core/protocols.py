@@ -347,7 +347,11 @@ class Stream(Protocol):
     def poll(self, wait: float = 0.0) -> list[tuple[int, Completion]]:
         """Sample a token or more for every open request; returns the completed ones in order of ticket.
 
-        A stream that samples elsewhere waits up to `wait` seconds. A request that fails there ends as the error."""
+        A stream that samples elsewhere waits up to `wait` seconds. A request that fails there ends as the error.
+
+        Raises:
+            SamplingError: a request failed and left the stream; the other requests continue with the next call.
+        """
         ...
 
     def interrupt(self, ticket: int) -> Partial:

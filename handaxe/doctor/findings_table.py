@@ -10,6 +10,7 @@ from rich.table import Table
 
 from handaxe.doctor.finding import Finding, Level
 from handaxe.view.escape import escaped_text
+from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["findings_table", "summary"]
 
@@ -20,7 +21,7 @@ MAX_CHARACTERS = 700
 
 def findings_table(found: Sequence[Finding], *, title: str) -> Table:
     """Make a table with one row per check: level, finding, and the remedy below the finding."""
-    table = Table(title=escaped_text(title), box=SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = FittedTable(title=escaped_text(title), box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     table.add_column("check", no_wrap=True)
     table.add_column("level", no_wrap=True)
     table.add_column("found", overflow="fold")

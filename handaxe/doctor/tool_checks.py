@@ -18,7 +18,7 @@ CUT = re.compile(r"\[\.\.\. (\d+) characters cut \.\.\.\]")
 """Mark that `tools.truncate` leaves in a cut reply."""
 MACHINERY = ("infra_error", "timeout")
 REFUSED = ("retry", "failed")
-START = "train a cold-start checkpoint that calls the tools first: see `handaxe start`"
+START = "train a cold-start checkpoint that calls the tools first: see `handaxe start --help`"
 
 
 def check_latency(

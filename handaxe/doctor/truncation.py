@@ -11,7 +11,7 @@ from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, grade, not_c
 __all__ = ["check_truncation"]
 
 REMEDY = {
-    "max_tokens": "raise --max-tokens, or train a checkpoint that ends its turns: `handaxe start`",
+    "max_tokens": "raise --max-tokens, or train a checkpoint that ends its turns: `handaxe start --help`",
     "context": "shorten prompts and replies, or use a model with a longer context",
     "turns": "raise --max-turns, or choose shorter tasks",
     "budget": "raise the budget of the rollout",

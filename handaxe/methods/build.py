@@ -10,6 +10,7 @@ from handaxe.core.protocols import Engine, Loss
 from handaxe.core.records import Sampling
 from handaxe.curricula.in_order import in_order
 from handaxe.envs.slow import slow
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.policy import policy as policy_loss
 from handaxe.methods.aux_policies import load_aux_policies
 from handaxe.methods.evaluator import HeldOut
@@ -18,14 +19,25 @@ from handaxe.methods.hardware import THIS_PROCESS, Machines, make_engine
 from handaxe.methods.lookup import find_tools
 from handaxe.methods.method import Method, RunSettings
 from handaxe.methods.run_spec import NamedFactory, RunSpec, default_base, is_root
+from handaxe.methods.run_stop import run_stop
 from handaxe.models.load import Policy, dummy_policy, load
 from handaxe.rewards.permuted import permuted
 from handaxe.training.loop.config import PeriodicEvaluation, RunConfig, Updates
+from handaxe.training.loop.schedule import make_schedule
 from handaxe.training.loop.siblings import check_siblings
 from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.world import World
 
-__all__ = ["build", "create_world", "make_loss", "make_method", "make_updates", "make_world", "offered_tools"]
+__all__ = [
+    "build",
+    "create_world",
+    "make_loss",
+    "make_method",
+    "make_updates",
+    "make_world",
+    "missing_tools",
+    "offered_tools",
+]
 
 TRAIN = 4096
 """Number of training tasks of a run."""
@@ -58,6 +70,7 @@ def build(
     """
     machines.check()
     settings, world = spec.settings, make_world(spec)
+    stop = run_stop(settings, world)
     tools = offered_tools(settings, world)
     env, method = world.env(tools), method or make_method(spec, world)
     if method.epochs:
@@ -96,12 +109,15 @@ def build(
         "steps": settings.steps,
         "groups": settings.groups,
         "group_size": settings.group_size,
-        "learning_rate": settings.learning_rate,
+        "learning_rate": make_schedule(
+            settings.schedule, settings.learning_rate, steps=settings.steps, warmup_steps=settings.warmup
+        ),
         "seed": settings.seed,
         "updates": make_updates(method),
         "async_config": method.async_config,
         "run": RunConfig(
             evaluation=PeriodicEvaluation(evaluate=evaluate, every=settings.eval_every or SELDOM),
+            stop=stop,
             aux_policies=aux_policies,
         ),
     }
@@ -132,7 +148,7 @@ def make_loss(method: Method) -> Loss:
 
 def make_world(spec: RunSpec) -> World:
     """Make the world of a run."""
-    return create_world(spec.template.world, spec.options["world"])
+    return create_world(spec.template.world, {**spec.options["world"], **spec.files})
 
 
 def create_world(factory: NamedFactory, options: Mapping[str, Any]) -> World:
@@ -175,6 +191,21 @@ def _remote_loader(settings: RunSettings) -> Callable[[], Policy] | None:
 def offered_tools(settings: RunSettings, world: World) -> Sequence[Any]:
     """The tools named by the settings; by default the tools of the world."""
     return world.tools if settings.tools is None else find_tools(settings.tools)
+
+
+def missing_tools(names: Sequence[str] | None, world: World) -> str:
+    """Return a warning for a world whose environments offer named tools alone, without a name; "" otherwise.
+
+    Args:
+        names: of `RunSettings.tools`; None for the tools of the world.
+        world: such as jsonl, without tools.
+    """
+    if names is not None or world.tools or world.env is not tool_chat:
+        return ""
+    return (
+        f"world {world.name} has no tools, and none are named: the policy answers without tools. Name them, --tools "
+        "MODULE:ATTRIBUTE, or --tools none"
+    )
 
 
 def _chain_of_bases(factory: NamedFactory, options: Mapping[str, Any], world: World, settings: RunSettings) -> Method:

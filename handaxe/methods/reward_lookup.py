@@ -1,6 +1,7 @@
 """Finds a reward by name: a reward, a judge, a method in a world, or MODULE:ATTRIBUTE of the user's own."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from handaxe.core.errors import InputError
@@ -55,7 +56,7 @@ def _in_world(name: str, like: RunSpec | None) -> RunSpec:
     saved: Mapping[str, Any] = {
         key: value for key, value in like.arguments().items() if key.partition(".")[0] == "world" and key != "world"
     }
-    return run_template(name, world=like.template.world.name).read(saved)
+    return replace(run_template(name, world=like.template.world.name).read(saved), files=like.files)
 
 
 def _as_reward(found: Any, name: str) -> Reward:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,18 +10,22 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Stage, StageContext
-from handaxe.methods.build import build, make_method, make_world
+from handaxe.methods.build import build, make_method, make_world, missing_tools
 from handaxe.methods.evaluator import HeldOut
 from handaxe.methods.hardware import THIS_PROCESS, Machines, closing_engine
 from handaxe.methods.method import Method
+from handaxe.methods.run_folder import recorded_sources
+from handaxe.methods.run_sources import record_sources
 from handaxe.methods.run_spec import RunSpec
 from handaxe.ops.seeds import derive_seed
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.run import TrainResult
 from handaxe.training.loop.train import train
+from handaxe.training.record.run_progress import has_progress
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.stages.context import make_site
 from handaxe.training.stages.run_stages import run_stages
+from handaxe.worlds.world import World
 
 __all__ = ["run"]
 
@@ -40,11 +45,29 @@ def run(spec: RunSpec, keep: RunConfig, *, machines: Machines = THIS_PROCESS) ->
     Raises:
         InputError: a named object does not exist, an option does not fit, or the folder is in use.
     """
-    method = make_method(spec, make_world(spec))
+    world = make_world(spec)
+    method = make_method(spec, world)
+    if missing := missing_tools(spec.settings.tools, world):
+        print(f"warning: {missing}", file=sys.stderr)
+    if method.closing and (spec.settings.stop_when or spec.settings.patience):
+        raise InputError(
+            "--stop-when and --patience end a run before its last step, after which this method has further stages: "
+            "leave the options out"
+        )
     # One method for both: a stage and a role of the loop may share an object, such as a judge that learns.
     made = build(spec, method=method, progress=keep.progress, machines=machines)
     with closing_engine(made["engine"]):
-        return _run(method, made, keep)
+        return _run(method, made, _with_sources(keep, spec, world))
+
+
+def _with_sources(keep: RunConfig, spec: RunSpec, world: World) -> RunConfig:
+    """The configuration with the sources of the run in its recipe; files that the world read are copied."""
+    if keep.out is None or keep.recipe is None:
+        return keep
+    arguments = {"method": spec.name, **spec.arguments()}
+    before = recorded_sources(keep.out) if keep.resume else {}
+    sources = record_sources(arguments, world.files, keep.out, earlier=before)
+    return replace(keep, recipe={**keep.recipe, "sources": sources})
 
 
 def _run(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
@@ -60,7 +83,7 @@ def _run(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
         out = None if keep.out is None else keep.out / f"closing-{made['steps']:06d}"
         last = site._replace(seed=derive_seed(site.seed, "closing"), out=out, resume=out is not None)
         evaluation = replace(evaluation, evaluate=_Closing(evaluation.evaluate, made["steps"], method.closing, last))
-    keep = replace(keep, evaluation=evaluation, aux_policies=aux_policies)
+    keep = replace(keep, evaluation=evaluation, stop=made["run"].stop, aux_policies=aux_policies)
     if not (method.stages or method.shared):
         return train(**{**made, "run": keep})
     if keep.out is not None:
@@ -72,7 +95,7 @@ def _run(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
 
 def _begin(out: Path, resume: bool, recipe: Mapping[str, Any] | None) -> None:
     """Write recipe.json before the first stage, to make the run resumable from a stage."""
-    if not resume and RunRecord.exists(out):
+    if not resume and has_progress(out):
         raise InputError(f"there is a run in {out} already: resume it, or name another folder")
     about = {"recipe": recipe, "arguments": {}}
     with RunRecord(out, about=about) as record:

@@ -1,17 +1,18 @@
 """Reads the specification of a run from a folder: method, base, world, engine, settings and options."""
 
-import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.renames import METHODS, renamed_arguments
+from handaxe.methods.run_sources import find_files, find_modules, present_path
 from handaxe.methods.run_spec import RunSpec, run_template
 from handaxe.methods.settings_checks import check_settings
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["RecordedRun", "method_record", "recorded_method", "recorded_run", "spec_in_file"]
+__all__ = ["RecordedRun", "method_record", "recorded_method", "recorded_run", "recorded_sources"]
 
 NAMES = ("base", "world", "engine")
 
@@ -46,14 +47,15 @@ def recorded_method(folder: Path) -> Mapping[str, Any] | None:
 
 
 def recorded_run(folder: Path, *, changes: Mapping[str, Any] | None = None) -> RecordedRun:
-    """The spec of a recorded run.
+    """The spec of a recorded run, from any working folder: files and modules are found by the kept sources.
 
     Args:
         folder: of the run.
         changes: arguments that replace those of the run.
 
     Raises:
-        InputError: the folder holds no run, or a script or version 0.0 of handaxe made it.
+        InputError: the folder holds no run, or a script or version 0.0 of handaxe made it; a file or module of the run
+            is missing, or a file has changed (see methods.run_sources).
         MethodError: the method does not exist, or takes other arguments in this version.
     """
     found = recorded_method(folder)
@@ -67,28 +69,37 @@ def recorded_run(folder: Path, *, changes: Mapping[str, Any] | None = None) -> R
     if "world" not in saved or "engine" not in saved:
         raise _too_old(folder, name, "its method had no --world")
     try:
-        return RecordedRun(_spec(name, saved), str(found.get("command", "")))
+        return RecordedRun(_with_sources(name, saved, _sources(found), folder), str(found.get("command", "")))
     except MethodError as error:
         raise _too_old(folder, name, str(error)) from error
 
 
-def spec_in_file(file: Path) -> RunSpec:
-    """The spec in a recipe.json, to start the same run again.
+def recorded_sources(folder: Path) -> Mapping[str, Any]:
+    """Sources of a recorded run; {} for a run of a script or of an earlier version. See methods.run_sources."""
+    return _sources(recorded_method(folder) or {})
 
-    Raises:
-        InputError: there is no such file, or it does not hold the recipe.json of a method.
-    """
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))["recipe"]
-        name, saved = str(found["name"]), dict(found["arguments"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} is not the recipe.json of a run that a method made: {error!r}") from error
-    return _spec(name, saved)
+
+def _sources(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = recipe.get("sources", {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def _with_sources(name: str, saved: Mapping[str, Any], sources: Mapping[str, Any], folder: Path) -> RunSpec:
+    """The spec of saved arguments, with present paths of the run's files, modules and models."""
+    find_modules(sources, {"method": name, **saved}, folder)
+    spec = _spec(name, saved)
+    files = find_files(sources, folder)
+    for option, value in spec.options["world"].items():
+        if option not in files and isinstance(value, str) and (found := present_path(value, sources)) != value:
+            files[option] = found
+    settings = replace(spec.settings, model=present_path(spec.settings.model, sources))
+    return replace(spec, settings=settings, files=files)
 
 
 def _spec(name: str, saved: Mapping[str, Any]) -> RunSpec:
     arguments = renamed_arguments(saved, method=name)
-    template = run_template(METHODS.get(name, name), **{one: str(arguments.get(one, "")) for one in NAMES})
+    base, world, engine = (str(arguments.get(one, "")) for one in NAMES)
+    template = run_template(METHODS.get(name, name), base=base, world=world, engine=engine)
     made = template.read(arguments)
     check_settings(made.settings)
     return made

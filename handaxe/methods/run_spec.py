@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.flags import Option, dump_options, list_options, parse_words, read_options, unwrap_partial
-from handaxe.methods.lookup import Kind, find
+from handaxe.methods.lookup import Kind, check_name, find
 from handaxe.methods.method import Change, RunSettings
 from handaxe.methods.paper import ROOT_METHOD, MethodPage, read_method_page
 
@@ -57,6 +57,10 @@ class RunTemplate:
         """Option prefix -> factory. The method's options have no prefix."""
         base = {} if self.base is None else {"base": self.base}
         return {"": self.method, **base, "world": self.world, "engine": self.engine}
+
+    def with_engine(self) -> RunTemplate:
+        """A copy with the engine imported; see `run_template`."""
+        return replace(self, engine=NamedFactory(self.engine.name, find("engines", self.engine.name)))
 
     def check(self, more: Mapping[str, str]) -> None:
         """Raise MethodError if two options without a prefix share a name.
@@ -113,11 +117,16 @@ class RunTemplate:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A run ready to be built. `options`: prefix of `RunTemplate.parts` -> name -> value."""
+    """A run ready to be built.
+
+    options  prefix of `RunTemplate.parts` -> name -> value
+    files    option of the world -> present path, for a recorded run; see methods.run_sources
+    """
 
     template: RunTemplate
     settings: RunSettings
     options: Mapping[str, Mapping[str, Any]]
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -137,13 +146,16 @@ class RunSpec:
         return found
 
 
-def run_template(method: str, *, base: str = "", world: str = "", engine: str = "local") -> RunTemplate:
+def run_template(
+    method: str, *, base: str = "", world: str = "", engine: str = "local", import_engine: bool = True
+) -> RunTemplate:
     """Find the factories of a run by name.
 
     Args:
         method: name or MODULE:ATTRIBUTE.
         base, world: likewise; "" for the ones that the page of the method names.
         engine: likewise.
+        import_engine: False checks the name of an engine of handaxe without an import, and leaves its options out.
 
     Raises:
         InputError: nothing has one of the names, or the root method was given a base.
@@ -156,9 +168,12 @@ def run_template(method: str, *, base: str = "", world: str = "", engine: str = 
         parent = None
     else:
         parent = _named("methods", base, page.base)
-    return RunTemplate(
-        factory, page, parent, _named("worlds", world, page.world), NamedFactory(engine, find("engines", engine))
-    )
+    if import_engine or ":" in engine:
+        made = NamedFactory(engine, find("engines", engine))
+    else:
+        check_name("engines", engine)
+        made = NamedFactory(engine, _no_options)
+    return RunTemplate(factory, page, parent, _named("worlds", world, page.world), made)
 
 
 def base_spec(spec: RunSpec) -> RunSpec:
@@ -177,7 +192,7 @@ def base_spec(spec: RunSpec) -> RunSpec:
     options |= {"": spec.options["base"]}
     if parent is not None:
         options |= {"base": read_options(parent.options(), {}, owner=f"base {parent.name}")}
-    return RunSpec(template, spec.settings, options)
+    return RunSpec(template, spec.settings, options, spec.files)
 
 
 def load_method(name: str) -> NamedFactory:
@@ -210,6 +225,10 @@ def is_root(change: Change) -> bool:
 def default_base(factory: NamedFactory) -> NamedFactory:
     """The base on the page of a method, with the options of the page as defaults."""
     return _named("methods", "", method_page(factory.make).base)
+
+
+def _no_options() -> None:
+    """Factory of an engine that is not imported yet; it has no options."""
 
 
 def _named(kind: Kind, name: str, own: str) -> NamedFactory:

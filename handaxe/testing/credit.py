@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.core.advantage_problems import advantage_problems
+from handaxe.core.isolated_copy import isolated_copy
 from handaxe.core.protocols import Credit, Stateful
 from handaxe.core.records import Advantages, Group, Scores, TokenSequence
 from handaxe.ops.ragged import gather
-from handaxe.testing.isolated_copy import isolated_copy
 from handaxe.testing.make_records import make_group, make_scores, make_trajectory
 from handaxe.testing.random_groups import random_group, random_scores
 
@@ -84,26 +85,8 @@ def check_advantages(advantages: Advantages, group: Group) -> None:
     Raises:
         AssertionError: with the trajectory.
     """
-    named = {f"channel {name}": ragged for name, ragged in advantages.channels.items()}
-    for name, ragged in {"tokens": advantages.tokens, "returns": advantages.returns, **named}.items():
-        if ragged is None:
-            continue
-        assert len(ragged) == len(group), f"{name} has {len(ragged)} entries for {len(group)} siblings"
-        for one, arrays in zip(group, ragged, strict=True):
-            shapes = [np.shape(array) for array in arrays]
-            assert shapes == [(len(s),) for s in one.sequences], f"{name} of {one.id!r} has shapes {shapes}"
-            for sequence, array in zip(one.sequences, arrays, strict=True):
-                assert array.dtype == np.float64, f"{name} of {one.id!r} is {array.dtype}, not float64"
-                assert np.all(np.isfinite(array)), f"{name} of {one.id!r} is not finite"
-                assert not np.any(array[~sequence.mask]), f"{name} of {one.id!r} is not 0 off the mask"
-    if advantages.trains is None:
-        return
-    assert len(advantages.trains) == len(group), (
-        f"trains has {len(advantages.trains)} entries for {len(group)} siblings"
-    )
-    for one, arrays in zip(group, advantages.trains, strict=True):
-        found = [(np.shape(array), np.asarray(array).dtype) for array in arrays]
-        assert found == [((len(s),), bool) for s in one.sequences], f"trains of {one.id!r} is {found}, not [T] bool"
+    for problem in advantage_problems(advantages, group):
+        raise AssertionError(problem)
 
 
 def _pure(credit: Credit, group: Group, scores: Scores) -> Advantages:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.core.isolated_copy import isolated_copy
 from handaxe.core.protocols import AdvantageTransform, Selector, Stateful
 from handaxe.core.records import Group, RatedGroup
 from handaxe.selection.parts.dispositions import live
 from handaxe.testing.credit import check_advantages
-from handaxe.testing.isolated_copy import isolated_copy
 from handaxe.testing.make_records import make_group, make_rated, make_scores
 from handaxe.testing.random_groups import random_group, random_scores
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from handaxe.core.errors import InputError
@@ -96,6 +97,7 @@ class World:
     exploration  task-free exploration
     rollout     (turn limit) -> default rollout strategy; None: `linear`
     gauges, statistics  further metrics of an evaluation, by name
+    files       option of the world -> file or folder that it read; a run keeps a copy
     """
 
     name: str
@@ -118,6 +120,7 @@ class World:
     rollout: Callable[[int], Rollout] | None = None
     gauges: Mapping[str, RatioMetric] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     def make_rollout(self, max_turns: int) -> Rollout:
         """Create the world's rollout strategy with a turn limit."""

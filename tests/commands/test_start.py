@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 
 import pytest
 from helpers import processes
 
 from handaxe.cli import main
+from handaxe.commands import start
 from handaxe.models.load import load
 from handaxe.training.loop.schedule import cosine
 from handaxe.training.sft import cold_start
@@ -43,6 +46,7 @@ def mine(tmp_path, monkeypatch):
     return tmp_path
 
 
+TRAIN = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "4", "--quiet"]
 SHORT = ["--skill", "2", "--steps", "1", "--held-out", "4", "--max-tokens", "8", "--quiet"]
 WORLD = ["jsonl", "--world.file", "doubles.jsonl", "--world.score", "numeric_match", "--tools", "start_tools:double"]
 EXPERT = ["--world.expert", "start_tools:expert"]
@@ -52,7 +56,11 @@ def test_cold_start_with_a_users_own_tool(mine, capsys):
     assert main(["start", *WORLD, *EXPERT, "--out", "begun", "--json", "found.json", *SHORT]) == 0
     shown = capsys.readouterr().out
     assert "before: 4 held-out tasks" in shown and "after: 4 held-out tasks" in shown
-    assert "handaxe train METHOD --model begun --max-tokens 12 " in shown  # <CALL>double 39<CALL_END><END>
+    (hint,) = re.findall(r"^train +handaxe (.*)$", shown, re.MULTILINE)
+    assert hint.endswith("--tools start_tools:double --model begun --max-tokens 12")  # <CALL>double 39<CALL_END><END>
+    assert main([*shlex.split(hint), *TRAIN, "--out", "run"]) == 0
+    recipe = json.loads((mine / "run" / "recipe.json").read_text())["recipe"]["arguments"]
+    assert (recipe["world"], recipe["world.file"], recipe["model"]) == ("jsonl", "doubles.jsonl", "begun")
     assert load("begun").model.vocab_size == 264
     found = json.loads((mine / "found.json").read_text())
     assert set(found) == {"before", "after"} and "pass@1" in found["after"]
@@ -83,6 +91,36 @@ def test_ctrl_c_leaves_no_partial_checkpoint(mine, monkeypatch, capsys, number):
     assert len(begun) == number + 1 + 3 and load("begun").model.vocab_size == 264
 
 
+def test_a_start_with_nothing_left_to_learn_prints_a_command_that_leaves_something(mine, capsys, monkeypatch):
+    monkeypatch.setattr(start, "FULL", 0.0)
+    assert main(["start", *WORLD, *EXPERT, "--out", "be gun", *SHORT[:2], *SHORT[4:]]) == 0
+    shown = capsys.readouterr().out
+    assert "nothing is left to learn" in shown
+    (hint,) = re.findall(r"^instead +handaxe (.*)$", shown, re.MULTILINE)
+    monkeypatch.setattr(start, "FULL", 2.0)
+    words = shlex.split(hint)
+    assert words[-6:] == ["--call-rate", "0.5", "--steps", "100", "--out", "be gun-noisy"]
+    words[words.index("100")] = "1"
+    assert main(words) == 0 and "nothing is left to learn" not in capsys.readouterr().out
+
+
+def test_noise_without_noisy_steps_is_refused_with_a_command_that_trains_with_it(mine, capsys):
+    assert main(["start", *WORLD, *EXPERT, "--out", "begun", "--call-rate", "0.4", "--held-out", "0", "--quiet"]) == 2
+    shown = capsys.readouterr().err
+    assert "error: --call-rate: no noisy demonstrations with --steps 0; `handaxe start jsonl" in shown
+    words = shlex.split(shown.split("`")[1])[1:]
+    assert words[-2:] == ["--steps", "100"] and not (mine / "begun").exists()
+    assert main([*words[:-1], "1", "--skill", "1"]) == 0 and (mine / "begun").exists()
+
+
+def test_a_world_without_named_tools_is_reported(mine, capsys):
+    words = [*WORLD[: WORLD.index("--tools")], *EXPERT, "--out", "begun", *SHORT, "--held-out", "0"]
+    main(["start", *words])
+    assert "warning: world jsonl has no tools, and none are named" in capsys.readouterr().err
+    main(["start", *words, "--tools", "none", "--out", "other"])
+    assert "no tools" not in capsys.readouterr().err
+
+
 def test_zero_held_out_tasks_give_no_evaluation(mine, capsys):
     assert main(["start", *WORLD, *EXPERT, "--out", "begun", *SHORT, "--held-out", "0"]) == 0
     assert "held-out" not in capsys.readouterr().out
@@ -96,6 +134,7 @@ def test_zero_held_out_tasks_give_no_evaluation(mine, capsys):
         ([*WORLD, "--out", "a"], "world jsonl has no cold start: it needs an expert"),
         (["arithmetic", "--out", "a", "--call-rate", "1.5"], "--call-rate must be shares from 0 to 1"),
         (["arithmetic", "--out", "a", "--steps", "-1"], "--skill and --steps from 0"),
+        (["arithmetic", "--out", "/proc/a"], "--out /proc/a cannot be written: /proc takes no files"),
         (["arithmetic", "--out", "start_tools.py/a"], "start_tools.py is a file; name another one"),
         (["start_tools:nothing", "--out", "a"], "world start_tools:nothing returns int and not a World"),
     ],

@@ -65,7 +65,7 @@ def test_stages_run_before_the_loop_and_shared_stages_run_once(make_spec, tmp_pa
     names = {"01-teach", "shared.json", "stages.json", "writer.lock"}
     assert {one.name for one in (out / "stages").iterdir()} == names
     with RunRecord.open(out) as record:
-        assert record.about()["recipe"] == {"name": "mine"} and record.steps() == [0, 1]
+        assert record.about()["recipe"]["name"] == "mine" and record.steps() == [0, 1]
         assert record.about()["arguments"]["steps"] == 2
     run(make_spec(seed=4), RunConfig(out=tmp_path / "other", progress=False))
     kept = [one for one in (tmp_path / "cache" / "stages").iterdir() if one.is_dir()]
@@ -85,7 +85,7 @@ def test_run_stopped_in_a_stage_resumes_from_the_stage(make_spec, tmp_path, monk
         patch.setattr(supervised, "optimiser_step", dies)  # of the own stage: the shared one is in the cache
         run(make_spec(), RunConfig(out=broken, progress=False, recipe={"name": "mine"}))
     with RunRecord.open(broken) as record:
-        assert record.about()["recipe"] == {"name": "mine"} and record.steps() == []
+        assert record.about()["recipe"]["name"] == "mine" and record.steps() == []
     result = run(make_spec(), RunConfig(out=broken, resume=True, progress=False))
     assert len(result.metrics) == 2
     first, second = final(whole), final(broken)

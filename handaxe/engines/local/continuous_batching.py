@@ -13,7 +13,7 @@ from itertools import islice
 import torch
 from torch import Tensor
 
-from handaxe.core.errors import InputError
+from handaxe.core.errors import InputError, SamplingError
 from handaxe.core.model_api import Model, SlotCache
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Completion, Partial, Sample
@@ -78,6 +78,8 @@ class SlotStream:
         self._prefix_cache = PrefixCache(prefix_cache_tokens)
         self._drafts = NgramDrafts(draft_tokens if cache.several else 0)
         self._waiting: deque[RunningRow] = deque()
+        self._held: list[tuple[int, Completion]] = []  # completions of a poll in which another request failed
+        self._failures: deque[SamplingError] = deque()
         self._slots: list[Slot] = []
         self._rules: DrawRules | None = None
         self._weights = self._weights_stamp()
@@ -123,11 +125,14 @@ class SlotStream:
         )
 
     def __len__(self) -> int:
-        return len(self._waiting) + sum(slot.row is not None for slot in self._slots)
+        running = sum(slot.row is not None for slot in self._slots)
+        return len(self._waiting) + running + len(self._held) + len(self._failures)
 
     def close(self) -> None:
         """Drop every request and release the memory."""
         self._waiting.clear()
+        self._held.clear()
+        self._failures.clear()
         self._slots.clear()
         self._prefix_cache.clear()
         if not self._closed:
@@ -142,11 +147,20 @@ class SlotStream:
         Sampling runs in this call, so `wait` has no effect.
 
         Raises:
-            TrainingError: the model's logits are not finite.
+            SamplingError: the logits of a request are not finite; the other requests continue with the next call.
         """
         del wait
         if not len(self):
             return []
+        if not self._held and not self._failures:
+            self._held = self._sample()
+        if self._failures:
+            raise self._failures.popleft()
+        done, self._held = self._held, []
+        return done
+
+    def _sample(self) -> list[tuple[int, Completion]]:
+        """Run one forward pass and sample the next tokens; adds to `_failures`."""
         with torch.inference_mode(), eval_mode(self._model.module):
             self._follow_weights()
             ids, before, positions = self._last_tokens()
@@ -237,7 +251,13 @@ class SlotStream:
             if ended:
                 self._leave(slot)
                 seconds = time.perf_counter() - row.start_time
-                done.append((row.ticket, make_completion(row.ticket, row.request, row.partial_turn(), seconds)))
+                try:
+                    completion = make_completion(row.ticket, row.request, row.partial_turn(), seconds)
+                except SamplingError as error:
+                    self._failures.append(error)
+                    self._forget()
+                else:
+                    done.append((row.ticket, completion))
         return sorted(done, key=lambda pair: pair[0])
 
     # --- slots -----------------------------------------------------------------------------------------------------
@@ -250,6 +270,13 @@ class SlotStream:
         self._cache_prefix(index)
         self._clock += 1
         self._slots[index].row, self._slots[index].last_used = None, self._clock
+
+    def _forget(self) -> None:
+        """Drop the keys and values of ended rows, which may not be finite."""
+        self._prefix_cache.clear()
+        for slot in self._slots:
+            if slot.row is None:
+                slot.ids = []
 
     def _cache_prefix(self, index: int) -> None:
         """Add the keys and values of a slot to the prefix cache, except for the part already cached."""

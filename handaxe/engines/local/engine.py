@@ -18,12 +18,13 @@ import torch
 from torch import Tensor
 
 from handaxe.core.batch import Batch, LossOut
-from handaxe.core.errors import InputError, TrainingError
+from handaxe.core.errors import InputError, NonFiniteError, TrainingError
 from handaxe.core.model_api import AdapterModel, CachedModel, Model
 from handaxe.core.protocols import HiddenMeasure, Loss
 from handaxe.core.requests import Completion, Measure, Sample
 from handaxe.engines.local.checkpointing import LocalCheckpointing
 from handaxe.engines.local.continuous_batching import SlotStream
+from handaxe.engines.local.device import find_device
 from handaxe.engines.local.loss_grad import check_trainable, loss_grad
 from handaxe.engines.local.measure_requests import measure_requests
 from handaxe.engines.local.modules import adamw, eval_mode, frozen_copy, value_head
@@ -104,7 +105,7 @@ class LocalEngine(LocalCheckpointing):
         self.model = model
         self.max_length = model.max_length
         self.pad_id = model.pad_id
-        self.device = torch.device(device)
+        self.device = find_device(device)
         self.clip_norm, self.micro_batch_rows = clip_norm, micro_batch_rows
         self.max_rows = max_rows
         self.prefix_cache_tokens = prefix_cache_tokens
@@ -263,7 +264,7 @@ class LocalEngine(LocalCheckpointing):
         if not math.isfinite(norm):
             nonfinite = nonfinite_names((name, p.grad) for name, p in self._trained.items() if p.grad is not None)
             self._drop_gradient()
-            raise TrainingError(explain_gradient(nonfinite, norm) + UNTOUCHED)
+            raise NonFiniteError(explain_gradient(nonfinite, norm) + UNTOUCHED)
         take_step(self._optimizer, trained, norm=norm_tensor, clip_norm=self.clip_norm, learning_rate=learning_rate)
         self.version += 1
         return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}

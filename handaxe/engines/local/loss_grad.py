@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
-from handaxe.core.errors import TrainingError
+from handaxe.core.errors import NonFiniteError, TrainingError
 from handaxe.core.protocols import Loss
 from handaxe.engines.local.nonfinite import UNTOUCHED, explain_loss
 
@@ -56,7 +56,7 @@ def loss_grad(
 
     result = loss(PolicyOut(logp_BT=leaves["logp"], entropy=entropy_leaf, value_BT=leaves.get("value")), batch)
     if not bool(torch.isfinite(result.value)):
-        raise TrainingError(explain_loss(batch, logp_BT, result) + UNTOUCHED)
+        raise NonFiniteError(explain_loss(batch, logp_BT, result) + UNTOUCHED)
     if result.value.requires_grad:
         result.value.backward()
     elif bool(batch.mask_BT.any()):

@@ -8,12 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
-from handaxe.core.errors import InputError, TrainingError
+from handaxe.core.errors import InputError, SamplingError
 from handaxe.core.records import Finish
 from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.engines.local.token_sampling import uniforms
 
 __all__ = [
+    "MIN_TEMPERATURE",
     "SamplingLimits",
     "check_request",
     "finish_reason",
@@ -22,6 +23,9 @@ __all__ = [
     "remaining_uniforms",
     "token_limit",
 ]
+
+MIN_TEMPERATURE = 1e-30
+"""Smallest temperature above 0. Logits divided by a smaller one may overflow in float32."""
 
 
 class SamplingLimits(Protocol):
@@ -59,11 +63,12 @@ def make_completion(ticket: int, request: Sample, sampled: Partial, seconds: flo
     """The completion of an ended turn.
 
     Raises:
-        TrainingError: a log-prob is not finite.
+        SamplingError: a log-prob is not finite.
     """
     if not all(map(math.isfinite, sampled.logp)):
-        raise TrainingError(
-            f"request {ticket}: the model's logits are not finite, the weights are damaged; load an earlier checkpoint"
+        raise SamplingError(
+            f"request {ticket}: the model's logits are not finite, the weights are damaged; load an earlier checkpoint",
+            ticket=ticket,
         )
     return Completion(*sampled, finish=finish_reason(request, sampled.ids[-1]), seconds=seconds)
 
@@ -84,6 +89,8 @@ def check_request(ticket: int, request: Sample, model: SamplingLimits) -> None:
         problem = f"it holds an id outside [0, {model.vocab_size})"
     elif not (sampling.temperature >= 0 and math.isfinite(sampling.temperature)):
         problem = f"temperature is {sampling.temperature}; give 0 (greedy) or more"
+    elif 0 < sampling.temperature < MIN_TEMPERATURE:
+        problem = f"temperature is {sampling.temperature}; give 0 (greedy), or {MIN_TEMPERATURE} or more"
     elif not 0 < sampling.top_p <= 1:
         problem = f"top_p is {sampling.top_p}; give a number in (0, 1]"
     elif sampling.top_k < 0:

@@ -1,6 +1,7 @@
 """Checks of scores for lifts, combinators and wrapping rewards."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -8,6 +9,8 @@ import numpy as np
 
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import Group, Scores, Trajectory
+from handaxe.core.user_code import located
+from handaxe.tools.background_loop import shared_loop
 
 __all__ = ["call_score", "finite_number", "is_number", "outcome_only", "validate_scores"]
 
@@ -33,16 +36,19 @@ def finite_number(value: Any, trajectory: Trajectory) -> float:
     )
 
 
-def validate_scores(scores: Scores, group: Group, name: str) -> Scores:
+def validate_scores(scores: Scores | Awaitable[Scores], group: Group, name: str) -> Scores:
     """Check shapes and values of scores, and convert the values to float64.
 
     Args:
+        scores: of a reward; the coroutine of a reward that is a coroutine function is awaited.
         name: of the component, for the message.
 
     Raises:
         VerifierError: an outcome or turn reward is not finite; it names component and trajectory.
         InputError: the component does not give one outcome a sibling, or one value a turn.
     """
+    if inspect.isawaitable(scores):
+        scores = shared_loop().wait(_await(scores))
     if not isinstance(scores, Scores):
         raise InputError(
             f"reward {name!r} gave {scores!r:.60} for a group, and not Scores: write @outcome above a function that "
@@ -61,6 +67,10 @@ def validate_scores(scores: Scores, group: Group, name: str) -> Scores:
                 f"reward {name!r} gave trajectory {one.id!r} a value that is not finite", trajectory=one.id
             )
     return replace(scores, outcome=values, turns=turns)
+
+
+async def _await(scores: Awaitable[Scores]) -> Scores:
+    return await scores
 
 
 def outcome_only(scores: Scores, name: str) -> Scores:
@@ -88,6 +98,6 @@ def call_score(score: Callable[[Trajectory], Any], trajectory: Trajectory) -> An
         raise
     except Exception as error:  # an error of a reward must not cost the policy
         raise VerifierError(
-            f"the reward of trajectory {trajectory.id!r} failed: {type(error).__name__}: {error}",
+            f"the reward of trajectory {trajectory.id!r} failed: {located(error)}",
             trajectory=trajectory.id,
         ) from error

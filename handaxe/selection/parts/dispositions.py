@@ -15,10 +15,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from handaxe.core.errors import InputError
 from handaxe.core.protocols import Selector
 from handaxe.core.records import Disposition, Group, RatedGroup
 
-__all__ = ["Staged", "apply_selector", "drop", "live", "mask", "part_name", "record_changes"]
+__all__ = ["Staged", "apply_selector", "as_rated_groups", "drop", "live", "mask", "part_name", "record_changes"]
 
 
 @runtime_checkable
@@ -68,8 +69,20 @@ def apply_selector(select: Selector, rated: Sequence[RatedGroup]) -> list[RatedG
         The selector's groups in its order, then the omitted groups, dropped. Rollouts with fewer training tokens than
         before are masked.
     """
-    found = list(select(rated))
+    found = as_rated_groups(select(rated), part_name(select))
     return found if isinstance(select, Staged) else record_changes(rated, found, by=part_name(select))
+
+
+def as_rated_groups(found: Any, name: str) -> list[RatedGroup]:
+    """Convert the result of a selector or transform to a list.
+
+    Raises:
+        InputError: the result is no iterable of rated groups; the message names the part.
+    """
+    groups = list(found) if isinstance(found, Iterable) else None
+    if groups is None or not all(isinstance(one, RatedGroup) for one in groups):
+        raise InputError(f"{name} returned {type(found).__name__} and no list of RatedGroup: return the groups")
+    return groups
 
 
 def part_name(part: Any) -> str:

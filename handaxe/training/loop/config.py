@@ -16,6 +16,7 @@ from handaxe.core.requests import Work
 from handaxe.rollouts.driver.executor import Executor
 from handaxe.rollouts.stopping.rule import StopRule
 from handaxe.training.loop.loggers import Logger
+from handaxe.training.loop.stopping import RunStop
 
 __all__ = ["AsyncConfig", "EarlyStop", "Evaluate", "PeriodicEvaluation", "RunConfig", "Updates"]
 
@@ -178,6 +179,7 @@ class RunConfig:
         checkpoint_every: steps between checkpoints, >= 1. The last step and Ctrl-C always write one.
         checkpoints: number of checkpoints to keep, >= 1.
         evaluation: see `PeriodicEvaluation`; None never evaluates.
+        stop: ends the run before the last step; see training.loop.stopping. None never does.
         loggers: called with the step and its metrics after each step; closed at the end.
         progress: show a bar on stderr.
         on_ending: treatment of rollouts by their ending; see core.endings.
@@ -187,7 +189,8 @@ class RunConfig:
         recipe: JSON facts about the origin of the run's arguments, stored in recipe.json.
 
     Raises:
-        InputError: `resume` without `out`, a number out of range, or an unknown ending or treatment.
+        InputError: `resume` without `out`, a number out of range, an unknown ending or treatment, or a `stop` that
+            waits for evaluations without any.
     """
 
     out: Path | None = None
@@ -195,6 +198,7 @@ class RunConfig:
     checkpoint_every: int = 10
     checkpoints: int = 2
     evaluation: PeriodicEvaluation | None = None
+    stop: RunStop | None = None
     loggers: Sequence[Logger] = ()
     progress: bool = True
     on_ending: Mapping[EndingKind, Treatment] = field(default_factory=dict)
@@ -215,6 +219,8 @@ class RunConfig:
             raise InputError(
                 f"evaluation is {self.evaluation!r}: write evaluation=PeriodicEvaluation(evaluate=..., every=5)"
             )
+        if self.stop is not None and self.stop.evaluated and (self.evaluation is None or not self.evaluation.every):
+            raise InputError("stop waits for evaluations, and there are none: give evaluation=PeriodicEvaluation(...)")
         treatments(self.on_ending)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from handaxe.core.errors import CheckpointError, HandaxeError, InputError, TrainingError, UnscoredError
+from handaxe.core.errors import CheckpointError, HandaxeError, InputError, NonFiniteError, TrainingError, UnscoredError
 from handaxe.core.protocols import ChatFormat, Engine
 from handaxe.models.chat_formats.saved_format import save_format
 from handaxe.training.loop.config import Evaluate, RunConfig
@@ -17,6 +17,7 @@ from handaxe.training.loop.progress import Bar
 from handaxe.training.loop.watch import Watch, failed_share
 from handaxe.training.record.checkpoint import Checkpoints
 from handaxe.training.record.groups import RecordedGroup
+from handaxe.training.record.run_progress import has_progress
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Run", "TrainResult", "Watched"]
@@ -40,11 +41,13 @@ class TrainResult:
     metrics   one dict per step, with the key "step"; steps before a resume included
     path      the run's folder, None without a folder
     stopped   "" after all steps, "interrupted" after Ctrl-C
+    reason    of `RunConfig.stop` for the end before the last step, "" without
     """
 
     metrics: list[dict[str, float]]
     path: Path | None
     stopped: str = ""
+    reason: str = ""
 
 
 class Run:
@@ -86,6 +89,8 @@ class Run:
         self._done = 0
         self._shown = dict[str, float]()
         self._stopped = ""
+        self._reason = ""
+        self._evaluations: dict[int, Mapping[str, Any]] = {}
         self._metrics: list[dict[str, float]] = []
 
     def __enter__(self) -> "Run":
@@ -106,7 +111,7 @@ class Run:
         return self
 
     def _open(self, out: Path, checkpoints: Checkpoints, stack: ExitStack) -> RunRecord:
-        if not self._config.resume and (RunRecord.exists(out) or checkpoints.found()):
+        if not self._config.resume and has_progress(out):
             raise InputError(f"there is a run in {out} already: pass resume=True to go on with it, or another folder")
         record = stack.enter_context(RunRecord(out, about=self._about))
         if self._format is not None:
@@ -122,19 +127,21 @@ class Run:
         kind = "resumed" if recorded else "started"
         record.write_about(self._about)
         record.write_event(self._done, kind, f"{forgotten} recorded steps are done again" if forgotten else "")
-        self._metrics = record.metrics()
+        self._metrics, self._evaluations = record.metrics(), dict(record.evaluations())
+        if self._metrics:
+            self._reason = self._stop_reason(self._metrics[-1])
         return record
 
     def todo(self) -> Iterator[int]:
-        """Iterate over the remaining steps until Ctrl-C. Evaluates before the very first step."""
+        """Iterate over the remaining steps until Ctrl-C or `RunConfig.stop`. Evaluates before the very first step."""
         if self._done == 0 and self._steps and (result := self._evaluate(0)) is not None and self._record:
             self._record.write_evaluation(0, result)
         self._bar.begin()
-        while self._done < self._steps and not self._interrupt.requested:
+        while self._done < self._steps and not self._interrupt.requested and not self._reason:
             yield self._done
         if self._checkpoints and self._done:
-            self._checkpoints.save(self._done, self._engine, self._parts)
-        if self._done < self._steps:
+            self._save(self._checkpoints)
+        if self._done < self._steps and not self._reason:
             self._stopped = "interrupted"
 
     def playing(self, done: int, total: int) -> None:
@@ -145,12 +152,16 @@ class Run:
         """Record the step, with an evaluation and a checkpoint when due."""
         step, done = self._done, self._done + 1
         result = self._evaluate(done)
-        metrics |= {f"eval/{name}": float(v) for name, v in (result or {}).items() if isinstance(v, (int, float))}
+        metrics |= _numbers(result)
+        self._reason = self._stop_reason(metrics)
+        if self._reason and result is None:
+            result = self._evaluate(done, last=True)
+            metrics |= _numbers(result)
         if self._record:
             self._record.write_step(step, groups, metrics, result)
         self._done = done
-        if self._checkpoints and done % self._config.checkpoint_every == 0:
-            self._checkpoints.save(done, self._engine, self._parts)
+        if self._checkpoints and (done % self._config.checkpoint_every == 0 or self._best() == done):
+            self._save(self._checkpoints)
         self._metrics.append({"step": float(step), **metrics})
         for logger in self._config.loggers:
             logger(step, metrics)
@@ -159,29 +170,47 @@ class Run:
 
     def result(self) -> TrainResult:
         """Return the result so far."""
-        return TrainResult(self._metrics, self._config.out, self._stopped)
+        return TrainResult(self._metrics, self._config.out, self._stopped, self._reason)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         with self._stack:
             if error is None:
-                self._event(self._stopped or "finished", "")
+                self._event(self._stopped or "finished", self._reason)
             else:
                 self._event("interrupted" if isinstance(error, KeyboardInterrupt) else "failed", repr(error))
         if self._stopped or isinstance(error, KeyboardInterrupt):
             print(f"stopped with {self._done} of {self._steps} steps done. {self._how_to_resume()}", file=sys.stderr)
         if isinstance(error, UnscoredError):
             raise UnscoredError(f"step {self._done}: {error}. {self._how_to_resume(mended=True)}") from error
+        if isinstance(error, NonFiniteError):
+            raise NonFiniteError(f"step {self._done}: {error}. {self._how_to_resume(lower=True)}") from error
         if isinstance(error, TrainingError):
-            raise TrainingError(f"step {self._done}: {error}. {self._how_to_resume(lower=True)}") from error
+            raise TrainingError(f"step {self._done}: {error}. {self._how_to_resume(mended=True)}") from error
 
-    def _evaluate(self, done: int) -> dict[str, Any] | None:
-        evaluation = self._config.evaluation
-        if evaluation is None or not evaluation.every or (done % evaluation.every and done != self._steps):
+    def _save(self, checkpoints: Checkpoints) -> None:
+        """Write a checkpoint of the steps done; with patience, the checkpoint of the best evaluation stays."""
+        best = self._best()
+        checkpoints.save(self._done, self._engine, self._parts, protected=() if best is None else (best,))
+
+    def _best(self) -> int | None:
+        """Steps done at the best evaluation; None without patience or evaluations."""
+        stop = self._config.stop
+        return stop.best(self._evaluations) if stop is not None and stop.patience else None
+
+    def _stop_reason(self, metrics: Mapping[str, float]) -> str:
+        stop = self._config.stop
+        return "" if stop is None else stop.reason(metrics, self._evaluations)
+
+    def _evaluate(self, done: int, *, last: bool = False) -> dict[str, Any] | None:
+        evaluation, last = self._config.evaluation, last or done == self._steps
+        if evaluation is None or not evaluation.every or (done % evaluation.every and not last):
             return None
         call = evaluation.evaluate
         if isinstance(call, Watched):
             call = call.watched(lambda over, total: self._bar.inside("evaluating", over, total))
-        return call(self._engine, done)
+        result = call(self._engine, done)
+        self._evaluations[done] = result
+        return result
 
     def _notes(self, groups: Sequence[RecordedGroup], metrics: Mapping[str, float]) -> list[str]:
         """Notes on a step for the progress display, the most important first. The loss is included only without a
@@ -223,3 +252,8 @@ class Run:
             rate = "try a lower --learning-rate in a new run, or " if lower else ""
             how = f"{first}{rate}`{shlex.join(['handaxe', 'resume', out])}`"
         return f"{how[0].upper()}{how[1:]}: it goes on {start}"
+
+
+def _numbers(result: Mapping[str, Any] | None) -> dict[str, float]:
+    """Numbers of an evaluation as metrics of a step."""
+    return {f"eval/{name}": float(value) for name, value in (result or {}).items() if isinstance(value, (int, float))}

@@ -8,7 +8,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import AdvantageTransform, Engine, HiddenMeasure, Selector
 from handaxe.core.records import Disposition, RatedGroup, TokenSequence, Trajectory
-from handaxe.selection.parts.dispositions import apply_selector, live, part_name, record_changes
+from handaxe.selection.parts.dispositions import apply_selector, as_rated_groups, live, part_name, record_changes
 from handaxe.training.loop.rate import measured_trajectories, rewinder
 
 __all__ = ["Selection", "annotate_added", "apply_transform", "live_played"]
@@ -93,7 +93,7 @@ def apply_transform(transform: AdvantageTransform | None, selected: Sequence[Rat
     """
     if transform is None or not selected:
         return list(selected)
-    found = list(transform(selected))
+    found = as_rated_groups(transform(selected), part_name(transform))
     if len(found) != len(selected) or any(not _same_choice(a, b) for a, b in zip(found, selected, strict=True)):
         raise InputError(
             f"transform returned other groups than the {len(selected)} selected ones, or trains other rollouts or "

@@ -25,6 +25,7 @@ from handaxe.selection.parts.dispositions import live
 from handaxe.training.loop.check_roles import check_roles
 from handaxe.training.loop.config import AsyncConfig, RunConfig, Updates
 from handaxe.training.loop.describe import describe
+from handaxe.training.loop.first_step import FirstStep
 from handaxe.training.loop.learners import begin_all, learn_all, named_learners
 from handaxe.training.loop.player import Player, work_plan
 from handaxe.training.loop.rate import check_features
@@ -93,7 +94,7 @@ def train(
         Metrics of every step, and the folder. After Ctrl-C the current step is finished and `stopped` is set.
 
     Raises:
-        InputError: arguments do not fit, or the folder is in use or full.
+        InputError: arguments do not fit, a role breaks its contract on the first step, or the folder is in use or full.
         TaskError: the curriculum has no task.
         TrainingError: a loss or gradient is not finite; the record is intact up to the step before.
         UnscoredError: tools or reward failed, and no rollout of a step has a score; the record likewise.
@@ -116,6 +117,7 @@ def train(
     beside = player if async_config.reward_beside else None
     torch.manual_seed(derive_seed(seed, "torch"))  # of dropout; a checkpoint has its own state
     progress = Run(engine, parts, steps, about, run, format=format)
+    first = FirstStep(reward=reward, credit=credit, select=select, transform=transform, loss=loss)
     with progress, player:
         for step in progress.todo():
             clock, rated = Clock(), list[RatedGroup]()
@@ -126,6 +128,7 @@ def train(
                 played = stream.rate(finishing, credit)
                 check_scored(played)
                 fresh = [one for one in played if isinstance(one, RatedGroup)]
+                first.check_rated(fresh)
                 tasks.observe(fresh)
                 handled, rated = handled + played, rated + fresh
                 selected = selection(rated)
@@ -137,6 +140,7 @@ def train(
             with clock("credit"):
                 added = annotate_added(live(selected), rated, engine, updates.annotate)
                 trained = apply_transform(transform, added)
+                first.check_selected(rated, added, trained, engine.pad_id)
             if async_config.overlap is not None:
                 with clock("sampling"):
                     player.beside(work_plan(async_config.overlap(trained)))

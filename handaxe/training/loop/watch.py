@@ -8,6 +8,7 @@ import numpy as np
 from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.errors import UnscoredError
 from handaxe.core.records import PlayedGroup, RatedGroup, Scores, Trajectory
+from handaxe.training.loop.tool_watch import tool_warnings
 from handaxe.training.record.groups import RecordedGroup
 
 __all__ = ["Watch", "check_scored", "failed_share", "why_flat"]
@@ -60,6 +61,10 @@ class Watch:
                     f"{kind}: {len(failed)} of {len(rollouts)} rollouts of step {step + 1} could not be scored, and "
                     f"the policy learns from the others alone. The first: {_shortened(failed[0].ending.reason)}"
                 )
+        for key, text in tool_warnings(rollouts, step):
+            if key not in self._given:
+                self._given.add(key)
+                self._say(text)
         rated = [one for one in groups if isinstance(one, RatedGroup)]
         if rated and trains:
             self._flat = [*self._flat, rated] if all(_is_flat(one) for one in rated) else []
@@ -118,7 +123,7 @@ def _why_wrong(scored: Sequence[Trajectory]) -> str:
     malformed = sum(any(turn.parsed.errors for turn in one.turns) for one in offered)
     if offered and not any(one.calls for one in offered):
         what = f"{malformed} made a malformed call and none a good one" if malformed else "none of them called a tool"
-        return f"{what}. A call that is never made is never rewarded: teach the policy its tools with `handaxe start`"
+        return f"{what}. A call that is never made is never rewarded: teach the tools first, see `handaxe start --help`"
     return "take easier tasks, reward partial success, or teach the policy from demonstrations first"
 
 

@@ -24,6 +24,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.training.loop.interrupt import Interrupt
 from handaxe.training.record.fingerprint import code_version, fingerprint
 from handaxe.training.record.folder import FolderLock, write_atomic
+from handaxe.training.record.run_progress import has_stage_progress
 from handaxe.training.stages.context import make_site
 
 try:
@@ -104,9 +105,9 @@ def _name(stage: Stage) -> str:
 def _claim(out: Path, names: list[str], resume: bool) -> None:
     """Write the stage names into a folder, or check that the folder has the same ones."""
     file = out / "stages.json"
-    if file.exists():
-        if not resume:
-            raise InputError(f"there are stages in {out} already: resume to go on with them, or name another folder")
+    if not resume and has_stage_progress(out):
+        raise InputError(f"there are stages in {out} already: resume to go on with them, or name another folder")
+    if resume and file.exists():
         try:
             found = json.loads(file.read_text())["stages"]
         except (ValueError, KeyError, TypeError) as error:

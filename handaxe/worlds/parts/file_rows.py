@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,10 +70,19 @@ def _csv(path: Path) -> Iterator[FileRow]:
     with path.open(encoding="utf-8-sig", newline="") as text:
         reader = csv.DictReader(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", strict=True)
         try:
+            _check_delimiter(path, reader.fieldnames or ())
             for cells in reader:
                 yield _csv_row(f"{path.name}, line {reader.line_num}", cells)
         except csv.Error as error:
             raise TaskError(f"{path.name}, line {reader.line_num} cannot be read: {error}") from error
+
+
+def _check_delimiter(path: Path, names: Sequence[str]) -> None:
+    """Raise TaskError for a name in the first line that holds another delimiter."""
+    found = [one for one in ";\t|" if any(one in name for name in names)]
+    if found:
+        wanted = "a tab" if path.suffix.lower() == ".tsv" else "a comma"
+        raise TaskError(f"{path.name} separates cells with {found[0]!r}: write {wanted} between cells")
 
 
 def _csv_row(place: str, cells: dict[Any, Any]) -> FileRow:

@@ -141,12 +141,9 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_says_what_to_do(world, tmp_
     class Fails:
         """Not finite from the third optimiser step on."""
 
-        steps = 0
-
         def __call__(self, policy, batch):
-            self.steps += 1
             out = world.reinforce(policy, batch)
-            return out._replace(value=out.value * (math.nan if self.steps > 2 else 1))
+            return out._replace(value=out.value * (math.nan if engine.version > 1 else 1))
 
     engine = world.make_engine()
     same = {"minibatches": 1, "micro_batch_rows": 100, "out": tmp_path, "checkpoint_every": 1}

@@ -69,7 +69,7 @@ def test_warning_names_equal_rewards_of_1(world, warned):
         (
             "no",
             {},
-            "scored 0: none of them called a tool. A call that is never made is never rewarded: teach the policy",
+            "scored 0: none of them called a tool. A call that is never made is never rewarded: teach the tools first",
         ),
         ("no", {"sampling": Sampling(temperature=0.0)}, "sampled at temperature 0, so siblings are equal"),
         ("calls", {}, "scored 0: take easier tasks, reward partial success, or teach the policy"),

@@ -7,7 +7,7 @@ from handaxe.papers.geovista.places import places
 from handaxe.papers.marag.shelves import shelves
 from handaxe.papers.mixed_r1.arithmetic_and_screens import arithmetic_and_screens
 from handaxe.papers.molact.molecules import molecules
-from handaxe.papers.reasoning_sql.sql_tables import tables
+from handaxe.papers.reasoning_sql.tables import tables
 from handaxe.papers.tiger.projection import projection
 from handaxe.worlds.glimpse.world import glimpse
 from handaxe.worlds.parts.check_split import check_count

@@ -83,6 +83,8 @@ def test_folder_that_is_no_dataset_raises(tmp_path):
         ("a.jsonl", "\n\n", "is empty: give one question or more"),
         ("a.txt", "a", r"ends in '.txt'; questions are read from .jsonl, "),
         ("a.csv", "question,answer\na,b,c\n", "a.csv, line 2 has more or fewer cells"),
+        ("a.csv", "question;answer\na;b\n", "a.csv separates cells with ';': write a comma between cells"),
+        ("a.tsv", "question|answer\na|b\n", "a.tsv separates cells with '\\|': write a tab between cells"),
         ("a.csv", "question,answer\na\n", "a.csv, line 2 has more or fewer cells"),
         ("a.csv", "question,calls\na,[\n", "a.csv, line 2: the cells of tools and calls hold JSON"),
         ("a.csv", 'question,answer\n"a"b,c\n', r"a.csv, line \d cannot be read"),

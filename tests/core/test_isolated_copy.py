@@ -1,6 +1,6 @@
 from functools import partial
 
-from handaxe.testing.isolated_copy import isolated_copy
+from handaxe.core.isolated_copy import isolated_copy
 
 
 def counter(step=1):
@@ -47,3 +47,14 @@ def test_functions_inside_containers_are_copied():
     first = partial(counter(), "a")
     other = isolated_copy([first, {"x": (first,)}])
     assert first()[0] == 1 and other[0]()[0] == 1 and other[1]["x"][0]()[0] == 2
+
+
+def test_shared_types_are_not_copied():
+    class Large:
+        pass
+
+    held = [Large(), {}]
+    ask = partial(counter, held)
+    other = isolated_copy(ask, share=(Large,))
+    assert other.args[0][0] is held[0] and other.args[0][1] is not held[1]
+    assert isolated_copy(ask).args[0][0] is not held[0]

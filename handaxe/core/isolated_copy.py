@@ -9,18 +9,32 @@ from typing import Any
 __all__ = ["isolated_copy"]
 
 
-def isolated_copy(part: Any) -> Any:
+def isolated_copy(part: Any, *, share: tuple[type, ...] = ()) -> Any:
     """Copy a component without shared mutable state.
 
     `copy.deepcopy` does not copy functions and their closed-over variables, which may hold state. Module contents are
     shared.
+
+    Args:
+        part: the component.
+        share: types of objects that are shared instead of copied, such as large models.
     """
-    return _copy(part, {})
+    return _copy(part, _Copies(share))
 
 
-def _copy(value: Any, done: dict[int, Any]) -> Any:
+class _Copies(dict[int, Any]):
+    """Finished copies by the id of the original, and the shared types."""
+
+    def __init__(self, share: tuple[type, ...]):
+        super().__init__()
+        self.share = share
+
+
+def _copy(value: Any, done: _Copies) -> Any:
     if id(value) in done:
         return done[id(value)]
+    if isinstance(value, done.share):
+        return value
     if isinstance(value, FunctionType):
         return _function(value, done)
     if isinstance(value, MethodType):
@@ -38,7 +52,7 @@ def _copy(value: Any, done: dict[int, Any]) -> Any:
     return value if isinstance(value, ModuleType) else copy.deepcopy(value)
 
 
-def _function(function: FunctionType, done: dict[int, Any]) -> FunctionType:
+def _function(function: FunctionType, done: _Copies) -> FunctionType:
     old = function.__closure__ or ()
     new = [cell for cell in old if id(cell) not in done]
     cells = tuple(done.setdefault(id(cell), CellType()) for cell in old)

@@ -1,0 +1,213 @@
+"""Sources of a run outside its folder: files that its world read, and modules of the user. Kept in recipe.json.
+
+    "sources": {"folder":  working folder at the start of the run,
+                "files":   world option -> path, bytes, sha256 and copy in the run's folder ("" above the size limit),
+                "modules": module -> file, folder for sys.path, and sha256}
+
+    RUN/inputs/DIGEST/NAME      copy of a file
+
+A module is found by its kept path, from any working folder; its code is never read from the folder of a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from handaxe.core.errors import InputError
+from handaxe.core.user_code import is_user_file
+from handaxe.models.saved_policy import file_manifest
+
+__all__ = ["LARGEST_COPY", "find_files", "find_modules", "present_path", "record_sources"]
+
+LARGEST_COPY = 100_000_000
+"""Size limit of a copied file or folder in bytes."""
+NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_]\w*")
+"""MODULE:ATTRIBUTE."""
+
+
+class _Contents(NamedTuple):
+    """Size and digest of a file, or of all files in a folder."""
+
+    bytes: int
+    sha256: str
+
+
+def record_sources(
+    arguments: Mapping[str, Any], files: Mapping[str, Path], out: Path, *, earlier: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Copy the files of a world into the folder of a run, and describe all sources.
+
+    Args:
+        arguments: name of the method under "method", and the arguments of the run.
+        files: `World.files`.
+        out: folder of the run.
+        earlier: sources of the run before a resume; its files and folder stay.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    before = {} if earlier is None else earlier
+    kept = dict(before.get("files", {}))
+    kept |= {option: _record_file(path, out) for option, path in files.items() if option not in kept}
+    modules = {name: found for name in _module_names(arguments) if (found := _record_module(name)) is not None}
+    return {"folder": before.get("folder", os.getcwd()), "files": kept, "modules": modules}
+
+
+def find_files(sources: Mapping[str, Any], run: Path) -> dict[str, str]:
+    """Return the present path of each file that the world of a run read: the copy in the run, else the original.
+
+    Raises:
+        InputError: a file is missing, or its content has changed.
+    """
+    return {option: str(_find_file(one, run)) for option, one in sources.get("files", {}).items()}
+
+
+def find_modules(sources: Mapping[str, Any], arguments: Mapping[str, Any], run: Path) -> None:
+    """Make the modules of a run importable by their kept path. A changed module is reported on stderr.
+
+    Args:
+        sources: of the run.
+        arguments: as for `record_sources`; other modules of the run are not needed.
+        run: folder of the run, for messages.
+
+    Raises:
+        InputError: a module is missing, lies in the folder of the run, or is imported from another file.
+    """
+    kept = sources.get("modules", {})
+    for name in _module_names(arguments):
+        if name in kept:
+            _find_module(name, kept[name], run)
+
+
+def present_path(path: str, sources: Mapping[str, Any]) -> str:
+    """Return a relative path of a run's arguments for the present working folder; the path itself if nothing is there.
+
+    Example:
+        present_path("begun", {"folder": "/home/me/shop"}) -> "/home/me/shop/begun", from another folder
+    """
+    start = sources.get("folder")
+    if not start or not path or Path(path).is_absolute() or start == os.getcwd():
+        return path
+    found = Path(start) / path
+    return str(found) if found.exists() else path
+
+
+def _module_names(value: Any) -> Iterator[str]:
+    """Modules of every MODULE:ATTRIBUTE in nested arguments, each once."""
+    seen = set[str]()
+    for text in _texts(value):
+        match = NAME.fullmatch(text)
+        if match and match[1] not in seen:
+            seen.add(match[1])
+            yield match[1]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def _record_module(name: str) -> dict[str, str] | None:
+    """Description of an imported module of the user; None for other modules."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if not is_user_file(file):
+        return None
+    path = Path(str(file)).resolve()
+    parts = name.count(".") + (path.name == "__init__.py")
+    return {"file": str(path), "folder": str(path.parents[parts]), "sha256": _contents(path).sha256}
+
+
+def _find_module(name: str, kept: Mapping[str, str], run: Path) -> None:
+    file = Path(kept["file"])
+    loaded = getattr(sys.modules.get(name), "__file__", None)
+    if file.resolve().is_relative_to(run.resolve()):
+        raise InputError(f"module {name!r} lies in the folder of the run, {run}: move {file.name} out of it")
+    if loaded is not None and file.is_file() and not os.path.samefile(loaded, file):
+        raise InputError(
+            f"the run in {run} needs module {name!r} of {file}, and this process has imported {loaded} under this "
+            "name: start another process, or rename one of them"
+        )
+    if loaded is None and file.is_file():
+        for folder in (os.getcwd(), kept["folder"]):  # the kept folder comes first
+            if folder in sys.path and folder == kept["folder"]:
+                sys.path.remove(folder)
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
+    if not file.is_file():
+        here = Path.cwd().joinpath(*name.split(".")).with_suffix(".py")
+        if loaded is None and not here.is_file():
+            raise InputError(
+                f"the run in {run} needs module {name!r}, and {file} is gone: put the file back, start in a folder "
+                f"with {file.name}, or name other tools with --tools (tools= in Python)"
+            )
+        file = here if loaded is None else Path(loaded)
+    if _contents(file).sha256 != kept["sha256"]:
+        print(
+            f"warning: {file} has changed since the run in {run}: its tools may differ from training", file=sys.stderr
+        )
+
+
+def _record_file(path: Path, out: Path) -> dict[str, Any]:
+    path = path.resolve()
+    found = _contents(path)
+    copy = ""
+    if found.bytes <= LARGEST_COPY:
+        copy = f"inputs/{found.sha256[:16]}/{path.name}"
+        _copy(path, out / copy)
+    return {"path": str(path), **found._asdict(), "copy": copy}
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file or folder atomically; an existing copy stays, since its folder is named by the digest."""
+    if target.exists():
+        return
+    try:
+        target.parent.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent.parent, prefix="writing-") as work:
+            made = Path(work) / "copy" / target.name
+            made.parent.mkdir()
+            shutil.copytree(source, made) if source.is_dir() else shutil.copyfile(source, made)
+            shutil.rmtree(target.parent, ignore_errors=True)
+            made.parent.rename(target.parent)
+    except OSError as error:
+        raise InputError(f"{source} cannot be copied to {target}: {error}. Name another --out folder") from error
+
+
+def _find_file(kept: Mapping[str, Any], run: Path) -> Path:
+    original, copy = Path(kept["path"]), run / kept["copy"]
+    if kept["copy"] and not copy.resolve().is_relative_to(run.resolve()):
+        raise InputError(f"recipe.json of {run} is damaged: {kept['copy']} is outside the folder")
+    for path in [copy, original] if kept["copy"] else [original]:
+        if path.exists():
+            if _contents(path).sha256 == kept["sha256"]:
+                return path
+            raise InputError(
+                f"{path} differs from the file of the run in {run}, sha256 {kept['sha256'][:12]}...: put "
+                "it back as it was"
+            )
+    size = "" if kept["copy"] else f" ({kept['bytes'] / 1e6:,.0f} MB, above the limit of {LARGEST_COPY / 1e6:,.0f} MB)"
+    lost = f"its copy {copy} and {original} are gone" if kept["copy"] else f"{original} is gone, and has no copy{size}"
+    raise InputError(f"the run in {run} read {original.name}: {lost}; put the file back")
+
+
+def _contents(path: Path) -> _Contents:
+    if path.is_dir():
+        files = file_manifest(path)
+        text = "\n".join(f"{name}\0{digest}" for name, (_, digest) in sorted(files.items()))
+        return _Contents(sum(size for size, _ in files.values()), hashlib.sha256(text.encode()).hexdigest())
+    with path.open("rb") as stream:
+        return _Contents(path.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest())
