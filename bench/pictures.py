@@ -16,7 +16,7 @@ from pathlib import Path
 import uvicorn
 from playwright.sync_api import Page, expect, sync_playwright
 
-from handaxe.commands.show import make_decoder
+from handaxe.commands.decoder import make_decoder
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.runs import find_runs
 from handaxe.view.search import Where, search

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pages import asynchronous, cluster, decoding, driver_overhead, packing, sandbox, sides, templates, view
+from pages import asynchronous, cluster, decoding, driver_overhead, packing, sandbox, serving, sides, templates, view
 from pages.tables import FOLDER
 
 RESULTS = FOLDER / "results"
@@ -49,6 +49,7 @@ BENCHES = (
     Bench("decoding", "Decoding beside a plain loop", decoding.section),
     Bench("templates", "Chat templates", templates.section),
     Bench("view", "Looking at a run of many trajectories", view.section),
+    Bench("serving", "Chat server beside a hostile request", serving.section),
     Bench("cluster", "Ranks beside one process", cluster.section),
 )
 

@@ -1,3 +1,5 @@
+import json
+import os
 import subprocess
 import sys
 import types
@@ -27,6 +29,67 @@ def test_process_prints_version_errors_and_exit_codes():
 def test_debug_shows_the_traceback():
     shown = handaxe_("show", "/nowhere/at/all", "--debug")
     assert shown.returncode == 2 and "Traceback" in shown.stderr and "error: there is no run" in shown.stderr
+
+
+EARLY = [
+    (["show", "nowhere"], "there is no run record in nowhere"),
+    (["resume", "nowhere"], "there is no run record in nowhere"),
+    (["replay", "nowhere"], "there is no run record in nowhere"),
+    (["report", "nowhere"], "nowhere"),
+    (["trajectories", "nowhere"], "there is no run record in nowhere"),
+    (["lab", "nowhere"], "there is no run record in nowhere"),
+    (["lab", "--attack", "mine"], "mine is no method: choose a world"),
+    (["train", "grop"], "there is no method 'grop'; did you mean grpo"),
+    (["train", "grpo", "--base", "dap"], "there is no method 'dap'; did you mean dapo"),
+    (["train", "grpo", "--world", "arithmetics"], "there is no world 'arithmetics'; did you mean arithmetic"),
+    (["train", "grpo", "--engine", "locale"], "there is no engine 'locale'; did you mean local"),
+    (["train", "grpo", "--stepz", "3"], "Unrecognized options: --stepz"),
+    (["train", "grpo", "--steps", "three"], "invalid"),
+    (["train", "grpo", "--steps", "-1"], "--steps is -1; give 0 or more"),
+    (["train", "grpo", "--schedule", "cosine", "--warmup", "30"], "--warmup 30 leaves no step for the decay: --steps is 20"),
+    (["train", "grpo", "--stop-when", "pass@1"], "'pass@1' is no condition"),
+    (["train", "grpo", "--stop-when", "training/rewart>1"], "did you mean training/reward"),
+    (["train", "grpo", "--patience", "2"], "--patience needs evaluations between steps: add --eval-every N"),
+    (["train", "grpo", "--model", "smolm2"], "no model, folder or file is named 'smolm2'; did you mean smollm2"),
+    (["train", "grpo", "--json", "/"], "/ cannot be written"),
+    (["train", "grpo", "--out", "/dev/null"], "is a file; name another one"),
+    (["train", "grpo", "--trainers", "-1"], "--trainers -1"),
+    (["train", "--config", "none.toml"], "none.toml cannot be read"),
+    (["doctor", "grop"], "there is no method 'grop'"),
+    (["doctor", "grpo", "--seconds", "0"], "--seconds is 0"),
+    (["compare", "grpo"], "1 sides and 4 seeds"),
+    (["compare", "grpo", "dap"], "there is no method 'dap'"),
+    (["replicate", "grop"], "there is no method 'grop'"),
+    (["replicate", "otc", "--seeds", "1"], "--seeds is 1; give 2 or more"),
+]
+
+
+EACH = """
+import contextlib, io, json, sys
+from handaxe.cli import main
+for words in json.loads(sys.argv[1]):
+    shown = io.StringIO()
+    with contextlib.redirect_stderr(shown), contextlib.redirect_stdout(shown):
+        code = main(words)
+    print(json.dumps([code, "torch" in sys.modules, shown.getvalue()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def early(tmp_path_factory):
+    """Command line -> exit code, True if torch was imported, and text; all in one process."""
+    lines = [words for words, _ in EARLY]
+    command = [sys.executable, "-c", EACH, json.dumps(lines)]
+    environment = {**os.environ, "COLUMNS": "200"}
+    folder = tmp_path_factory.mktemp("early")
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=True).stdout
+    return {" ".join(words): json.loads(line) for words, line in zip(lines, shown.splitlines(), strict=True)}
+
+
+@pytest.mark.parametrize(("words", "message"), EARLY, ids=lambda one: " ".join(one) if isinstance(one, list) else "")
+def test_error_of_a_command_line_appears_before_torch_is_imported(words, message, early):
+    code, imported, shown = early[" ".join(words)]
+    assert message in shown and (code, imported) == (2, False)
 
 
 def test_help_lists_every_command(capsys):
@@ -64,9 +127,26 @@ def test_ctrl_c_exits_with_130(monkeypatch, capsys):
     assert capsys.readouterr().err == "error: stopped\n"
 
 
-def test_other_errors_keep_their_traceback(monkeypatch):
+def test_errors_outside_the_users_code_keep_their_traceback(monkeypatch):
+    monkeypatch.setitem(sys.modules, "handaxe.commands.methods", types.SimpleNamespace(main=int))
+    with pytest.raises(TypeError):
+        main(["methods"])
+
+
+def test_an_error_in_the_users_code_is_one_line_with_its_place(monkeypatch, capsys):
+    assert fail_with(monkeypatch, ZeroDivisionError("a\x1b[2Jb")) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"error: {__file__}, line ") and first.endswith(", in run: ZeroDivisionError: a\\x1b[2Jb")
+    assert second == "--debug shows the traceback"
+
+
+def test_debug_keeps_the_traceback_of_the_users_code(monkeypatch):
+    def run(arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(sys.modules, "handaxe.commands.methods", types.SimpleNamespace(main=run))
     with pytest.raises(ZeroDivisionError):
-        fail_with(monkeypatch, ZeroDivisionError())
+        main(["methods", "--debug"])
 
 
 def test_closed_pipe_is_no_error():

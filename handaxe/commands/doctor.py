@@ -1,27 +1,32 @@
 """`handaxe doctor METHOD [options of train]`: check a run within a minute or two before training."""
 
-import importlib.util
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import tyro
 from rich.console import Console
 
 import handaxe
-from handaxe.commands.configure import parse_train
+from handaxe.commands.configure import Parsed, parse_train
+from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
 from handaxe.commands.picture import picture
-from handaxe.commands.train import RunOptions
+from handaxe.commands.train import MODELS, RunOptions, check_services, parse_method
 from handaxe.core.errors import InputError, MethodError
-from handaxe.doctor.examine import examine
 from handaxe.doctor.finding import Finding
 from handaxe.doctor.findings_table import findings_table, summary
-from handaxe.methods.build import build, make_method, make_world
 from handaxe.methods.hardware import closing_engine
-from handaxe.methods.run_folder import spec_in_file
 from handaxe.methods.run_spec import RunSpec
+from handaxe.models.check_model_name import check_model_name
+
+if TYPE_CHECKING:
+    import handaxe.doctor.examine as examining
+    import handaxe.methods.build as building
+else:
+    building = DeferredModule("handaxe.methods.build")
+    examining = DeferredModule("handaxe.doctor.examine")
 
 __all__ = ["DoctorOptions", "check_spec", "main"]
 
@@ -34,7 +39,7 @@ class DoctorOptions(RunOptions):
 
     Args:
         out: folder of the run; checked for an existing run and for disk space.
-        log: service that metrics would be logged to.
+        log: services that metrics would be logged to.
         json: write the findings to this file.
         quiet: show no progress.
         seconds: time limit of the trial steps; slower steps are tried with fewer groups.
@@ -47,15 +52,26 @@ class DoctorOptions(RunOptions):
 
 def main(arguments: list[str]) -> int:
     """Check; returns the exit code, 1 for an error."""
-    if not arguments or arguments[0].startswith("-"):
+    if (found := parse_method(arguments)) is None:
         return _help(requested="-h" in arguments or "--help" in arguments)
-    name, command = arguments[0], command_line(["doctor", *arguments])
-    if name.endswith(".json"):
-        config = (tyro.conf.FlagCreatePairsOff,)
-        options = tyro.cli(DoctorOptions, args=arguments[1:], prog="handaxe doctor FILE", config=config)
-        return _show(spec_in_file(Path(name)), options, command)
-    spec, more = parse_train(name, arguments[1:], prog=f"handaxe doctor {name}", also={"doctor": DoctorOptions})
-    return _show(spec, more["doctor"], command)
+    name, words = found
+    prog = f"handaxe doctor {name}".strip()
+    spec, more = parse_train(name, words, prog=prog, also={"doctor": DoctorOptions}, check=_check)
+    return _show(spec, more["doctor"], command_line(["doctor", *arguments]))
+
+
+def _check(parsed: Parsed) -> None:
+    """Raise InputError for the faults that need no model and no torch."""
+    options: DoctorOptions = parsed.also["doctor"]
+    if options.out is not None:
+        check_new_folder(options.out)
+    if not options.seconds > 0:
+        raise InputError(f"--seconds is {options.seconds:g}; give more than 0")
+    check_services(options.log)
+    options.machines.check()
+    check_model_name(parsed.settings.model, MODELS)
+    for file in (options.json, options.svg):
+        check_writable(file)
 
 
 def check_spec(spec: RunSpec, options: DoctorOptions, terminal: Console) -> list[Finding]:
@@ -66,13 +82,13 @@ def check_spec(spec: RunSpec, options: DoctorOptions, terminal: Console) -> list
         options: of the check.
         terminal: shows the current activity.
     """
-    method = make_method(spec, make_world(spec))
+    method = building.make_method(spec, building.make_world(spec))
     with terminal.status("loading") as status:
         if options.quiet:
             status.stop()
-        made = build(spec, method=method, machines=options.machines)
+        made = building.build(spec, method=method, machines=options.machines)
         with closing_engine(made["engine"]):
-            return examine(
+            return examining.examine(
                 {**made, "run": replace(made["run"], out=options.out)},
                 stages=len(method.stages) + len(method.shared),
                 seconds=options.seconds,
@@ -81,15 +97,6 @@ def check_spec(spec: RunSpec, options: DoctorOptions, terminal: Console) -> list
 
 
 def _show(spec: RunSpec, options: DoctorOptions, command: str) -> int:
-    if options.out is not None:
-        check_new_folder(options.out)
-    if not options.seconds > 0:
-        raise InputError(f"--seconds is {options.seconds:g}; give more than 0")
-    if options.log is not None and importlib.util.find_spec(options.log) is None:
-        raise InputError(f"--log {options.log} needs a package: pip install 'handaxe[{options.log}]'")
-    options.machines.check()
-    for file in (options.json, options.svg):
-        check_writable(file)
     begun = time.monotonic()
     found = check_spec(spec, options, Console(stderr=True))
     seconds = time.monotonic() - begun
@@ -116,7 +123,7 @@ def _body(found: Sequence[Finding], spec: RunSpec, command: str, seconds: float)
 def _help(*, requested: bool) -> int:
     text = (
         "usage: handaxe doctor METHOD [options of `handaxe train METHOD`] [--seconds 60] [--json FILE]\n"
-        "       handaxe doctor RUN/recipe.json checks the run of this file\n"
+        "       handaxe doctor --config FILE checks the run of a file: TOML, or RUN/recipe.json\n"
         "Exit code 1 for an error, 0 for warnings only."
     )
     if not requested:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from rich.console import Console
 
 from handaxe.core.errors import HandaxeError, InputError
+from handaxe.models.saved_policy import list_checkpoints
 from handaxe.training.loop.progress import Bar
-from handaxe.training.record.checkpoint import Checkpoints
 from handaxe.training.record.folder import FolderLock
 from handaxe.training.record.run_record import RunRecord
 
@@ -39,11 +39,12 @@ class TrainingJob(NamedTuple):
 
 
 def finished(job: TrainingJob) -> bool:
-    """Return True if the record has all steps and the end of the run."""
+    """Return True if the record has the end of the run, after all steps or with the reason of an earlier end."""
     try:
         with RunRecord.open(job.folder) as record:
-            ends = [event.kind for event in record.events()]
-            return len(record.steps()) >= job.steps and bool(ends) and ends[-1] == "finished"
+            events = record.events()
+            ended = bool(events) and events[-1].kind == "finished"
+            return ended and (len(record.steps()) >= job.steps or bool(events[-1].text))
     except InputError:  # no record, or a run stopped before its first step
         return False
 
@@ -84,7 +85,7 @@ def run_jobs(jobs: Sequence[TrainingJob], *, at_once: int, console: Console, tit
 
 def _start(job: TrainingJob) -> subprocess.Popen[bytes]:
     words: Sequence[str] = ["resume", str(job.folder), "--quiet"]
-    if not Checkpoints(job.folder / "checkpoints").found():
+    if not list_checkpoints(job.folder / "checkpoints"):
         _remove(job.folder)
         words = [*job.words, "--out", str(job.folder), "--quiet"]
     job.folder.parent.mkdir(parents=True, exist_ok=True)

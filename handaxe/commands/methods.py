@@ -5,11 +5,11 @@ from pathlib import Path
 
 import tyro
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from rich.text import Text
 
 from handaxe.commands.output import console, write_json
 from handaxe.methods.catalog import ListedMethod, list_methods
+from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["MethodsOptions", "main"]
 
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     """List; returns the exit code."""
     options = tyro.cli(MethodsOptions, args=arguments, prog="handaxe methods")
     found, terminal = list_methods(), console()
-    table = Table(box=SIMPLE_HEAD)
+    table = FittedTable(box=SIMPLE_HEAD)
     for name in ("method", "base", "arXiv", "main claim, or summary"):
         table.add_column(name, no_wrap=name in ("method", "arXiv"))
     for one in found:

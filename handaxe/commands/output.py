@@ -4,6 +4,7 @@ import json
 import math
 import os
 import shlex
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,18 @@ from rich.text import Text
 
 import handaxe
 from handaxe.core.errors import InputError
+from handaxe.training.record.run_progress import has_progress
 
-__all__ = ["check_new_folder", "check_writable", "checkout", "command_line", "console", "note", "write_json"]
+__all__ = [
+    "check_folder",
+    "check_new_folder",
+    "check_writable",
+    "checkout",
+    "command_line",
+    "console",
+    "note",
+    "write_json",
+]
 
 
 def console() -> Console:
@@ -51,14 +62,23 @@ def check_writable(file: Path | None) -> None:
 
 def check_new_folder(folder: Path) -> None:
     """Raise InputError if a run cannot be written into a folder; for use before a model is loaded."""
-    if (folder / "record.sqlite").exists() or any((folder / "checkpoints").glob("step-*")):
+    if has_progress(folder):
         again = command_line(["resume", str(folder)])
         raise InputError(f"there is a run in {folder} already: `{again}` continues it, --out names another folder")
+    check_folder(folder)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise InputError if a folder cannot be made or written; for use before a long run."""
     there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
     if not there.is_dir():
         raise InputError(f"--out {folder} cannot be a folder: {there} is a file; name another one")
     if not os.access(there, os.W_OK | os.X_OK):
         raise InputError(f"--out {folder} cannot be written: there is no permission to write in {there}")
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be written: {there} takes no files ({error.strerror})") from error
 
 
 def write_json(file: Path | None, body: Mapping[str, Any]) -> None:

@@ -5,17 +5,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
 import handaxe
+from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import checkout, console, note
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalog import list_methods, list_studies
 from handaxe.view.papers import Entry, StudyEntry, corrected, folder_page, index_page
 from handaxe.view.plots import plot_curves
+
+if TYPE_CHECKING:
+    import handaxe.commands.stale as stale
+else:
+    stale = DeferredModule("handaxe.commands.stale")
 
 __all__ = ["PapersOptions", "main", "pages", "read_entries"]
 
@@ -25,12 +31,14 @@ class PapersOptions:
     """Write PAPERS.md and the README.md of each folder of baselines and papers, from source and results.
 
     Args:
-        check: write nothing; fail if a page is stale.
+        check: write nothing; fail if a page is stale, or the behaviour fingerprint of a result differs from the code's.
+        pages: with --check, check the pages alone.
         plots: also draw the curves of every result into this folder; needs matplotlib, extra [plots].
         root: the checkout; by default the checkout of this package.
     """
 
     check: bool = False
+    pages: bool = False
     plots: Path | None = None
     root: Path | None = None
 
@@ -54,6 +62,25 @@ def main(arguments: list[str]) -> int:
             if one.result is not None:
                 plot_curves(one.result, options.plots / f"{one.method.name}.png")
     note(console(), "checked" if options.check else "written", f"{len(written)} pages")
+    return _report_results(entries) if options.check and not options.pages else 0
+
+
+def _report_results(entries: list[Entry]) -> int:
+    """Check the fingerprints of results; returns the exit code, 1 for a stale result."""
+    states, terminal = stale.check_results(entries), console()
+    changed = [one for one in states if one.changed]
+    for one in changed:
+        terminal.print(f"stale: {one.describe()}", markup=False, highlight=False)
+    for one in states:
+        if one.reason:
+            terminal.print(f"not checked: {one.describe()}", markup=False, highlight=False)
+    bare = sum(one.bare for one in states)
+    if bare:
+        note(terminal, "unchecked", f"{bare} of {len(states)} results have no fingerprint; `handaxe replicate --stale`")
+    if changed:
+        note(terminal, "stale", f"{len(changed)} of {len(states)} results; run `handaxe replicate --stale`")
+        return 1
+    note(terminal, "checked", f"{len(states) - bare} results")
     return 0
 
 

@@ -1,25 +1,24 @@
 """`handaxe replay RUN`: replay recorded rollouts without a model, and list differences from the record."""
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_writable, console, note, write_json
+from handaxe.commands.selection import find_id, find_step
 from handaxe.core.errors import InputError
 from handaxe.core.import_string import attribute
 from handaxe.core.protocols import Rollout
 from handaxe.core.records import Group, Sampling
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.methods.build import START, build
 from handaxe.methods.lookup import find_tools
 from handaxe.methods.run_folder import recorded_method, recorded_run
-from handaxe.models.load import TINY, dummy_policy
 from handaxe.rollouts.budget import SPEAKER
 from handaxe.rollouts.driver.aux_engines import aux_chats
 from handaxe.rollouts.linear import linear
@@ -29,6 +28,14 @@ from handaxe.training.replay.attempts import Replayed, replay
 from handaxe.training.replay.discrepancies import KINDS, Discrepancy, What
 from handaxe.training.replay.recorded import openings
 from handaxe.view.escape import escaped_text
+from handaxe.view.fitted_table import FittedTable
+
+if TYPE_CHECKING:
+    import handaxe.methods.build as building
+    import handaxe.models.load as loading
+else:
+    building = DeferredModule("handaxe.methods.build")
+    loading = DeferredModule("handaxe.models.load")
 
 __all__ = ["ReplayOptions", "main"]
 
@@ -45,8 +52,8 @@ class ReplayOptions:
 
     Args:
         run: folder of the run.
-        step: replay only this step.
-        trajectory: replay only the trajectory of this id, such as 3/chain_sum-17/0.
+        step: replay only this step, counted from 1.
+        trajectory: replay only the trajectory of this id, such as 3/chain_sum-17/0, or of its start.
         tools: execute the tools, and compare replies and final reports: the tools of the method, or the named tools, or
             MODULE:ATTRIBUTE of your own.
         rollout: MODULE:ATTRIBUTE of the rollout strategy of a script's run, if it was not linear.
@@ -69,10 +76,10 @@ def main(arguments: list[str]) -> int:
     """Replay; returns the exit code."""
     options = tyro.cli(ReplayOptions, args=arguments, prog="handaxe replay")
     check_writable(options.json)
-    groups = _groups(options)
+    groups, only = _groups(options)
     setup = _of_method(options) if recorded_method(options.run) is not None else _of_script(options, groups)
     terminal = console()
-    replayed = [one for group in groups for one in replay(group, setup(group), only=options.trajectory)]
+    replayed = [one for group in groups for one in replay(group, setup(group), only=only)]
     differences = [difference for one in replayed for difference in one.differences]
     real = options.tools is not None
     source = "real tools" if real else "replies from the record"
@@ -87,7 +94,8 @@ def _of_method(options: ReplayOptions) -> Callable[[Group], Setup]:
     """Setup of the replay for the run of a method."""
     given = {"tools": options.tools} if options.tools else {}
     spec = recorded_run(options.run, changes=given).spec
-    kwargs = build(spec, policy=dummy_policy(spec.settings.model.replace(START, TINY)))
+    policy = loading.dummy_policy(spec.settings.model.replace(building.START, loading.TINY))
+    kwargs = building.build(spec, policy=policy)
     rollout, sampling = _rollout(options) or kwargs["rollout"], kwargs["sampling"]
     context, real = kwargs["engine"].max_length, options.tools is not None
     setup = Setup(
@@ -104,7 +112,7 @@ def _of_script(options: ReplayOptions, groups: Sequence[Group]) -> Callable[[Gro
             "MODULE:ATTRIBUTE, or leave --tools out for the replies of the record"
         )
     rollout = _rollout(options) or _linear(options, groups)
-    policy = dummy_policy(options.run)
+    policy = loading.dummy_policy(options.run)
     env = tool_chat(find_tools(options.tools)) if options.tools else None
     parts, context = (rollout, policy.format), policy.model.max_length
     return lambda group: Setup(*parts, env or openings(group), Sampling(), context, tools=env is not None)
@@ -137,22 +145,19 @@ def _linear(options: ReplayOptions, groups: Sequence[Group]) -> Rollout:
     return linear(max_turns=max(ended) if ended else 1 + max((len(one.turns) for one in rollouts), default=0))
 
 
-def _groups(options: ReplayOptions) -> list[Group]:
-    """The groups selected by --step and --trajectory."""
+def _groups(options: ReplayOptions) -> tuple[list[Group], str | None]:
+    """The groups selected by --step and --trajectory, and the whole id of the trajectory."""
     with RunRecord.open(options.run) as record:
         steps = record.steps()
-        groups = [one.group for one in record.groups(step=options.step)]
+        step = None if options.step is None else find_step(options.step, steps, options.run)
+        groups = [one.group for one in record.groups(step=step)]
     if not groups:
-        known = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has no step yet"
-        missing = "no rollout" if options.step is None else f"no step {options.step}"
-        raise InputError(f"there is {missing} in {options.run}; {known}")
+        raise InputError(f"there is no rollout in {options.run}" + ("" if steps else "; it has no step yet"))
     if options.trajectory is None:
-        return groups
-    if holding := [group for group in groups if any(one.id == options.trajectory for one in group)]:
-        return holding
-    close = difflib.get_close_matches(options.trajectory, [one.id for group in groups for one in group], n=3, cutoff=0)
-    names = ", ".join(map(repr, close))
-    raise InputError(f"there is no trajectory {options.trajectory!r} in {options.run}; there are {names} and others")
+        return groups, None
+    ids = (one.id for group in groups for one in group)
+    whole = find_id(options.trajectory, ids, noun="trajectory", place=f"in {options.run}")
+    return [group for group in groups if any(one.id == whole for one in group)], whole
 
 
 def _counts(replayed: Sequence[Replayed], *, tools: bool) -> dict[What, int]:
@@ -162,7 +167,7 @@ def _counts(replayed: Sequence[Replayed], *, tools: bool) -> dict[What, int]:
 
 
 def _table(replayed: Sequence[Replayed], *, tools: bool) -> Table:
-    table = Table(box=SIMPLE_HEAD)
+    table = FittedTable(box=SIMPLE_HEAD)
     for name in ("", "equal", "of"):
         table.add_column(name, justify="left" if not name else "right")
     for kind, equal in _counts(replayed, tools=tools).items():

@@ -2,14 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
+from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import console, note
-from handaxe.commands.show import make_decoder
 from handaxe.core.errors import InputError
 from handaxe.core.escape import escape
 from handaxe.view.report_file import write_report
+
+if TYPE_CHECKING:
+    import handaxe.commands.decoder as decoder
+else:
+    decoder = DeferredModule("handaxe.commands.decoder")
 
 __all__ = ["ReportOptions", "main"]
 
@@ -38,7 +44,7 @@ def main(arguments: list[str]) -> int:
     if not options.megabytes >= 0:
         raise InputError(f"--megabytes is {options.megabytes}; give 0 or more")
     file = options.out or Path(f"{options.run.resolve().name or 'report'}.html")
-    held = write_report(options.run, file, make_decoder, megabytes=options.megabytes)
+    held = write_report(options.run, file, lambda run: decoder.make_decoder(run), megabytes=options.megabytes)
     terminal = console()
     note(terminal, "report", f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
     for name, one in held.items():

@@ -24,7 +24,7 @@ class ResumeOptions:
     Args:
         run: folder of the run.
         steps: total number of steps; by default as before.
-        log: also log metrics to this service (extra of the same name).
+        log: also log metrics to these services (extras of the same names).
         json: write the result to this file.
         quiet: show no progress.
         machines: processes that compute; may differ from before.
@@ -32,7 +32,7 @@ class ResumeOptions:
 
     run: tyro.conf.Positional[Path]
     steps: int | None = None
-    log: Service | None = None
+    log: tuple[Service, ...] = ()
     json: Path | None = None
     quiet: bool = False
     machines: Annotated[Machines, FLAT] = THIS_PROCESS

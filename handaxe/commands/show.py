@@ -2,46 +2,47 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tyro
 from rich.console import Console
 
+from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.core.errors import HandaxeError, InputError
+from handaxe.commands.selection import find_id, find_step
+from handaxe.core.errors import InputError
 from handaxe.core.escape import escape
 from handaxe.core.records import Trajectory
 from handaxe.evaluation.figures import evaluations
-from handaxe.methods.build import START
-from handaxe.methods.run_folder import recorded_method, recorded_run
-from handaxe.models.chat_formats.compact import Compact
-from handaxe.models.chat_formats.safe_encoder import SafeEncoder
-from handaxe.models.huggingface import load_tokenizer
-from handaxe.models.load import TINY, load_format
-from handaxe.models.saved_policy import find_saved_policy
 from handaxe.training.record.groups import RecordedGroup, group_fate
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import escaped_text
 from handaxe.view.tables import metrics_table
-from handaxe.view.trajectory import Decode, token_table, trajectory_panel
+from handaxe.view.trajectory import token_table, trajectory_panel
 
-__all__ = ["RolloutChoice", "ShowOptions", "main", "make_decoder", "print_rollout"]
+if TYPE_CHECKING:
+    import handaxe.commands.decoder as decoder
+else:
+    decoder = DeferredModule("handaxe.commands.decoder")
 
+__all__ = ["RolloutChoice", "ShowOptions", "main", "print_rollout"]
+
+MOST_ROWS = 12
+"""Limit of steps in the table of metrics."""
 COLUMNS = ("reward", "reward/all", "calls", "tokens", "loss", "grad_norm", "eval/pass@1", "eval/calls")
 
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """Print the metrics of a run, and a rollout token by token.
+    """Print the metrics of a run, and a rollout token by token. Steps and samples count from 1.
 
     Args:
         run: folder of the run.
         step: step of the rollout; by default the last step.
-        task: task id of the rollout; by default the task of the step with the largest spread of scores.
+        task: task id of the rollout, or its start; by default the task of the step with the largest spread of scores.
         sample: number of the sibling; by default the sibling with the best score.
         tokens: also list every sampled token with log-prob and advantage.
         metrics: metrics of the table; by default a selection.
@@ -60,7 +61,7 @@ class ShowOptions:
 
 
 class RolloutChoice(NamedTuple):
-    """Step, task and sample of the rollout to show; None chooses the default of `ShowOptions`."""
+    """Step, task and sample of the rollout to show, as in `ShowOptions`; None for its default."""
 
     step: int | None = None
     task: str | None = None
@@ -83,13 +84,23 @@ def main(arguments: list[str]) -> int:
         terminal.print(
             escaped_text(f"{event.kind} after {event.step} steps {event.text}".rstrip(), style="bright_black")
         )
-    terminal.print(metrics_table(rows, columns=options.metrics, title=escape(str(options.run))))
+    terminal.print(metrics_table(rows, columns=options.metrics, last=MOST_ROWS, title=escape(str(options.run))))
     if rows:
+        _print_omitted(options, rows, terminal)
         choice = RolloutChoice(options.step, options.task, options.sample, options.tokens, options.max_chars)
         print_rollout(options.run, choice, terminal)
     body = {"metrics": rows, "evaluations": found, "events": [event._asdict() for event in events]}
     write_json(options.json, body)
     return 0
+
+
+def _print_omitted(options: ShowOptions, rows: Sequence[Mapping[str, float]], terminal: Console) -> None:
+    """Print the numbers of steps and metrics that the table leaves out, and the options that show them."""
+    known = {name for row in rows for name in row} - {"step"}
+    metrics, steps = len(known - set(options.metrics)), max(0, len(rows) - MOST_ROWS)
+    parts = [f"{steps} of {len(rows)} steps"] * bool(steps) + [f"{metrics} of {len(known)} metrics"] * bool(metrics)
+    if parts:
+        note(terminal, "left out", f"{' and '.join(parts)}: --metrics NAME ... chooses metrics, --json FILE has all")
 
 
 def _check_metrics(names: Sequence[str], rows: Sequence[Mapping[str, float]]) -> None:
@@ -110,18 +121,19 @@ def print_rollout(folder: Path, choice: RolloutChoice, terminal: Console) -> Non
     """
     with RunRecord.open(folder) as record:
         steps = record.steps()
-        step = choice.step if choice.step is not None else max(steps, default=-1)
+        step = find_step(max(steps, default=-1) + 1 if choice.step is None else choice.step, steps, folder)
         groups = record.groups(step=step)
     if not groups:
-        known = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has no step yet"
-        raise InputError(f"there is no step {step} in {folder}; {known}")
+        raise InputError(f"step {step + 1} in {folder} has no rollout")
     group, index = _choose(groups, choice)
     trajectory, found = group.played.group[index], group.place(index)
     place = found or 0
     advantages = None if found is None or group.advantages is None else group.advantages.tokens[place]
     scores = None if found is None else group.scores
-    decode = make_decoder(folder)
-    note(terminal, "rollout", f"step {step}, group {escape(group_fate(group))}, {len(group.played.group)} siblings")
+    decode = decoder.make_decoder(folder)
+    size = len(group.played.group)
+    title = f"step {step + 1} of {len(steps)}, group {groups.index(group) + 1} of {len(groups)} "
+    note(terminal, "rollout", f"{title}({escape(group_fate(group))}), sample {index + 1} of {size}")
     panel = trajectory_panel(
         trajectory,
         decode=decode,
@@ -136,48 +148,28 @@ def print_rollout(folder: Path, choice: RolloutChoice, terminal: Console) -> Non
             advantage_T = None if advantages is None else advantages[number]
             terminal.print(token_table(sequence, decode=decode, advantages=advantage_T))
     terminal.print(_siblings(group))
+    omitted = [f"{len(groups) - 1} of {len(groups)} groups of the step"] * (len(groups) > 1)
+    omitted += [f"{size - 1} of {size} siblings"] * (size > 1)
+    omitted += [] if choice.tokens else ["log-probs of single tokens"]
+    if omitted:
+        note(terminal, "left out", f"{', '.join(omitted)}: --task ID, --sample N, --tokens")
 
 
 def _choose(groups: list[RecordedGroup], choice: RolloutChoice) -> tuple[RecordedGroup, int]:
     """The chosen group and sibling; by default the group with the largest spread of scores, and the best of it."""
-    named = [one for one in groups if choice.task is None or one.group.task.id == choice.task]
-    if not named:
-        tasks = ", ".join(dict.fromkeys(escape(one.group.task.id) for one in groups))
-        raise InputError(f"there is no task {choice.task!r} in this step; it has {tasks}")
+    named = groups
+    if choice.task is not None:
+        task = find_id(choice.task, (one.group.task.id for one in groups), noun="task", place="in this step")
+        named = [one for one in groups if one.group.task.id == task]
     group = max(named, key=lambda one: 0.0 if one.scores is None else float(one.scores.outcome.std()))
     if choice.sample is None:
         return group, int(_outcomes(group, -np.inf).argmax())
-    found = [(one, i) for one in named for i, t in enumerate(one.played.group) if t.sample == choice.sample]
+    found = [(one, i) for one in named for i, t in enumerate(one.played.group) if t.sample == choice.sample - 1]
     if not found:
-        samples = ", ".join(map(str, sorted({t.sample for one in named for t in one.played.group})))
+        samples = ", ".join(map(str, sorted({t.sample + 1 for one in named for t in one.played.group})))
         scope = "in this step" if choice.task is None else "of this task"
         raise InputError(f"there is no sample {choice.sample} {scope}; there are {samples}")
     return found[0]
-
-
-def make_decoder(folder: Path) -> Decode:
-    """The function that decodes token ids of a run: of the saved chat format, or the closest match for an older run.
-
-    Builds no model.
-    """
-    with suppress(HandaxeError):
-        return load_format(folder).decode
-    with RunRecord.open(folder) as record:
-        roles = record.about().get("arguments", {})
-    if roles.get("format") == f"{Compact.__module__}.{Compact.__qualname__}":
-        return Compact().decode
-    with suppress(HandaxeError):
-        saved = find_saved_policy(folder, verify=False)
-        if saved is not None:
-            return SafeEncoder(load_tokenizer(saved.model)).decode
-    with suppress(HandaxeError):
-        if recorded_method(folder) is not None:
-            return load_format(recorded_run(folder).spec.settings.model.replace(START, TINY)).decode
-    return _ids
-
-
-def _ids(ids: object) -> str:
-    return "".join(f"<{int(token)}>" for token in np.asarray(ids).ravel())
 
 
 def _outcomes(group: RecordedGroup, missing: float) -> np.ndarray:
@@ -195,4 +187,4 @@ def _siblings(group: RecordedGroup) -> object:
 
 def _word(trajectory: Trajectory, score: float) -> str:
     shown = f"{score:.2f}" if np.isfinite(score) else trajectory.ending.kind
-    return f"{trajectory.sample}: {shown}"
+    return f"{trajectory.sample + 1}: {shown}"

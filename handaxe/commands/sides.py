@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import handaxe
-from handaxe.commands.configure import parse_train
+from handaxe.commands.configure import option_names, parse_train
 from handaxe.commands.jobs import TrainingJob
 from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import RunFigures, evaluations
+from handaxe.methods.lookup import check_name
 from handaxe.methods.run_spec import RunSpec
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Side", "make_job", "read_run", "side"]
+__all__ = ["Side", "check_method_names", "make_job", "read_run", "side", "split_options"]
 
 NO_EFFECT = ("commands", "testing", "view")
 """Folders of the package without effect on runs."""
@@ -55,21 +56,59 @@ class Side:
         return replace(self.spec, settings=replace(self.spec.settings, seed=seed))
 
 
-def side(words: str, options: str = "", *, like: Side | None = None) -> Side:
+def split_options(words: Sequence[str], kind: type) -> tuple[list[str], list[str]]:
+    """Split a command line into the options of the command, and the options of `train` for every run.
+
+    Args:
+        words: names first, then options.
+        kind: dataclass of the command's options.
+
+    Returns:
+        The names with the options of `kind`, and all other options.
+
+    Raises:
+        InputError: --seed is among the options; the command chooses the seeds.
+
+    Example:
+        split_options(["grpo", "dapo", "--steps", "5", "--seeds", "2"], CompareOptions)
+        -> (["grpo", "dapo", "--seeds", "2"], ["--steps", "5"])
+    """
+    known = {*option_names(kind), "help"}
+    own, other = list[str](), list[str]()
+    chosen = own
+    for word in words:
+        if word.startswith("--") or word == "-h":
+            name = "help" if word == "-h" else word[2:].partition("=")[0].replace("-", "_")
+            chosen = own if {name, name.removeprefix("no_")} & known else other
+        chosen.append(word)
+    if "seed" in _option_names(other):
+        raise InputError("--seed does not fit: the runs have the seeds from --first-seed on; --seeds is their number")
+    return own, other
+
+
+def check_method_names(sides: Sequence[str]) -> None:
+    """Raise InputError if a side names no method. Imports no method, and so no torch."""
+    for words in sides:
+        name = next(iter(shlex.split(words)), "")
+        if not name:
+            raise InputError("a side of a comparison is a method and its options, such as 'otc --smooth 2'")
+        check_name("methods", name)
+
+
+def side(words: str, options: Sequence[str] = (), *, like: Side | None = None) -> Side:
     """Parse a side.
 
     Args:
         words: a method and its options, as after `handaxe train`.
-        options: further options.
+        options: further options of `train`.
         like: supplies world, engine and settings for a side of another method, unless the words set them.
 
     Raises:
         InputError: the name of a method is missing, or no method has the name.
     """
-    name, *rest = shlex.split(words) or [""]
-    if not name:
-        raise InputError("a side of a comparison is a method and its options, such as 'otc --smooth 2'")
-    spec, _ = parse_train(name, [*rest, *shlex.split(options)], prog=f"handaxe train {name}", also={})
+    check_method_names([words])
+    name, *rest = shlex.split(words)
+    spec, _ = parse_train(name, [*rest, *options], prog=f"handaxe train {name}", also={})
     if like is not None and like.spec.name != name:
         spec = _with_settings_of(spec, like.spec, _option_names(rest))
     return Side(words, spec)

@@ -7,11 +7,11 @@ from typing import Any
 
 import tyro
 from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 from handaxe.commands.output import console, write_json
 from handaxe.core.errors import MethodError
 from handaxe.methods.catalog import list_studies
+from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["StudyOptions", "main"]
 
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         raise MethodError(f"there is no study {options.name!r}; there are {', '.join(found)}")
     one = found[options.name]
     figures = dict(getattr(importlib.import_module(one.module), one.name)()(options.seed))
-    table = Table(box=SIMPLE_HEAD)
+    table = FittedTable(box=SIMPLE_HEAD)
     for name in ("figure", "value"):
         table.add_column(name)
     for name, value in figures.items():

@@ -1,30 +1,51 @@
 """`handaxe train METHOD [options]`: train with a method, record the run, and print the results."""
 
+import importlib.util
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import tyro
-
-from handaxe.commands.configure import FLAT, parse_train
+from handaxe.commands.configure import FLAT, Parsed, parse_train
+from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
 from handaxe.commands.run_outcome import print_claims, print_outcome, read_outcome, result_body
 from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.catalog import find_method, list_methods
+from handaxe.methods.config_file import dump_config
 from handaxe.methods.hardware import THIS_PROCESS, Machines
-from handaxe.methods.run import run
-from handaxe.methods.run_folder import method_record, spec_in_file
+from handaxe.methods.lookup import check_name
+from handaxe.methods.run_folder import method_record
 from handaxe.methods.run_spec import RunSpec
+from handaxe.models.check_model_name import check_model_name
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.loggers import Logger, tensorboard, trackio, wandb
 
-__all__ = ["INTERRUPTED", "RunOptions", "Service", "main", "make_loggers", "new_folder", "train_spec"]
+if TYPE_CHECKING:
+    import handaxe.methods.run as runner
+else:
+    runner = DeferredModule("handaxe.methods.run")
+
+__all__ = [
+    "INTERRUPTED",
+    "MODELS",
+    "PrintOptions",
+    "RunOptions",
+    "Service",
+    "check_services",
+    "main",
+    "make_loggers",
+    "new_folder",
+    "parse_method",
+    "train_spec",
+]
 
 Service = Literal["tensorboard", "wandb", "trackio"]
 INTERRUPTED = 130
+MODELS = ("tiny", "start", "smollm2")
+"""Models in packages."""
 
 
 @dataclass(frozen=True)
@@ -33,31 +54,88 @@ class RunOptions:
 
     Args:
         out: folder of the run; by default runs/METHOD-TIME.
-        log: also log metrics to this service (extra of the same name).
+        log: also log metrics to these services (extras of the same names).
         json: write the result to this file.
         quiet: show no progress.
         machines: processes that compute.
     """
 
     out: Path | None = None
-    log: Service | None = None
+    log: tuple[Service, ...] = ()
     json: Path | None = None
     quiet: bool = False
     machines: Annotated[Machines, FLAT] = THIS_PROCESS
 
 
+@dataclass(frozen=True)
+class PrintOptions:
+    """Output instead of a run.
+
+    Args:
+        print_config: print every option of the run as a file for --config, and train nothing.
+    """
+
+    print_config: bool = False
+
+
 def main(arguments: list[str]) -> int:
     """Train; returns the exit code."""
-    if not arguments or arguments[0].startswith("-"):
+    if (found := parse_method(arguments)) is None:
         return _help(requested="-h" in arguments or "--help" in arguments)
-    name = arguments[0]
-    if name.endswith(".json"):
-        options = tyro.cli(
-            RunOptions, args=arguments[1:], prog="handaxe train FILE", config=(tyro.conf.FlagCreatePairsOff,)
-        )
-        return train_spec(spec_in_file(Path(name)), options, command=command_line(["train", *arguments]))
-    spec, more = parse_train(name, arguments[1:], prog=f"handaxe train {name}", also={"run": RunOptions})
+    name, words = found
+    kinds = {"run": RunOptions, "print": PrintOptions}
+    spec, more = parse_train(name, words, prog=f"handaxe train {name}".strip(), also=kinds, check=_check)
+    if more["print"].print_config:
+        sys.stdout.write(dump_config(spec))
+        return 0
     return train_spec(spec, more["run"], command=command_line(["train", *arguments]))
+
+
+def parse_method(arguments: list[str]) -> tuple[str, list[str]] | None:
+    """Split the words of `train` and `doctor` into method and options.
+
+    A file in the place of the method is the file of --config.
+
+    Args:
+        arguments: words after the command.
+
+    Returns:
+        The method, "" for the method of a file, and the options; None without method and file.
+
+    Raises:
+        InputError: there is no such method.
+    """
+    if not arguments or arguments[0].startswith("-"):
+        named = any(word.partition("=")[0] == "--config" for word in arguments)
+        return ("", arguments) if named else None
+    name, *words = arguments
+    if name.endswith((".json", ".toml")):
+        return "", ["--config", name, *words]
+    if ":" not in name:
+        check_name("methods", name)
+    return name, words
+
+
+def _check(parsed: Parsed) -> None:
+    """Raise InputError for the faults that need no model and no torch."""
+    options: RunOptions = parsed.also["run"]
+    if parsed.also["print"].print_config:
+        return
+    if options.out is not None:
+        check_new_folder(options.out)
+    check_writable(options.json)
+    check_services(options.log)
+    options.machines.check()
+    check_model_name(parsed.settings.model, MODELS)
+
+
+def check_services(services: Sequence[Service]) -> None:
+    """Raise InputError if a service is named twice, or its package is missing."""
+    for name in services:
+        if services.count(name) > 1:
+            raise InputError(f"--log names {name} twice")
+        if importlib.util.find_spec(name) is None:
+            raise InputError(f"--log {name} needs a package: pip install 'handaxe[{name}]'")
 
 
 def train_spec(spec: RunSpec, options: RunOptions, *, command: str, resume: bool = False) -> int:
@@ -83,12 +161,14 @@ def train_spec(spec: RunSpec, options: RunOptions, *, command: str, resume: bool
     about, progress = method_record(spec, command), not options.quiet
     try:
         keep = RunConfig(out=folder, resume=resume, loggers=loggers, progress=progress, recipe=about)
-        result = run(spec, keep, machines=options.machines)
+        result = runner.run(spec, keep, machines=options.machines)
     except KeyboardInterrupt:
         _print_stopped(folder)
         return INTERRUPTED
     found = read_outcome(folder, stopped=result.stopped)
     print_outcome(found, terminal)
+    if result.reason:
+        note(terminal, "ended", f"after {len(found.metrics)} of {spec.settings.steps} steps: {result.reason}")
     if not result.stopped:
         print_claims(spec, terminal)
     seconds = time.monotonic() - start
@@ -96,14 +176,15 @@ def train_spec(spec: RunSpec, options: RunOptions, *, command: str, resume: bool
     return INTERRUPTED if result.stopped else 0
 
 
-def make_loggers(log: Service | None, folder: Path, config: Mapping[str, Any]) -> tuple[Logger, ...]:
-    """Make the logger of a service; () for None. Raises InputError if a package is missing."""
-    if log is None:
-        return ()
-    if log == "tensorboard":
-        return (tensorboard(folder / "tensorboard"),)
-    service = wandb if log == "wandb" else trackio
-    return (service("handaxe", name=folder.name, config=config),)
+def make_loggers(services: Sequence[Service], folder: Path, config: Mapping[str, Any]) -> tuple[Logger, ...]:
+    """Make the loggers of services. Raises InputError if a package is missing."""
+    return tuple(_make_logger(one, folder, config) for one in services)
+
+
+def _make_logger(service: Service, folder: Path, config: Mapping[str, Any]) -> Logger:
+    if service == "tensorboard":
+        return tensorboard(folder / "tensorboard")
+    return (wandb if service == "wandb" else trackio)("handaxe", name=folder.name, config=config)
 
 
 def new_folder(parent: Path, name: str) -> Path:
@@ -134,7 +215,7 @@ def _help(*, requested: bool) -> int:
     text = (
         "usage: handaxe train METHOD [OPTIONS] [--base METHOD] [--world WORLD] [--engine ENGINE] [--out FOLDER]\n"
         "       METHOD, WORLD and ENGINE are names, or MODULE:ATTRIBUTE of your own\n"
-        "       handaxe train RUN/recipe.json ... starts the run of this file again"
+        "       handaxe train --config FILE [METHOD] [OPTIONS] takes options from a file: TOML, or RUN/recipe.json"
     )
     names = ", ".join(one.name for one in list_methods())
     if not requested:

@@ -1,16 +1,16 @@
 """`handaxe trajectories RUN`: search rollouts of a run, and export them for other programs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from handaxe.commands.output import command_line, console, note, write_json
+from handaxe.commands.selection import find_id
 from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape import escaped_text
@@ -18,8 +18,9 @@ from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
+from handaxe.view.fitted_table import FittedTable
 from handaxe.view.parse_where import parse_where
-from handaxe.view.search import FoundRow, count, search
+from handaxe.view.search import FoundRow, Where, count, search
 
 __all__ = ["TrajectoriesOptions", "main"]
 
@@ -30,6 +31,8 @@ LISTED = 20
 @dataclass(frozen=True)
 class TrajectoriesOptions:
     """Search rollouts of a run by actions, text and score, and export them for other programs.
+
+    Steps and samples count from 1; the files of --to and --json count from 0.
 
     Args:
         run: folder of the run.
@@ -59,8 +62,9 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(TrajectoriesOptions, args=arguments, prog="handaxe trajectories")
     if options.most < 0:
         raise InputError(f"--most is {options.most}; give 1 or more, or 0 for all rollouts")
-    where, terminal = parse_where(options.where), console()
+    given, terminal = parse_where(options.where), console()
     with RunRecord.open(options.run) as record:
+        where = _from_zero(given, record)
         total = count(record, where)
         most = options.most or (LISTED if options.out is None else total)
         found = search(record, where, order=options.order, descending=options.descending, most=most)
@@ -75,6 +79,22 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _from_zero(where: Where, record: RunRecord) -> Where:
+    """The query in the counts of the record, with the whole id of the task.
+
+    Raises:
+        InputError: a step below 1, or no task or several tasks start with the id.
+    """
+    if any(bound is not None and bound < 1 for bound in where.step):
+        raise InputError("steps count from 1: give step:1 for the first")
+    low, high = (None if bound is None else bound - 1 for bound in where.step)
+    task = where.task
+    if task:
+        ids = [str(one) for (one,) in record.query("SELECT DISTINCT task_id FROM groups ORDER BY task_id")]
+        task = find_id(task, ids, noun="task", place="in this run")
+    return replace(where, step=(low, high), task=task)
+
+
 def _write(record: RunRecord, found: Sequence[FoundRow], options: TrajectoriesOptions, out: Path) -> None:
     wanted = chosen(record, [one.key for one in found])
     if options.to == "dataset":
@@ -86,7 +106,7 @@ def _write(record: RunRecord, found: Sequence[FoundRow], options: TrajectoriesOp
 
 
 def _list(found: Sequence[FoundRow], total: int, options: TrajectoriesOptions, terminal: Console) -> None:
-    table = Table(box=SIMPLE, header_style="bright_black", title=f"{len(found)} of {total}", title_justify="left")
+    table = FittedTable(box=SIMPLE, header_style="bright_black", title=f"{len(found)} of {total}", title_justify="left")
     for name in ("step", "task", "sample", "outcome", "score", "calls", "tokens", "group", "final text"):
         table.add_column(name, justify="left" if name in ("task", "outcome", "group", "final text") else "right")
     for one in found:
@@ -94,9 +114,9 @@ def _list(found: Sequence[FoundRow], total: int, options: TrajectoriesOptions, t
         numbers = [str(one.calls), str(one.tokens)]
         text = escaped_text(one.final_text, max_chars=60)
         table.add_row(
-            str(one.step),
+            str(one.step + 1),
             escaped_text(one.task, max_chars=40),
-            str(one.sample),
+            str(one.sample + 1),
             one.outcome,
             score,
             *numbers,

@@ -3,11 +3,17 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
-from handaxe.commands.show import make_decoder
+from handaxe.commands.deferred import DeferredModule
 from handaxe.view.web import serve_view
+
+if TYPE_CHECKING:
+    import handaxe.commands.decoder as decoder
+else:
+    decoder = DeferredModule("handaxe.commands.decoder")
 
 __all__ = ["ViewOptions", "main"]
 
@@ -37,7 +43,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.flush()
 
     try:
-        serve_view(options.folder, make_decoder, port=options.port, show=show)
+        serve_view(options.folder, lambda run: decoder.make_decoder(run), port=options.port, show=show)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -66,6 +66,7 @@ class Replication:
     baselines name of a baseline -> arguments of its runs
     curves    figure -> name of a side -> its curve;  seconds  name of a side -> total seconds of its runs
     silent    channels of the method's reward that are equal for all siblings in all runs
+    fingerprints   name of a side -> its behaviour fingerprint (methods.fingerprint); {} for an older result
     """
 
     method: str
@@ -78,6 +79,7 @@ class Replication:
     curves: Mapping[str, Mapping[str, Curve]]
     seconds: Mapping[str, float]
     silent: tuple[str, ...] = ()
+    fingerprints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Everything as JSON; infinite and undefined numbers are null."""

@@ -131,17 +131,18 @@ def option_class(name: str, options: Sequence[Option], doc: str | None) -> type:
         options: fields of the class.
         doc: docstring; its Args section documents the fields.
     """
-    fields = [
-        (
-            one.name,
-            one.type,
-            dataclasses.field() if one.default is REQUIRED else dataclasses.field(default=one.default),
-        )
-        for one in options
-    ]
+    fields = [(one.name, one.type, _field(one.default)) for one in options]
     kind = dataclasses.make_dataclass(name, fields, frozen=True, kw_only=True)
     kind.__doc__ = doc
     return kind
+
+
+def _field(default: Any) -> Any:
+    if default is REQUIRED:
+        return dataclasses.field()
+    if type(default).__hash__ is None:  # a dataclass takes no mutable default
+        return dataclasses.field(default_factory=lambda: default)
+    return dataclasses.field(default=default)
 
 
 def parse_words(function: Callable[..., Any], words: Sequence[str], *, command: str) -> dict[str, Any]:

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from handaxe import engines
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import Model
 from handaxe.core.protocols import Engine
-from handaxe.engines.cluster.engine import ClusterEngine
-from handaxe.engines.local.engine import LocalEngine
 
 __all__ = ["Machines", "THIS_PROCESS", "closing_engine", "make_engine"]
 
@@ -26,7 +25,8 @@ class Machines:
 
     Args:
         trainers: number of ranks to shard the model over; 0 trains in this process.
-        servers: addresses of running vLLM servers that sample, or the number of servers to start.
+        servers: addresses of running vLLM servers that sample, or the number of servers to start, or "colocated": one
+            started server that shares the GPU with the ranks, asleep while they compute.
         server_options: options of vLLM for started servers, such as --server-options="--gpu-memory-utilization 0.5".
         ray: address of a Ray cluster that places the ranks, or "local"; "" starts the ranks as processes of this
             machine.
@@ -43,12 +43,19 @@ class Machines:
     @property
     def start_servers(self) -> int:
         """Number of servers to start."""
+        if self.colocated:
+            return 1
         return int(self.servers[0]) if len(self.servers) == 1 and self.servers[0].isdecimal() else 0
 
     @property
     def addresses(self) -> tuple[str, ...]:
         """Addresses of running servers."""
-        return () if len(self.servers) == 1 and self.servers[0].isdecimal() else self.servers
+        return () if self.colocated or (len(self.servers) == 1 and self.servers[0].isdecimal()) else self.servers
+
+    @property
+    def colocated(self) -> bool:
+        """True for a started server on the GPU of the ranks."""
+        return self.servers == ("colocated",)
 
     def check(self) -> None:
         """Raise InputError if the fields contradict each other."""
@@ -56,10 +63,13 @@ class Machines:
             raise InputError(f"--trainers {self.trainers}: give a number of ranks, or 0 for this process")
         if wrong := [one for one in self.addresses if "://" not in one]:
             raise InputError(
-                f"--servers {wrong[0]}: give addresses such as http://10.0.0.5:8000, or the number of servers to start"
+                f"--servers {wrong[0]}: give addresses such as http://10.0.0.5:8000, the number of servers to start, "
+                "or colocated"
             )
         if self.server_options and not self.start_servers:
             raise InputError("--server-options need servers to start, and there are none: add --servers 1")
+        if self.colocated and self.ray:
+            raise InputError("--servers colocated is a server on this machine, with the ranks: leave --ray out")
         if self.ray and not self:
             raise InputError("--ray places ranks, and there are none: add --trainers N")
 
@@ -89,14 +99,15 @@ def make_engine(
     machines.check()
     if not machines:
         return make(model, **options)
-    if make is not LocalEngine:
+    if make is not engines.LocalEngine:
         raise InputError("--trainers and --servers replace LocalEngine only: leave --engine out")
-    return ClusterEngine(
+    return engines.ClusterEngine(
         model if load is None else load,
         trainers=max(machines.trainers, 1),
         servers=machines.addresses,
         start_servers=machines.start_servers,
         server_options=shlex.split(machines.server_options),
+        colocate=machines.colocated,
         address=machines.ray or None,
         **options,
     )

@@ -19,7 +19,7 @@ from handaxe.core.errors import InputError, MethodError
 from handaxe.core.import_string import attribute
 from handaxe.methods.catalog import find_method, list_methods
 
-__all__ = ["Kind", "find", "find_tools", "list_names"]
+__all__ = ["Kind", "check_name", "find", "find_tools", "list_names"]
 
 Kind = Literal["methods", "worlds", "tools", "engines"]
 SINGULAR = {"methods": "method", "worlds": "world", "tools": "tool", "engines": "engine"}
@@ -61,6 +61,12 @@ def find(kind: Kind, name: str) -> Any:
     elif kind == "worlds" and (module := _paper_worlds().get(name)) is not None:
         return getattr(importlib.import_module(module), name)
     raise _unknown(kind, name, list_names(kind))
+
+
+def check_name(kind: Kind, name: str) -> None:
+    """Raise InputError as `find` does if nothing has the name. Imports nothing; MODULE:ATTRIBUTE always passes."""
+    if ":" not in name and name not in (known := list_names(kind)):
+        raise _unknown(kind, name, known)
 
 
 def find_tools(names: Sequence[str]) -> list[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from handaxe.core.protocols import (
     AdvantageTransform,
@@ -23,10 +24,13 @@ from handaxe.core.protocols import (
     Stage,
 )
 from handaxe.core.records import Sampling, Task
-from handaxe.losses.parts.components import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
 from handaxe.selection.keep_all import keep_all
 from handaxe.training.loop.config import AsyncConfig, EarlyStop
+from handaxe.training.loop.schedule import ScheduleName
 from handaxe.worlds.world import World
+
+if TYPE_CHECKING:  # loss components import torch, which takes seconds; options are parsed without
+    from handaxe.losses.parts.components import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
 
 __all__ = ["Change", "Method", "RunSettings", "StudyFunction", "replace"]
 
@@ -49,7 +53,9 @@ class RunSettings:
         steps: training steps.
         groups: tasks per step.
         group_size: rollouts per task.
-        learning_rate: of AdamW.
+        learning_rate: of AdamW; the maximum of the schedule.
+        schedule: of the learning rate; linear and cosine decay to 0 at the last step.
+        warmup: first steps, over which the learning rate increases linearly.
         max_turns: turns per rollout.
         max_tokens: tokens per turn.
         wait: median of the seconds added to each tool call in training; see envs.slow.
@@ -57,6 +63,10 @@ class RunSettings:
         held_out: number of held-out tasks for evaluation.
         samples: rollouts per held-out task.
         eval_every: steps between evaluations; 0: one before the first step and one after the last.
+        stop_when: conditions that end the run once all hold, such as "pass@1>=0.9" of evaluations or
+            "training/reward>0.95" of steps.
+        patience: the run ends after this number of evaluations without a new maximum of pass@1, and the checkpoint of
+            the maximum is kept; 0 for never.
         seed: of every random draw.
         aux_policies: further models that environments and rollouts sample from, such as user=smollm2 for a simulated
             user, or user=http://127.0.0.1:8000/v1#NAME for a model of a chat server.
@@ -70,6 +80,8 @@ class RunSettings:
     groups: int = 12
     group_size: int = 8
     learning_rate: float = 3e-4
+    schedule: ScheduleName = "constant"
+    warmup: int = 0
     max_turns: int = 3
     max_tokens: int = 48
     wait: float = 0.0
@@ -77,6 +89,8 @@ class RunSettings:
     held_out: int = 200
     samples: int = 1
     eval_every: int = 0
+    stop_when: tuple[str, ...] = ()
+    patience: int = 0
     seed: int = 0
     aux_policies: tuple[str, ...] = ()
     permute_rewards: bool = False

@@ -5,6 +5,7 @@ import math
 from handaxe.core.errors import InputError
 from handaxe.methods.flags import flag
 from handaxe.methods.method import RunSettings
+from handaxe.methods.run_stop import check_stop
 
 __all__ = ["check_settings"]
 
@@ -21,6 +22,8 @@ LEAST = {
     "held_out": 1,
     "samples": 1,
     "eval_every": 0,
+    "warmup": 0,
+    "patience": 0,
 }
 """Minimum of each setting."""
 
@@ -31,3 +34,6 @@ def check_settings(settings: RunSettings) -> None:
         value = getattr(settings, name)
         if not (math.isfinite(value) and value >= least):
             raise InputError(f"{flag(name)} is {value:g}; give {least} or more")
+    if settings.schedule != "constant" and settings.warmup >= settings.steps > 0:
+        raise InputError(f"--warmup {settings.warmup} leaves no step for the decay: --steps is {settings.steps}")
+    check_stop(settings)

@@ -6,7 +6,7 @@ from math import comb, inf
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy  # scipy.stats takes a second: imported on use
 
 from handaxe.core.errors import InputError
 from handaxe.ops.seeds import generator
@@ -70,7 +70,7 @@ def wilson_interval(successes: int, trials: int, *, level: float = 0.95) -> Inte
     """
     if not trials:
         return Interval(0.0, 1.0)
-    interval = stats.binomtest(successes, trials).proportion_ci(confidence_level=level, method="wilson")
+    interval = scipy.stats.binomtest(successes, trials).proportion_ci(confidence_level=level, method="wilson")
     return Interval(float(interval.low), float(interval.high))
 
 
@@ -83,7 +83,7 @@ def mean_interval(values: Sequence[float] | np.ndarray, *, level: float = 0.95) 
     data = np.asarray(values, dtype=np.float64)
     if len(data) < 2:
         return Interval(-inf, inf)
-    half = stats.t.ppf((1 + level) / 2, len(data) - 1) * data.std(ddof=1) / np.sqrt(len(data))
+    half = scipy.stats.t.ppf((1 + level) / 2, len(data) - 1) * data.std(ddof=1) / np.sqrt(len(data))
     return Interval(float(data.mean() - half), float(data.mean() + half))
 
 
@@ -136,8 +136,8 @@ def _bootstrap(
     if len(data[0]) < 2:
         return Interval(-inf, inf)
     with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # a resample with bottom 0; see below
-        interval = stats.bootstrap(
+        warnings.simplefilter("ignore", scipy.stats.DegenerateDataWarning)  # a resample with bottom 0; see below
+        interval = scipy.stats.bootstrap(
             data,
             statistic,
             paired=True,

@@ -12,7 +12,6 @@ from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.flags import flag
 from handaxe.methods.hardware import Machines
 from handaxe.methods.method import RunSettings
-from handaxe.methods.run_folder import spec_in_file
 
 
 def parse(method, *words):
@@ -109,7 +108,7 @@ def test_unknown_names_raise():
         parse("otc", "--world", "nowhere")
     with pytest.raises(MethodError, match="no method 'nowhere'"):
         parse("otc", "--base", "nowhere")
-    assert Names() == Names(base="", world="", engine="local")
+    assert Names() == Names(base="", world="", engine="", config=None)
 
 
 @pytest.mark.parametrize("field", dataclasses.fields(RunSettings), ids=lambda field: field.name)
@@ -126,4 +125,4 @@ def test_settings_of_a_recipe_json_are_checked(tmp_path):
     spec = parse_train("grpo", [], prog="handaxe train grpo", also={})[0]
     file.write_text(json.dumps({"recipe": {"name": "grpo", "arguments": {**spec.arguments(), "max_turns": 0}}}))
     with pytest.raises(InputError, match="^--max-turns is 0; give 1 or more$"):
-        spec_in_file(file)
+        parse_train("", ["--config", str(file)], prog="handaxe train", also={})

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from handaxe.cli import main
-from handaxe.commands import doctor
 from handaxe.commands.configure import option_names
 from handaxe.commands.doctor import DoctorOptions
 from handaxe.commands.train import RunOptions
@@ -81,7 +80,7 @@ def test_doctor_runs_on_the_machines_of_the_run(small_model, tmp_path, monkeypat
         made.append(build(spec, **options))
         return made[0]
 
-    monkeypatch.setattr(doctor, "build", build_on)
+    monkeypatch.setattr("handaxe.methods.build.build", build_on)
     words = ["otc", "--model", str(small_model), *SMALL, "--max-tokens", "8", "--trainers", "1"]
     body = tmp_path / "found.json"
     assert main(["doctor", *words, "--json", str(body)]) in (0, 1)

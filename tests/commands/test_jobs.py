@@ -17,7 +17,7 @@ QUIET = Console(file=io.StringIO())
 
 
 def job(tmp_path, seed=0, options=SMALL):
-    return make_job(side("grpo_no_kl --world arithmetic", options), seed, tmp_path / "runs")
+    return make_job(side("grpo_no_kl --world arithmetic", options.split()), seed, tmp_path / "runs")
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_killed_run_resumes_and_finished_run_is_not_repeated(tmp_path):
 
 def test_failed_run_is_named_with_its_last_lines(tmp_path):
     bad = TrainingJob("bad, seed 1", ("train", str(tmp_path / "no.json")), tmp_path / "runs" / "bad", 1)
-    with pytest.raises(HandaxeError, match="(?s)bad, seed 1 failed .exit code 2.*no.json is not the recipe.json"):
+    with pytest.raises(HandaxeError, match="(?s)bad, seed 1 failed .exit code 2.*no.json cannot be read"):
         run_jobs([bad], at_once=1, console=QUIET, title="test")
 
 

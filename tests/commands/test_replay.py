@@ -49,10 +49,12 @@ def test_trajectory_and_step_select_rollouts(finished, capsys):
         name = record.trajectories(step=1)[2].id
     code, text = replayed(capsys, finished, "--trajectory", name)
     assert code == 0 and "1 trajectories of" in text
+    code, text = replayed(capsys, finished, "--step", 2, "--trajectory", name[:-1])
+    assert code == 2 and f"{name[:-1]!r} is the start of 2 trajectory ids in" in text and name in text
     code, text = replayed(capsys, finished, "--trajectory", name + "7")
-    assert code == 2 and "there is no trajectory" in text and repr(name) in text
+    assert code == 2 and "there is no trajectory" in text and name in text
     code, text = replayed(capsys, finished, "--step", 5)
-    assert code == 2 and "there is no step 5" in text and "steps 0 to 1" in text
+    assert code == 2 and "there is no step 5" in text and "steps 1 to 2" in text
 
 
 def test_changed_token_id_is_reported(run, capsys, tmp_path):

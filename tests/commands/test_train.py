@@ -1,4 +1,6 @@
 import json
+import sqlite3
+import struct
 import subprocess
 import sys
 
@@ -73,13 +75,13 @@ def double(number: int) -> int:
     return 2 * number
 
 
-def thrifty(base: Method, *, patience: float = 3.0) -> Method:
+def thrifty(base: Method, *, tolerance: float = 3.0) -> Method:
     '''Reward fewer calls.
 
     Args:
-        patience: smoothness of the penalty.
+        tolerance: smoothness of the penalty.
     '''
-    return replace(base, reward=fewer_calls(base=base.reward, smooth=patience))
+    return replace(base, reward=fewer_calls(base=base.reward, smooth=tolerance))
 
 
 def mine(*, share: float = 0.5) -> World:
@@ -112,11 +114,11 @@ def saved(folder):
 def test_users_own_method_world_and_tool_train(tmp_path, small_model):
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "paper.toml").write_text(OWN_PAGE)
-    words = ["--patience", "2", "--world", "own:mine", "--world.share", "0.25", "--base.max-length", "9"]
+    words = ["--tolerance", "2", "--world", "own:mine", "--world.share", "0.25", "--base.max-length", "9"]
     done = handaxe_(tmp_path, "train", "own:thrifty", *words, *SMALL, "--model", small_model)
     assert done.returncode == 0, done.stderr
     found = saved(tmp_path)
-    assert (found["patience"], found["world.share"], found["base"]) == (2.0, 0.25, "dr_grpo")
+    assert (found["tolerance"], found["world.share"], found["base"]) == (2.0, 0.25, "dr_grpo")
     assert (found["base.max_length"], found["tools"], found["max_tokens"]) == (9, ["own:double"], 8)
     assert "double" in handaxe_(tmp_path, "show", "run").stdout
     for command in (["eval", "run"], ["resume", "run", "--steps", "2", "--quiet"], ["replay", "run"]):
@@ -166,11 +168,66 @@ def test_new_folders_do_not_collide(tmp_path, monkeypatch):
 
 def test_tensorboard_gets_the_metrics(tmp_path):
     pytest.importorskip("tensorboard")
-    assert make_loggers(None, tmp_path, {}) == ()
-    (logger,) = make_loggers("tensorboard", tmp_path, {})
+    assert make_loggers((), tmp_path, {}) == ()
+    (logger,) = make_loggers(("tensorboard",), tmp_path, {})
     logger(0, {"reward": 0.5})
     logger.close()
     assert list((tmp_path / "tensorboard").glob("events*"))
+
+
+@pytest.mark.slow
+def test_run_logs_to_several_services(tmp_path, small_model, monkeypatch):
+    """Weights & Biases offline, TensorBoard and Trackio at once, each read back."""
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    messages = pytest.importorskip("wandb.proto.wandb_internal_pb2")
+    pytest.importorskip("trackio")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    services = ["wandb", "tensorboard", "trackio"]
+    done = handaxe_(tmp_path, "train", "otc", "--model", small_model, *SMALL, "--steps", "2", "--log", *services)
+    assert done.returncode == 0, done.stderr
+    with RunRecord.open(tmp_path / "run") as record:
+        expected = [row["tokens/sampled"] for row in record.metrics()]
+    found = events.EventAccumulator(str(tmp_path / "run" / "tensorboard"))
+    found.Reload()
+    assert [one.value for one in found.Scalars("tokens/sampled")] == expected
+    (file,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
+    assert [row["tokens/sampled"] for row in wandb_rows(file.read_bytes(), messages)] == expected
+    (file,) = (tmp_path / "trackio").glob("handaxe.db")
+    with sqlite3.connect(file) as db:
+        rows = [json.loads(text) for (text,) in db.execute("SELECT metrics FROM metrics ORDER BY step")]
+    assert [row["tokens/sampled"] for row in rows] == expected
+
+
+def wandb_rows(data, messages):
+    """Metrics of each step in the file of an offline run: a log in blocks of 32 KiB, as of LevelDB."""
+    place, whole = 7, b""  # after the header of the file
+    while place + 7 <= len(data):
+        if (left := 32768 - place % 32768) < 7:
+            place += left
+            continue
+        length, kind = struct.unpack("<4xHB", data[place : place + 7])
+        whole += data[place + 7 : place + 7 + length]
+        place += 7 + length
+        if kind not in (1, 4):  # a record goes on in the next block
+            continue
+        record = messages.Record.FromString(whole)
+        whole = b""
+        if record.HasField("history"):
+            yield {"/".join(one.nested_key) or one.key: json.loads(one.value_json) for one in record.history.item}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--log", "tensorboard", "tensorboard"], "--log names tensorboard twice"),
+        (["--log", "wandb"], "--log wandb needs a package: pip install 'handaxe[wandb]'"),
+    ],
+)
+def test_wrong_services_are_refused_before_the_run(words, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *more: None if name == "wandb" else object())
+    assert message in refused(capsys, "--out", tmp_path / "run", *words)
+    assert not (tmp_path / "run").exists()
 
 
 def refused(capsys, *words):
@@ -185,7 +242,7 @@ def test_folder_is_checked_before_a_model_is_loaded(run, tmp_path, capsys, monke
     def load(spec, keep):
         raise AssertionError("the run started")
 
-    monkeypatch.setattr("handaxe.commands.train.run", load)
+    monkeypatch.setattr("handaxe.methods.run.run", load)
     line = refused(capsys, "--out", run)
     assert f"there is a run in {run} already: `handaxe resume {run}` continues it, --out names another folder" in line
     (tmp_path / "file").write_text("")

@@ -1,5 +1,6 @@
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def folder(tmp_path_factory):
 
 def test_rollouts_are_listed(folder, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    assert main(["trajectories", str(folder), "--where", "outcome:correct step:2.."]) == 0
+    assert main(["trajectories", str(folder), "--where", "outcome:correct step:3.."]) == 0
     shown = capsys.readouterr().out
     assert (
         "20 of 28" in shown
@@ -42,11 +43,21 @@ def test_rollouts_are_listed(folder, capsys, monkeypatch):
         and "\u202e" not in shown
     )
     assert "handaxe show" in shown
+    rows = re.findall(r"^ +(\d+) +(t\d+) +(\d+) ", shown, re.MULTILINE)
+    assert rows[0] == ("3", "t2", "1") and rows[-1] == ("22", "t21", "1")
+
+
+def test_task_is_chosen_by_a_unique_start(folder, capsys):
+    assert main(["trajectories", str(folder), "--where", "task:t29"]) == 0
+    assert main(["trajectories", str(folder), "--where", "task:t"]) == 2
+    assert "'t' is the start of 30 task ids in this run: t0, t1, t10" in capsys.readouterr().err
+    assert main(["trajectories", str(folder), "--where", "step:0"]) == 2
+    assert "steps count from 1" in capsys.readouterr().err
 
 
 def test_found_rollouts_are_written(folder, tmp_path, capsys):
     out, found = tmp_path / "out.jsonl", tmp_path / "found.json"
-    words = ["--where", "tool:look step:3..4", "--out", str(out), "--json", str(found)]
+    words = ["--where", "tool:look step:4..5", "--out", str(out), "--json", str(found)]
     assert main(["trajectories", str(folder), *words]) == 0
     assert (
         [one.trajectory.id for one in read_jsonl(out)]
@@ -66,7 +77,7 @@ def test_rollouts_are_exported_for_other_programs(folder, tmp_path, capsys, to, 
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     out = tmp_path / name
-    assert main(["trajectories", str(folder), "--where", "step:0", "--to", to, "--out", str(out)]) == 0
+    assert main(["trajectories", str(folder), "--where", "step:1", "--to", to, "--out", str(out)]) == 0
     assert Path(out).exists() and ("inspect view" in capsys.readouterr().out) == (to == "inspect")
 
 

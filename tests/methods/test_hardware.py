@@ -15,6 +15,8 @@ def test_servers_are_addresses_or_a_number():
     assert (Machines(servers=("2",)).start_servers, Machines(servers=("2",)).addresses) == (2, ())
     both = ("http://a:1", "http://b:1")
     assert (Machines(servers=both).start_servers, Machines(servers=both).addresses) == (0, both)
+    shared = Machines(servers=("colocated",))
+    assert (shared.start_servers, shared.addresses, shared.colocated, bool(shared)) == (1, (), True, True)
     assert not Machines() and Machines(trainers=1) and Machines(servers=("1",)) and not Machines(servers=("0",))
 
 
@@ -23,6 +25,8 @@ def test_servers_are_addresses_or_a_number():
     [
         (Machines(trainers=-1), "--trainers -1"),
         (Machines(servers=("a", "b")), "--servers a: give addresses"),
+        (Machines(servers=("colocated", "http://a:1")), "--servers colocated: give addresses"),
+        (Machines(servers=("colocated",), ray="auto"), "leave --ray out"),
         (Machines(ray="auto"), "--trainers N"),
         (Machines(1, ("http://a:1",), "--enforce-eager"), "need servers to start"),
     ],
@@ -50,6 +54,7 @@ def test_options_of_one_process_reach_the_ranks(monkeypatch):
         "servers": (),
         "start_servers": 3,
         "server_options": ["--seed", "a b"],
+        "colocate": False,
         "address": "auto",
         "weight_decay": 0.5,
         "device": "cpu",
