@@ -3,7 +3,7 @@
 Idea: process rewards read single trajectories and need no group.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,22 @@ import numpy as np
 from handaxe.core.errors import VerifierError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores, Trajectory
-from handaxe.rewards.parts.checks import call_score, finite_number
+from handaxe.rewards.parts.await_scores import call_scores
+from handaxe.rewards.parts.checks import finite_number
 
 __all__ = ["per_turn"]
 
 
-def per_turn(score: Callable[[Trajectory], Iterable[float]]) -> Reward:
+def per_turn(
+    score: Callable[[Trajectory], Iterable[float] | Awaitable[Iterable[float]]], *, concurrency: int = 16
+) -> Reward:
     """Lift `Trajectory -> [N] numbers` to a reward of turns. The outcome is 0, so that no value counts twice.
 
         turns_i[n] = score(trajectory_i)[n]        outcome_i = 0
 
     Args:
-        score: one number for each of the N turns.
+        score: one number for each of the N turns. May be a coroutine function, as in `outcome`.
+        concurrency: most coroutines of a group at the same time, >= 1.
 
     Returns:
         A reward with outcome [G] of zeros and turns, per trajectory [N]. `turns_to_outcome` adds them to the outcome.
@@ -35,7 +39,8 @@ def per_turn(score: Callable[[Trajectory], Iterable[float]]) -> Reward:
     """
 
     def reward(group: Group) -> Scores:
-        turns = tuple(_turn_values(call_score(score, one), one) for one in group)
+        values = call_scores(score, group, concurrency=concurrency)
+        turns = tuple(_turn_values(value, one) for value, one in zip(values, group))
         return Scores(np.zeros(len(group)), turns=turns)
 
     return reward

@@ -24,12 +24,11 @@ from handaxe.tools.tool_owners import SupportsClose, ToolSource, collect_tools, 
 try:
     import anyio
     import mcp_types as types
-    import uvicorn
     from mcp import MCPError
     from mcp.server.lowlevel import Server
     from mcp.server.stdio import stdio_server
 
-    from handaxe.tools.request_timeout import RequestTimeoutProtocol
+    from handaxe.tools.http_server import http_server
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
@@ -66,8 +65,9 @@ def serve(
 
     Over HTTP a client with the `token` may call the tools; without a token every program on this machine may, and the
     server must listen at localhost, 127.0.0.1 or ::1. There is no TLS: on a shared network, put a server with TLS in
-    front, or the token can be read in transit. A request that is incomplete after 30 seconds is disconnected. Clients
-    are not distinguished: one client may open all sessions, which last for `idle`.
+    front, or the token can be read in transit. A request that is incomplete after 30 seconds is disconnected
+    (`handaxe.tools.http_server`). Clients are not distinguished: one client may open all sessions, which last for
+    `idle`.
 
     Args:
         tools: as in `tool_chat`: tools, lists of tools, or functions without arguments that make tools.
@@ -104,8 +104,7 @@ def serve(
         place = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving {name} at http://{place}:{listening.getsockname()[1]}/mcp\n")
         sys.stderr.flush()
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, http=RequestTimeoutProtocol)
-        uvicorn.Server(config).run(sockets=[listening])
+        http_server(app).run(sockets=[listening])
 
 
 async def _over_stdio(server: Server[Any]) -> None:

@@ -5,7 +5,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.marag.shelves import found_documents, gold_documents, shelves
-from handaxe.papers.reasoning_sql.sql_tables import bigram_overlap, schema_overlap, tables
+from handaxe.papers.reasoning_sql.tables import bigram_overlap, schema_overlap, tables
 from handaxe.rewards.set_overlap import set_overlap
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from handaxe.core.batch import Batch, LossOut
-from handaxe.core.errors import InputError, TrainingError
+from handaxe.core.errors import InputError, NonFiniteError, TrainingError
 from handaxe.core.model_api import AdapterModel, Model
 from handaxe.core.protocols import HiddenMeasure, Loss, Stream
 from handaxe.core.requests import Completion, Measure, Sample
@@ -57,6 +57,7 @@ class ClusterEngine(DriverCheckpointing):
         servers: addresses of running vLLM servers for sampling; see `engines.vllm.servers`.
         start_servers: number of vLLM servers to start; without servers, this process samples.
         server_options: vLLM options of started servers, such as ["--enforce-eager"].
+        colocate: the servers use the GPU of the ranks: their memory is freed while the ranks compute.
         address: of a Ray cluster, as in `Ranks`; None starts processes on this machine.
         device: of the ranks, "cpu" or "cuda"; None is "cuda" if this machine has one GPU a rank.
         timeout: seconds that a call to the ranks may take.
@@ -80,6 +81,7 @@ class ClusterEngine(DriverCheckpointing):
         servers: Sequence[str] = (),
         start_servers: int = 0,
         server_options: Sequence[str] = (),
+        colocate: bool = False,
         address: str | None = None,
         device: str | None = None,
         timeout: float = 600.0,
@@ -96,6 +98,8 @@ class ClusterEngine(DriverCheckpointing):
         prefix_cache_tokens: int = 32768,
         draft_tokens: int = 16,
     ):
+        if colocate and not (servers or start_servers):
+            raise InputError("colocate=True needs servers: give servers= or start_servers=")
         if not clip_norm > 0 or micro_batch_rows < 1 or start_servers < 0:
             raise InputError("clip_norm must be above 0, micro_batch_rows at least 1, start_servers at least 0")
         self._sampling: dict[str, Any] = {
@@ -130,14 +134,15 @@ class ClusterEngine(DriverCheckpointing):
             driver_device = "cuda" if ranks.device == "cuda" and torch.cuda.is_available() else "cpu"
             self._sampler = DriverSampler(self._meta, self.iter_weights, device=driver_device, **self._sampling)
             if servers or start_servers:
-                self._servers = self._make_servers(servers, start_servers, server_options, timeout)
+                self._servers = self._make_servers(servers, start_servers, server_options, timeout, colocate=colocate)
+                ranks.before_call = self._servers.sleep if colocate else None
         except BaseException:
             if self._owned:
                 ranks.close()
             raise
 
     def _make_servers(
-        self, servers: Sequence[str], start_servers: int, options: Sequence[str], timeout: float
+        self, servers: Sequence[str], start_servers: int, options: Sequence[str], timeout: float, *, colocate: bool
     ) -> VllmServers:
         policy = ServedPolicy(
             version=lambda: self.version,
@@ -147,6 +152,8 @@ class ClusterEngine(DriverCheckpointing):
             vocab_size=self._meta.vocab_size,
             max_length=self.max_length,
         )
+        if colocate and self.ranks.device == "cuda":  # vLLM refuses the option on a CPU
+            options = [*options, "--enable-sleep-mode"]
         return VllmServers(
             policy,
             servers=servers,
@@ -154,6 +161,7 @@ class ClusterEngine(DriverCheckpointing):
             write_config=partial(write_config, self._meta.module),
             options=options,
             start_timeout=timeout,
+            free_trainer_memory=self.ranks.free_cached_memory if colocate else None,
         )
 
     # --- lifetime --------------------------------------------------------------------------------------------------
@@ -170,6 +178,7 @@ class ClusterEngine(DriverCheckpointing):
         """End all processes of this engine. Idempotent."""
         if self._servers is not None:
             self._servers.close()
+            self.ranks.before_call = None
         if self._owned:
             self.ranks.close()
         elif self._key:
@@ -300,7 +309,7 @@ class ClusterEngine(DriverCheckpointing):
         norm = results[0][0]
         if not math.isfinite(norm):
             nonfinite = sorted({name for _, names in results for name in names})
-            raise TrainingError(explain_gradient(nonfinite, norm) + UNTOUCHED)
+            raise NonFiniteError(explain_gradient(nonfinite, norm) + UNTOUCHED)
         self.version += 1
         metrics = {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
         return metrics if self._servers is None else metrics | self._servers.metrics

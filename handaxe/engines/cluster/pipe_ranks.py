@@ -27,7 +27,11 @@ __all__ = ["PipedRanks", "RankDiedError", "sendable"]
 
 
 class RankDiedError(Exception):
-    """A rank's process has ended."""
+    """A rank's process has ended; `killed`: by SIGKILL."""
+
+    def __init__(self, message: str, *, killed: bool = False):
+        super().__init__(message)
+        self.killed = killed
 
 
 class PipedRanks:
@@ -89,7 +93,10 @@ class PipedRanks:
             process = self._processes[self._pipes.index(call)]
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(1.0)
-            raise RankDiedError(f"its process {process.pid} has ended with code {process.returncode}") from error
+            raise RankDiedError(
+                f"its process {process.pid} has ended with code {process.returncode}",
+                killed=process.returncode == -signal.SIGKILL,
+            ) from error
         if not succeeded:
             raise result
         return result

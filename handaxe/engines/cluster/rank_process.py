@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -74,6 +75,12 @@ class RankProcess:
     def call(self, key: int, method: str, *arguments: Any) -> Any:
         """Call a method of the model's `ShardedTrainer`."""
         return getattr(self._trainers[key], method)(*arguments)
+
+    def free_cached_memory(self) -> None:
+        """Return cached GPU memory to the system."""
+        gc.collect()
+        if self._device != "cpu":
+            torch.cuda.empty_cache()
 
     def stack(self) -> str:
         """The innermost stack frames of the working thread, for an error message."""

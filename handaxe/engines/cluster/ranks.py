@@ -22,7 +22,13 @@ __all__ = ["Ranks"]
 
 GRACE = 5.0
 """Seconds in which other ranks may still answer a call that failed on one rank."""
-RESUME_HINT = "; all ranks were ended: `handaxe resume` continues from the last checkpoint"
+MEMORY_ADVICE = (
+    "Give the machine more memory or use more ranks, or read fewer tokens at a time (pack_tokens, micro_batch_rows)"
+)
+KILLED_ADVICE = f"The system kills a process that exceeds the memory, unless a user did it. {MEMORY_ADVICE}"
+DIED_ADVICE = "The process printed its error above, unless a signal ended it"
+TIMEOUT_ADVICE = "If the step takes longer, give a larger timeout=; else look for a stopped or overloaded machine"
+ERROR_ADVICE = "Correct the cause of this error"
 COLLECTIVES = ("distributed_c10d.py", "_fsdp_")
 """Files in the stack of a rank that waits for other ranks."""
 PEER_ERRORS = ("peer", "ollective", "NCCL", "gloo", "timed out waiting")
@@ -43,6 +49,9 @@ class Ranks:
         InputError: the extra is missing, or the cluster has no free resources.
         TrainingError: a rank did not start.
     """
+
+    before_call: Callable[[], object] | None = None
+    """Called before each call of the ranks, such as `engines.vllm.servers.VllmServers.sleep`."""
 
     def __init__(self, count: int, *, address: str | None = None, device: str | None = None, timeout: float = 600.0):
         if count < 1 or not timeout > 0:
@@ -87,6 +96,10 @@ class Ranks:
         if not self._ended:
             self._call_ranks("unload", "unload", [(key,)] * self.count)
 
+    def free_cached_memory(self) -> None:
+        """Return cached GPU memory to the system, for another process on the GPU."""
+        self._call_ranks("free memory", "free_cached_memory", [()] * self.count)
+
     def call(self, key: int, phase: str, method: str, arguments: Sequence[tuple] | None = None) -> list[Any]:
         """Call a method of the `ShardedTrainer` on every rank; returns results in order of rank.
 
@@ -111,6 +124,8 @@ class Ranks:
     def _call_ranks(self, phase: str, method: str, arguments: Sequence[tuple]) -> list[Any]:
         if self._ended:
             raise TrainingError(self._ended)
+        if self.before_call is not None:
+            self.before_call()
         try:
             pending = {self._backend.submit(rank, method, each): rank for rank, each in enumerate(arguments)}
             results, failed = self._wait(phase, pending)
@@ -151,7 +166,7 @@ class Ranks:
         rank = (died or own or sorted(failed))[0]
         cause = failed[rank]
         problem = f"died in {phase!r}: {cause}" if died else f"failed in {phase!r}: {type(cause).__name__}: {cause}"
-        return self._end_with(f"rank {rank} {problem}", cause)
+        return self._end_with(f"rank {rank} {problem}", _advice(cause), cause)
 
     def _timeout_error(self, phase: str, pending: Sequence[int]) -> TrainingError:
         """End all ranks; return an error with the ranks outside a collective."""
@@ -160,11 +175,18 @@ class Ranks:
         stuck = stuck or list(pending)
         details = "; ".join(f"rank {rank} is in {stacks[rank]}" for rank in stuck if stacks.get(rank))
         problem = f"rank {' and '.join(map(str, stuck))} did not answer within {self.timeout:g} seconds in {phase!r}"
-        return self._end_with(problem + (f" ({details})" if details else ""))
+        return self._end_with(problem + (f" ({details})" if details else ""), TIMEOUT_ADVICE)
 
-    def _end_with(self, problem: str, cause: Exception | None = None) -> TrainingError:
-        self._ended = problem + RESUME_HINT
+    def _end_with(self, problem: str, advice: str, cause: Exception | None = None) -> TrainingError:
+        self._ended = f"{problem}; all ranks were ended. {advice}"
         self.close()
         error = TrainingError(self._ended)
         error.__cause__ = cause
         return error
+
+
+def _advice(cause: Exception) -> str:
+    """Remedy of a rank's failure."""
+    if isinstance(cause, RankDiedError):
+        return KILLED_ADVICE if cause.killed else DIED_ADVICE
+    return MEMORY_ADVICE if isinstance(cause, MemoryError | torch.OutOfMemoryError) else ERROR_ADVICE

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import random
 import threading
-import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
-from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.errors import InfrastructureError
 from handaxe.core.records import Finish
 from handaxe.ops.nested_values import MAX_NESTING, exceeds_depth
-from handaxe.tools.web.decompress import DecompressionError, decompress
+from handaxe.tools.web.http_loop import HttpFailure, HttpLoop, check_address
 from handaxe.tools.web.secret_headers import Secrets, check_headers
 
 __all__ = ["ChatHttp", "ChatReply", "RefusedError"]
@@ -40,7 +40,7 @@ class ChatHttp:
         url: address of the requests.
         key: sent as a bearer token.
         headers: additional HTTP headers. `Secrets` removes key and headers from every message.
-        timeout: seconds that one attempt may take in total.
+        timeout: seconds that one attempt may take in total, from connecting to the last byte of the answer.
         attempts: most attempts of a request, >= 1.
         backoff: seconds before the second attempt, doubled for each further one; a longer Retry-After takes precedence.
 
@@ -55,16 +55,9 @@ class ChatHttp:
         self._attempts, self._backoff = attempts, backoff
         sent = check_headers({**headers, **({"Authorization": f"Bearer {key}"} if key else {})})
         self.hide = Secrets([sent]).hide
-        self._httpx = httpx = _httpx()
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-        try:
-            httpx.URL(url)
-        except httpx.InvalidURL as error:
-            raise InputError(f"{url!r} is no server address: {error}") from None
+        check_address(url)
         # A redirect would send the conversation, and possibly the key, to an address that the user did not give.
-        self._client = httpx.Client(
-            headers={**sent, "accept-encoding": "gzip"}, timeout=timeout, limits=limits, follow_redirects=False
-        )
+        self._loop = HttpLoop(headers=sent, trust_env=True)
         self._closed = threading.Event()
 
     def post(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,8 +75,8 @@ class ChatHttp:
                 return self._post_once(body)
             except _RetryError as error:
                 failure = error
-            except self._httpx.HTTPError as error:
-                failure = _RetryError(f"{type(error).__name__}: {error}")
+            except CancelledError:  # by `close`, from another thread
+                break
         if self._closed.is_set():
             raise InfrastructureError(f"the engine for {self._url} was closed")
         raise InfrastructureError(
@@ -93,23 +86,15 @@ class ChatHttp:
     def close(self) -> None:
         """Close the connections and cancel pauses between attempts."""
         self._closed.set()
-        self._client.close()
+        self._loop.close()
 
     def _post_once(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        deadline = time.monotonic() + self._timeout
-        with self._client.stream("POST", self._url, json=dict(body)) as response:
-            status, headers = response.status_code, response.headers
-            text = bytearray()
-            try:
-                for piece in decompress(response.iter_raw(), headers.get("content-encoding", "")):
-                    text += piece
-                    if len(text) > MAX_BODY:
-                        raise _RetryError(f"the answer has more than {MAX_BODY} bytes")
-                    if time.monotonic() > deadline:
-                        raise _RetryError(f"the answer was not complete after {self._timeout:g} seconds")
-            except DecompressionError as error:
-                raise _RetryError(str(error)) from None
-        excerpt = self.hide(bytes(text[:4000]).decode(errors="replace"), cut=len(text) > 4000)[:2000]
+        request = self._loop.fetch("POST", self._url, json=dict(body), timeout=self._timeout, limit=MAX_BODY)
+        try:
+            status, headers, text = self._loop.wait(request)
+        except HttpFailure as error:
+            raise _RetryError(str(error)) from None
+        excerpt = self.hide(text[:4000].decode(errors="replace"), cut=len(text) > 4000)[:2000]
         if status in RETRY_STATUSES:
             raise _RetryError(f"HTTP {status}: {excerpt[:500]}", after=_seconds(headers.get("retry-after", "")))
         if 300 <= status < 400:
@@ -118,7 +103,7 @@ class ChatHttp:
         if status != 200:
             raise RefusedError(status, excerpt)
         try:
-            answer = json.loads(bytes(text))
+            answer = json.loads(text)
         except (ValueError, RecursionError):
             raise _RetryError(f"the answer is not JSON: {excerpt[:200]!r}") from None
         if not isinstance(answer, dict) or exceeds_depth(answer, MAX_NESTING):
@@ -128,15 +113,6 @@ class ChatHttp:
     def _pause(self, attempt: int, failure: _RetryError) -> float:
         backoff = self._backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # spreads the retries of many clients
         return min(MAX_PAUSE, max(backoff, failure.after))
-
-
-def _httpx() -> Any:
-    """Import httpx late: commands without a server work without httpx."""
-    try:
-        import httpx
-    except ImportError as error:
-        raise InputError("chat servers need httpx: install it with pip install 'handaxe[http]'") from error
-    return httpx
 
 
 class _RetryError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import math
 import os
@@ -77,7 +78,7 @@ class OpenAICompatible:
         key_env: name of an environment variable with the API key, instead of `key`.
         price: of the tokens reported by the server; None: cost is 0.
         concurrency: most requests at the same time, >= 1.
-        timeout: seconds that one attempt may take.
+        timeout: seconds that one attempt may take in total, from connecting to the last byte of the answer.
         attempts: most attempts of a request, >= 1.
         backoff: seconds before the second attempt; doubles for each further one.
         send_seed: send the seed of each request.
@@ -116,8 +117,6 @@ class OpenAICompatible:
         extra: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ):
-        if not url.startswith(("http://", "https://")):
-            raise InputError(f"{url!r} is no server address; give one such as http://127.0.0.1:8000/v1")
         if concurrency < 1 or attempts < 1 or not timeout > 0 or backoff < 0:
             raise InputError(
                 f"concurrency {concurrency} and attempts {attempts} must be at least 1, timeout {timeout} above 0 and "
@@ -178,9 +177,29 @@ class OpenAICompatible:
         Raises:
             InfrastructureError: the server gives no answer.
         """
+        return self._parsed(self._ask(messages, tools, sampling, seed).result(), tools)
+
+    async def ask_async(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[ToolSchema] = (),
+        sampling: Sampling | None = None,
+        seed: int = 0,
+    ) -> ParsedTurn:
+        """As `ask`, for coroutines such as async rewards; at most `concurrency` requests are sent at the same time."""
+        return self._parsed(await asyncio.wrap_future(self._ask(messages, tools, sampling, seed)), tools)
+
+    def _ask(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling | None, seed: int
+    ) -> concurrent.futures.Future[Result]:
         ids = self.format.start(messages, tools).ids
-        request = Sample(ids, sampling or Sampling(max_tokens=1024), seed, self.format.stop_ids)
-        return self.format.parse(self.sample([request])[0].ids, tools)
+        return self._submit(0, Sample(ids, sampling or Sampling(max_tokens=1024), seed, self.format.stop_ids))
+
+    def _parsed(self, result: Result, tools: Sequence[ToolSchema]) -> ParsedTurn:
+        if isinstance(result, InfrastructureError):
+            raise result
+        return self.format.parse(result.ids, tools)
 
     def close(self) -> None:
         """Close connections and threads; pending requests are cancelled."""

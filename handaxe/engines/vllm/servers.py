@@ -1,31 +1,28 @@
-"""vLLM servers that sample for an engine: start or connect, push weights, health checks, restarts, shutdown.
+"""vLLM servers that sample for an engine: requests by prefix, weights, and sleep while the trainer computes.
 
-    starting   being started, or not answering yet
-    up         answers; samples once it has the current weights
-    failed     given up, with a reason
+`engines.vllm.server_states` starts and restarts the servers. A server receives and verifies the current weights before
+it samples. Servers that share a GPU with the trainer alternate with it:
 
-A server that fails in any call is lost: its requests move to other servers, and the server is started again, or awaited
-if it was running before. It receives and verifies the current weights before it samples.
+    sampling   trainer's cached memory freed  ->  weights woken, sent  ->  KV cache woken  ->  probe  ->  requests
+    training   weights and KV cache discarded; running requests wait, and are recomputed after the next sampling phase
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
+import math
 import time
 import uuid
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
-from handaxe.core.errors import InfrastructureError, InputError, TrainingError
+from handaxe.core.errors import InfrastructureError, InputError, NonFiniteError, TrainingError
 from handaxe.core.requests import Completion, Sample
 from handaxe.engines.vllm.owned_tempdir import OwnedTempdir
 from handaxe.engines.vllm.prefix_router import PrefixRouter
-from handaxe.engines.vllm.server_process import Launch, RunningServer, ServerProcess, server_options
-from handaxe.engines.vllm.vllm_http import HttpLoop, ServerLostError, VllmHttp
+from handaxe.engines.vllm.server_process import Launch, ServerProcess, server_options
+from handaxe.engines.vllm.server_states import HEALTH_INTERVAL, ServerStates, VllmServer
+from handaxe.engines.vllm.vllm_http import ServerLostError, VllmHttp
 from handaxe.engines.vllm.vllm_stream import VllmStream
 from handaxe.engines.vllm.weight_transfer import (
     FileTransport,
@@ -38,32 +35,8 @@ from handaxe.engines.vllm.weight_transfer import (
 
 __all__ = ["VllmServers"]
 
-HEALTH_INTERVAL = 5.0
-"""Seconds between two health checks of a server."""
-START_INTERVAL = 0.25
-"""Seconds between two checks of a starting server."""
-MAX_LOSSES = 3
-"""Consecutive losses of a server, without a successful push in between, before it is given up."""
 MAX_GAPS = {"float32": 1e-3}
 """Largest gap of the probe by the servers' dtype; 0.5 for other dtypes, which have about 8 bits of precision."""
-
-
-@dataclass
-class _Server:
-    """A server. `generation` counts the starts, to tell requests of an earlier start from current requests."""
-
-    number: int
-    url: str = ""
-    http: VllmHttp | None = None
-    running: RunningServer | None = None
-    state: Literal["starting", "up", "failed"] = "starting"
-    generation: int = 0
-    load: int = 0
-    label: str = ""
-    losses: int = 0
-    error: str = ""
-    health_check: Future[Any] | None = None
-    checked_at: float = field(default_factory=time.monotonic)
 
 
 class VllmServers:
@@ -89,11 +62,16 @@ class VllmServers:
         wait_timeout: seconds that requests wait while no server is up, before they fail.
         request_timeout: seconds that a request may take on a server.
         max_gap: largest difference of the probe's log-probs, in nats; None: 1e-3 for float32, 0.5 for other dtypes.
+        free_trainer_memory: given, the servers share the GPU with the trainer: `sleep` frees their memory, and this
+            function is called before they wake, to free the trainer's cached memory. Running servers need vLLM's option
+            --enable-sleep-mode.
 
     Attributes:
         metrics: of the last push: push_seconds, push_gap (of the probe, maximum over servers), push_servers.
         policy, timeout, wait_timeout: as given.
+        pushed_versions: all versions of the weights that were sent.
         router: chooses servers by prefix.
+        states: the servers, with their states.
 
     Raises:
         InputError: neither or both of `servers` and `start_servers`, or arguments that do not fit them.
@@ -117,6 +95,7 @@ class VllmServers:
         wait_timeout: float = 600.0,
         request_timeout: float = 3600.0,
         max_gap: float | None = None,
+        free_trainer_memory: Callable[[], object] | None = None,
     ):
         if bool(servers) == bool(start_servers) or start_servers < 0:
             raise InputError("give either the addresses of running servers or the number of servers to start")
@@ -126,17 +105,14 @@ class VllmServers:
         self.router = PrefixRouter()
         self._transport = transport or FileTransport()
         self.timeout, self.wait_timeout = timeout, wait_timeout
-        self._start_timeout, self._request_timeout = start_timeout, request_timeout
+        self._start_timeout = start_timeout
         self._max_gap = MAX_GAPS.get(dtype, 0.5) if max_gap is None else max_gap
+        self._free_trainer_memory = free_trainer_memory
         self._stamp: Hashable = None
         self._label, self._pushes = "", 0
+        self.pushed_versions = set[int]()
         self._engine_logp = list[float]()
-        self._lock = threading.RLock()
-        self._closing = threading.Event()
-        self._threads: list[threading.Thread] = []
         self._folder: OwnedTempdir | None = None
-        self._loop = HttpLoop()
-        self._launch: Launch | None = None
         try:
             if start_servers:
                 self._folder = OwnedTempdir("handaxe-server-")
@@ -144,13 +120,18 @@ class VllmServers:
                 write_config(self._folder.path)
                 all_options = server_options(dtype=dtype, max_length=policy.max_length, backend=self._transport.backend)
                 all_options += options
-                self._launch = launch or (lambda number, folder: ServerProcess(folder, all_options, python=python))
-            self._servers = [_Server(number) for number in range(start_servers or len(servers))]
-            for server in self._servers:
-                self._start(server, "" if start_servers else servers[server.number])
-            self._await_start()
+                launch = launch or (lambda number, folder: ServerProcess(folder, all_options, python=python))
+            self.states = ServerStates(
+                servers,
+                count=start_servers or len(servers),
+                launch=launch if start_servers else None,
+                folder=None if self._folder is None else self._folder.path,
+                start_timeout=start_timeout,
+                timeout=timeout,
+                request_timeout=request_timeout,
+            )
         except BaseException:
-            self.close()
+            self._release()
             raise
 
     def __enter__(self) -> VllmServers:
@@ -182,29 +163,29 @@ class VllmServers:
     def choose(self, ids: Sequence[int]) -> tuple[int, int] | None:
         """Choose a server for a request and count the request there; return number and generation, or None without a
         ready server."""
-        loads = {server.number: server.load for server in self._servers if self._ready(server)}
+        loads = {server.number: server.load for server in self.states.servers if self._ready(server)}
         if not loads:
             return None
-        server = self._servers[self.router.choose(ids, loads)]
+        server = self.states.servers[self.router.choose(ids, loads)]
         server.load += 1
         return server.number, server.generation
 
     def release(self, handle: tuple[int, int]) -> None:
         """Count a request as no longer running on a server."""
-        server = self._servers[handle[0]]
+        server = self.states.servers[handle[0]]
         if server.generation == handle[1]:
             server.load -= 1
 
     def http(self, handle: tuple[int, int]) -> VllmHttp | None:
         """Return the client of a server; None after the end of the generation."""
-        server = self._servers[handle[0]]
+        server = self.states.servers[handle[0]]
         return server.http if server.generation == handle[1] and server.state == "up" else None
 
     def report_lost(self, handle: tuple[int, int], error: BaseException) -> None:
         """Report the failure of a server; no effect after the end of the generation."""
-        server = self._servers[handle[0]]
+        server = self.states.servers[handle[0]]
         if server.generation == handle[1]:
-            self._lose(server, error)
+            self.states.lose(server, error)
 
     # --- weights -----------------------------------------------------------------------------------------------------
 
@@ -214,52 +195,91 @@ class VllmServers:
         Raises:
             TrainingError: the log-probs of an updated server differ from the engine's.
         """
-        with self._lock:
-            self._check_health()
+        with self.states.lock:
+            self.states.check_health()
             stamp = self.policy.stamp()
             start_time = time.monotonic()
             if not self._pushes or stamp != self._stamp:
-                tensors = self.policy.gather()
-                self._transport.prepare(tensors)
-                self._stamp = stamp
-                self._pushes += 1
-                self._label = f"{self._pushes}.{self.policy.version()}"
-                self._engine_logp = []
-                self.metrics = {"push_seconds": 0.0, "push_gap": 0.0, "push_servers": 0.0}
-                self.router.clear()
-            stale = [server for server in self._servers if server.state == "up" and server.label != self._label]
+                self._prepare(stamp)
+            stale = [server for server in self.states.servers if server.state == "up" and server.label != self._label]
+            if stale and self._free_trainer_memory is not None:
+                self._free_trainer_memory()
             for server in stale:
                 self._update(server)
             if stale:
                 self.metrics["push_seconds"] += time.monotonic() - start_time
-                self.metrics["push_servers"] = float(sum(map(self._ready, self._servers)))
+                self.metrics["push_servers"] = float(sum(map(self._ready, self.states.servers)))
             return self.metrics
 
-    def _update(self, server: _Server) -> None:
+    def sleep(self) -> None:
+        """Free the GPU memory of servers that share the GPU with the trainer; without effect on other servers and on
+        sleeping servers. The next `push` wakes them."""
+        if self._free_trainer_memory is None:
+            return
+        with self.states.lock:
+            for server in self.states.servers:
+                if server.state == "up" and not server.asleep:
+                    try:
+                        self._put_to_sleep(server)
+                    except (ServerLostError, InputError) as error:
+                        self.states.lose(server, error)
+
+    def _put_to_sleep(self, server: VllmServer) -> None:
+        assert server.http is not None
+        server.label = ""
+        server.http.post("/sleep", query={"level": "2", "mode": "keep"})
+        server.asleep = True
+
+    def _prepare(self, stamp: Hashable) -> None:
+        """Gather new weights, and measure the probe before any server wakes."""
+        self._transport.prepare(self.policy.gather())
+        logp = list(self.policy.score(probe_row(self.policy.vocab_size, self.policy.max_length)))
+        if not all(map(math.isfinite, logp)):
+            raise NonFiniteError(
+                f"log-probs of the policy, version {self.policy.version()}, are not finite, so that its weights are "
+                "damaged; load an earlier checkpoint"
+            )
+        self._stamp, self._engine_logp = stamp, logp
+        self._pushes += 1
+        self._label = f"{self._pushes}.{self.policy.version()}"
+        self.pushed_versions.add(self.policy.version())
+        self.metrics = {"push_seconds": 0.0, "push_gap": 0.0, "push_servers": 0.0}
+        self.router.clear()
+
+    def _update(self, server: VllmServer) -> None:
         """Send the current weights to a server; the server is lost after a failure."""
         http = server.http
         assert http is not None
         try:
-            http.post("/pause", query={"mode": "keep", "clear_cache": "true"})
-            self._transport.send(http, self._label)
-            http.post("/resume")
-            if (version := http.get("/weight_info")["weight_version"]) != self._label:
+            if self._free_trainer_memory is None:
+                http.post("/pause", query={"mode": "keep", "clear_cache": "true"})
+                self._transport.send(http, self._label)
+                http.post("/resume")
+            else:
+                if not server.asleep:
+                    self._put_to_sleep(server)
+                # The KV cache wakes after the weights arrived, so that it takes no memory during their transfer.
+                http.post("/wake_up", query={"tags": "weights"})
+                self._transport.send(http, self._label)
+                http.post("/wake_up", query={"tags": "kv_cache"})
+                server.asleep = False
+            info = http.get("/weight_info")
+            version = info.get("weight_version") if isinstance(info, dict) else info
+            if version != self._label:
                 raise ServerLostError(
-                    f"the server {server.url} reports weights {version!r} after it was sent {self._label!r}"
+                    f"the server {server.url} reports weights {version!r:.80} after it was sent {self._label!r}"
                 )
             self._verify(server, http)
         except (ServerLostError, InputError) as error:
-            self._lose(server, error)
+            self.states.lose(server, error)
             return
         except BaseException:
-            self._lose(server, ServerLostError("interrupted in the middle of an update"))
+            self.states.lose(server, ServerLostError("interrupted in the middle of an update"))
             raise
         server.label, server.losses = self._label, 0
 
-    def _verify(self, server: _Server, http: VllmHttp) -> None:
+    def _verify(self, server: VllmServer, http: VllmHttp) -> None:
         ids = probe_row(self.policy.vocab_size, self.policy.max_length)
-        if not self._engine_logp:
-            self._engine_logp = list(self.policy.score(ids))
         name = f"probe-{uuid.uuid4().hex}"
         # The deadline is that of a start, because a server may compile at its first request.
         gap = logp_gap(server_logp(http, ids, name, self.policy, self._start_timeout), self._engine_logp)
@@ -272,120 +292,19 @@ class VllmServers:
                 "computes in another dtype; sampling stops"
             )
 
-    def _ready(self, server: _Server) -> bool:
+    def _ready(self, server: VllmServer) -> bool:
         return server.state == "up" and server.label == self._label and self._pushes > 0
 
-    # --- server states -----------------------------------------------------------------------------------------------
-
-    def failure(self) -> str:
-        """The errors of all servers if all were given up; else ""."""
-        if any(server.state != "failed" for server in self._servers):
-            return ""
-        return "; ".join(f"server {server.number}: {server.error}" for server in self._servers)
-
-    def down_reasons(self) -> str:
-        """Return the last error of each server outside the state "up"."""
-        return "; ".join(f"server {s.number}: {s.error or 'starting'}" for s in self._servers if s.state != "up")
-
-    def _check_health(self) -> None:
-        """Lose servers with an ended process or a failed health check; start due health checks."""
-        now = time.monotonic()
-        for server in self._servers:
-            if server.state != "up":
-                continue
-            assert server.http is not None
-            if server.running is not None and not server.running.alive():
-                self._lose(server, ServerLostError(f"its process has ended: {server.running.tail()}"))
-            elif server.health_check is not None and server.health_check.done():
-                check, server.health_check = server.health_check, None
-                if not check.cancelled() and check.exception() is not None:
-                    self._lose(server, check.exception() or ServerLostError(""))
-            elif server.health_check is None and now - server.checked_at > HEALTH_INTERVAL:
-                server.health_check, server.checked_at = server.http.health(self.timeout), now
-
-    def _lose(self, server: _Server, error: BaseException) -> None:
-        """Restart a server in the background, or mark the server as failed."""
-        server.error, server.label = str(error), ""
-        server.load, server.health_check = 0, None
-        server.losses += 1
-        server.generation += 1
-        server.state = "starting"
-        if server.losses > MAX_LOSSES:
-            server.state = "failed"
-            self._stop(server)
-            return
-        if not self._closing.is_set():
-            self._start(server, "" if self._launch is not None else server.url)
-
-    def _start(self, server: _Server, url: str) -> None:
-        thread = threading.Thread(target=self._run_start, args=(server, url), name="handaxe-server", daemon=True)
-        self._threads = [started for started in self._threads if started.is_alive()] + [thread]
-        thread.start()
-
-    def _run_start(self, server: _Server, url: str) -> None:
-        """Start or connect to a server and wait until it answers; runs in a background thread."""
-        generation = server.generation
-        deadline = time.monotonic() + self._start_timeout
-        try:
-            self._stop(server)
-            if self._launch is not None:
-                assert self._folder is not None
-                with self._lock:
-                    if self._closing.is_set():
-                        return
-                    server.running = self._launch(server.number, self._folder.path)
-                url = server.running.url
-            http = VllmHttp(url, self._loop, timeout=self.timeout, request_timeout=self._request_timeout)
-            server.url = http.url
-            while True:
-                with contextlib.suppress(InfrastructureError, InputError):
-                    http.get("/health", timeout=self.timeout)
-                    break
-                if server.running is not None and not server.running.alive():
-                    raise InfrastructureError(f"the server ended before it was up: {server.running.tail()}")
-                if time.monotonic() > deadline:
-                    log = server.running.tail() if server.running is not None else "nothing"
-                    raise InfrastructureError(
-                        f"the server {url} was not up within {self._start_timeout:g} s (start_timeout): {log}"
-                    )
-                if self._closing.wait(START_INTERVAL):
-                    return
-            server.http, server.checked_at = http, time.monotonic()
-            if server.generation == generation:
-                server.state = "up"
-        except Exception as error:  # reported by `failure` and `_await_start`
-            server.error = str(error)
-            self._stop(server)
-            server.state = "failed"
-
-    def _await_start(self) -> None:
-        while True:
-            states = [server.state for server in self._servers]
-            if "failed" in states:
-                server = self._servers[states.index("failed")]
-                raise InfrastructureError(f"server {server.number} cannot be used: {server.error}")
-            if "starting" not in states:
-                return
-            time.sleep(START_INTERVAL / 5)
-
-    def _stop(self, server: _Server) -> None:
-        running, server.running = server.running, None
-        if running is not None:
-            running.stop()
-
     def close(self) -> None:
-        """Stop started servers and release all resources. Idempotent."""
-        self._closing.set()
-        with self._lock:
-            for server in getattr(self, "_servers", ()):
-                self._stop(server)
-                server.state, server.generation = "failed", server.generation + 1
-                server.error = "it was closed"
-        for thread in self._threads:
-            thread.join(10)
-        for server in getattr(self, "_servers", ()):
-            self._stop(server)
+        """Stop started servers, wake sleeping servers that keep running, and release all resources. Idempotent."""
+        for server in self.states.servers:
+            if server.asleep and server.running is None and server.http is not None and server.state == "up":
+                with contextlib.suppress(ServerLostError, InputError):
+                    server.http.post("/wake_up")
+        self.states.close()
+        self._release()
+
+    def _release(self) -> None:
         self._transport.close()
-        self._loop.close()
         if self._folder is not None:
             self._folder.close()

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.engines.local.sample_requests import check_request, finish_reason, make_completion, partial_turn
-from handaxe.engines.vllm.vllm_http import Generated, ServerLostError
+from handaxe.engines.vllm.generate_request import Generated
+from handaxe.engines.vllm.vllm_http import ServerLostError
 
 if TYPE_CHECKING:
     from handaxe.engines.vllm.servers import VllmServers
@@ -73,7 +74,8 @@ class VllmStream:
 
         Raises:
             InputError: a server refuses a request.
-            TrainingError: a server's weights differ from the engine's, or its logits are not finite.
+            TrainingError: a server's weights differ from the engine's.
+            NonFiniteError: the engine's log-probs are not finite.
         """
         deadline = time.monotonic() + wait
         while self._turns:
@@ -160,7 +162,7 @@ class VllmStream:
         server, future = turn.server, turn.future
         self._detach(turn)
         try:
-            generated = future.result()
+            generated = self._checked(future.result())
             if generated.finish == "abort" or not generated.ids:  # not aborted by this stream
                 raise ServerLostError(f"a server aborted it after {len(generated.ids)} tokens without a reason")
         except (ServerLostError, concurrent.futures.CancelledError) as error:
@@ -180,12 +182,12 @@ class VllmStream:
 
     def _check_wait(self, turn: _Turn) -> InfrastructureError | None:
         """Return the failure of a turn after too long a wait for a server; None before."""
-        failure, waited = self._servers.failure(), time.monotonic() - turn.waiting_since
+        failure, waited = self._servers.states.failure(), time.monotonic() - turn.waiting_since
         if failure:
             return InfrastructureError(f"request {turn.ticket}: no server is left. {failure}")
         if waited > self._servers.wait_timeout:
             return InfrastructureError(
-                f"request {turn.ticket}: no server was up for {waited:.0f} s. {self._servers.down_reasons()}"
+                f"request {turn.ticket}: no server was up for {waited:.0f} s. {self._servers.states.down_reasons()}"
             )
         return None
 
@@ -205,12 +207,18 @@ class VllmStream:
                     raise ServerLostError(
                         f"request {turn.ticket} was aborted and had not ended after {self._servers.timeout:g} s"
                     )
-            return future.result()
+            return self._checked(future.result())
         except (ServerLostError, concurrent.futures.CancelledError) as error:
             self._servers.report_lost(server, error)
             return None
         finally:
             self._detach(turn)
+
+    def _checked(self, generated: Generated) -> Generated:
+        """Generated tokens. Raises ServerLostError for a version of the weights that was never sent."""
+        if unknown := set(generated.version) - self._servers.pushed_versions:
+            raise ServerLostError(f"a server sampled with weights {sorted(unknown)[:3]}, which were never sent")
+        return generated
 
     def _detach(self, turn: _Turn) -> None:
         """Remove a turn from the server."""

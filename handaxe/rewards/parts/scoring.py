@@ -43,7 +43,7 @@ def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVE
         shown = replace(group, trajectories=tuple(group[i] for i in kept))
         state = copy.deepcopy(reward.state_dict()) if isinstance(reward, Stateful) else None
         try:
-            return group, _spread(validate_scores(_asked(reward, shown), shown, "reward"), group, kept)
+            return group, _spread(_asked(reward, shown), group, kept)
         except (VerifierError, InfrastructureError) as error:
             if isinstance(reward, Stateful) and state is not None:
                 reward.load_state_dict(state)
@@ -58,7 +58,7 @@ def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVE
 def _asked(reward: Reward, group: Group) -> Scores:
     """Scores of a reward, with an error message for a function of a single trajectory."""
     try:
-        return reward(group)
+        return validate_scores(reward(group), group, "reward")
     except AttributeError as error:
         if error.obj is not group or not hasattr(group[0], error.name or ""):
             raise

@@ -285,6 +285,43 @@ def test_nonfinite_gradient_raises_and_changes_nothing(two):
     engine.close()
 
 
+class AwakeMemory:
+    """Records, at each call of the ranks, whether the server uses its memory."""
+
+    def __init__(self, engine, server):
+        self.awake = []
+        self._server, self._backend = server, engine.ranks._backend
+        self._submit, self._backend.submit = self._backend.submit, self.submit
+
+    def submit(self, rank, method, arguments):
+        self.awake.append(len(self._server.asleep) < 2)
+        return self._submit(rank, method, arguments)
+
+
+def test_colocated_server_sleeps_while_the_ranks_compute(one):
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    from helpers import small_vllm
+
+    server = small_vllm.SmallVllm(TinyModel(TinyModel.new(CONFIG, seed=77).module.double(), pad_id=0))
+    local = LocalEngine(tiny())
+    requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=8), n, frozenset()) for n in range(3)]
+    with ClusterEngine(tiny(), trainers=one, servers=[server.url], colocate=True) as engine:
+        memory = AwakeMemory(engine, server)
+        for step in range(2):
+            assert [c.ids for c in engine.sample(requests)] == [c.ids for c in local.sample(requests)]
+            assert not server.asleep
+            for each in (engine, local):
+                each.forward_backward(batch_from_rows(seed=step), example_loss)
+                each.optim_step(learning_rate=1e-2)
+            assert server.asleep == {"weights", "kv_cache"}
+        assert memory.awake and not any(memory.awake)
+    assert one.before_call is None and not server.asleep
+    server.stop()
+    with pytest.raises(InputError, match="colocate=True needs servers"):
+        ClusterEngine(tiny(), trainers=one, colocate=True)
+
+
 # --- faults ------------------------------------------------------------------------------------------------------
 
 
@@ -306,9 +343,13 @@ def alive(pid):
 
 
 @pytest.mark.parametrize(
-    "sent_signal, words", [(signal.SIGKILL, "rank 1 died in 'backward'"), (signal.SIGSTOP, "rank 1 did not answer")]
+    "sent_signal, words, advice",
+    [
+        (signal.SIGKILL, "rank 1 died in 'backward'", "exceeds the memory"),
+        (signal.SIGSTOP, "rank 1 did not answer", "a larger timeout="),
+    ],
 )
-def test_killed_or_suspended_rank_ends_all_ranks(sent_signal, words):
+def test_killed_or_suspended_rank_ends_all_ranks(sent_signal, words, advice):
     with ClusterEngine(tiny(), trainers=2, device="cpu", timeout=PATIENCE) as engine:
         pids = engine.ranks.pids
         assert len(pids) == 2 and all(map(alive, pids))
@@ -320,7 +361,7 @@ def test_killed_or_suspended_rank_ends_all_ranks(sent_signal, words):
 
         engine.forward(batch_from_rows())
         engine.ranks.timeout = 3.0
-        with pytest.raises(TrainingError, match=f"{words}.*handaxe resume"):
+        with pytest.raises(TrainingError, match=f"{words}.*all ranks were ended.*{advice}"):
             engine.forward_backward(batch_from_rows(), loss)
         assert all_ended(pids)
         with pytest.raises(TrainingError, match=words):  # later calls raise the same error

@@ -3,9 +3,10 @@ import random
 import pytest
 import torch
 
-from handaxe.core.errors import InputError, TrainingError
+from handaxe.core.errors import InputError, SamplingError, TrainingError
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Partial, Sample
+from handaxe.engines.local import continuous_batching
 from handaxe.engines.local.continuous_batching import SlotStream
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -247,6 +248,23 @@ def test_nan_weights_raise_training_error():
         made.model.module.norm.weight.fill_(torch.nan)
     with pytest.raises(TrainingError, match="request 0.*not finite"):
         made.sample([request([1])])
+
+
+def test_failed_request_leaves_the_stream_and_others_continue(monkeypatch):
+    made, good = engine(), [request([1], tokens=3), request([2], seed=1), request([1, 2], seed=2, tokens=2)]
+    expected = [one.ids for one in made.sample(good)]
+    monkeypatch.setattr(continuous_batching, "check_request", lambda *_: None)  # refuses the temperature
+    stream = made.stream()
+    bad = [stream.submit(request([k], temperature=5e-324, tokens=3)) for k in (1, 2)]
+    tickets = [stream.submit(one) for one in good]
+    done, failed = {}, []
+    while len(stream):
+        try:
+            done.update(stream.poll())
+        except SamplingError as error:
+            failed.append(error.ticket)
+    assert failed == bad and [done[ticket].ids for ticket in tickets] == expected
+    assert stream.poll() == []
 
 
 def test_completions_hold_python_numbers_and_seconds():

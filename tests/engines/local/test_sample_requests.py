@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from handaxe.core.errors import InputError, TrainingError
+from handaxe.core.errors import InputError, SamplingError
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Partial, Sample
 from handaxe.engines.local.sample_requests import (
@@ -32,6 +32,7 @@ def part(ids):
         ({"ids": [-1]}, "outside"),
         ({"temperature": -1.0}, "temperature"),
         ({"temperature": math.nan}, "temperature"),
+        ({"temperature": 1e-308}, "temperature is 1e-308; give 0 .greedy., or 1e-30 or more"),
         ({"top_p": 0.0}, "top_p"),
         ({"top_p": 1.1}, "top_p"),
         ({"top_k": -1}, "top_k"),
@@ -67,5 +68,6 @@ def test_finish_reason_of_stop_and_header_ids():
 def test_completion_holds_the_whole_turn_and_refuses_nan():
     done = make_completion(0, request(stop=[2]), part([1, 2]), 0.5)
     assert (done.ids, done.finish, done.seconds, done.version) == ([1, 2], "stop", 0.5, [0, 0])
-    with pytest.raises(TrainingError, match="request 4.*not finite"):
+    with pytest.raises(SamplingError, match="request 4.*not finite") as raised:
         make_completion(4, request(), part([1])._replace(logp=[math.nan]), 0.5)
+    assert raised.value.ticket == 4

@@ -100,7 +100,7 @@ def test_error_after_the_last_attempt_names_the_last_failure(serve):
     assert len(server.bodies) == 3
 
 
-@pytest.mark.parametrize("answer", ["hang", "drip"])
+@pytest.mark.parametrize("answer", ["hang", "drip", "drip headers"])
 def test_endless_answer_times_out(serve, answer):
     http, server = serve(answer, timeout=0.3, attempts=2)
     with pytest.raises(InfrastructureError, match="no answer in 2 attempts"):

@@ -1,3 +1,4 @@
+import asyncio
 import contextlib
 
 import pytest
@@ -215,6 +216,15 @@ def test_ask_returns_one_reply_without_a_rollout(start_engine):
     assert "not JSON" in reply.errors[0]
     assert [m["role"] for m in server.bodies[0]["messages"]] == ["system", "user"]
     assert server.bodies[0]["tools"][0]["function"]["name"] == "look_up"
+
+
+def test_ask_async_raises_the_errors_of_ask(start_engine):
+    engine, _ = start_engine(chat.reply("Flint."), (500, {}))
+    assert asyncio.run(engine.ask_async([QUESTION])).text == "Flint."
+    with pytest.raises(InfrastructureError, match="HTTP 500"):
+        asyncio.run(engine.ask_async([QUESTION]))
+    with pytest.raises(InfrastructureError, match="HTTP 500"):
+        engine.ask([QUESTION])
 
 
 def play(engine, samples=1, turns=4):

@@ -56,7 +56,7 @@ def first(two):
 @pytest.fixture
 def urls(first):
     """The address of the server of `first`, for engines that use running servers."""
-    return [server.url for server in first._servers._servers]
+    return [server.url for server in first._servers.states.servers]
 
 
 def check_equal_to_one_process(engine):
@@ -81,6 +81,35 @@ def test_started_server_samples_the_trained_weights(first):
 def test_running_server_samples_the_trained_weights(two, urls):
     with ClusterEngine(make_model(), trainers=two, servers=urls) as engine:
         check_equal_to_one_process(engine)
+
+
+def is_sleeping(engine):
+    (server,) = engine._servers.states.servers
+    return server.http.get("/is_sleeping")["is_sleeping"]
+
+
+def test_colocated_server_sleeps_while_the_ranks_train(two, urls):
+    """vLLM on a CPU pauses and discards its caches, but keeps the memory."""
+    with ClusterEngine(make_model(), trainers=two, servers=urls, colocate=True) as engine:
+        check_equal_to_one_process(engine)
+        assert is_sleeping(engine)
+        engine.sample([Sample([1, 2, 3], Sampling(max_tokens=2), 0, frozenset())])
+        assert not is_sleeping(engine)
+
+
+def test_running_turns_continue_after_a_sleep(two, urls):
+    requests = [Sample([1 + n, 2, 3], Sampling(max_tokens=150), n, frozenset()) for n in range(4)]
+    with ClusterEngine(make_model(), trainers=two, servers=urls, colocate=True) as engine:
+        stream = engine.stream()
+        for request in requests:
+            stream.submit(request)
+        done = dict(stream.poll(0.1))
+        assert len(stream), "no turn is running"
+        engine.measure([Measure([5, 6, 7], 1)])
+        assert is_sleeping(engine)
+        while len(stream):
+            done.update(stream.poll(1.0))
+    assert [done[n].ids for n in range(4)] == [one.ids for one in LocalEngine(make_model()).sample(requests)]
 
 
 class Shared(ClusterEngine):
@@ -160,7 +189,7 @@ def test_commands_train_resume_and_evaluate_with_servers(folder, tmp_path, capsy
     loaded = load_pretrained(folder)
     with case.started(start_servers=1, model=loaded) as fleet:
         fleet.servers.push()
-        machines = ["--trainers", "1", "--servers", fleet.servers._servers[0].url]
+        machines = ["--trainers", "1", "--servers", fleet.servers.states.servers[0].url]
         command = ["train", "own_odd:odd", "--model", str(folder), *small, "--steps", "2", *machines]
         assert main([*command, "--out", str(tmp_path / "run")]) == 0
         assert main(["resume", str(tmp_path / "run"), "--steps", "3", "--quiet", *machines]) == 0
@@ -172,9 +201,13 @@ def test_commands_train_resume_and_evaluate_with_servers(folder, tmp_path, capsy
         assert main(["eval", str(tmp_path / "run"), "--tasks", "2", *machines]) == 0
     assert "pass@1" in capsys.readouterr().out
     processes_before = {child.pid for child in psutil.Process().children(recursive=True)}
-    own = ["--trainers", "1", "--servers", "1", f"--server-options={shlex.join(case.SMALL)}"]
+    options = f"--server-options={shlex.join(case.SMALL)}"
     with case.small_servers():  # with a server started and stopped by the command
-        assert main(["eval", str(tmp_path / "run"), "--tasks", "2", *own]) == 0
+        words = ["resume", str(tmp_path / "run"), "--steps", "4", "--quiet"]
+        assert main([*words, "--servers", "colocated", options]) == 0
+        assert main(["eval", str(tmp_path / "run"), "--tasks", "2", "--servers", "1", options]) == 0
+    with RunRecord.open(tmp_path / "run") as record:
+        assert record.steps() == [0, 1, 2, 3]
     assert "pass@1" in capsys.readouterr().out
     assert {child.pid for child in psutil.Process().children(recursive=True)} <= processes_before
 

@@ -50,7 +50,7 @@ def finish(stream, done):
 def pair():
     with case.started(start_servers=2) as fleet:
         yield fleet
-        found = [process for server in fleet.servers._servers if server.running for process in processes(server)]
+        found = [process for server in fleet.servers.states.servers if server.running for process in processes(server)]
         fleet.servers.close()
         assert found and not still_running(found), "close leaves processes"
 
@@ -59,7 +59,7 @@ def wait_for_both(fleet):
     """Wait until both servers have the current weights."""
     deadline = time.monotonic() + 400
     while fleet.servers.push()["push_servers"] < 2:
-        assert time.monotonic() < deadline, [(s.state, s.error) for s in fleet.servers._servers]
+        assert time.monotonic() < deadline, [(s.state, s.error) for s in fleet.servers.states.servers]
         time.sleep(0.5)
 
 
@@ -72,7 +72,7 @@ def test_killed_server_with_running_requests_changes_no_token(pair):
     for request in requests(12):
         stream.submit(request)
     done = dict(stream.poll(0.2))
-    first, other = pair.servers._servers
+    first, other = pair.servers.states.servers
     assert first.load > 2 and other.load > 2, "both are at work"
     found = processes(first)
     for process in found[1:]:  # all but the watchdog, as when memory runs out
@@ -86,7 +86,7 @@ def test_killed_server_with_running_requests_changes_no_token(pair):
 def test_server_killed_during_an_update_is_restarted(pair):
     engine = case.Served(pair, case.make_model(seed=5))
     wait_for_both(pair)
-    victim = pair.servers._servers[1]
+    victim = pair.servers.states.servers[1]
     found = []
 
     class Killing(FileTransport):

@@ -5,13 +5,10 @@ import time
 import pytest
 import torch
 
-from handaxe.core.errors import InfrastructureError, InputError, TrainingError
-from handaxe.core.records import Sampling
-from handaxe.core.requests import Measure, Sample
+from handaxe.core.errors import InfrastructureError, InputError, NonFiniteError, TrainingError
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.vllm.servers import VllmServers
-from handaxe.engines.vllm.weight_transfer import FileTransport, ServedPolicy, served_weights
-from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.engines.vllm.weight_transfer import FileTransport
 from handaxe.testing import engine_streams
 from handaxe.testing.engine_case import EngineCase
 
@@ -19,57 +16,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("httpx")
 from helpers import small_vllm
+from helpers.sampled_engine import Sampled, make_model, requests
 
 SmallVllm = small_vllm.SmallVllm
-CONFIG = TinyConfig(vocab_size=20, width=8, layers=1, heads=2, max_length=18)
-
-
-def make_model(seed=2):
-    model = TinyModel(TinyModel.new(CONFIG, seed=seed).module, pad_id=3)
-    with torch.no_grad():
-        model.module.embed.weight.mul_(8)
-    return model
-
-
-def requests(count, **fields):
-    samples = [Sample([1 + k % 3, 2, 3], Sampling(max_tokens=10), k, frozenset()) for k in range(count)]
-    return [sample._replace(**fields) for sample in samples]
-
-
-class Sampled(LocalEngine):
-    """A LocalEngine sampled by small servers."""
-
-    def __init__(self, model, launch=None, count=1, **options):
-        super().__init__(model)
-        self.policy = ServedPolicy(
-            version=lambda: self.version,
-            stamp=lambda: (self.version, sum(p._version for p in model.module.parameters())),
-            gather=lambda: served_weights(model.module),
-            score=lambda ids: self.measure([Measure(ids, 1)])[0]["logp"],
-            vocab_size=model.vocab_size,
-            max_length=model.max_length,
-        )
-        self.started = []
-        # A server starts with other weights, so that nothing works without a push.
-        launch = launch or (lambda number, folder: SmallVllm(make_model(seed=77), pace=0.002))
-
-        def recorded(number, folder):
-            self.started.append(launch(number, folder))
-            return self.started[-1]
-
-        options = {"start_servers": count, "write_config": lambda folder: None, "timeout": 5.0} | options
-        if "servers" in options:
-            options |= {"start_servers": 0}
-        self.servers = VllmServers(self.policy, launch=recorded, **options)
-
-    def stream(self):
-        return self.servers.stream()
-
-    def sample(self, samples):
-        return self.servers.sample(samples)
-
-    def close(self):
-        self.servers.close()
 
 
 @pytest.fixture
@@ -170,35 +119,6 @@ def test_server_that_refuses_an_update_is_restarted(sampled):
     assert engine.started[0].ended.is_set() and len(engine.started) == 2
 
 
-def test_requests_fail_if_all_servers_were_given_up(sampled):
-    engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), faults={"/start_weight_update": 500}))
-    stream = engine.stream()
-    tickets = [stream.submit(request) for request in requests(2)]
-    ended = {}
-    while len(stream):
-        ended.update(stream.poll(1.0))
-    assert sorted(ended) == tickets and all(isinstance(error, InfrastructureError) for error in ended.values())
-    assert "no server is left" in str(ended[0]) and "fault 500" in str(ended[0])
-    assert all(server.ended.is_set() for server in engine.started)
-    with pytest.raises(InfrastructureError, match="no server is left"):
-        engine.sample(requests(1))
-
-
-def test_server_without_health_answer_is_restarted(sampled, monkeypatch):
-    monkeypatch.setattr("handaxe.engines.vllm.servers.HEALTH_INTERVAL", 0.05)
-    engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), pace=0.02), timeout=3.0)
-    stream = engine.stream()
-    stream.submit(requests(1)[0])
-    stream.poll(0.05)
-    engine.started[0].silent = True
-    engine.started[0].pace = 60.0
-    done = {}
-    while len(stream):
-        done.update(stream.poll(1.0))
-    assert done[0].ids == LocalEngine(make_model()).sample(requests(1))[0].ids
-    assert len(engine.started) == 2
-
-
 def test_request_that_fails_on_every_server_is_given_up(sampled):
     class Poisoned(SmallVllm):
         async def _generate(self, body):
@@ -229,40 +149,87 @@ def test_request_without_tokens_on_every_server_is_given_up(sampled, finish):
         engine.sample(requests(1))
 
 
-def test_failed_start_of_one_server_ends_the_wait():
-    made = []
-
-    def launch(number, folder):
-        made.append(SmallVllm(make_model(), faults={"/health": 503}))
-        if number == 1:
-            made[-1].stop()
-        return made[-1]
-
-    start_time = time.monotonic()
-    with pytest.raises(InfrastructureError, match="server 1 cannot be used"):
-        Sampled(make_model(), launch, count=2, start_timeout=300.0)
-    assert time.monotonic() - start_time < 60 and all(server.ended.is_set() for server in made)
+ALTERNATION = ["/sleep", "/wake_up", "/start_weight_update", "/finish_weight_update", "/wake_up", "/weight_info"]
 
 
-def test_start_timeout_names_the_reason_and_stops_the_server():
-    start_time = time.monotonic()
-    made = []
+def test_colocated_server_sleeps_until_the_next_sampling(sampled):
+    """Its weights are discarded and sent again, even if they are unchanged."""
+    freed = []
+    engine = sampled(free_trainer_memory=lambda: freed.append(set(engine.started[0].asleep)))
+    want = LocalEngine(make_model()).sample(requests(3))
+    for phase in range(2):
+        assert [one.ids for one in engine.sample(requests(3))] == [one.ids for one in want]
+        server = engine.started[0]
+        assert not server.asleep and len(freed) == phase + 1
+        engine.servers.sleep()
+        engine.servers.sleep()
+        assert server.asleep == {"weights", "kv_cache"}
+    assert [path for path in server.paths if path in ALTERNATION] == [*ALTERNATION, *ALTERNATION, "/sleep"]
+    assert "/pause" not in server.paths and freed[1] == {"weights", "kv_cache"}, "trainer memory is freed before waking"
+    engine.sample(requests(1))
+    assert len(engine.started) == 1, "the server was never lost"
 
-    def launch(number, folder):
-        made.append(SmallVllm(make_model(), faults={"/health": 503}))
-        return made[-1]
 
-    with pytest.raises(InfrastructureError, match="not up within 0.5 s.*the last words"):
-        Sampled(make_model(), launch, start_timeout=0.5)
-    assert time.monotonic() - start_time < 20 and made[0].ended.is_set()
+def test_requests_of_a_sleeping_server_wait_and_continue(sampled):
+    engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), pace=0.05), free_trainer_memory=list)
+    stream = engine.stream()
+    for request in requests(2):
+        stream.submit(request)
+    done = dict(stream.poll(0.0))
+    (server,) = engine.started
+    while len(server.waiting) < 2:
+        time.sleep(0.01)
+    engine.servers.sleep()
+    assert len(server.waiting) == 2 and not done
+    while len(stream):
+        done.update(stream.poll(1.0))
+    assert [done[k].ids for k in range(2)] == [one.ids for one in LocalEngine(make_model()).sample(requests(2))]
+    assert len(engine.started) == 1
 
-    def launch_dead(number, folder):
-        made.append(SmallVllm(make_model(), faults={"/health": 503}))
-        made[-1].stop()
-        return made[-1]
 
-    with pytest.raises(InfrastructureError, match="server 0 cannot be used.*the last words"):
-        Sampled(make_model(), launch_dead, start_timeout=5.0)
+def test_server_that_fails_to_sleep_is_restarted(sampled):
+    faults = iter([{"/sleep": 500}, {}])
+    engine = sampled(
+        lambda number, folder: SmallVllm(make_model(seed=77), faults=next(faults)), free_trainer_memory=list
+    )
+    engine.servers.sleep()
+    assert len(engine.sample(requests(1))) == 1 and len(engine.started) == 2
+
+
+def test_sleep_has_no_effect_on_servers_with_separate_memory(sampled):
+    engine = sampled()
+    engine.sample(requests(1))
+    engine.servers.sleep()
+    assert "/sleep" not in engine.started[0].paths and engine.started[0].asleep == set()
+
+
+def test_close_wakes_a_colocated_server_that_keeps_running(sampled):
+    server = SmallVllm(make_model(seed=77))
+    engine = sampled(servers=[server.url], free_trainer_memory=list)
+    engine.sample(requests(1))
+    engine.servers.sleep()
+    engine.close()
+    assert not server.asleep and server.alive()
+    server.stop()
+
+
+def test_nonfinite_weights_of_the_policy_are_named_as_the_cause(sampled):
+    engine = sampled()
+    with torch.no_grad():
+        engine.model.module.embed.weight.fill_(torch.nan)
+    with pytest.raises(NonFiniteError, match="weights are damaged; load an earlier checkpoint"):
+        engine.sample(requests(1))
+
+
+def test_weight_info_without_a_version_restarts_the_server(sampled):
+    class NoVersion(SmallVllm):
+        def _control(self, path, query, body):
+            answer = super()._control(path, query, body)
+            return small_vllm.JSONResponse([]) if path == "/weight_info" else answer
+
+    kinds = iter([NoVersion, SmallVllm])
+    engine = sampled(lambda number, folder: next(kinds)(make_model(seed=77)))
+    assert len(engine.sample(requests(1))) == 1 and len(engine.started) == 2
 
 
 def test_running_servers_are_used_and_stay_running(sampled):

@@ -1,7 +1,6 @@
 """VllmHttp with a small real server: requests, answers and deadlines."""
 
 import json
-import math
 import time
 from concurrent.futures import CancelledError
 
@@ -10,7 +9,9 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Partial, Sample
-from handaxe.engines.vllm.vllm_http import REQUEST_PREFIX, Generated, HttpLoop, ServerLostError, VllmHttp
+from handaxe.engines.vllm.generate_request import Generated
+from handaxe.engines.vllm.vllm_http import REQUEST_PREFIX, ServerLostError, VllmHttp
+from handaxe.tools.web.http_loop import HttpLoop
 
 pytest.importorskip("starlette")
 LIMITS = {"vocab_size": 10, "max_length": 12}
@@ -117,10 +118,10 @@ def test_tokens_have_the_version_of_their_span(http, server):
     assert (generated.version, generated.finish) == ([41, 42, 42, 42], "abort")
 
 
-def test_nonfinite_logp_is_nan(http, server):
+def test_nonfinite_logp_raises_server_lost_error(http, server):
     server.answer = (200, answer((3, -9999.0, -9999.0)))
-    generated = http.generate(REQUEST, "name", **LIMITS).result(5)
-    assert math.isnan(generated.logp[0]) and math.isnan(generated.behaviour_logp[0])
+    with pytest.raises(ServerLostError, match="token 0 has the log-prob -9999.0, which is above 0 or not finite"):
+        http.generate(REQUEST, "name", **LIMITS).result(5)
 
 
 def test_request_aborted_before_its_first_token_is_empty(http, server):
@@ -133,7 +134,7 @@ def test_server_without_the_plugin_raises(http, server):
     body = answer((3, -0.25, -0.5))
     body["choices"][0]["logprobs"]["content"][0]["logprob"] = -0.5
     server.answer = (200, body)
-    with pytest.raises(InputError, match="samples without handaxe's plugin.*server_options"):
+    with pytest.raises(ServerLostError, match="samples without handaxe's plugin.*server_options"):
         http.generate(REQUEST, "name", **LIMITS).result(5)
 
 

@@ -1,8 +1,6 @@
 """Routing of turns and interruption in VllmStream; test_servers.py has further tests with the same small servers."""
 
-import importlib.util
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,15 +11,14 @@ from handaxe.engines.local.engine import LocalEngine
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("httpx")
-_spec = importlib.util.spec_from_file_location("test_servers", Path(__file__).with_name("test_servers.py"))
-base = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(base)
+from helpers import sampled_engine
+
 REQUEST = Sample([1, 2, 3], Sampling(max_tokens=12), 5, frozenset())
 
 
 @pytest.fixture
 def engine():
-    engine = base.Sampled(base.make_model(), count=2)
+    engine = sampled_engine.Sampled(sampled_engine.make_model(), count=2)
     yield engine
     engine.close()
 
@@ -59,7 +56,7 @@ def test_no_request_is_sent_before_the_first_poll(engine):
 
 
 def test_interrupt_of_an_ended_turn_drops_the_last_token(engine):
-    want = LocalEngine(base.make_model()).sample([REQUEST])[0]
+    want = LocalEngine(sampled_engine.make_model()).sample([REQUEST])[0]
     for server in engine.started:
         server.pace = 0.3
     stream = engine.stream()
@@ -83,7 +80,7 @@ def test_close_aborts_all_requests(engine):
         stream.submit(REQUEST._replace(seed=seed))
     stream.poll(0.1)
     stream.close()
-    assert len(stream) == 0 and [server.load for server in engine.servers._servers] == [0, 0]
+    assert len(stream) == 0 and [server.load for server in engine.servers.states.servers] == [0, 0]
     deadline = time.monotonic() + 10
     while any(server.waiting for server in engine.started):
         assert time.monotonic() < deadline, "the requests were not aborted"
