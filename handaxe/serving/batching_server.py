@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from handaxe.core.errors import HandaxeError
+from handaxe.core.errors import HandaxeError, InputError, SamplingError
 from handaxe.core.protocols import Engine, Stream
 from handaxe.core.requests import Completion, Partial, Sample
 
@@ -55,6 +55,9 @@ class _Job:
 class BatchingServer:
     """Submits requests to the stream and returns their completions; an error fails the affected requests only.
 
+    A stream that raises without naming a request is replaced, and its requests are sampled again in halves, each half
+    in a new stream, until the failing request is alone. Completions do not change: a request has its own seed.
+
     Args:
         engine: sampled by one background thread, which ends with `close`.
     """
@@ -63,6 +66,9 @@ class BatchingServer:
         self._engine = engine
         self._inbox: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._jobs: dict[int, _Job] = {}
+        self._groups: list[list[_Job]] = []
+        self._alone = False  # the stream samples a group, and new requests wait
+        self._stopping = self._stopped = False
         self._thread = threading.Thread(target=self._run, name="handaxe-batching", daemon=True)
         self._thread.start()
 
@@ -71,11 +77,14 @@ class BatchingServer:
 
         Raises:
             InputError: the request cannot be sampled.
-            TrainingError: the model's logits are not finite.
+            SamplingError: the model's logits are not finite.
+            RuntimeError: the engine failed, or the server stops.
         """
         loop = asyncio.get_running_loop()
         job = _Job(request, loop, loop.create_future())
         self._inbox.put(job)
+        if self._stopped:
+            job.resolve(RuntimeError("the server stops"))
         try:
             return await job.future
         finally:
@@ -96,46 +105,82 @@ class BatchingServer:
 
     def close(self) -> None:
         """End the thread; pending requests fail."""
+        self._stopping = True
         self._inbox.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        stream = self._engine.stream()
-        while True:
-            try:
-                if not self._submit_waiting(stream):
-                    break
-                for ticket in [ticket for ticket, job in self._jobs.items() if job.cancelled]:
-                    stream.interrupt(ticket)
-                    del self._jobs[ticket]
-                for ticket, completion in stream.poll() if len(stream) else ():
-                    self._jobs.pop(ticket).resolve(completion)
-            except Exception as error:  # the next request gets a new stream
-                LOGGER.exception("sampling failed")
-                failure = error if isinstance(error, HandaxeError) else RuntimeError("sampling failed")
-                for job in self._jobs.values():
-                    job.resolve(failure)
-                self._jobs.clear()
-                stream.close()
-                stream = self._engine.stream()
-        for job in self._jobs.values():
+        try:
+            while not self._stopping:
+                self._run_stream(self._engine.stream())
+        except Exception:
+            LOGGER.exception("the engine makes no stream")
+        self._stopped = True  # before the queue is emptied: a later request fails in `complete`
+        pending = [*self._jobs.values(), *(job for group in self._groups for job in group)]
+        with suppress(queue.Empty):
+            while True:
+                pending += [job for job in [self._inbox.get_nowait()] if job is not None]
+        for job in pending:
             job.resolve(RuntimeError("the server stops"))
-        stream.close()
 
-    def _submit_waiting(self, stream: Stream) -> bool:
-        """Submit waiting requests, blocking while the stream is idle; False after `close`."""
+    def _run_stream(self, stream: Stream) -> None:
+        """Sample until the server stops or the stream fails."""
+        try:
+            while not self._stopping:
+                self._submit_waiting(stream)
+                self._interrupt_cancelled(stream)
+                try:
+                    for ticket, completion in stream.poll() if len(stream) else ():
+                        self._resolve(ticket, completion)
+                except SamplingError as error:
+                    LOGGER.warning("%s", error)
+                    self._resolve(error.ticket, error)
+        except Exception as error:
+            LOGGER.exception("sampling failed")
+            self._split(error)
+        with suppress(Exception):  # a failed stream may also fail to close
+            stream.close()
+
+    def _resolve(self, ticket: int, result: Completion | Exception) -> None:
+        if (job := self._jobs.pop(ticket, None)) is not None:
+            job.resolve(result)
+
+    def _split(self, error: Exception) -> None:
+        """Queue the requests of a failed stream for two new streams; fail a request that was alone."""
+        jobs = [job for job in self._jobs.values() if not job.cancelled]
+        self._jobs.clear()
+        if len(jobs) == 1:
+            jobs[0].resolve(error if isinstance(error, HandaxeError) else RuntimeError("sampling failed"))
+        elif jobs:
+            self._groups += [jobs[: len(jobs) // 2], jobs[len(jobs) // 2 :]]
+
+    def _interrupt_cancelled(self, stream: Stream) -> None:
+        for ticket in [ticket for ticket, job in self._jobs.items() if job.cancelled]:
+            with suppress(InputError):  # it has ended
+                stream.interrupt(ticket)
+            del self._jobs[ticket]
+
+    def _submit_waiting(self, stream: Stream) -> None:
+        """Submit waiting requests: a group of a failed stream alone, else all; blocks while the stream is idle."""
         idle = not len(stream)
-        while True:
-            try:
-                job = self._inbox.get(block=idle)
-            except queue.Empty:
-                return True
-            if job is None:
-                return False
-            idle = False
-            if job.cancelled:
-                continue
-            try:
-                self._jobs[stream.submit(job.request)] = job
-            except HandaxeError as error:
-                job.resolve(error)
+        if idle:
+            self._alone = bool(self._groups)
+            for job in self._groups.pop() if self._groups else ():
+                self._submit(stream, job)
+        if self._alone:
+            return
+        with suppress(queue.Empty):
+            while (waiting := self._inbox.get(block=idle)) is not None:
+                self._submit(stream, waiting)
+                idle = False
+
+    def _submit(self, stream: Stream, job: _Job) -> None:
+        if job.cancelled:
+            return
+        try:
+            self._jobs[stream.submit(job.request)] = job
+        except HandaxeError as error:
+            job.resolve(error)
+        except Exception:
+            LOGGER.exception("a request cannot be submitted")
+            job.resolve(RuntimeError("sampling failed"))

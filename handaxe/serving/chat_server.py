@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import logging
 import secrets
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from handaxe.core.errors import InputError
@@ -17,26 +18,35 @@ from handaxe.core.protocols import ChatFormat
 from handaxe.core.requests import Completion, Sample
 from handaxe.serving.batching_server import BatchingServer, StreamingEngine
 from handaxe.serving.chat_history import ChatHistory
+from handaxe.serving.format_threads import FormatThreads
 from handaxe.serving.openai_schema import ApiError, ChatRequest, Choice, completion_body, completion_chunk, read_request
 from handaxe.serving.streamed_turn import StreamedTurn
 from handaxe.tools.bearer_auth import BearerAuth, LocalOnly, check_token, require_token
 from handaxe.tools.bind_socket import bind_socket
 
 try:
-    import uvicorn
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect
     from starlette.requests import Request as HttpRequest
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
+
+    from handaxe.tools.http_server import http_server
 except ImportError as error:
     raise InputError("a chat server needs further packages: install them with pip install 'handaxe[serve]'") from error
 
 __all__ = ["chat_app", "chat_server"]
 
 LOGGER = logging.getLogger(__name__)
+BASE_BODY, MAX_BODY = 200_000, 2_000_000
+"""Bytes of a request without messages, and of any request. Parsing JSON stops all Python threads."""
+BODY_PER_TOKEN = 32
+SWITCH_SECONDS = 0.001
+"""Time after which a thread lets another one run: a fifth of Python's default, for short waits beside long requests."""
 T = TypeVar("T")
+Run = Callable[..., Awaitable[Any]]
+"""Runs a call in a thread for one request."""
 
 
 def chat_server(
@@ -53,7 +63,7 @@ def chat_server(
 
     Args:
         engine: sampled by all requests together, in shared batches.
-        format: chat format that the policy was trained with.
+        format: chat format that the policy was trained with; called from several threads.
         name: of the model; requests for another model are refused.
         host, port: address to listen at; port 0 selects a free port. Hosts other than localhost, 127.0.0.1 and ::1 need
             a token. There is no TLS.
@@ -70,8 +80,9 @@ def chat_server(
         address = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving {name} at http://{address}:{sock.getsockname()[1]}/v1\n")
         sys.stderr.flush()
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2))
-        server.run(sockets=[sock])
+        sys.setswitchinterval(SWITCH_SECONDS)
+        gc.freeze()  # a full collection would otherwise visit all objects of torch, and stop all threads meanwhile
+        http_server(app).run(sockets=[sock])
 
 
 def chat_app(
@@ -80,16 +91,18 @@ def chat_app(
     *,
     name: str,
     max_tokens: int = 1024,
-    max_body: int = 8_000_000,
+    max_body: int | None = None,
     max_waiting: int = 1000,
 ) -> Starlette:
     """The web app of `chat_server`, without access control.
 
     Args:
         engine, format, name, max_tokens: as in `chat_server`.
-        max_body: most bytes of a request.
+        max_body: most bytes of a request; None: 200,000, and 32 for each token of the model's context length, at most
+            2,000,000.
         max_waiting: most requests at a time; further requests get status 429.
     """
+    max_body = max_body or min(BASE_BODY + BODY_PER_TOKEN * engine.max_length, MAX_BODY)
     handlers = _Handlers(engine, format, name, max_tokens=max_tokens, max_body=max_body, max_waiting=max_waiting)
     return Starlette(
         routes=[
@@ -104,7 +117,7 @@ def chat_app(
 
 
 class _Handlers:
-    """Request handlers. The chat format runs in a single thread and need not be thread-safe."""
+    """Request handlers. The chat format runs in `FormatThreads`."""
 
     def __init__(
         self,
@@ -119,7 +132,7 @@ class _Handlers:
         self.engine, self.format = engine, format
         self.name, self.max_tokens = name, max_tokens
         self.max_body, self.max_waiting = max_body, max_waiting
-        self.history = ChatHistory(format)
+        self.history = ChatHistory(format, max_length=engine.max_length)
         self.running = 0
 
     @contextlib.asynccontextmanager
@@ -127,12 +140,12 @@ class _Handlers:
         """Start and end the threads with the app."""
         del app
         self.sampler = BatchingServer(self.engine)
-        self.format_thread = ThreadPoolExecutor(1, thread_name_prefix="handaxe-format")
+        self.threads = FormatThreads()
         try:
             yield
         finally:
             self.sampler.close()
-            self.format_thread.shutdown(wait=False, cancel_futures=True)
+            self.threads.close()
 
     async def health(self, http: HttpRequest) -> Response:
         """GET /health."""
@@ -154,22 +167,27 @@ class _Handlers:
     async def complete(self, http: HttpRequest) -> Response:
         """POST /v1/chat/completions."""
         body = await _body(http, self.max_body)
-        request = await self._in_format_thread(lambda: read_request(body, model=self.name, max_tokens=self.max_tokens))
+        run = partial(self._in_format_thread, len(body))
+        request = await run(lambda: read_request(body, model=self.name, max_tokens=self.max_tokens))
         if self.running + len(request.seeds) > self.max_waiting:
             raise ApiError(429, f"{self.running} requests are running; retry later", code="rate_limit_exceeded")
-        ids = await self._ids(request)
+        ids = await _until_disconnect(http, asyncio.ensure_future(self._ids(request, run)))
         samples = [
             Sample(ids, request.sampling, seed, self.format.stop_ids, self.format.header_ids) for seed in request.seeds
         ]
         request_id = f"chatcmpl-{secrets.token_hex(12)}"
         if request.stream:
-            return StreamingResponse(self._stream(request_id, request, samples), media_type="text/event-stream")
-        choices = await _until_disconnect(http, asyncio.gather(*(self._choice(request, sample) for sample in samples)))
-        return JSONResponse(completion_body(request_id, self.name, choices, len(ids)))
+            return StreamingResponse(self._stream(request_id, request, samples, run), media_type="text/event-stream")
+        work = asyncio.gather(*(self._choice(request, sample, run) for sample in samples))
+        choices = await _until_disconnect(http, work)
+        return await run(lambda: JSONResponse(completion_body(request_id, self.name, choices, len(ids))))
 
-    async def _ids(self, request: ChatRequest) -> list[int]:
+    async def _ids(self, request: ChatRequest, run: Run) -> list[int]:
+        steps = self.history.steps(request.messages, request.tools)
+        ids = None
         try:
-            ids = await self._in_format_thread(lambda: self.history.ids(request.messages, request.tools))
+            while ids is None:
+                ids = await run(next, steps)
         except InputError as error:
             raise ApiError(400, str(error), param="messages") from None
         if len(ids) >= self.engine.max_length:
@@ -182,12 +200,12 @@ class _Handlers:
             )
         return ids
 
-    async def _choice(self, request: ChatRequest, sample: Sample) -> Choice:
+    async def _choice(self, request: ChatRequest, sample: Sample, run: Run) -> Choice:
         """Sample one choice."""
-        turns = [turn async for turn in self._sample(request, sample)]
-        return turns[-1].choice(logprobs=request.logprobs)
+        turns = [turn async for turn in self._sample(request, sample, run)]
+        return await run(lambda: turns[-1].choice(logprobs=request.logprobs))
 
-    async def _sample(self, request: ChatRequest, sample: Sample) -> AsyncIterator[StreamedTurn]:
+    async def _sample(self, request: ChatRequest, sample: Sample, run: Run) -> AsyncIterator[StreamedTurn]:
         """Sample a turn. Yields the turn repeatedly for a stream or stop strings, else once at the end. Complete turns
         enter the history."""
         turn = StreamedTurn(self.format, request.tools, request.stop)
@@ -197,19 +215,21 @@ class _Handlers:
             steps = self.sampler.steps(sample) if incremental else _single(self.sampler.complete(sample))
             async with contextlib.aclosing(steps):
                 async for completion in steps:
-                    await self._in_format_thread(turn.update, completion)
+                    await run(turn.update, completion)
                     if turn.stopped:
                         break
                     yield turn
             if turn.message is not None and turn.ids[-1] in self.format.stop_ids:
-                await self._in_format_thread(self.history.add, sample.ids, turn.message, turn.ids)
+                await run(self.history.add, sample.ids, turn.message, turn.ids)
             yield turn
         except InputError as error:
             raise ApiError(400, str(error)) from None
         finally:
             self.running -= 1
 
-    async def _stream(self, request_id: str, request: ChatRequest, samples: Sequence[Sample]) -> AsyncIterator[str]:
+    async def _stream(
+        self, request_id: str, request: ChatRequest, samples: Sequence[Sample], run: Run
+    ) -> AsyncIterator[str]:
         """Stream the events of all choices."""
         events: asyncio.Queue[str | None] = asyncio.Queue()
         completion_tokens = list[int]()
@@ -220,10 +240,10 @@ class _Handlers:
 
             try:
                 put({"role": "assistant", "content": ""})
-                async for turn in self._sample(request, sample):
+                async for turn in self._sample(request, sample, run):
                     if text := turn.new_text():
                         put({"content": text})
-                choice = turn.choice()
+                choice = await run(turn.choice)
                 if text := turn.remaining_text(choice):
                     put({"content": text})
                 if calls := choice.message().get("tool_calls"):
@@ -254,10 +274,10 @@ class _Handlers:
             for task in tasks:
                 task.cancel()
 
-    async def _in_format_thread(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Run a call in the thread of the chat format; a RecursionError is an error of the request."""
+    async def _in_format_thread(self, size: int, call: Callable[..., T], *arguments: Any) -> T:
+        """Run a call in a thread, for a body of `size` bytes; a RecursionError is an error of the request."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.format_thread, call, *arguments)
+            return await self.threads.run(size, call, *arguments)
         except RecursionError:
             raise ApiError(400, "the request nests too deep", param="messages") from None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -15,10 +16,13 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import HandaxeError
 from handaxe.core.records import Message, Sampling, ToolCall, ToolSchema
+from handaxe.engines.local.sample_requests import MIN_TEMPERATURE
 
 __all__ = ["ApiError", "ChatRequest", "Choice", "completion_body", "completion_chunk", "read_request"]
 
 MAX_CHOICES = 128
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""JSON escape of half a character, paired or not."""
 DEFAULT_ONLY = {
     "function_call": ("none", "auto"), "functions": ([],), "logit_bias": ({},), "presence_penalty": (0,),
     "frequency_penalty": (0,), "top_logprobs": (0,), "response_format": ({"type": "text"},), "modalities": (["text"],),
@@ -85,10 +89,11 @@ def read_request(body: bytes, *, model: str, max_tokens: int) -> ChatRequest:
         ApiError: a field is invalid or unsupported; the error names the field.
     """
     try:
-        text = json.dumps(json.loads(body), ensure_ascii=False)
-        fields = json.loads(text.encode("utf-8", "replace"))  # replaces unpaired surrogates
+        text = body.decode("utf-8-sig")
+        fields = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"the body is not JSON: {error}") from None
+    _check_characters(text, fields)
     if not isinstance(fields, dict):
         raise ApiError(400, "the body is not a JSON object")
     if fields.get("model") not in (None, model):
@@ -155,6 +160,17 @@ def _logprobs(choice: Choice) -> dict[str, Any] | None:
 # --- parsing fields --------------------------------------------------------------------------------------------------
 
 
+def _check_characters(text: str, value: Any, *, param: str | None = None) -> None:
+    """Raise ApiError if `value`, parsed from the JSON `text`, has an unpaired surrogate."""
+    if SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = f"\\u{ord(error.object[error.start]):04x}"
+            message = f"the body has half a character, the unpaired surrogate {half}; send whole characters"
+            raise ApiError(400, message, param=param) from None
+
+
 def _messages(value: Any) -> tuple[Message, ...]:
     if not isinstance(value, list) or not value:
         raise ApiError(400, "messages must be a list of at least one message", param="messages")
@@ -195,7 +211,9 @@ def _calls(message: Mapping[str, Any], path: str) -> tuple[ToolCall, ...]:
             raise ApiError(400, f"{path}.tool_calls[{k}] has no function with a name", param=path)
         arguments = function.get("arguments") or {}
         try:
-            arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+            if isinstance(text := arguments, str):
+                arguments = json.loads(text)
+                _check_characters(text, arguments, param=path)
         except (ValueError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):
@@ -224,8 +242,12 @@ def _tools(fields: Mapping[str, Any]) -> tuple[ToolSchema, ...]:
 def _sampling(fields: Mapping[str, Any], max_tokens: int) -> Sampling:
     limit = fields.get("max_completion_tokens")
     limit = fields.get("max_tokens") if limit is None else limit
+    temperature = _number(fields, "temperature", 1.0, 0.0, 100.0)
+    if 0 < temperature < MIN_TEMPERATURE:
+        message = f"temperature is {temperature}; give 0 (greedy), or {MIN_TEMPERATURE} or more"
+        raise ApiError(400, message, param="temperature")
     return Sampling(
-        temperature=_number(fields, "temperature", 1.0, 0.0, 100.0),
+        temperature=temperature,
         top_p=_number(fields, "top_p", 1.0, 1e-6, 1.0),
         top_k=int(_number(fields, "top_k", 0, 0, 2**31)),
         max_tokens=max_tokens if limit is None else int(_number({"max_tokens": limit}, "max_tokens", 1, 1, 2**31)),
@@ -250,13 +272,14 @@ def _number(fields: Mapping[str, Any], name: str, default: float, minimum: float
     value = fields.get(name)
     if value is None:
         return default
-    not_integer = isinstance(default, int) and not isinstance(value, int)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not_integer:
-        raise ApiError(
-            400, f"{name} is {str(value)[:50]!r}, not {'an integer' if not_integer else 'a number'}", param=name
-        )
+    integer = isinstance(value, int) and not isinstance(value, bool)
+    if not integer and (isinstance(default, int) or not isinstance(value, float) or not math.isfinite(value)):
+        wanted = "an integer" if isinstance(default, int) else "a number"
+        raise ApiError(400, f"{name} is {str(value)[:50]!r}, not {wanted}", param=name)
     if not minimum <= value <= maximum:
-        raise ApiError(400, f"{name} is {value}; give {minimum} to {maximum}", param=name)
+        text = str(value)
+        shown = text if len(text) <= 50 else f"{text[:20]}... ({len(text.lstrip('-'))} digits)"
+        raise ApiError(400, f"{name} is {shown}; give {minimum} to {maximum}", param=name)
     return value
 
 

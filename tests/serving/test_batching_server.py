@@ -5,9 +5,10 @@ import threading
 
 import pytest
 
-from handaxe.core.errors import InputError
+from handaxe.core.errors import InputError, SamplingError
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
+from handaxe.engines.local import continuous_batching
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.chat_formats.compact import ASSISTANT, END, USER
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -131,3 +132,81 @@ def test_sampling_error_fails_only_running_requests(engine):
         return await server.complete(make_request("a"))
 
     assert run_with_server(engine, work).ids == engine.sample([make_request("a")])[0].ids
+
+
+async def outcomes(server, requests):
+    return await asyncio.gather(*(server.complete(request) for request in requests), return_exceptions=True)
+
+
+def test_row_with_overflowing_logits_fails_alone(engine, monkeypatch):
+    monkeypatch.setattr(continuous_batching, "check_request", lambda *_: None)  # refuses the temperature
+    requests = [make_request(text, seed=k) for k, text in enumerate("abcdefghijkl")]
+
+    async def work(server):
+        return await outcomes(server, [*requests, make_request("a", temperature=1e-308)])
+
+    *completed, failed = run_with_server(engine, work)
+    assert isinstance(failed, SamplingError)
+    assert [one.ids for one in completed] == [one.ids for one in engine.sample(requests)]
+
+
+class FailingStream:
+    """A stream whose `poll` raises while a request with the byte "!" runs."""
+
+    def __init__(self, inner):
+        self._inner, self._bad = inner, set()
+        self.close, self.poll_inner = inner.close, inner.poll
+
+    def __len__(self):
+        return len(self._inner)
+
+    def submit(self, request):
+        ticket = self._inner.submit(request)
+        if ord("!") in request.ids:
+            self._bad.add(ticket)
+        return ticket
+
+    def interrupt(self, ticket):
+        self._bad.discard(ticket)
+        return self._inner.interrupt(ticket)
+
+    def poll(self):
+        if self._bad:
+            raise MemoryError("out of memory")
+        return self._inner.poll()
+
+
+@pytest.mark.parametrize("bad", [1, 3, 13])
+def test_requests_that_break_the_stream_fail_alone(engine, monkeypatch, bad):
+    requests = [make_request(text, seed=k) for k, text in enumerate("abcdefghijkl")]
+    expected = [one.ids for one in engine.sample(requests)]
+    make_stream = engine.stream
+    monkeypatch.setattr(engine, "stream", lambda: FailingStream(make_stream()))
+
+    async def work(server):
+        found = await outcomes(server, [*(make_request("!", seed=k) for k in range(bad)), *requests])
+        return found, await server.complete(requests[0])
+
+    found, later = run_with_server(engine, work)
+    assert all(isinstance(one, RuntimeError) for one in found[:bad])
+    assert [one.ids for one in found[bad:]] == expected and later.ids == expected[0]
+
+
+def test_request_that_raises_at_submission_fails_alone(engine):
+    requests = [make_request("a"), make_request("b")._replace(stop=None), make_request("c")]
+    first, failed, last = run_with_server(engine, lambda server: outcomes(server, requests))
+    assert isinstance(failed, RuntimeError)
+    assert [first.ids, last.ids] == [one.ids for one in engine.sample([requests[0], requests[2]])]
+
+
+def test_engine_without_stream_fails_each_request(engine, monkeypatch):
+    def stream():
+        raise OSError("the device is lost")
+
+    monkeypatch.setattr(engine, "stream", stream)
+
+    async def work(server):
+        return [await outcomes(server, [make_request("a"), make_request("b")]) for _ in range(2)]
+
+    for found in run_with_server(engine, work):
+        assert all(isinstance(one, RuntimeError) for one in found)

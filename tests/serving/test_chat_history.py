@@ -1,9 +1,15 @@
 """Turns returned as text get their sampled ids."""
 
+import hashlib
 from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
 
 from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.models.chat_formats.compact import CALL, CALL_END, END, Compact
+from handaxe.serving import chat_history
 from handaxe.serving.chat_history import ChatHistory
 
 FORMAT = Compact()
@@ -59,3 +65,73 @@ def test_oldest_turns_are_evicted_at_the_limits():
     history.add([1], parse_message(SAMPLED[-2:]), SAMPLED[-2:])
     history.add([1], parse_message(SAMPLED[-2:]), SAMPLED[-2:])
     assert len(history) == 1 and history._size == 2
+
+
+class Counted(Compact):
+    """Counts calls of `extend`."""
+
+    extended = 0
+
+    def extend(self, history, new, last_ids, tools):
+        self.extended += 1
+        return super().extend(history, new, last_ids, tools)
+
+
+def long_chat(history, count):
+    """A conversation of `count` turns after a turn of the server."""
+    ids = [*b"c", END]
+    history.add(history.ids(QUESTION, [TOOL]), Message("assistant", "c"), ids)
+    return [*QUESTION, *[Message("assistant", "c"), Message("user", "b")] * count]
+
+
+def test_each_id_is_hashed_once(monkeypatch):
+    history, hashed = ChatHistory(FORMAT), []
+    chat = long_chat(history, 300)
+
+    class Hash:
+        def __init__(self, data=b""):
+            self.inner = hashlib.sha256()
+            self.update(data)
+
+        def update(self, data):
+            hashed.append(len(data))
+            self.inner.update(data)
+
+        def copy(self):
+            return SimpleNamespace(digest=self.inner.digest)
+
+        def digest(self):
+            return self.inner.digest()
+
+    monkeypatch.setattr(chat_history, "hashlib", SimpleNamespace(sha256=Hash))
+    ids = history.ids(chat, [TOOL])
+    text = sum(len(f'["{message.content}", []]') for message in chat if message.role == "assistant")
+    assert sum(hashed) == len(ids) * np.dtype(np.int64).itemsize + text
+
+
+def test_conversation_above_the_context_length_is_not_extended():
+    format = Counted()
+    history = ChatHistory(format, max_length=100)
+    chat = long_chat(history, 300)
+    assert history.ids(chat, [TOOL]) == FORMAT.start(chat, [TOOL]).ids
+    assert 0 < format.extended < 20
+
+
+def test_steps_extend_by_one_turn():
+    format = Counted()
+    history = ChatHistory(format)
+    chat, counts = long_chat(history, 30), []
+    for ids in history.steps(chat, [TOOL]):
+        counts.append(format.extended)
+    assert ids == history.ids(chat, [TOOL]) and max(b - a for a, b in zip(counts, counts[1:])) == 1
+
+
+@pytest.mark.parametrize("turns", [2, 5])
+def test_steps_and_turn_by_turn_history_agree(turns):
+    history, chat = ChatHistory(FORMAT), list(QUESTION)
+    for k in range(turns):
+        ids = history.ids(chat, [TOOL])
+        sampled = [*b"a " * (k + 1), END]
+        history.add(ids, parse_message(sampled), sampled)
+        chat += [parse_message(sampled), Message("user", "b")]
+        assert history.ids(chat, [TOOL])[: len(ids) + len(sampled)] == [*ids, *sampled]

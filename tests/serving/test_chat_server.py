@@ -17,6 +17,7 @@ from handaxe.core.requests import Attempt, Sample
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.load import load
 from handaxe.rollouts import driver
@@ -244,6 +245,12 @@ INVALID = [
     ({"messages": [USER], "n": 10**9}, 400, "n is 1000000000"),
     ({"messages": [USER], "temperature": -1}, 400, "temperature is -1"),
     (b'{"messages": [{"role": "user", "content": "x"}], "temperature": NaN}', 400, "temperature is 'nan'"),
+    ({"messages": [USER], "temperature": 1e-308}, 400, "temperature is 1e-308; give 0 .greedy., or 1e-30 or more"),
+    ({"messages": [USER], "temperature": 10**400}, 400, r"temperature is 10000000000000000000... \(401 digits\); give"),
+    ({"messages": [USER], "n": 10**400}, 400, r"n is 1000.* \(401 digits\); give 1 to 128"),
+    ({"messages": [USER], "max_tokens": 10**400}, 400, r"max_tokens is 1000.* \(401 digits\); give 1"),
+    ({"messages": [USER], "seed": 10**400}, 400, r"seed is 1000.* \(401 digits\); give -9223372036854775808"),
+    ({"messages": [USER], "seed": -(10**400)}, 400, "seed is -1000"),
     ({"messages": [USER], "top_p": 0}, 400, "top_p is 0"),
     ({"messages": [USER], "max_tokens": 0}, 400, "max_tokens is 0"),
     ({"messages": [USER], "max_tokens": "many"}, 400, "not an integer"),
@@ -279,18 +286,42 @@ def test_invalid_request_gets_a_specific_error(port, body, status, message):
     assert send(port, {"messages": QUESTION, "max_tokens": 1})[0] == 200, "the next request is answered"
 
 
-def test_unpaired_surrogates_and_deep_arguments_are_handled(port):
-    nested = json.loads('{"a": ' + "[" * 400 + "]" * 400 + "}")
-    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": json.dumps(nested)}}
-    chat = [
-        {"role": "user", "content": "\ud83d"},
-        {"role": "assistant", "content": "\udc00", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": "\ud83d"},
-    ]
-    status, text = send(port, {"messages": chat[:1], "max_tokens": 2})
-    assert status == 200, text
-    assert send(port, {"messages": chat, "tools": TOOLS, "max_tokens": 2})[0] in (200, 400)
+def test_deep_arguments_are_answered(port):
+    call = {"id": "c", "function": {"name": "f", "arguments": '{"a": ' + "[" * 400 + "]" * 400 + "}"}}
+    chat = [USER, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c", "content": "x"}]
+    assert send(port, {"messages": chat, "tools": TOOLS, "max_tokens": 2})[0] == 400
     assert send(port, {"messages": QUESTION, "max_tokens": 1})[0] == 200
+
+
+class Faulty(Compact):
+    """Raises for conversations that start with "!", and for turns with a tool "!"."""
+
+    def start(self, messages, tools):
+        if messages[0].content.startswith("!"):
+            raise ValueError("a bug of the format")
+        return super().start(messages, tools)
+
+    def parse(self, ids, tools):
+        if any(tool.name == "!" for tool in tools):
+            raise ValueError("a bug of the format")
+        return super().parse(ids, tools)
+
+
+def test_format_that_raises_fails_its_request_alone(policy):
+    bodies = [{"messages": [{"role": "user", "content": f"{k}*7=?"}], "max_tokens": 40, "seed": k} for k in range(8)]
+    bad = {"messages": [{"role": "user", "content": "!"}]}
+    unparsed = {"messages": QUESTION, "max_tokens": 40, "n": 2, "tools": [{"function": {"name": "!"}}]}
+    with serving(LocalEngine(policy.model), Faulty()) as port, ThreadPoolExecutor(10) as pool:
+        found = [status for status, _ in pool.map(lambda body: send(port, body), [*bodies, bad, unparsed])]
+    assert found == [200] * 8 + [500, 500]
+
+
+def test_negligible_temperature_leaves_requests_in_flight_alone(port):
+    bodies = [{"messages": QUESTION, "temperature": 1.0, "max_tokens": 60, "seed": k} for k in range(12)]
+    tiny = [{"messages": QUESTION, "temperature": 1e-308, "stream": stream} for stream in (True, False)]
+    with ThreadPoolExecutor(14) as pool:
+        found = [status for status, _ in pool.map(lambda body: send(port, body), [*bodies, *tiny])]
+    assert found == [200] * 12 + [400] * 2
 
 
 def test_models_and_health_are_served_and_other_routes_refused(port):
