@@ -14,7 +14,7 @@ quickstart: $(VENV)/.quickstart
 
 # Lint, types, layers, pages and the tests of the core, without the extras: two minutes after the installation.
 check: $(VENV)/.check lint types layers
-	$(VENV)/bin/handaxe papers --check
+	$(VENV)/bin/handaxe papers --check --pages
 	$(VENV)/bin/pytest -n 2 --dist loadfile -m "not slow" $(CORE_TESTS)
 
 # CI runs this. The tests need all extras, bubblewrap and Chromium; a test whose program is missing is skipped.

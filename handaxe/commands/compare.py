@@ -29,7 +29,7 @@ class CompareOptions:
         metrics: metrics of the last evaluation, or training/NAME.
         seeds: number of pairs, 2 or more.
         first_seed: of the pairs.
-        at_once: number of parallel runs, each with one thread; by default one per processor.
+        jobs: number of parallel runs, each with one thread; by default one per processor.
         runs: folder of the runs.
         json: write the figures to this file.
     """
@@ -38,7 +38,7 @@ class CompareOptions:
     metrics: tuple[str, ...] = ("pass@1", "calls", "tokens")
     seeds: int = 4
     first_seed: int = 0
-    at_once: int = 0
+    jobs: int = 0
     runs: Path = Path("runs/compare")
     json: Path | None = None
 
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     jobs = {(one.name, seed): make_job(one, seed, options.runs) for seed in seeds for one in sides}
     terminal = console()
-    at_once = options.at_once or len(os.sched_getaffinity(0))
+    at_once = options.jobs or len(os.sched_getaffinity(0))
     run_jobs(list(jobs.values()), at_once=at_once, console=terminal, title="comparing")
     runs = {one.name: [read_run(jobs[one.name, seed].folder) for seed in seeds] for one in sides}
     found: dict[str, dict[str, PairedFigures]] = {}

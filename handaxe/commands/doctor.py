@@ -1,11 +1,16 @@
-"""`handaxe doctor METHOD [options of train]`: check a run within a minute or two before training."""
+"""`handaxe doctor METHOD [options of train]`: check a run within a minute or two before training.
 
+`handaxe doctor --template FOLDER` checks the chat template of a folder with tokenizer files.
+"""
+
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import tyro
 from rich.console import Console
 
 import handaxe
@@ -23,12 +28,18 @@ from handaxe.models.check_model_name import check_model_name
 
 if TYPE_CHECKING:
     import handaxe.doctor.examine as examining
+    import handaxe.doctor.fits as fitting
+    import handaxe.doctor.template_conformance as conforming
     import handaxe.methods.build as building
+    import handaxe.models.load as loading
 else:
     building = DeferredModule("handaxe.methods.build")
+    conforming = DeferredModule("handaxe.doctor.template_conformance")
     examining = DeferredModule("handaxe.doctor.examine")
+    fitting = DeferredModule("handaxe.doctor.fits")
+    loading = DeferredModule("handaxe.models.load")
 
-__all__ = ["DoctorOptions", "check_spec", "main"]
+__all__ = ["DoctorOptions", "TemplateOptions", "check_spec", "main"]
 
 FAILED = 1
 
@@ -50,8 +61,28 @@ class DoctorOptions(RunOptions):
     svg: Path | None = None
 
 
+@dataclass(frozen=True)
+class TemplateOptions:
+    """Check the chat template of a folder with tokenizer files. Reads no weights.
+
+    Args:
+        template: folder with tokenizer.json, tokenizer_config.json and the chat template.
+        json: write the findings to this file.
+        svg: also write the output as a picture to this file.
+    """
+
+    template: Path
+    json: Path | None = None
+    svg: Path | None = None
+
+
 def main(arguments: list[str]) -> int:
     """Check; returns the exit code, 1 for an error."""
+    if any(word.partition("=")[0] == "--template" for word in arguments):
+        return _check_template(tyro.cli(TemplateOptions, args=arguments, prog="handaxe doctor"), arguments)
+    if arguments == ["--fits"]:
+        sys.stdout.write(fitting.fits_table())
+        return 0
     if (found := parse_method(arguments)) is None:
         return _help(requested="-h" in arguments or "--help" in arguments)
     name, words = found
@@ -108,6 +139,20 @@ def _show(spec: RunSpec, options: DoctorOptions, command: str) -> int:
     return FAILED if any(one.level == "error" for one in found) else 0
 
 
+def _check_template(options: TemplateOptions, arguments: list[str]) -> int:
+    for file in (options.json, options.svg):
+        check_writable(file)
+    found = [one.finding for one in conforming.check_template(loading.load_template(options.template))]
+    command = command_line(["doctor", *arguments])
+    with picture(console(), options.svg, title=command) as terminal:
+        terminal.print(findings_table(found, title=f"chat template of {options.template}"))
+        note(terminal, "doctor", summary(found))
+    errors = sum(one.level == "error" for one in found)
+    body = {"command": command, "handaxe": handaxe.__version__, "errors": errors}
+    write_json(options.json, {**body, "findings": [asdict(one) for one in found]})
+    return FAILED if errors else 0
+
+
 def _body(found: Sequence[Finding], spec: RunSpec, command: str, seconds: float) -> dict[str, object]:
     return {
         "method": spec.name,
@@ -124,6 +169,8 @@ def _help(*, requested: bool) -> int:
     text = (
         "usage: handaxe doctor METHOD [options of `handaxe train METHOD`] [--seconds 60] [--json FILE]\n"
         "       handaxe doctor --config FILE checks the run of a file: TOML, or RUN/recipe.json\n"
+        "       handaxe doctor --template FOLDER checks the chat template of a folder with tokenizer files\n"
+        "       handaxe doctor --fits prints the forecast memory of model sizes, precisions and contexts\n"
         "Exit code 1 for an error, 0 for warnings only."
     )
     if not requested:

@@ -49,11 +49,19 @@ def finished(job: TrainingJob) -> bool:
         return False
 
 
-def run_jobs(jobs: Sequence[TrainingJob], *, at_once: int, console: Console, title: str) -> None:
+def run_jobs(
+    jobs: Sequence[TrainingJob], *, at_once: int, console: Console, title: str, until: float | None = None
+) -> bool:
     """Run every unfinished job, `at_once` in parallel, each with one thread of torch.
 
     A stopped run resumes from the last checkpoint; without a checkpoint it starts from scratch. After Ctrl-C the
     running jobs finish their step and write a checkpoint.
+
+    Args:
+        until: no job starts after this time of `time.monotonic`; None for no limit.
+
+    Returns:
+        True if every job is finished, False if time was over before.
 
     Raises:
         HandaxeError: a run failed; the message has its last lines of output. All other runs are stopped.
@@ -66,8 +74,8 @@ def run_jobs(jobs: Sequence[TrainingJob], *, at_once: int, console: Console, tit
     working: dict[TrainingJob, subprocess.Popen[bytes]] = {}
     with Bar(total, done=sum(done.values()), title=f"{title}, step", console=console) as bar, _stopping(working):
         runs, over = len(waiting), 0
-        while waiting or working:
-            while waiting and len(working) < at_once:
+        while (waiting and not _is_over(until)) or working:
+            while waiting and len(working) < at_once and not _is_over(until):
                 job = waiting.pop(0)
                 working[job] = _start(job)
             time.sleep(POLL)
@@ -81,6 +89,11 @@ def run_jobs(jobs: Sequence[TrainingJob], *, at_once: int, console: Console, tit
                 done[job], over = job.steps, over + 1
             at_work = [f"{job.name}, step {done[job]}/{job.steps}" for job in working]
             bar.reach(sum(done.values()), [f"{over} of {runs} runs done"], under=at_work)
+    return not waiting
+
+
+def _is_over(until: float | None) -> bool:
+    return until is not None and time.monotonic() >= until
 
 
 def _start(job: TrainingJob) -> subprocess.Popen[bytes]:

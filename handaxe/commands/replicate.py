@@ -1,40 +1,45 @@
 """`handaxe replicate METHOD ... | --all`: run methods and the baselines of claims in pairs, and decide the claims."""
 
+import heapq
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
 
 import tyro
 from rich.console import Console
 
 from handaxe.commands.deferred import DeferredModule
-from handaxe.commands.jobs import TrainingJob, run_jobs
 from handaxe.commands.output import checkout, command_line, console, note
-from handaxe.commands.sides import Side, check_method_names, make_job, read_run, side, split_options
-from handaxe.core.errors import InputError
-from handaxe.evaluation.claim_figures import measure_claim
-from handaxe.evaluation.claims import Claim
-from handaxe.evaluation.decide import control_pairs
-from handaxe.evaluation.figures import TRAINING, RunFigures
-from handaxe.evaluation.replication import DecidedClaim, Replication, mean_curve
+from handaxe.commands.papers import read_entries
+from handaxe.commands.sides import check_method_names, split_options
+from handaxe.core.errors import HandaxeError, InputError
+from handaxe.evaluation.decide import LOOKS
+from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalog import find_method, list_methods
-from handaxe.methods.run_spec import base_spec
-from handaxe.training.record.run_record import RunRecord
+from handaxe.training.record.folder import FolderLock
+from handaxe.view.papers import Entry, find_decision
 from handaxe.view.verdicts import verdict_table
 
 if TYPE_CHECKING:
+    import handaxe.commands.measure_claims as measuring
+    import handaxe.commands.stale as stale
+    import handaxe.methods.fingerprint as fingerprints
     import handaxe.view.plots as plots
 else:
+    measuring = DeferredModule("handaxe.commands.measure_claims")
+    stale = DeferredModule("handaxe.commands.stale")
+    fingerprints = DeferredModule("handaxe.methods.fingerprint")
     plots = DeferredModule("handaxe.view.plots")
 
-__all__ = ["ReplicateOptions", "main", "replicate", "result_file"]
+__all__ = ["ReplicateOptions", "main", "result_file"]
 
 RESULTS = Path("results")
-CURVES = ("training/reward", "training/calls")
-EARNED = "training/reward/all"
-"""Reward with turn rewards; `training/reward` is the reward of outcomes alone."""
+FIRST_SEED = 100
+PAIRS = tuple(look.pairs for look in LOOKS)
 
 
 @dataclass(frozen=True)
@@ -43,16 +48,23 @@ class ReplicateOptions:
 
     Options of `handaxe train` after the methods apply to every run: handaxe replicate otc --steps 5 --model smollm2.
 
-    Finished runs are reused; after Ctrl-C the same command continues. In a checkout, the result of a method of handaxe
-    goes into the folder of the method (result.json, or result_NAME.json for a further method of the folder), unless
-    such options change the runs. Any other result goes to results/NAME.json.
+    Claims are decided after 8 pairs; with --seeds 16 or 32, undecided ones are decided again after further pairs. The
+    cheapest undecided claims come first. Finished runs are reused, also by other methods with the same baseline; after
+    Ctrl-C, a kill or --hours, the same command continues. In a checkout, the result of a method of handaxe goes into
+    the folder of the method (result.json, or result_NAME.json for a further method of the folder), unless options of
+    train change the runs. Any other result goes to results/NAME.json.
 
     Args:
         methods: names, or MODULE:ATTRIBUTE of your own.
         all: every method with claims.
-        seeds: number of pairs, 2 or more.
-        first_seed: of the pairs; use lower seeds for development.
-        at_once: number of parallel runs, each with one thread; by default one per processor.
+        undecided: of these, methods with a claim that is undecided or was never decided.
+        stale: of these, methods whose result has no fingerprint, or another one than the present code. With
+            --undecided: methods that are either.
+        seeds: largest number of pairs: 8, 16 or 32; 2 to 7 for a trial without verdicts.
+        first_seed: of the pairs; use lower seeds for development. By default that of the method's result, unless options
+            of train change the runs; else 100.
+        jobs: number of parallel runs, each with one thread; by default one per processor.
+        hours: start no run after this time.
         runs: folder of the runs.
         out: write every result to this folder as NAME.json.
         plots: also draw the curves of each method into this folder as NAME.png; needs matplotlib, extra [plots].
@@ -60,39 +72,186 @@ class ReplicateOptions:
 
     methods: tyro.conf.Positional[tuple[str, ...]] = ()
     all: bool = False
+    undecided: bool = False
+    stale: bool = False
     seeds: int = 8
-    first_seed: int = 100
-    at_once: int = 0
+    first_seed: int | None = None
+    jobs: int = 0
+    hours: float | None = None
     runs: Path = Path("runs/replicate")
     out: Path | None = None
     plots: Path | None = None
 
 
+class _Item(NamedTuple):
+    """A look at the claims of a method. Items are ordered by cost.
+
+    cost    estimated seconds of missing runs a claim that is undecided
+    work    estimated seconds of missing runs
+    """
+
+    cost: float
+    name: str
+    pairs: int
+    work: float
+
+
 def main(arguments: list[str]) -> int:
-    """Replicate; returns the exit code."""
+    """Replicate; returns the exit code, 1 if a method of several failed."""
     own, of_runs = split_options(arguments, ReplicateOptions)
     options = tyro.cli(ReplicateOptions, args=own, prog="handaxe replicate", config=(tyro.conf.FlagCreatePairsOff,))
-    known = [one.name for one in list_methods() if one.page.claims]
-    names = known if options.all else list(options.methods)
+    _check(options)
+    names = _names(options)
+    terminal = console()
     if not names:
+        note(terminal, "done", "no method is left to replicate")
+        return 0
+    options.runs.mkdir(parents=True, exist_ok=True)
+    with FolderLock(options.runs):
+        return _Queue(names, options, of_runs, command_line(["replicate", *arguments]), terminal).run()
+
+
+def _check(options: ReplicateOptions) -> None:
+    known = [one.name for one in list_methods() if one.page.claims]
+    if not options.methods and not options.all:
         raise InputError(f"the methods are missing: give --all, or some of {', '.join(known)}")
-    if options.seeds < 2:
-        raise InputError(f"--seeds is {options.seeds}; give 2 or more")
-    check_method_names(names)
-    terminal, command = console(), command_line(["replicate", *arguments])
-    for place, name in enumerate(names):
-        found = replicate(
-            name, options, of_runs, command=command, console=terminal, title=f"{place + 1} of {len(names)}: {name}"
+    check_method_names(options.methods)
+    if options.seeds not in PAIRS and not 2 <= options.seeds < PAIRS[0]:
+        looks = ", ".join(map(str, PAIRS))
+        raise InputError(
+            f"--seeds is {options.seeds}; claims are decided at {looks} pairs: give one of them, or 2 to 7 for a trial"
         )
-        file = result_file(name, options, of_runs)
+    if options.hours is not None and not options.hours > 0:
+        raise InputError(f"--hours is {options.hours:g}; give a time above 0, or leave it out")
+    if options.jobs < 0:
+        raise InputError(f"--jobs is {options.jobs}; give 1 or more parallel runs")
+
+
+def _names(options: ReplicateOptions) -> list[str]:
+    """The methods to replicate."""
+    names = [one.name for one in list_methods() if one.page.claims] if options.all else list(options.methods)
+    if not options.undecided and not options.stale:
+        return names
+    wanted, entries = set[str](), _entries(names)
+    if options.undecided:
+        wanted |= {name for name, one in entries.items() if _open_claims(one)}
+    if options.stale:
+        wanted |= {one.method for one in stale.check_results(list(entries.values())) if one.stale}
+    return [name for name in names if name in wanted or name not in entries]
+
+
+def _entries(names: Sequence[str]) -> dict[str, Entry]:
+    """Name -> method with result, for listed methods in a checkout."""
+    root = checkout()
+    found = [] if root is None else read_entries(root)[0]
+    return {one.method.name: one for one in found if one.method.name in names}
+
+
+def _open_claims(one: Entry) -> int:
+    """Number of claims that are undecided or have no figures."""
+    decided = [find_decision(claim, one.result) for claim in one.method.page.claims]
+    return sum(each is None or each.decision.verdict == "undecided" for each in decided)
+
+
+class _Queue:
+    """Methods in the order of their cost, each at its next look."""
+
+    def __init__(
+        self, names: Sequence[str], options: ReplicateOptions, of_runs: Sequence[str], command: str, terminal: Console
+    ):
+        self._options = options
+        self._of_runs = of_runs
+        self._command = command
+        self._terminal = terminal
+        self._entries = _entries(names)
+        self._until = None if options.hours is None else time.monotonic() + 3600 * options.hours
+        self._jobs = options.jobs or len(os.sched_getaffinity(0))
+        self._made = fingerprints.Fingerprinter()
+        self._failed: dict[str, str] = {}
+        self._done = 0
+        self._left = [self._item(name, self._looks()[0]) for name in names]
+        heapq.heapify(self._left)
+
+    def run(self) -> int:
+        """Replicate until no method is left, or time is over; returns the exit code."""
+        alone = len(self._left) == 1
+        while self._left:
+            item = heapq.heappop(self._left)
+            try:
+                if not self._replicate(item):
+                    heapq.heappush(self._left, item)
+                    break
+            except HandaxeError as error:
+                if alone:
+                    raise
+                self._failed[item.name] = str(error)
+                self._terminal.print(f"{item.name}: {error}", markup=False, highlight=False, style="red")
+        if self._left:
+            note(self._terminal, "time", f"is over; {len(self._left)} methods are left, and the same command continues")
+        if self._failed:
+            note(self._terminal, "failed", ", ".join(self._failed))
+        return 1 if self._failed else 0
+
+    def _replicate(self, item: _Item) -> bool:
+        """Take one look at a method; returns False if time is over."""
+        options, name = self._options, item.name
+        planned = self._plan(name, item.pairs)
+        finished = planned.train(at_once=self._jobs, console=self._terminal, title=self._title(item), until=self._until)
+        if not finished:
+            return False
+        found = planned.decide(name, self._command, self._made)
+        file = result_file(name, options, self._of_runs)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(found.to_json(), encoding="utf-8")
-        terminal.print(verdict_table(found))
-        note(terminal, "written", str(file))
+        self._terminal.print(verdict_table(found))
+        note(self._terminal, "written", str(file))
         if options.plots is not None:
             options.plots.mkdir(parents=True, exist_ok=True)
             plots.plot_curves(found, options.plots / f"{name.replace(':', '.')}.png")
-    return 0
+        later = [pairs for pairs in self._looks() if pairs > item.pairs]
+        if later and any(one.decision.verdict == "undecided" for one in found.claims):
+            heapq.heappush(self._left, self._item(name, later[0], found))
+        else:
+            self._done += 1
+        return True
+
+    def _looks(self) -> list[int]:
+        return [pairs for pairs in PAIRS if pairs <= self._options.seeds] or [self._options.seeds]
+
+    def _plan(self, name: str, pairs: int) -> "measuring.ClaimRuns":
+        result = None if name not in self._entries else self._entries[name].result
+        first = self._options.first_seed
+        if first is None:
+            first = FIRST_SEED if result is None or self._of_runs else result.seeds[0]
+        return measuring.plan_claims(name, self._of_runs, seeds=range(first, first + pairs), runs=self._options.runs)
+
+    def _item(self, name: str, pairs: int, found: Replication | None = None) -> _Item:
+        """The next look at a method, with its estimated cost; unknown costs are the median of the known."""
+        entry = self._entries.get(name)
+        result = found or (None if entry is None else entry.result)
+        missing = len(self._plan(name, pairs).missing())
+        claims = 1 if entry is None else max(1, _open_claims(entry))
+        work = missing * (_run_seconds(result) or self._usual_seconds())
+        return _Item(work / claims, name, pairs, work)
+
+    def _usual_seconds(self) -> float:
+        known = [seconds for one in self._entries.values() if (seconds := _run_seconds(one.result))]
+        return median(known) if known else 60.0
+
+    def _title(self, item: _Item) -> str:
+        if not self._left and not self._done:
+            return f"{item.name}, {item.pairs} pairs"
+        hours = sum(one.work for one in (item, *self._left)) / self._jobs / 3600
+        before = self._done + len(self._failed)
+        left = f"{before + 1} of {before + 1 + len(self._left)}, about {hours:.1f} h left"
+        return f"{left}: {item.name}, {item.pairs} pairs"
+
+
+def _run_seconds(result: Replication | None) -> float:
+    """Mean seconds of a run of a result; 0 without a result."""
+    if result is None or not result.seconds:
+        return 0.0
+    return sum(result.seconds.values()) / (len(result.seconds) * len(result.seeds))
 
 
 def result_file(name: str, options: ReplicateOptions, of_runs: Sequence[str] = ()) -> Path:
@@ -102,97 +261,3 @@ def result_file(name: str, options: ReplicateOptions, of_runs: Sequence[str] = (
     if options.out is None and not of_runs and listed is not None and ours:
         return listed.result_file
     return (options.out or RESULTS) / f"{name.replace(':', '.')}.json"
-
-
-def replicate(
-    name: str, options: ReplicateOptions, of_runs: Sequence[str], *, command: str, console: Console, title: str
-) -> Replication:
-    """Run the missing runs, and decide every claim of a method.
-
-    Args:
-        name: of the method.
-        options: of the command.
-        of_runs: options of `train` for every run.
-        command, console, title: shown, and stored with the result.
-
-    Raises:
-        InputError: the method has no claims, a metric of a claim is missing, or an option ends runs early.
-        HandaxeError: a run failed.
-    """
-    ours = side(name, of_runs)
-    if ours.spec.settings.stop_when or ours.spec.settings.patience:
-        raise InputError("claims compare runs of equal length: leave --stop-when and --patience out")
-    claims = ours.spec.template.page.claims
-    if not claims:
-        raise InputError(f"method {name} has no claims to replicate")
-    theirs = {claim: _baseline(ours, claim, of_runs) for claim in claims if not claim.alone}
-    sides = {one.name: one for one in (ours, *theirs.values())}
-    seeds = tuple(range(options.first_seed, options.first_seed + options.seeds))
-    jobs = {(one.name, seed): make_job(one, seed, options.runs) for seed in seeds for one in sides.values()}
-    permuted = seeds[: control_pairs(len(seeds))] if any(claim.needs_control for claim in claims) else ()
-    controls = [make_job(ours.permuted(), seed, options.runs) for seed in permuted]
-    wanted: list[TrainingJob] = [*jobs.values(), *controls]
-    run_jobs(wanted, at_once=options.at_once or len(os.sched_getaffinity(0)), console=console, title=title)
-    runs = {one: [read_run(jobs[one, seed].folder) for seed in seeds] for one in sides}
-    control_runs = [read_run(job.folder) for job in controls]
-    decided = tuple(_decide(claim, runs, ours.name, theirs.get(claim), control_runs) for claim in claims)
-    shown: dict[str, set[str]] = {metric: set(sides) for metric in CURVES}
-    if any(_has_turn_rewards(found) for found in runs.values()):
-        shown[EARNED] = set(sides)
-    for claim in claims:  # a training metric of a claim may be missing on other sides
-        if claim.metric.startswith("training/"):
-            shown.setdefault(claim.metric, set()).update(one.name for one in (ours, theirs.get(claim)) if one)
-    return Replication(
-        method=name,
-        command=command,
-        version=ours.version,
-        seeds=seeds,
-        claims=decided,
-        arguments=ours.arguments(),
-        baselines={one.name: one.arguments() for one in theirs.values()},
-        curves={
-            metric: {one: mean_curve(found, _metric_of(metric, found)) for one, found in runs.items() if one in names}
-            for metric, names in shown.items()
-        },
-        seconds={one: sum(float(run.spent("seconds")[-1]) for run in found) for one, found in runs.items()},
-        silent=_silent([jobs[ours.name, seed].folder for seed in seeds]),
-    )
-
-
-def _has_turn_rewards(runs: Sequence[RunFigures]) -> bool:
-    name = EARNED.removeprefix(TRAINING)
-    return all(any(name in row for row in run.metrics) for run in runs)
-
-
-def _metric_of(metric: str, runs: Sequence[RunFigures]) -> str:
-    """The metric of a side. A side without turn rewards has the reward of outcomes in place of EARNED."""
-    return CURVES[0] if metric == EARNED and not _has_turn_rewards(runs) else metric
-
-
-def _silent(folders: Sequence[Path]) -> tuple[str, ...]:
-    """Channels with equal values for all siblings of every group, in every run."""
-    found = []
-    for folder in folders:
-        with RunRecord.open(folder) as record:
-            found.append(set(record.silent_channels()))
-    return tuple(sorted(set.intersection(*found)))
-
-
-def _baseline(ours: Side, claim: Claim, options: Sequence[str]) -> Side:
-    """The baseline of a claim: the base with equal settings, or the method and options that the claim names."""
-    if not claim.baseline:
-        return ours.of(base_spec(ours.spec))
-    return side(claim.baseline, options, like=ours)
-
-
-def _decide(
-    claim: Claim,
-    runs: dict[str, list[RunFigures]],
-    name: str,
-    theirs: Side | None,
-    control_runs: Sequence[RunFigures],
-) -> DecidedClaim:
-    baseline = [] if theirs is None else runs[theirs.name]
-    control = control_runs if claim.needs_control else ()
-    figures = measure_claim(claim, runs[name], baseline, control=control)
-    return DecidedClaim.of(claim, figures, claim.baseline if theirs is None else theirs.name)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from handaxe.core.html_table import html_table
 from handaxe.evaluation.claims import START, ZERO, Claim
 from handaxe.evaluation.figures import RunFigures, Series
 from handaxe.ops.stats import Interval, mean_interval
@@ -39,6 +40,16 @@ class PairedFigures(NamedTuple):
     def first(self, count: int, *, level: float = 0.95) -> PairedFigures:
         """The first pairs, with an interval of this level."""
         return pair_values(self.ours[:count], self.theirs[:count], level=level)
+
+    def _repr_html_(self) -> str:
+        """A row per pair, then the means."""
+        rows: list[list[object]] = [
+            [pair + 1, ours, theirs, f"{ours - theirs:+.4g}"]
+            for pair, (ours, theirs) in enumerate(zip(self.ours, self.theirs, strict=True))
+        ]
+        difference = f"{self.difference:+.4g} [{self.low:+.4g}, {self.high:+.4g}]"
+        means = float(np.mean(self.ours)), float(np.mean(self.theirs))
+        return html_table(["pair", "ours", "theirs", "difference"], [*rows, ["mean", *means, difference]])
 
 
 class Control(NamedTuple):

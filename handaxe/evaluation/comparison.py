@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from handaxe.core.errors import InputError
+from handaxe.core.html_table import html_table
 from handaxe.evaluation.estimates import columns
 from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.ops.stats import ratio, ratio_difference_interval
@@ -41,6 +42,14 @@ class Comparison:
             change = f"{one.before:.4g} -> {one.after:.4g}, difference {one.difference:+.4g}"
             lines.append(f"{name}: {change} [{one.low:+.4g}, {one.high:+.4g}] over {one.tasks} tasks: {one.verdict}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = ["metric", "before", "after", "difference", f"{self.level:.0%} interval", "tasks", "verdict"]
+        rows = [
+            [name, *one[:2], f"{one.difference:+.4g}", f"[{one.low:+.4g}, {one.high:+.4g}]", one.tasks, one.verdict]
+            for name, one in self.differences.items()
+        ]
+        return html_table(head, rows)
 
 
 def compare(

@@ -7,6 +7,7 @@ from math import inf, isfinite, nan
 from typing import Any
 
 from handaxe.core.errors import InputError
+from handaxe.core.html_table import html_table
 from handaxe.core.metrics import TaskResult
 from handaxe.evaluation.estimates import Estimate
 
@@ -54,6 +55,19 @@ class Evaluation:
             "settings": dict(self.settings),
         }
         return json.dumps(body, indent=1, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        """Metrics, then the first metric by breakdown, then endings."""
+        first = next(iter(self.metrics), "")
+        found = dict(self.metrics)
+        for key, by in self.breakdown.items():
+            found |= {f"{first}, {key} {value}": own[first] for value, own in by.items() if first in own}
+        found |= {f"endings/{name}": share for name, share in self.endings.items()}
+        rows = [[name, one.value, f"[{one.low:.4g}, {one.high:.4g}]", one.tasks] for name, one in found.items()]
+        excluded = [f"{count} {name} excluded" for name, count in self.excluded.items() if count]
+        level = f"{self.settings['level']:.0%} intervals" if "level" in self.settings else ""
+        caption = ", ".join([f"{len(self.tasks)} tasks", *filter(None, [level]), *excluded])
+        return html_table(["metric", "value", "interval", "tasks"], rows, caption=caption)
 
     @classmethod
     def from_json(cls, text: str) -> "Evaluation":

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InputError
+from handaxe.evaluation.acts import Activation, SeenAct
 from handaxe.evaluation.claim_figures import ClaimFigures, Control, PairedFigures
 from handaxe.evaluation.claims import RELATIVE_MARGIN, Claim
 from handaxe.evaluation.decide import Decision, decide
@@ -67,6 +68,8 @@ class Replication:
     curves    figure -> name of a side -> its curve;  seconds  name of a side -> total seconds of its runs
     silent    channels of the method's reward that are equal for all siblings in all runs
     fingerprints   name of a side -> its behaviour fingerprint (methods.fingerprint); {} for an older result
+    acts      named figures of the mechanism at work (methods.activation.seen_acts); () for an older result
+    activation     differences from the base's update (methods.activation.measure_activation); None if not measured
     """
 
     method: str
@@ -80,6 +83,8 @@ class Replication:
     seconds: Mapping[str, float]
     silent: tuple[str, ...] = ()
     fingerprints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    acts: tuple[SeenAct, ...] = ()
+    activation: Activation | None = None
 
     def to_json(self) -> str:
         """Everything as JSON; infinite and undefined numbers are null."""
@@ -94,6 +99,8 @@ class Replication:
         ]
         curves = {name: {side: one._asdict() for side, one in sides.items()} for name, sides in self.curves.items()}
         body = {**vars(self), "claims": claims, "curves": curves, "format": FORMAT}
+        body["acts"] = [one._asdict() for one in self.acts]
+        body["activation"] = None if self.activation is None else self.activation.to_json()
         return json.dumps(_finite(body), indent=1, allow_nan=False) + "\n"
 
     @classmethod
@@ -115,6 +122,9 @@ class Replication:
             body["curves"] = {
                 name: {side: _curve(one) for side, one in sides.items()} for name, sides in body["curves"].items()
             }
+            body["acts"] = tuple(_seen(one) for one in body.get("acts", ()))
+            if body.get("activation") is not None:
+                body["activation"] = Activation.from_json(body["activation"])
             return cls(**body)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"this is no result of `handaxe replicate`: {error!r}") from error
@@ -206,6 +216,10 @@ def _paired(one: Mapping[str, Any]) -> PairedFigures:
     return PairedFigures(
         _numbers(one["ours"]), _numbers(one["theirs"]), *_numbers([one[name] for name in ("difference", "low", "high")])
     )
+
+
+def _seen(one: Mapping[str, Any]) -> SeenAct:
+    return SeenAct(one["figure"], one["at_least"], *_numbers([one["seen"]]))
 
 
 def _curve(one: Mapping[str, Any]) -> Curve:

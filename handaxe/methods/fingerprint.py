@@ -29,7 +29,7 @@ from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.rate import FEATURES
 from handaxe.worlds.world import World
 
-__all__ = ["VERSION", "Fingerprinter", "changed_parts"]
+__all__ = ["Fingerprinter", "VERSION", "changed_parts"]
 
 VERSION = 1
 TASKS = 8

@@ -1,6 +1,7 @@
 """Range checks of run settings, with errors that name command-line flags."""
 
 import math
+import os
 
 from handaxe.core.errors import InputError
 from handaxe.methods.flags import flag
@@ -36,4 +37,6 @@ def check_settings(settings: RunSettings) -> None:
             raise InputError(f"{flag(name)} is {value:g}; give {least} or more")
     if settings.schedule != "constant" and settings.warmup >= settings.steps > 0:
         raise InputError(f"--warmup {settings.warmup} leaves no step for the decay: --steps is {settings.steps}")
+    if settings.quantize != "none" and not settings.lora and not os.path.isdir(settings.model):
+        raise InputError(f"--quantize {settings.quantize} needs --lora RANK, since quantized weights do not train")
     check_stop(settings)

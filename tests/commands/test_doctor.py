@@ -55,6 +55,30 @@ def test_constant_reward_exits_with_one(tmp_path, monkeypatch, capsys):
     assert error["check"] == "zero gradient" and "All 16 rollouts scored 1: take harder" in error["remedy"]
 
 
+@pytest.mark.hf
+def test_template_of_a_folder_is_checked_at_80_columns(small_llamas, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    body = tmp_path / "found.json"
+    assert main(["doctor", "--template", str(small_llamas / "0"), "--json", str(body)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80 and any("two calls" in line and "equal" in line for line in lines)
+    found = json.loads(body.read_text())
+    assert found["errors"] == 0 and len(found["findings"]) == 13
+
+
+@pytest.mark.hf
+def test_folder_without_a_template_is_one_error(small_llamas, tmp_path, capsys):
+    assert main(["doctor", "--template", str(tmp_path)]) == 2
+    assert "has no tokenizer.json and no tokenizer_config.json" in capsys.readouterr().err
+    assert main(["doctor", "--template", str(tmp_path / "missing")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+    (tmp_path / "tokenizer.json").write_bytes((small_llamas / "0" / "tokenizer.json").read_bytes())
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    assert main(["doctor", "--template", str(tmp_path)]) == 2
+    (error,) = capsys.readouterr().err.strip().splitlines()
+    assert "has no chat template: add chat_template.jinja" in error
+
+
 def test_wrong_arguments_are_an_error(run, capsys):
     assert main(["doctor", "otk"]) == 2
     assert "did you mean otc?" in capsys.readouterr().err

@@ -1,3 +1,4 @@
+import os
 import signal
 import subprocess
 import sys
@@ -8,11 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from handaxe.commands import compare, replicate
+from handaxe.commands import compare, jobs, output, replicate
 from handaxe.core.errors import InputError
-from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalog import HOME
+from handaxe.training.record.folder import FolderLock
 
 OPTIONS = ["--steps", "2", "--groups", "2", "--group-size", "2", "--held-out", "4", "--model", "tiny"]
 
@@ -46,14 +47,6 @@ def test_replicate_stopped_by_sigterm_continues_and_decides(tmp_path):
     assert '"pass@1"' in (tmp_path / "both.json").read_text()
 
 
-def test_plot_shows_turn_rewards():
-    by_turn = [RunFigures([{"reward": 0.0, "reward/all": 0.5}], {})] * 2
-    outcomes = [RunFigures([{"reward": 0.25}], {})] * 2
-    assert replicate._metric_of(replicate.EARNED, by_turn) == "training/reward/all"
-    assert replicate._metric_of(replicate.EARNED, outcomes) == "training/reward"
-    assert replicate._metric_of("training/reward", by_turn) == "training/reward"
-
-
 def test_result_goes_into_the_folder_of_the_method_in_a_checkout(tmp_path, monkeypatch):
     default = replicate.ReplicateOptions()
     assert replicate.result_file("otc", default) == HOME / "papers" / "otc" / "result.json"
@@ -68,7 +61,15 @@ def test_result_goes_into_the_folder_of_the_method_in_a_checkout(tmp_path, monke
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [([], "--all, or some of"), (["otc", "--seeds", "1"], "2 or more"), (["grpo_no_kl"], "has no claims")],
+    [
+        ([], "--all, or some of"),
+        (["otc", "--seeds", "1"], "2 to 7 for a trial"),
+        (["otc", "--seeds", "12"], "decided at 8, 16, 32 pairs"),
+        (["otc", "--hours", "0"], "--hours is 0; give a time above 0"),
+        (["otc", "--jobs", "-1"], "--jobs is -1"),
+        (["grpo_no_kl"], "has no claims"),
+        (["otc", "--patience", "2", "--eval-every", "1"], "equal length"),
+    ],
 )
 def test_wrong_arguments_raise(words, message, tmp_path):
     with pytest.raises(InputError, match=message):
@@ -79,3 +80,70 @@ def test_wrong_arguments_raise(words, message, tmp_path):
 def test_compare_needs_two_sides_and_two_seeds(words, tmp_path):
     with pytest.raises(InputError, match="2 or more of each"):
         compare.main([*words, "--runs", str(tmp_path)])
+
+
+def queue(names, tmp_path, **options):
+    given = replicate.ReplicateOptions(runs=tmp_path, **options)
+    return replicate._Queue(names, given, [], "handaxe replicate", output.console())
+
+
+def test_the_cheapest_undecided_claims_come_first(tmp_path):
+    """Cost is the time of the missing runs a claim that is undecided, from the stored results."""
+    made = queue(["asearcher", "otc", "dr_grpo"], tmp_path)
+    left = sorted(made._left)
+    assert [one.cost for one in left] == sorted(one.work / max(1, open_claims(one.name)) for one in left)
+    assert all(one.pairs == 8 and one.work > 0 for one in left)
+
+
+def open_claims(name):
+    return replicate._open_claims(replicate._entries([name])[name])
+
+
+def test_undecided_keeps_methods_with_open_claims():
+    names = replicate._names(replicate.ReplicateOptions(all=True, undecided=True))
+    everything = replicate._names(replicate.ReplicateOptions(all=True))
+    assert names == [name for name in everything if open_claims(name)] and 0 < len(names) < len(everything)
+
+
+def test_seeds_go_on_from_those_of_the_result(tmp_path):
+    name = "mua_rl"
+    first = replicate._entries([name])[name].result.seeds[0]
+    assert first != replicate.FIRST_SEED
+    assert queue([name], tmp_path)._plan(name, 16).seeds == tuple(range(first, first + 16))
+    assert queue([name], tmp_path, first_seed=3)._plan(name, 2).seeds == (3, 4)
+
+
+def test_a_queue_in_use_is_an_error(tmp_path):
+    with FolderLock(tmp_path), pytest.raises(InputError, match=f"process {os.getpid()} is writing"):
+        replicate.main(["otc", "--runs", str(tmp_path)])
+
+
+@pytest.mark.slow
+def test_a_queue_stops_after_its_hours_and_continues_after_a_kill(tmp_path, capsys):
+    """cispo and gspo have a base with equal settings, whose runs are made once: 2 x 3 sides, and 2 controls each."""
+    words = ["cispo", "gspo", "--seeds", "2", *OPTIONS, "--runs", str(tmp_path / "runs")]
+    words += ["--out", str(tmp_path / "results"), "--jobs", "1"]
+    assert replicate.main([*words, "--hours", "1e-9"]) == 0
+    assert "2 methods are left" in capsys.readouterr().out and not list(tmp_path.glob("runs/*/record.sqlite"))
+    process = subprocess.Popen([sys.executable, "-m", "handaxe", "replicate", *words], stdout=subprocess.DEVNULL)
+    while len(list(tmp_path.glob("runs/*/record.sqlite"))) < 2 and process.poll() is None:
+        time.sleep(0.02)
+    runs = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    for one in runs:
+        one.kill()
+    psutil.wait_procs(runs, timeout=10)
+    whole = [run for run in tmp_path.glob("runs/*/") if finished(run)]
+    before = {run: (run / "record.sqlite").stat().st_mtime_ns for run in whole}
+    assert len(whole) >= 1 and replicate.main(words) == 0
+    assert {run: (run / "record.sqlite").stat().st_mtime_ns for run in whole} == before, "finished runs are kept"
+    results = [Replication.from_json((tmp_path / "results" / f"{name}.json").read_text()) for name in words[:2]]
+    assert {name for one in results for name in one.fingerprints} == {"cispo", "gspo", "grpo_no_kl"}
+    controls = sum(any(one.figures.control for one in found.claims) for found in results)
+    assert len(list(tmp_path.glob("runs/*/record.sqlite"))) == 2 * (3 + controls)
+    assert all(one.decision.verdict in ("undecided", "not testable") for found in results for one in found.claims)
+
+
+def finished(run):
+    return jobs.finished(jobs.TrainingJob("", (), run, 2))

@@ -8,9 +8,7 @@ numbers with and without the check.
 from __future__ import annotations
 
 import pickle
-import random
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +21,7 @@ from handaxe.core.isolated_copy import isolated_copy
 from handaxe.core.protocols import AdvantageTransform, Credit, Loss, Reward, Selector
 from handaxe.core.records import Advantages, Ending, Group, RatedGroup, Scores, TokenSequence
 from handaxe.core.user_code import user_function
+from handaxe.ops.random_state import kept_random_state
 from handaxe.selection.parts.dispositions import part_name
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.loop.loss_problems import loss_problems
@@ -61,7 +60,11 @@ class FirstStep:
         transform: AdvantageTransform | None,
         loss: Loss,
     ):
-        self._reward, self._credit, self._select, self._transform, self._loss = reward, credit, select, transform, loss
+        self._reward = reward
+        self._credit = credit
+        self._select = select
+        self._transform = transform
+        self._loss = loss
         self._rated, self._selected = False, False
 
     def check_rated(self, groups: Sequence[RatedGroup]) -> None:
@@ -101,11 +104,11 @@ class FirstStep:
         training = [one for one in trained if any(m.any() for i in range(len(one.group)) for m in one.training_mask(i))]
         if training and (loss := _user_copy(self._loss)) is not None:
             part = [one for one in training if one.part == training[0].part][:2]
-            with _kept_random_state():
+            with kept_random_state():
                 self._raise("loss", self._loss, loss_problems(loss, make_batch(part, pad_id=pad_id)))
 
     def _raise(self, role: str, part: object, problems: Iterator[str]) -> None:
-        with _kept_random_state():
+        with kept_random_state():
             problem = next(problems, "")
         if problem:
             raise InputError(
@@ -242,15 +245,3 @@ def _frozen(value: Any) -> bytes:
         return pickle.dumps(value)
     except (pickle.PicklingError, TypeError, AttributeError):
         return b""
-
-
-@contextmanager
-def _kept_random_state() -> Iterator[None]:
-    """Restore the global random states of Python, numpy and torch on exit."""
-    python, numbers = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng():
-        try:
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(numbers)

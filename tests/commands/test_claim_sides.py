@@ -1,0 +1,29 @@
+import pytest
+
+from handaxe.commands.claim_sides import claim_sides
+from handaxe.core.errors import InputError
+
+
+def test_a_claim_has_the_base_or_its_own_baseline():
+    ours, baselines = claim_sides("calibrated")
+    assert ours.name == "calibrated" and len(ours.spec.template.page.claims) == len(baselines)
+    for claim, side in baselines.items():
+        assert side.name == (claim.baseline or "grpo")
+        assert side.spec.settings.seed == ours.spec.settings.seed
+        assert side.spec.template.world.name == ours.spec.template.world.name
+
+
+def test_claims_about_the_start_have_no_side():
+    ours, baselines = claim_sides("retool")
+    alone = [claim for claim in ours.spec.template.page.claims if claim.alone]
+    assert not any(claim in baselines for claim in alone)
+
+
+def test_options_of_runs_apply_to_both_sides():
+    ours, baselines = claim_sides("dr_grpo", ["--steps", "3"])
+    assert ours.spec.settings.steps == 3 and all(one.spec.settings.steps == 3 for one in baselines.values())
+
+
+def test_a_method_without_claims_is_an_error():
+    with pytest.raises(InputError, match="grpo_no_kl has no claims"):
+        claim_sides("grpo_no_kl")
