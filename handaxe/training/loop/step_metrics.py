@@ -57,6 +57,8 @@ def group_metrics(groups: Sequence[RecordedGroup], seconds: dict[str, float]) ->
     groups/zero_low            groups without advantage whose mean outcome is below the mean of all
     advantage/within           share of the advantages' squares around the means of their rollouts: 0 if each rollout
                                has one advantage, towards 1 if its parts, such as turns, have different ones
+    value/explained_variance   1 - var(return - value) / var(return) over trained tokens; only if groups have values of a
+                               critic and value targets that vary: 1 for an exact critic, 0 for a constant one
     trained_share              trained rollouts / all rollouts
     seconds/PHASE              wall time; of rewards beside sampling only the wait at the end. seconds/tools is the sum
                                over calls, which run concurrently
@@ -95,6 +97,7 @@ def group_metrics(groups: Sequence[RecordedGroup], seconds: dict[str, float]) ->
     out["tokens/sampled"] = float(sum(one.tokens for one in usage))
     out["tokens/trained"] = float(sum(_trained_tokens(one) for one in groups if isinstance(one, RatedGroup)))
     out |= _stopped(everything) | _aux_turns(everything)
+    out |= _explained_variance([one for one in groups if isinstance(one, RatedGroup)])
     out |= {f"seconds/{phase}": value for phase, value in seconds.items()}
     out["seconds/tools"] = float(sum(reply.seconds for reply in replies))
     return out
@@ -183,6 +186,24 @@ def _within(rated: Sequence[RatedGroup]) -> float:
                 around += float(((values - values.mean()) ** 2).sum())
                 squares += float((values**2).sum())
     return around / squares if squares else 0.0
+
+
+def _explained_variance(rated: Sequence[RatedGroup]) -> dict[str, float]:
+    """The critic's share of the variance of the value targets; {} without a critic or without variance."""
+    values, targets = [np.zeros(0)], [np.zeros(0)]
+    for one in rated:
+        for place, trajectory in enumerate(one.group):
+            if one.advantages.returns is None or not one.trained[place]:
+                continue
+            masks, returns = one.training_mask(place), one.advantages.returns[place]
+            for sequence, mask, target in zip(trajectory.sequences, masks, returns, strict=True):
+                if "value" in sequence.features:
+                    values.append(sequence.features["value"][mask])
+                    targets.append(target[mask])
+    value, target = np.concatenate(values), np.concatenate(targets)
+    if not len(target) or not target.var():
+        return {}
+    return {"value/explained_variance": float(1.0 - (target - value).var() / target.var())}
 
 
 def _trained_values(advantages: Advantages, place: int, trajectory: Trajectory) -> np.ndarray:

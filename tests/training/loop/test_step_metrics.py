@@ -198,3 +198,27 @@ def test_what_forks_share_was_carried_out_once():
     metrics = group_metrics([PlayedGroup(Group(a.task, tuple(made)))], {})
     assert metrics["calls/made"] == metrics["calls/executed"] == 2 + 1 + 2 + 0
     assert metrics["trajectories/left"] == 2, "a, of which b shares a turn, and b; c shares no whole turn of a"
+
+
+def with_critic(values, returns):
+    """One sibling of three policy tokens with these values of the critic and these targets."""
+    one = rated("a", [1.0])
+    trajectory = one.group[0]
+    sequence = trajectory.sequences[0]
+    value, target = np.zeros(len(sequence)), np.zeros(len(sequence))
+    places = np.flatnonzero(sequence.mask)
+    value[places], target[places] = values[: len(places)], returns[: len(places)]
+    vars(trajectory).update(sequences=(replace(sequence, features={"value": value}),))
+    return replace(one, advantages=replace(one.advantages, returns=((target,),)))
+
+
+def test_explained_variance_is_the_critics_share_of_the_targets_variance():
+    """Targets 0, 1, 2 have variance 2/3; errors 0, 1, 1 have variance 2/9: 1 - 1/3 = 2/3."""
+
+    def explained(values, returns):
+        return group_metrics([with_critic(values, returns)], {}).get("value/explained_variance")
+
+    assert explained([0, 0, 1], [0, 1, 2]) == pytest.approx(2 / 3)
+    assert explained([0, 1, 2], [0, 1, 2]) == 1.0 and explained([5, 5, 5], [0, 1, 2]) == 0.0
+    assert explained([0, 1, 2], [2, 2, 2]) is None, "constant targets have no variance"
+    assert "value/explained_variance" not in group_metrics([rated("a", [1.0])], {})
