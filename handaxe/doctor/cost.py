@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import resource
 import shutil
@@ -14,11 +15,12 @@ from typing import NamedTuple
 import torch
 
 from handaxe.doctor.finding import THRESHOLDS, Finding, Level, Thresholds, grade
+from handaxe.doctor.memory import GIB, MemoryForecast, engine_plan, engine_shape, forecast_memory
+from handaxe.engines.local.engine import LocalEngine
 
-__all__ = ["Cost", "check_memory", "check_time", "count_evaluations"]
+__all__ = ["Cost", "check_forecast", "check_memory", "check_time", "count_evaluations"]
 
 CGROUP = Path("/sys/fs/cgroup/memory.max")
-GIB = 2**30
 PHASES = ("sampling", "reward", "credit", "learning", "update")
 
 
@@ -128,6 +130,40 @@ def check_memory(
     remedy = "rollouts may grow during training: use smaller groups, fewer rows at a time (--engine.max-rows), shorter "
     remedy += "turns, --engine.gradient-checkpointing or --lora"
     return Finding("memory", level, found, "" if level == "ok" else remedy, figures)
+
+
+def check_forecast(
+    engine: object, *, longest: int, rows: int, sampled_rows: int, reference: bool, limits: Thresholds = THRESHOLDS
+) -> list[Finding]:
+    """Forecast the memory of a micro-batch of rows as long as the longest so far, and the longest rows that fit.
+
+    Args:
+        engine: a `LocalEngine` with a transformers model; no finding for others.
+        longest: tokens of the longest row.
+        rows: of a micro-batch.
+        sampled_rows: rows sampled at a time.
+        reference: the method has a reference model.
+    """
+    shape = engine_shape(engine)
+    if shape is None or not isinstance(engine, LocalEngine):
+        return []
+    total = _accelerator(engine.device)[1] if engine.device.type == "cuda" else _process()[1]
+
+    def forecast(tokens: int) -> MemoryForecast:
+        found = engine_plan(engine, tokens=tokens, rows=rows, sampled_rows=sampled_rows, reference=reference)
+        return forecast_memory(shape, found)
+
+    at = forecast(longest)
+    fitting = bisect.bisect_right(range(engine.max_length + 1), total, key=lambda tokens: forecast(tokens).peak) - 1
+    share = at.peak / total
+    figures = {name: float(value) for name, value in at._asdict().items()}
+    figures |= {"peak": at.peak, "longest": float(longest), "fitting": float(max(fitting, 0)), "share": share}
+    found = f"forecast {at.peak / GIB:.2f} GiB for micro-batches of {rows} rows of {longest} tokens: weights "
+    found += f"{at.weights / GIB:.2f}, gradients and optimizer {at.optimizer / GIB:.2f}, activations "
+    found += f"{at.activations / GIB:.2f} or KV cache {at.cache / GIB:.2f}; rows of up to {max(fitting, 0)} tokens fit"
+    level = grade(share, limits.memory)
+    remedy = "" if level == "ok" else "use --engine.gradient-checkpointing, --lora, --dtype bfloat16 or --quantize 8bit"
+    return [Finding("forecast", level, found, remedy, figures)]
 
 
 def _accelerator(device: torch.device) -> tuple[int, int]:

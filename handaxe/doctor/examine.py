@@ -13,7 +13,7 @@ import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine
 from handaxe.doctor.chat_format_checks import check_control_text, check_prefix_ids, check_stops, model_ends
-from handaxe.doctor.cost import Cost, check_memory, check_time, count_evaluations
+from handaxe.doctor.cost import Cost, check_forecast, check_memory, check_time, count_evaluations
 from handaxe.doctor.expert_checks import Demonstrations, check_empty, check_expert, check_limits, play_demonstrations
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, not_checked
 from handaxe.doctor.reward_checks import check_determinism, check_zero_gradient
@@ -248,7 +248,13 @@ def _check_cost(
         out=keep.out,
         limits=limits,
     )
-    return [memory, *time_found]
+    longest = max((len(one.ids) for rollout in trial.rollouts for one in rollout.sequences), default=0)
+    rows, reference = given["updates"].micro_batch_rows, "ref_logp" in given["updates"].annotate
+    sampled = given["groups"] * given["group_size"]
+    forecast = check_forecast(
+        engine, longest=longest, rows=rows, sampled_rows=sampled, reference=reference, limits=limits
+    )
+    return [memory, *forecast, *time_found]
 
 
 def _time_evaluation(evaluate: Evaluate | None, engine: Engine, seconds: float) -> tuple[float, tuple[int, int]]:

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
+from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat
 from handaxe.core.records import Author, Message, ToolCall, ToolSchema
 from handaxe.core.requests import Rendered
@@ -68,7 +69,12 @@ def _well_formed(part: Rendered, vocab_size: int) -> None:
 
 def _turns(format: ChatFormat, vocab_size: int) -> None:
     for text, calls in [("Flint.", ()), ("", (CALL,)), ("Let me see.", (CALL,)), ("", (CALL, SECOND)), ("", ())]:
-        ids = format.encode_turn(Message("assistant", text, calls), [LOOK_UP])
+        try:
+            ids = format.encode_turn(Message("assistant", text, calls), [LOOK_UP])
+        except InputError:
+            if len(calls) < 2:  # a template may have one call per turn
+                raise
+            continue
         assert all(0 <= i < vocab_size for i in ids), "an id outside the vocabulary"
         assert ids[-1] in format.stop_ids, "a turn must end in a stop id"
         assert not (format.stop_ids | format.header_ids) & set(ids[:-1]), "a turn holds a stop or header id"

@@ -25,22 +25,21 @@ both tags; a message without thought has an empty thought in its ids, which pars
 from __future__ import annotations
 
 import datetime
-import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
-
-from jinja2.exceptions import TemplateError
+from typing import TYPE_CHECKING, Any
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
+from handaxe.core.records import Message, ParsedTurn, ToolSchema
 from handaxe.core.requests import Rendered
-from handaxe.models.chat_formats.hermes import TemplateInfo, parse_turn, plain_chat, turn_parts
+from handaxe.models.chat_formats.hermes import TemplateInfo, parse_turn, turn_parts
+from handaxe.models.chat_formats.model_calls import ModelCalls, split_thought
 from handaxe.models.chat_formats.placeholders import Placeholders
-from handaxe.models.chat_formats.safe_encoder import Part, SafeEncoder
-from handaxe.models.chat_formats.tool_call_parsing import CallSyntax, Origin, TaggedCalls
+from handaxe.models.chat_formats.safe_encoder import THINKING, Part, SafeEncoder
+from handaxe.models.chat_formats.template_probe import NO_BREAK, PROBE_USER, Probe
+from handaxe.models.chat_formats.template_rendering import Style, TemplateRendering
+from handaxe.models.chat_formats.tool_call_parsing import CallSyntax, Origin
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -48,11 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["ChatTemplate"]
 
 LOGGER = logging.getLogger(__name__)
-PROBE_TOOL = ToolSchema("probe_tool", "Probe.", {"type": "object", "properties": {"probe_word": {"type": "string"}}})
-PROBE_CALL = ToolCall("probe_tool", {"probe_word": "probe value"}, "c0")
-PROBE_USER = Message("user", "probe question")
 THINK = "<think>"
-DATE_CALL = re.compile(r"""strftime_now\(\s*(["'])([^"'\\]*)\1\s*\)""")
 NO_THOUGHT = "<think>\n\n</think>\n\n"
 """An empty thought in the notation of templates."""
 
@@ -61,6 +56,7 @@ class ChatTemplate:
     """Implements `core.protocols.ChatFormat` on `tokenizer.apply_chat_template`; see the module.
 
     `native_tools` True: the template renders tools, calls and tool results, and `calls` can parse its calls. False:
+    the template renders calls but no tools (`style.described`), and descriptions go to the system message; or
     tool descriptions go to the system message (to the first user message if the template refuses or moves system
     messages), calls are written by `calls`, and results are user messages between <tool_response> tags, as in
     `models.chat_formats.hermes`.
@@ -70,7 +66,8 @@ class ChatTemplate:
 
     Args:
         tokenizer: a fast tokenizer with a chat template.
-        calls: syntax of tool calls; None: `TaggedCalls()`.
+        calls: syntax of tool calls; None: the syntax in which the template renders a call (`template_probe.SYNTAXES`),
+            and `TaggedCalls()` for a template without tools.
         options: further variables of the template, such as {"enable_thinking": False}.
         stop: names of further control tokens that end a turn.
         today: date for templates that use `strftime_now`; checkpoints save it, so that it is constant within a run.
@@ -90,28 +87,32 @@ class ChatTemplate:
         stop: Sequence[str] = (),
         today: datetime.date | None = None,
     ):
-        self._tokenizer, self._options = tokenizer, dict(options or {})
-        self._today = today or datetime.date.today()
         if tokenizer.chat_template is None:
             raise InputError("the tokenizer has no chat template; set tokenizer.chat_template, or use another format")
         self._encoder = SafeEncoder(tokenizer)
         self._encoder.check_faithful()
-        self._calls = calls or TaggedCalls()
-        self.origin = Origin(tokenizer, self._calls, self._options, tuple(stop))
-        self._warned = False
-        self.native_tools = False
-        self._tools_message: Literal["system", "user"] = "system"
-        self._end = self._find_end()
+        self._rendering = TemplateRendering(
+            tokenizer, self._encoder, dict(options or {}), today or datetime.date.today()
+        )
+        probe = Probe(self._rendering, calls)
+        self.style: Style = probe.style
+        self.parallel_calls, self._thought_break = probe.parallel, probe.thought_break
+        self._ends, self._turn_tokens = probe.ends, probe.turn_tokens
+        self._lead, self._warned = probe.lead, False
+        self.origin = Origin(tokenizer, self.style.calls, self._rendering.options, tuple(stop))
         self._thinking = self._find_thinking()
-        turn_tokens = self._probe_tools()
-        self._tools_message = "system" if self._supports_system() else "user"
-        end_ids = [self._encoder.control[self._end], tokenizer.eos_token_id]
-        end_ids += [self._encoder.control.get(name) for name in stop]
-        if None in end_ids[2:]:
+        end_ids = [self._encoder.control[name] for name in dict.fromkeys((self._ends.last, self._ends.call))]
+        stop_ids = [tokenizer.eos_token_id, *(self._encoder.control.get(name) for name in stop)]
+        if None in stop_ids[1:]:
             raise InputError(f"stop={list(stop)!r}: not all of these are control tokens of the tokenizer")
-        self.stop_ids = frozenset(i for i in end_ids if i is not None)
-        self.header_ids = frozenset(i for name, i in self._encoder.special.items() if name not in turn_tokens)
+        self.stop_ids = frozenset({*end_ids, *(i for i in stop_ids if i is not None)})
+        self.header_ids = frozenset(i for name, i in self._encoder.special.items() if name not in self._turn_tokens)
         self.header_ids -= self.stop_ids
+
+    @property
+    def native_tools(self) -> bool:
+        """True if the template renders tools, calls and tool results."""
+        return self.style.native and not self.style.described
 
     # --- chat format -----------------------------------------------------------------------------------------------
 
@@ -146,32 +147,47 @@ class ChatTemplate:
         opening = self._render(placeholders, history[:-1], tools, header=True)
         text = self._render(placeholders, conversation, tools, header=True)
         self._check_rendered(placeholders, text, conversation)
-        end = text.find(self._end, len(opening))
-        last = history[-1]
-        turn = "".join([self._thought_close(last), self._content(placeholders, self._without_opened_tag(last))])
-        expected = placeholders.content_marks(turn)
-        rendered = placeholders.content_marks(text[len(opening) : end], among=expected)
-        if not text.startswith(opening) or end < 0 or rendered != expected:
-            self._warn()
-            return Rendered(*self._encoder.encode_parts(placeholders.parts(text))[:2], fresh=True)
-        if last_ids and last_ids[-1] == self._encoder.control[self._end]:
-            end += len(self._end)
+        last, end_name = history[-1], self._ends.call if history[-1].calls else self._ends.answer
+        end = text.find(end_name, len(opening))
+        continues = text.startswith(opening) and end >= 0
+        if not continues or not self._keeps_turn(placeholders, last, text[len(opening) : end]):
+            return self._rewritten(placeholders, text)
+        if last_ids and last_ids[-1] == self._encoder.control[end_name]:
+            end += len(end_name)
+        elif last_ids and last_ids[-1] in {self._encoder.control[name] for name in self._ends}:
+            return self._rewritten(placeholders, text)
         return self._encoder.encode_parts(placeholders.parts(text[end:]))
 
     def parse(self, ids: Sequence[int], tools: Sequence[ToolSchema]) -> ParsedTurn:
         """Parse the text (thoughts included) and the calls of a turn."""
-        del tools
-        end_ids = self.stop_ids | self.header_ids
-        return parse_turn(
-            self._encoder, self._calls, ids, end_ids, opening=self._thinking, ignored_prefix=self._empty_thought
-        )
+        calls, end_ids = self.style.calls, self.stop_ids | self.header_ids
+        if isinstance(calls, ModelCalls):
+            calls = calls.for_tools(tools)
+        ignored = self._empty_thought if self._thinking else self._lead
+        parsed = parse_turn(self._encoder, calls, ids, end_ids, opening=self._thinking, ignored_prefix=ignored)
+        if len(parsed.calls) < 2 or self.parallel_calls:
+            return parsed
+        error = f"{len(parsed.calls)} calls in a turn: the model's chat template has one call per turn"
+        return replace(parsed, calls=(), errors=(*parsed.errors, error), spans=())
 
     def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
-        """Return the ids that a policy samples for a message, the end of the turn included."""
+        """Return the ids that a policy samples for a message, the end of the turn included.
+
+        Raises:
+            InputError: the message has several calls, and the template one call per turn.
+        """
         del tools
-        parts = turn_parts(self._encoder, self._calls, self._without_opened_tag(message))
-        ids = self._encoder.encode_parts([Part(self._thought_close(message)), *parts]).ids
-        return [*ids, self._encoder.control[self._end]]
+        if len(message.calls) > 1 and not self.parallel_calls:
+            raise InputError(
+                f"a turn has {len(message.calls)} calls, and the chat template renders one call per turn: write one "
+                "call per turn"
+            )
+        if message.calls and not self._thought_break and message.content.endswith(NO_BREAK):
+            message = replace(message, content=message.content.removesuffix("\n"))  # the call syntax adds a break
+        parts = turn_parts(self._encoder, self.style.calls, self._without_opened_tag(message))
+        lead = "" if message.calls else self._lead
+        ids = self._encoder.encode_parts([Part(f"{lead}{self._thought_close(message)}"), *parts]).ids
+        return [*ids, self._encoder.control[self._ends.call if message.calls else self._ends.last]]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Decode text, with control tokens by name."""
@@ -185,20 +201,19 @@ class ChatTemplate:
         closed = self._render(placeholders, [PROBE_USER], (), header=False)
         opening = self._render(placeholders, [PROBE_USER], (), header=True)
         header = opening.removeprefix(closed) or placeholders.parts(opening)[-1].text
-        template = self._tokenizer.get_chat_template(tools=[{}] if self.native_tools else None)
+        template = self._rendering.template([{}] if self.native_tools else None)
         header = header.removesuffix(self._thinking)
-        dated = _with_date(template, self._today)
-        return TemplateInfo(self._encoder, header, dated, self.native_tools, self._tools_message)
+        return TemplateInfo(self._encoder, header, template, self.native_tools, self.style.tools_message)
 
     # --- state -----------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """The date of the run."""
-        return {"today": self._today.isoformat()}
+        return {"today": self._rendering.today.isoformat()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore the date of the run."""
-        self._today = datetime.date.fromisoformat(state["today"])
+        self._rendering.today = datetime.date.fromisoformat(state["today"])
 
     # --- thoughts opened by the template ---------------------------------------------------------------------------
 
@@ -216,7 +231,8 @@ class ChatTemplate:
 
     def _find_thinking(self) -> str:
         """The opened thought at the end of the template's header: <think> and white space, or ""."""
-        opening = self._render_probe(header=True)
+        placeholders = Placeholders(self._encoder, [PROBE_USER], ())
+        opening = self._render(placeholders, [PROBE_USER], (), header=True)
         start = opening.rfind(THINK)
         return opening[start:] if start >= 0 and opening.rstrip().endswith(THINK) else ""
 
@@ -233,51 +249,32 @@ class ChatTemplate:
         self, placeholders: Placeholders, messages: Sequence[Message], tools: Sequence[ToolSchema], *, header: bool
     ) -> str:
         """Render a conversation with placeholders."""
-        schemas: list[Any] | None = None
-        try:
-            if self.native_tools:
-                chat = [self._native(placeholders, message) for message in messages]
-                functions = (
-                    {"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in tools
-                )
-                schemas = [{"type": "function", "function": placeholders.guard(part)} for part in functions] or None
-            else:
-                plain = plain_chat(self._encoder, self._calls, messages, tools, tools_message=self._tools_message)
-                chat = [{"role": role, "content": placeholders.hide(parts)} for role, parts in plain]
-            return str(
-                self._tokenizer.apply_chat_template(
-                    chat,
-                    tools=schemas,
-                    chat_template=_with_date(self._tokenizer.get_chat_template(tools=schemas), self._today),
-                    add_generation_prompt=header,
-                    tokenize=False,
-                    **self._options,
-                )
+        return self._rendering.render(placeholders, messages, tools, self.style, header=header)
+
+    def _keeps_turn(self, placeholders: Placeholders, last: Message, turn: str) -> bool:
+        """True if the rendered turn has the text and thoughts of the message, and no token of another turn."""
+        fields = self._rendering.turn_fields(placeholders, self._without_opened_tag(last), self.style)
+        if self.style.thought != "content" and last.calls and split_thought(last.content)[1]:
+            return False  # the template moves text beside a call to the thought
+        expected = placeholders.content_marks("".join([self._thought_close(last), *fields.values()]))
+        rendered = placeholders.content_marks(turn, among=expected)
+        calls = self.style.calls
+        if isinstance(calls, ModelCalls) and calls.writes_empty_thought and rendered[:2] == list(THINKING):
+            rendered = rendered[2:]
+        if not isinstance(calls, ModelCalls):
+            return rendered == expected
+        inside = {*self._turn_tokens, *THINKING, *(one.name for one in self._encoder.names.find(last.content))}
+        return rendered == expected and all(one.name in inside for one in self._encoder.names.find(turn))
+
+    def _rewritten(self, placeholders: Placeholders, text: str) -> Rendered:
+        """The whole conversation as a fresh sequence."""
+        if not self._warned:
+            LOGGER.warning(
+                "the chat template rewrites history (it drops thoughts or moves messages), so trajectories of several "
+                "turns become several sequences; use a template that keeps earlier turns unchanged for one sequence"
             )
-        except (TemplateError, TypeError, KeyError, RecursionError) as error:
-            roles = ", ".join(message.role for message in messages)
-            raise InputError(f"the chat template refuses a conversation of {roles}: {error}") from error
-
-    def _native(self, placeholders: Placeholders, message: Message) -> dict[str, Any]:
-        out: dict[str, Any] = {"role": message.role, "content": self._content(placeholders, message)}
-        if message.calls:
-            out["tool_calls"] = [
-                {
-                    "type": "function",
-                    "id": placeholders.call_id(call.id),
-                    "function": placeholders.guard({"name": call.name, "arguments": dict(call.arguments)}),
-                }
-                for call in message.calls
-            ]
-        if message.role == "tool":
-            out |= {"name": placeholders.guard(message.name), "tool_call_id": placeholders.call_id(message.call_id)}
-        return out
-
-    def _content(self, placeholders: Placeholders, message: Message) -> str:
-        """The text of a message with placeholders; tags in assistant messages stay visible to the template."""
-        if message.role == "assistant":
-            return placeholders.hide(self._encoder.mark(message.content))
-        return placeholders.hide([Part(message.content, Author.TOOL if message.role == "tool" else Author.USER, False)])
+        self._warned = True
+        return Rendered(*self._encoder.encode_parts(placeholders.parts(text))[:2], fresh=True)
 
     def _check_rendered(self, placeholders: Placeholders, text: str, messages: Sequence[Message]) -> None:
         numbers = placeholders.numbers(text)
@@ -287,69 +284,3 @@ class ChatTemplate:
                     f"the chat template drops or alters the text of message {k} ({message.role}); "
                     "set a tokenizer.chat_template that renders the text unchanged"
                 )
-
-    def _warn(self) -> None:
-        if not self._warned:
-            LOGGER.warning(
-                "the chat template rewrites history (it drops thoughts or moves messages), so trajectories of several "
-                "turns become several sequences; use a template that keeps earlier turns unchanged for one sequence"
-            )
-        self._warned = True
-
-    # --- probing the template --------------------------------------------------------------------------------------
-
-    def _render_probe(self, *more: Message, header: bool) -> str:
-        chat = [PROBE_USER, *more]
-        return self._render(Placeholders(self._encoder, chat, ()), chat, (), header=header)
-
-    def _find_end(self) -> str:
-        """The name of the control token that ends an assistant turn of the template."""
-        chat = [PROBE_USER, Message("assistant", "probe answer")]
-        placeholders = Placeholders(self._encoder, chat, ())
-        rest = placeholders.text_after(self._render(placeholders, chat, (), header=False), "probe answer")
-        end = self._encoder.names.first(rest)
-        if end is None or rest[: end.start].strip():
-            raise InputError("the chat template does not end an assistant's turn with a control token of the tokenizer")
-        return end.name
-
-    def _supports_system(self) -> bool:
-        """True if the template accepts a system message and does not move it."""
-        question = [Message("system", "probe rule"), PROBE_USER]
-        chat = [*question, Message("assistant", "probe answer"), PROBE_USER]
-        placeholders = Placeholders(self._encoder, chat, ())
-        try:
-            opening = self._render(placeholders, question, (), header=True)
-            return self._render(placeholders, chat, (), header=True).startswith(opening)
-        except InputError:
-            return False
-
-    def _probe_tools(self) -> set[str]:
-        """Set `native_tools` and return the control tokens that the template uses inside a turn."""
-        question = [PROBE_USER]
-        called = [*question, Message("assistant", "", (PROBE_CALL,))]
-        chat = [*called, Message("tool", "probe reply", call_id="c0", name=PROBE_TOOL.name)]
-        placeholders = Placeholders(self._encoder, chat, [PROBE_TOOL])
-        self.native_tools = True
-        try:
-            opening = self._render(placeholders, question, [PROBE_TOOL], header=True)
-            whole = self._render(placeholders, chat, [PROBE_TOOL], header=True)
-        except InputError:
-            opening = whole = ""
-        turn = whole[len(opening) : whole.find(self._end, len(opening))]
-        parsed = self._calls.read(turn).calls
-        rendered = PROBE_TOOL.name in opening and placeholders.contains("probe reply", placeholders.numbers(whole))
-        self.native_tools = whole.startswith(opening) and rendered and parsed == (PROBE_CALL,)
-        if rendered and PROBE_CALL.name in turn and not self.native_tools:
-            LOGGER.warning(
-                "the chat template writes tool calls in a syntax that %s does not parse, so tools are described in a "
-                "message instead; pass calls= to use the template's syntax:\n%s",
-                type(self._calls).__name__,
-                turn,
-            )
-        example = turn if self.native_tools else self._calls.example
-        return {found.name for found in self._encoder.names.find(example)}
-
-
-def _with_date(template: str, today: datetime.date) -> str:
-    """The template with calls of `strftime_now` replaced by the date; the template engine's clock cannot be set."""
-    return DATE_CALL.sub(lambda call: json.dumps(today.strftime(call[2])), template)

@@ -204,11 +204,11 @@ def parse_turn(
     Args:
         end_ids: ids that end a turn; a final one is not part of the text.
         opening: text of the turn that the format wrote before the sampled ids.
-        ignored_prefix: prefix to remove from a turn with an `opening`, such as an empty thought.
+        ignored_prefix: prefix to remove from a turn, such as an empty thought.
     """
     content_ids = ids[:-1] if ids and ids[-1] in end_ids else ids
     text = encoder.decode(content_ids)
-    turn = f"{opening}{text}".removeprefix(ignored_prefix) if opening else text
+    turn = f"{opening}{text}".removeprefix(ignored_prefix)
     parsed = calls.read(turn)
     shift = len(text) - len(turn)
     spans = tuple(_id_span(encoder, content_ids, text, start + shift, stop + shift) for start, stop in parsed.spans)

@@ -21,7 +21,8 @@ from handaxe.core.protocols import ChatFormat, Stateful
 from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.hermes import Hermes
-from handaxe.models.chat_formats.tool_call_parsing import TaggedCalls
+from handaxe.models.chat_formats.template_probe import SYNTAXES
+from handaxe.models.chat_formats.tool_call_parsing import CallSyntax, TaggedCalls
 from handaxe.models.chat_formats.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def read_format(run: Path) -> ChatFormat:
             "format=...)"
         )
     try:
-        tokenizer, calls = _read_tokenizer(folder), TaggedCalls(**facts["calls"])
+        tokenizer, calls = _read_tokenizer(folder), _read_calls(facts["calls"])
         if name == "hermes":
             return Hermes(tokenizer, calls=calls)
         format = ChatTemplate(tokenizer, calls=calls, options=facts["options"], stop=facts["stop"])
@@ -107,18 +108,29 @@ def _facts(format: ChatFormat) -> dict[str, Any]:
     if name is None or not isinstance(format, ChatTemplate | Hermes):
         return {"format": "own", "own": class_name}
     origin = format.origin
-    if type(origin.calls) is not TaggedCalls:
+    calls = _calls_facts(origin.calls)
+    if calls is None:
         return {"format": "own", "own": f"{class_name} with {type(origin.calls).__qualname__}"}
     try:
         options = json.loads(json.dumps(dict(origin.options)))
     except (TypeError, ValueError):
         return {"format": "own", "own": f"{class_name} with options that are no JSON"}
-    calls = {"start": origin.calls.start, "end": origin.calls.end}
     tokenizer = origin.tokenizer
     facts = {"format": name, "calls": calls, "tokens": len(tokenizer), "template": _digest(tokenizer.chat_template)}
     if isinstance(format, Stateful):
         facts[STATE] = format.state_dict()
     return facts if name == "hermes" else {**facts, "options": options, "stop": list(origin.stop)}
+
+
+def _calls_facts(calls: CallSyntax) -> dict[str, str] | None:
+    """The tags of calls, or the name of a syntax of `template_probe`; None for a user-defined syntax."""
+    if type(calls) is TaggedCalls:
+        return {"start": calls.start, "end": calls.end}
+    return next(({"syntax": name} for name, syntax in SYNTAXES.items() if syntax is calls), None)
+
+
+def _read_calls(facts: Mapping[str, str]) -> CallSyntax:
+    return SYNTAXES[facts["syntax"]] if "syntax" in facts else TaggedCalls(**facts)
 
 
 def _digest(template: Any) -> str:

@@ -17,7 +17,17 @@ from typing import Any, NamedTuple, Protocol
 from handaxe.core.records import ParsedTurn, ToolCall
 from handaxe.ops.nested_values import MAX_NESTING, exceeds_depth
 
-__all__ = ["CallSyntax", "Origin", "Piece", "TaggedCalls", "call_from_json", "read_json"]
+__all__ = [
+    "CallSyntax",
+    "Origin",
+    "Piece",
+    "TaggedCalls",
+    "call_from_json",
+    "decode_json",
+    "json_error_text",
+    "read_json",
+    "skip_space",
+]
 
 
 class Piece(NamedTuple):
@@ -113,15 +123,15 @@ class TaggedCalls:
     def _parse_call(self, text: str, start: int, call_id: str) -> tuple[ToolCall | str, int]:
         """Parse the call after an opening tag that ends at `start`; returns the call or an error message, and the
         position after the call."""
-        json_start = _skip_space(text, start)
+        json_start = skip_space(text, start)
         try:
-            value, stop = _decode_json(text, json_start, STRICT)
+            value, stop = decode_json(text, json_start)
         except ValueError as error:
             close = text.find(self.end, start)
             if close < 0:
                 return f"the call is not closed with {self.end}", len(text)
-            return f"the call is not JSON: {_error_text(error, json_start)}", close + len(self.end)
-        stop = _skip_space(text, stop)
+            return f"the call is not JSON: {json_error_text(error, json_start)}", close + len(self.end)
+        stop = skip_space(text, stop)
         if text.startswith(self.end, stop):
             return call_from_json(value, call_id), stop + len(self.end)
         close = text.find(self.end, stop)
@@ -137,7 +147,7 @@ def call_from_json(value: Any, call_id: str) -> ToolCall | str:
     name, arguments = value["name"], value.get("arguments", {})
     if isinstance(arguments, str):
         try:
-            arguments = _decode_json(arguments, 0, STRICT)[0]
+            arguments = decode_json(arguments, 0)[0]
         except ValueError:
             arguments = None
     if not isinstance(arguments, Mapping):
@@ -151,11 +161,20 @@ def read_json(text: str) -> Any:
     Raises:
         ValueError: the text is not JSON, or nests deeper than MAX_NESTING.
     """
-    value, stop = _decode_json(text, _skip_space(text, 0), JSON)
-    stop = _skip_space(text, stop)
+    value, stop = _decode_json(text, skip_space(text, 0), JSON)
+    stop = skip_space(text, stop)
     if stop < len(text):
         raise json.JSONDecodeError("Extra data", text, stop)
     return value
+
+
+def decode_json(text: str, start: int) -> tuple[Any, int]:
+    """Parse the JSON value at `start`; returns the value and its end position.
+
+    Raises:
+        ValueError: no JSON at `start`, NaN or an infinity, or deeper than MAX_NESTING.
+    """
+    return _decode_json(text, start, STRICT)
 
 
 def _decode_json(text: str, start: int, decoder: json.JSONDecoder) -> tuple[Any, int]:
@@ -198,14 +217,15 @@ def _not_json(name: str) -> Any:
 JSON, STRICT = json.JSONDecoder(), json.JSONDecoder(parse_constant=_not_json)
 
 
-def _error_text(error: ValueError, start: int) -> str:
-    """Error message with a position relative to the start of the call's JSON."""
+def json_error_text(error: ValueError, start: int) -> str:
+    """The error message of JSON that begins at `start`, with a position relative to the start."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} at character {max(error.pos - start, 0)}"
     return str(error)
 
 
-def _skip_space(text: str, position: int) -> int:
+def skip_space(text: str, position: int) -> int:
+    """The first position from `position` on that is no white space of JSON."""
     while position < len(text) and text[position] in " \t\r\n":
         position += 1
     return position

@@ -57,8 +57,8 @@ def group_metrics(groups: Sequence[RecordedGroup], seconds: dict[str, float]) ->
     groups/zero_low            groups without advantage whose mean outcome is below the mean of all
     advantage/within           share of the advantages' squares around the means of their rollouts: 0 if each rollout
                                has one advantage, towards 1 if its parts, such as turns, have different ones
-    value/explained_variance   1 - var(return - value) / var(return) over trained tokens; only if groups have values of a
-                               critic and value targets that vary: 1 for an exact critic, 0 for a constant one
+    value/explained_variance   1 - var(return - value) / var(return) over trained tokens; only if groups have values of
+                               a critic and targets that vary: 1 for an exact critic, 0 for a constant one
     trained_share              trained rollouts / all rollouts
     seconds/PHASE              wall time; of rewards beside sampling only the wait at the end. seconds/tools is the sum
                                over calls, which run concurrently

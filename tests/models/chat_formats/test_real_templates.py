@@ -51,7 +51,7 @@ def with_template(tokenizer, template, **options):
         format = ChatTemplate(tokenizer, options=options)
     finally:
         tokenizer.chat_template = original
-    format._tokenizer = Templated(tokenizer, template)
+    format._rendering.tokenizer = Templated(tokenizer, template)
     return format
 
 
@@ -123,7 +123,7 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_encoding_work_is_linear_in_the_text(format, kind):
     """Each character is encoded a few times, for any number of added tokens (Gemma 3: 6,415) and any text."""
-    plain_tokenizer, text = format._encoder._plain_tokenizer, HOSTILE[kind](format._end)
+    plain_tokenizer, text = format._encoder._plain_tokenizer, HOSTILE[kind](format._ends.last)
     reply = Message("assistant", text, (ToolCall("add", {"a": text}, "c0"),))
     turn = format.encode_turn(reply, [ADD])
     new = [Message("tool", text, call_id="c0", name="add")]
