@@ -74,8 +74,8 @@ class Activation(NamedTuple):
 
     base    name of the base
     steps   the measured steps, in order
-    beside  parts outside of the training loop that the base lacks, of a method whose loop trains nothing: closing
-            stages, learners, or the rollout strategy of evaluations
+    beside  parts outside of the training loop that the base lacks: closing stages and the rollout strategy of
+            evaluations, and learners of a method whose loop trains no token
     """
 
     base: str

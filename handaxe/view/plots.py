@@ -11,13 +11,13 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.evaluation.gradient_bias import BiasRow
 from handaxe.evaluation.replication import Curve, Replication
+from handaxe.ops.figure import new_figure
 
 __all__ = ["plot_bias", "plot_channels", "plot_curves"]
 
 COLOURS = ("#1b6ca8", "#c8553d", "#6a994e", "#8338ec")
 STYLES = ("-", "--", ":")
 """Line styles for repeated colours."""
-SIZE, DPI = (4.2, 3.0), 110
 PANELS = 3
 """Panels per row."""
 FEW = 3
@@ -33,7 +33,7 @@ def plot_curves(found: Replication, file: Path) -> None:
     """
     panels = list(found.curves.items())
     names = list(dict.fromkeys(name for sides in found.curves.values() for name in sides))
-    figure, axes = _figure(1, len(panels), instead="leave --plots out")
+    figure, axes = new_figure(1, len(panels), instead="leave --plots out")
     for panel, (metric, sides) in zip(axes, panels):
         few = sorted({step for curve in sides.values() for step in curve.steps})
         for number, (name, curve) in enumerate(sides.items()):
@@ -76,7 +76,7 @@ def plot_channels(found: Mapping[str, Mapping[str, Sequence[np.ndarray]]], file:
     """
     channels = list(dict.fromkeys(name for one in found.values() for name in one))
     rows, columns = -(-len(channels) // PANELS), min(len(channels), PANELS)
-    figure, axes = _figure(rows, columns, instead="leave --plot out")
+    figure, axes = new_figure(rows, columns, instead="leave --plot out")
     for panel, channel in zip(axes, channels):
         for number, (name, one) in enumerate(found.items()):
             values = np.concatenate([np.zeros(0), *one.get(channel, ())])
@@ -104,7 +104,7 @@ def plot_bias(found: Sequence[BiasRow], file: Path) -> None:
     Raises:
         InputError: matplotlib is not installed.
     """
-    figure, (angles, variances) = _figure(1, 2, instead="pass --no-plots")
+    figure, (angles, variances) = new_figure(1, 2, instead="pass --no-plots")
     figure.set_size_inches(12, 1.2 + 0.2 * len(found))
     places = np.arange(len(found))
     shown = {"yes": COLOURS[2], "up to its length": COLOURS[0], "no": COLOURS[1]}
@@ -128,15 +128,3 @@ def plot_bias(found: Sequence[BiasRow], file: Path) -> None:
         panel.spines[["top", "right"]].set_visible(False)
     variances.legend(fontsize=8, frameon=False, loc="center right")
     figure.savefig(file, metadata={"Software": None})
-
-
-def _figure(rows: int, columns: int, *, instead: str) -> tuple[Any, Any]:
-    """An empty figure and a flat array of panels. `instead`: advice in the error without matplotlib."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError(f"plots need matplotlib; install handaxe[plots], or {instead}") from error
-    figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * rows), dpi=DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns, squeeze=False).ravel()

@@ -1,4 +1,5 @@
 from math import sqrt
+from xml.etree import ElementTree
 
 import pytest
 from helpers.claim_runs import claim, ends, run
@@ -130,3 +131,9 @@ def test_tasks_with_one_outcome_on_both_sides_are_an_obstacle():
     assert measure_claim(one, [evaluated(*[0] * 8)] * 2, [evaluated(*[0] * 8)] * 2).obstacle, "the floor"
     assert not measure_claim(Claim("", "pass@1", "up", where=("kind", "b")), ours, full).obstacle
     assert not measure_claim(Claim("", "calls", "up"), ours, full).obstacle
+
+
+def test_a_notebook_shows_every_pair_and_the_means():
+    page = pair_values([1, 2, 3], [0, 0, 0])._repr_html_()
+    rows = [[cell.text for cell in row] for row in ElementTree.fromstring(page).find("tbody")]
+    assert rows[1] == ["2", "2", "0", "+2"] and rows[-1] == ["mean", "2", "0", "+2 [-0.4841, +4.484]"]

@@ -1,4 +1,5 @@
 from math import isnan
+from xml.etree import ElementTree
 
 import pytest
 
@@ -80,3 +81,11 @@ def test_other_tasks_are_an_error():
 def test_to_text_is_one_sentence_a_metric():
     text = compare(evaluation(HARD), evaluation(EASIER)).to_text()
     assert "pass@1: 0.375 -> 0.625, difference +0.25 [+0.25, +0.25] over 20 tasks: higher" in text.splitlines()
+
+
+def test_a_notebook_shows_a_row_a_metric():
+    found = compare(evaluation([0, 1, 2, 1]), evaluation([4, 4, 4, 4]))
+    table = ElementTree.fromstring(found._repr_html_())
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.find("tbody")}
+    assert list(rows) == list(found.differences)
+    assert rows["pass@1"][:3] == ["0.25", "1", "+0.75"] and rows["pass@1"][-2:] == ["4", "higher"]

@@ -1,5 +1,7 @@
 import json
+from dataclasses import replace
 from math import inf, nan
+from xml.etree import ElementTree
 
 import pytest
 
@@ -51,3 +53,12 @@ def test_flat_names_metrics_endings_and_exclusions():
 def test_other_text_is_an_error(text):
     with pytest.raises(InputError):
         Evaluation.from_json(text)
+
+
+def test_a_notebook_shows_escaped_metrics_breakdown_and_endings():
+    hostile, one = "<img src=x onerror=go()>", Estimate(0.5, 0.25, inf, 2)
+    found = replace(build(), metrics={"pass@1": one, hostile: one}, breakdown={"kind": {hostile: {"pass@1": one}}})
+    table = ElementTree.fromstring(found._repr_html_())
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.find("tbody")}
+    assert rows["pass@1"] == ["0.5", "[0.25, inf]", "2"] and table.find(".//img") is None
+    assert {hostile, f"pass@1, kind {hostile}", *(f"endings/{name}" for name in found.endings)} <= rows.keys()

@@ -12,13 +12,13 @@ pytest.importorskip("matplotlib")
 @pytest.fixture
 def drawn(monkeypatch):
     """Drawn figures with panels."""
-    found, empty = [], plots._figure
+    found, empty = [], plots.new_figure
 
     def recorded(*shape, **options):
         found.append(empty(*shape, **options))
         return found[-1]
 
-    monkeypatch.setattr(plots, "_figure", recorded)
+    monkeypatch.setattr(plots, "new_figure", recorded)
     return found
 
 

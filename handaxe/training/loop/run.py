@@ -14,6 +14,7 @@ from handaxe.models.chat_formats.saved_format import save_format
 from handaxe.training.loop.config import Evaluate, RunConfig
 from handaxe.training.loop.interrupt import Interrupt
 from handaxe.training.loop.progress import Bar
+from handaxe.training.loop.result_views import Curves, metric_curves, metric_table
 from handaxe.training.loop.watch import Watch, failed_share
 from handaxe.training.record.checkpoint import Checkpoints
 from handaxe.training.record.groups import RecordedGroup
@@ -48,6 +49,21 @@ class TrainResult:
     path: Path | None
     stopped: str = ""
     reason: str = ""
+
+    def plot(self, *names: str) -> Curves:
+        """Draw metrics by step, in a notebook or with `plot().save("curves.svg")`.
+
+        Args:
+            names: of metrics, such as "reward" and "eval/pass@1"; without names, the main ones.
+
+        Raises:
+            InputError: a name that no step has, a run without steps, or matplotlib is not installed (extra [plots]).
+        """
+        return metric_curves(self.metrics, names)
+
+    def _repr_html_(self) -> str:
+        words = (f"{len(self.metrics)} steps", self.stopped, self.reason, str(self.path or ""))
+        return metric_table(self.metrics, caption=", ".join(word for word in words if word))
 
 
 class Run:
