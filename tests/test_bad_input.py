@@ -214,6 +214,52 @@ def test_world_file(handaxe_, page, small, tmp_path, monkeypatch, lines):
     assert not (tmp_path / "run").exists()
 
 
+def test_bad_lines_together(handaxe_, page, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text("\n".join([*SUMS, '{"question"', '{"question": "why?"}', *SUMS]))
+    result = handaxe_("train", "grpo", *small, *MINE)
+    page(result.err, result.error, result.code)
+    assert len(result.err.splitlines()) == 22 and "and 42 more" in result.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--world.parts", "x", "arithmetic", "--world.weights", "x", "0"],
+        ["--world.parts", "x", "arithmetik"],
+        ["--world.parts", "x", "jsonl --file mine.jsonl"],
+    ],
+    ids=["weight", "world", "file"],
+)
+def test_mixture(handaxe_, page, small, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    result = handaxe_("train", "grpo", *small, "--world", "mixture", *options)
+    page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_missing_shards(handaxe_, page, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = handaxe_("train", "grpo", *small, "--world", "stream", "--world.data", "shards/*.parquet")
+    page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_conversation_in_a_file(handaxe_, page, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chat = [{"role": "user", "content": "2+2=?"}, {"role": "assistant", "content": "4"}]
+    Path("mine.jsonl").write_text("\n".join([*SUMS, json.dumps({"messages": chat, "answer": 4})]))
+    result = handaxe_("train", "grpo", *small, *MINE)
+    page(one_line(result), result.error, result.code)
+
+
+def test_curriculum_beside_a_methods_own(handaxe_, page, small, tmp_path):
+    result = handaxe_("train", "small_task_set", *small, "--world", "arithmetic", "--curriculum", "in_order")
+    page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "run").exists()
+
+
 def test_world_score(handaxe_, page, small, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.jsonl").write_text("\n".join(SUMS))
@@ -606,7 +652,7 @@ def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context
         (group,) = record.groups()
         assert [event.kind for event in record.events() if event.kind != "warning"] == ["started", "finished"]
     assert len(group.played.group) == 4 and engine.version == 1
-    assert cli.main(["show", str(out), "--sample", "0", "--tokens"]) == 0
+    assert cli.main(["show", str(out), "--sample", "1", "--tokens"]) == 0
     return Played(group.played.group[0], group, result.metrics[0], shown, engine.prompts, out)
 
 

@@ -60,7 +60,7 @@ EARLY = [
     (["compare", "grpo"], "1 sides and 4 seeds"),
     (["compare", "grpo", "dap"], "there is no method 'dap'"),
     (["replicate", "grop"], "there is no method 'grop'"),
-    (["replicate", "otc", "--seeds", "1"], "--seeds is 1; give 2 or more"),
+    (["replicate", "otc", "--seeds", "1"], "--seeds is 1; claims are decided at"),
 ]
 
 

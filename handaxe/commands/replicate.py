@@ -14,7 +14,6 @@ from rich.console import Console
 
 from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import checkout, command_line, console, note
-from handaxe.commands.papers import read_entries
 from handaxe.commands.sides import check_method_names, split_options
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.decide import LOOKS
@@ -26,11 +25,13 @@ from handaxe.view.verdicts import verdict_table
 
 if TYPE_CHECKING:
     import handaxe.commands.measure_claims as measuring
+    import handaxe.commands.papers as pages
     import handaxe.commands.stale as stale
     import handaxe.methods.fingerprint as fingerprints
     import handaxe.view.plots as plots
 else:
     measuring = DeferredModule("handaxe.commands.measure_claims")
+    pages = DeferredModule("handaxe.commands.papers")
     stale = DeferredModule("handaxe.commands.stale")
     fingerprints = DeferredModule("handaxe.methods.fingerprint")
     plots = DeferredModule("handaxe.view.plots")
@@ -143,7 +144,7 @@ def _names(options: ReplicateOptions) -> list[str]:
 def _entries(names: Sequence[str]) -> dict[str, Entry]:
     """Name -> method with result, for listed methods in a checkout."""
     root = checkout()
-    found = [] if root is None else read_entries(root)[0]
+    found = [] if root is None else pages.read_entries(root)[0]
     return {one.method.name: one for one in found if one.method.name in names}
 
 

@@ -5,6 +5,8 @@ import pytest
 
 import handaxe
 from handaxe.cli import main
+from handaxe.evaluation.acts import Activation, ActivationStep, SeenAct
+from handaxe.evaluation.replication import Replication
 
 PAGE = """title = "A title"
 short = "ABC"
@@ -80,6 +82,29 @@ def test_figure_that_must_not_fall_comes_from_the_claim(checkout):
     assert main(["papers", "--root", str(checkout)]) == 0
     shown = (checkout / "handaxe/papers/first/README.md").read_text()
     assert "| pass@1 up and calls stays within 0.05, against grpo_no_kl |" in shown
+
+
+def test_acts_of_a_result_are_on_the_page(checkout):
+    steps = (ActivationStep(1, 0.25, 1.0), ActivationStep(20, float("nan"), 0.5, "no critic"))
+    made = Replication(
+        method="first",
+        command="handaxe replicate first",
+        version="0.1.0",
+        seeds=(100, 101),
+        claims=(),
+        arguments={},
+        baselines={},
+        curves={},
+        seconds={},
+        acts=(SeenAct("training/loss/clip_fraction", 0.001, 0.25),),
+        activation=Activation("grpo_no_kl", steps),
+    )
+    (checkout / "handaxe/papers/first/result.json").write_text(made.to_json())
+    assert main(["papers", "--root", str(checkout)]) == 0
+    page = (checkout / "handaxe/papers/first/README.md").read_text()
+    assert "- Acts: training/loss/clip_fraction 0.250, at least 0.001\n" in page
+    wanted = "against `grpo_no_kl`: step 1 0.250 and 1.000; step 20 - and 0.500 (no critic)\n"
+    assert f"- Update angle and batch difference {wanted}" in page
 
 
 def test_study_has_its_bounds_verdicts_and_figures(checkout):

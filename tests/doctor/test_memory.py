@@ -104,6 +104,9 @@ def test_checkpointing_longer_rows_and_a_reference_change_the_forecast():
     assert forecast_memory(shape, replace(plan, checkpointing=True)).activations < 0.3 * found.activations
     assert forecast_memory(shape, replace(plan, rows=2)).activations > 1.8 * found.activations - 2**28
     assert forecast_memory(shape, replace(plan, reference=True)).weights == 2 * found.weights
+    lora = replace(plan, lora=4)
+    on_cpu, on_gpu = (forecast_memory(shape, replace(lora, quantize=q)) for q in ("8bit on the CPU", "8bit"))
+    assert on_cpu.weights == on_gpu.weights and on_cpu.activations - on_gpu.activations == 4 * shape.linear
     assert forecast_memory(shape, replace(plan, prefix_cache=0, sampled_rows=0)).cache == 0
 
 

@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 from math import isnan, nan
 
 import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.evaluation.acts import Activation, ActivationStep, SeenAct
 from handaxe.evaluation.claim_figures import Control, measure_claim
 from handaxe.evaluation.claims import Claim
 from handaxe.evaluation.figures import RunFigures
@@ -30,6 +32,20 @@ def test_from_json_inverts_to_json():
     older = json.loads(replication().to_json())
     del older["silent"]
     assert Replication.from_json(json.dumps(older)).silent == ()
+
+
+def test_acts_and_activation_survive_json_and_older_results_have_none():
+    steps = (ActivationStep(1, 0.5, 0.25), ActivationStep(20, 0.0, 1.0))
+    found = replace(
+        replication(), acts=(SeenAct("training/x", 0.1, 0.2),), activation=Activation("plain", steps, ("learners",))
+    )
+    assert Replication.from_json(found.to_json()) == found
+    unknown = replace(found, activation=Activation("plain", (ActivationStep(1, nan, 0.25, "no critic"),)))
+    assert isnan(Replication.from_json(unknown.to_json()).activation.steps[0].update_angle)
+    body = json.loads(found.to_json())
+    del body["acts"], body["activation"]
+    old = Replication.from_json(json.dumps(body))
+    assert old.acts == () and old.activation is None
 
 
 def test_numbers_that_are_not_finite_are_null_in_json():

@@ -1,6 +1,7 @@
 import pytest
 
 from handaxe.core.errors import MethodError
+from handaxe.evaluation.acts import Act
 from handaxe.evaluation.claims import Claim
 from handaxe.methods.catalog import list_methods
 from handaxe.methods.paper import Bound, read_method_page, read_paper
@@ -40,6 +41,20 @@ def folder_with(folder, text):
     (folder / "first").mkdir()
     (folder / "first" / "paper.toml").write_text(text)
     return folder / "first"
+
+
+def test_acts_are_read_from_the_page(tmp_path):
+    text = GOOD.replace("[[methods]]\n", '[[acts]]\nfigure = "calls"\nat_least = 0.5\n\n[[methods]]\n')
+    text = text.replace('base = "first"\n', 'base = "first"\n\n[[methods.acts]]\nfigure = "turns"\nat_least = 2\n')
+    first, second = read_paper(folder_with(tmp_path, text)).all_methods
+    assert first.acts == (Act(figure="calls", at_least=0.5),) and second.acts == (Act(figure="turns", at_least=2),)
+
+
+@pytest.mark.parametrize("line", ["at_least = 0", 'at_least = "much"', "at_least = 1\nat_most = 2", ""])
+def test_act_without_a_bound_that_can_fail_is_an_error(tmp_path, line):
+    text = GOOD.replace("[[methods]]\n", f'[[acts]]\nfigure = "calls"\n{line}\n\n[[methods]]\n')
+    with pytest.raises(MethodError, match=r"paper.toml: acts\.0"):
+        read_paper(folder_with(tmp_path, text))
 
 
 def test_read_paper_gives_methods_studies_and_claims(tmp_path):

@@ -169,3 +169,34 @@ def test_present_path_is_relative_to_the_start_of_the_run(project, tmp_path, mon
     assert present_path("pack", sources) == str(project / "pack")
     assert [present_path(one, sources) for one in ("tiny", "/a", "")] == ["tiny", "/a", ""]
     assert present_path("pack", {}) == "pack" and os.getcwd() != str(project)
+
+
+def test_files_of_a_pattern_are_copied_to_a_folder(project, tmp_path, monkeypatch):
+    for name in ("train-0.jsonl", "train-1.jsonl", "other.jsonl"):
+        (project / name).write_text(name)
+    sources = record_sources({}, {"data": Path("train-*.jsonl")}, tmp_path / "run")
+    for name in ("train-0.jsonl", "train-1.jsonl"):
+        (project / name).unlink()
+    (found,) = find_files(sources, tmp_path / "run").values()
+    assert sorted(file.name for file in Path(found).iterdir()) == ["train-0.jsonl", "train-1.jsonl"]
+    (Path(found) / "train-1.jsonl").write_text("changed")
+    with pytest.raises(InputError, match="differs from the file of the run"):
+        find_files(sources, tmp_path / "run")
+
+
+def test_a_pattern_above_the_limit_is_kept_by_path_and_digest(project, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_sources, "LARGEST_COPY", 3)
+    (project / "train-0.jsonl").write_text("long enough")
+    sources = record_sources({}, {"data": Path("train-*.jsonl")}, tmp_path / "run")
+    elsewhere(project, tmp_path, monkeypatch)
+    assert find_files(sources, tmp_path / "run") == {"data": str(project / "train-*.jsonl")}
+    (project / "train-1.jsonl").write_text("more")
+    with pytest.raises(InputError, match="differs from the file of the run"):
+        find_files(sources, tmp_path / "run")
+
+
+def test_modules_in_the_options_of_a_part_are_kept(project, tmp_path):
+    import own_sources  # noqa: F401
+
+    arguments = {"world.parts": {"a": "jsonl --file 'my a.jsonl' --score=own_sources:value"}}
+    assert set(record_sources(arguments, {}, tmp_path / "run")["modules"]) == {"own_sources"}

@@ -153,3 +153,71 @@ def test_a_bad_argument_raises_with_its_name(write, arguments, message):
 def test_an_empty_split_raises(write):
     with pytest.raises(TaskError, match="none of the 2 questions of .* falls to 'test'"):
         jsonl(file=write(QUESTIONS[:2]), score="numeric_match", test_share=0.0001)
+
+
+def chat(number):
+    """A conversation with a call in its history."""
+    call = {"id": "c1", "type": "function", "function": {"name": "double", "arguments": json.dumps({"number": number})}}
+    return [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": f"double {number}?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": str(2 * number), "tool_call_id": "c1"},
+        {"role": "assistant", "content": str(2 * number)},
+        {"role": "user", "content": "and again?"},
+    ]
+
+
+def test_conversations_and_questions_share_a_file(write):
+    lines = [{"messages": chat(k), "answer": 4 * k} for k in range(30)]
+    world = jsonl(file=write([*QUESTIONS, *lines]), score="numeric_match")
+    tasks = [*world.tasks("train", 1000, 0), *world.tasks("test", 1000, 0)]
+    chats = [task for task in tasks if len(task.messages) > 1]
+    assert len(tasks) == 130 and len(chats) == 30
+    roles = [message.role for message in chats[0].messages]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert "messages" not in chats[0].metadata
+    one = demonstrate(world.env([double]), chats[0], double_expert, format=Compact())
+    assert world.correct(Group(chats[0], (one,))).outcome[0] == 1
+    assert one.messages[: len(roles)] == chats[0].messages
+
+
+def test_a_conversation_of_one_question_equals_the_question(write):
+    lines = [*QUESTIONS, {"messages": [{"role": "user", "content": "double 3?"}], "answer": 6}]
+    with pytest.raises(TaskError, match=r"line 101 repeats the question of doubles.jsonl, line 4"):
+        jsonl(file=write(lines), score="numeric_match")
+
+
+def test_all_bad_lines_are_listed_together(write):
+    bad = [{"question": "a?"}, "no json", {"question": "b?", "answer": "soon"}, {"messages": [], "answer": 1}]
+    with pytest.raises(TaskError) as found:
+        jsonl(file=write([*QUESTIONS, *bad, *QUESTIONS[:30]]), score="numeric_match")
+    first, *rest = str(found.value).split("\n")
+    assert first == "doubles.jsonl has 34 bad rows:" and len(rest) == 21 and rest[20] == "  and 14 more"
+    assert [line.partition(" has")[0].strip()[:25] for line in rest[:1]] == ["doubles.jsonl, line 101"]
+    assert "line 102 is not JSON" in rest[1] and "line 103: numeric_match cannot read" in rest[2]
+    assert "line 104: messages is []" in rest[3] and "line 105 repeats the question" in rest[4]
+
+
+@pytest.mark.parametrize("weight", [0, -1, "many", True, float("inf")])
+def test_a_bad_weight_raises_with_its_place(write, weight):
+    lines = [*QUESTIONS, {"question": "a?", "answer": 1, "weight": weight}]
+    with pytest.raises(TaskError, match="line 101: the weight is .*; give a number above 0"):
+        jsonl(file=write(lines), score="numeric_match")
+
+
+def test_weights_set_the_frequency_of_lines_in_training(write):
+    lines = [{**line, "weight": 3 if k % 2 else 1} for k, line in enumerate(QUESTIONS)]
+    world = jsonl(file=write(lines), score="numeric_match")
+    tasks = world.tasks("train", 1000, 0)
+    drawn = world.curriculum(tasks, 0).next(0, 4 * len(tasks))
+    heavy = sum(task.metadata["weight"] == 3 for task in tasks)
+    share = 3 * heavy / (3 * heavy + len(tasks) - heavy)
+    assert abs(sum(task.metadata["weight"] == 3 for task in drawn) / len(drawn) - share) < 0.05
+    assert jsonl(file=write(QUESTIONS), score="numeric_match").curriculum is None
+
+
+def test_keys_may_be_paths(write):
+    lines = [{"extra": {"prompt": f"{k}?"}, "reward_model": {"ground_truth": str(k)}} for k in range(60)]
+    world = jsonl(file=write(lines), question="extra.prompt", answer="reward_model.ground_truth")
+    assert {task.answer for task in world.tasks("train", 100, 0)} <= {str(k) for k in range(60)}

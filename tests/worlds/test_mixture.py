@@ -1,11 +1,15 @@
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
-from handaxe.core.records import Group
+from handaxe.core.records import Group, Message, Task
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.worlds import check_world
+from handaxe.tools.calculator import calculator
 from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.calls import calls
 from handaxe.worlds.mixture import mixture
@@ -46,10 +50,54 @@ def test_mixture_has_an_expert_only_if_every_world_has_one():
     assert mixture({"a": PARTS["number"], "b": replace(PARTS["call"], expert=None)}).expert is None
 
 
-@pytest.mark.parametrize("parts, weights", [({}, None), (PARTS, {"number": 1}), (PARTS, dict.fromkeys(PARTS, 0))])
-def test_bad_weights_raise(parts, weights):
-    with pytest.raises(InputError, match="weight of 1 or more"):
+@pytest.mark.parametrize(
+    "parts, weights, message",
+    [
+        ({}, None, "a mixture needs one world or more"),
+        (PARTS, {"number": 1}, "the weights are of number, and the parts are number, call, box"),
+        (
+            PARTS,
+            {**dict.fromkeys(PARTS, 1), "call": 0},
+            "the weight of part 'call' is 0; give a whole number of 1 or more",
+        ),
+        (PARTS, {**dict.fromkeys(PARTS, 1), "box": 0.5}, "the weight of part 'box' is 0.5; give a whole number"),
+    ],
+)
+def test_bad_weights_raise(parts, weights, message):
+    with pytest.raises(InputError, match=message):
         mixture(parts, weights=weights)
+
+
+def few(count):
+    """A world with a limited number of tasks, as of a file."""
+    return replace(
+        PARTS["box"],
+        tasks=lambda split, wanted, seed: PARTS["box"].tasks(split, min(wanted, count), seed),
+        files={"file": Path("box.jsonl")},
+    )
+
+
+def test_training_keeps_the_weights_where_a_world_has_few_tasks():
+    world = mixture({"number": PARTS["number"], "box": few(3)}, weights={"number": 1, "box": 3})
+    tasks = world.tasks("train", 100, 0)
+    assert Counter(task.metadata["part"] for task in tasks) == {"number": 25, "box": 3}
+    curriculum = world.curriculum(tasks, 0)
+    for step in range(10):
+        parts = Counter(task.metadata["part"] for task in curriculum.next(step, 8))
+        assert parts == {"number": 2, "box": 6}
+
+
+def test_mixture_has_the_files_of_its_worlds():
+    world = mixture({"number": PARTS["number"], "box": few(3), "more": few(4)})
+    assert world.files == {"parts.box.file": Path("box.jsonl"), "parts.more.file": Path("box.jsonl")}
+
+
+def test_worlds_for_tools_of_the_user_get_the_offered_tools():
+    own = replace(PARTS["box"], user_tools=True)
+    task = Task("x", (Message("user", "?"),), metadata={"part": "own"})
+    env = mixture({"own": own, "number": PARTS["number"]}).env([calculator])(task)
+    assert [tool.name for tool in env.start()[1]] == ["calculator"]
+    assert mixture({"own": own}).env is tool_chat
 
 
 def test_empty_task_list_raises():

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from handaxe.core.errors import TaskError
-from handaxe.worlds.parts.file_rows import FileRow, read_rows
+from handaxe.worlds.parts.file_rows import FileRow, raise_faults, read_rows
 
 CELLS = [{"question": "3 ft in m?", "answer": 0.9144, "kind": "length"}, {"question": "2 kg in g?", "answer": 2000}]
 
@@ -86,7 +86,7 @@ def test_folder_that_is_no_dataset_raises(tmp_path):
         ("a.csv", "question;answer\na;b\n", "a.csv separates cells with ';': write a comma between cells"),
         ("a.tsv", "question|answer\na|b\n", "a.tsv separates cells with '\\|': write a tab between cells"),
         ("a.csv", "question,answer\na\n", "a.csv, line 2 has more or fewer cells"),
-        ("a.csv", "question,calls\na,[\n", "a.csv, line 2: the cells of tools and calls hold JSON"),
+        ("a.csv", "question,calls\na,[\n", "a.csv, line 2: the cells of tools, calls, messages hold JSON"),
         ("a.csv", 'question,answer\n"a"b,c\n', r"a.csv, line \d cannot be read"),
         ("a.csv", "question,answer\n", "is empty"),
     ],
@@ -94,7 +94,27 @@ def test_folder_that_is_no_dataset_raises(tmp_path):
 def test_unreadable_rows_raise_with_their_place(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(TaskError, match=message):
-        read_rows(tmp_path / name)
+        raise_faults(name, [row.fault for row in read_rows(tmp_path / name) if row.fault])
+
+
+def test_rows_after_a_bad_row_are_read(tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"question": 1}\nno\n[2]\n{"question": 4}\n')
+    rows = read_rows(file)
+    assert [bool(row.fault) for row in rows] == [False, True, True, False]
+    assert rows[3] == FileRow("a.jsonl, line 4", {"question": 4}) and rows[1].cells == {}
+
+
+def test_many_faults_are_counted_and_the_first_twenty_listed():
+    raise_faults("a.jsonl", [])
+    with pytest.raises(TaskError) as one:
+        raise_faults("a.jsonl", ["line 1 is bad"])
+    assert str(one.value) == "line 1 is bad"
+    with pytest.raises(TaskError) as many:
+        raise_faults("a.jsonl", [f"line {k} is bad" for k in range(1, 24)])
+    first, *rest = str(many.value).split("\n")
+    assert first == "a.jsonl has 23 bad rows:" and rest[0] == "  line 1 is bad"
+    assert rest[19:] == ["  line 20 is bad", "  and 3 more"]
 
 
 def test_a_binary_file_raises(tmp_path):
