@@ -7,6 +7,7 @@ input, 130 stopped by Ctrl-C or SIGTERM.
 
 import difflib
 import importlib
+import logging
 import os
 import signal
 import sys
@@ -41,6 +42,7 @@ COMMANDS = {
     "view": "[FOLDER]: show runs in a browser, token by token, live during training",
     "report": "RUN: write the pages of `view` as one HTML file for offline use",
     "export": "RUN --out FOLDER: write a folder for transformers and chat servers, with the token ids of training",
+    "push": "RUN OWNER/NAME: share a policy on the Hugging Face hub, with a model card",
     "trajectories": "RUN --where ...: search rollouts, and write them as JSON lines, a data set or an Inspect log",
     "replay": "RUN: replay the recorded rollouts without a model, and list differences",
     "lab": "RUN: recompute and compare rewards; --attack NAME: attack rewards; --page: docs/lab.md",
@@ -139,11 +141,13 @@ def _run(words: list[str]) -> int:
 
 
 def _silence_packages(words: list[str]) -> None:
-    """Switch off FutureWarning, and progress bars of packages for models without a download."""
+    """Switch off FutureWarning, warnings of torchao's import, and progress bars for models without a download."""
     named = words[words.index("--model") + 1 :][:1] if "--model" in words else []
     if all(name in LOCAL or os.path.exists(name) for name in named):
         os.environ.setdefault("TQDM_DISABLE", "1")
     warnings.filterwarnings("ignore", category=FutureWarning)
+    for name in ("torchao", "torch.utils._pytree"):  # torchao reports kernels that the torch build lacks
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 def _help() -> None:

@@ -46,7 +46,7 @@ EARLY = [
     (["train", "grpo", "--stepz", "3"], "Unrecognized options: --stepz"),
     (["train", "grpo", "--steps", "three"], "invalid"),
     (["train", "grpo", "--steps", "-1"], "--steps is -1; give 0 or more"),
-    (["train", "grpo", "--schedule", "cosine", "--warmup", "30"], "--warmup 30 leaves no step for the decay: --steps is 20"),
+    (["train", "grpo", "--schedule", "cosine", "--warmup", "30"], "--warmup 30 leaves no step for the decay"),
     (["train", "grpo", "--stop-when", "pass@1"], "'pass@1' is no condition"),
     (["train", "grpo", "--stop-when", "training/rewart>1"], "did you mean training/reward"),
     (["train", "grpo", "--patience", "2"], "--patience needs evaluations between steps: add --eval-every N"),

@@ -16,6 +16,7 @@ from typing import Any
 from handaxe.chat.persistent_env import PersistentEnv, Watch
 from handaxe.chat.result import ChatAnswer, last_answer
 from handaxe.chat.run_facts import run_facts
+from handaxe.chat.streaming import OnText, StreamedEngine
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat, Engine, EnvFactory
@@ -48,6 +49,7 @@ def use(
     seed: int = 0,
     device: str = "cpu",
     watch: Watch | None = None,
+    on_text: OnText | None = None,
 ) -> Assistant:
     """Load a policy and its tools for a chat.
 
@@ -64,6 +66,7 @@ def use(
         device: of the model; ignored for an engine.
         watch: called in another thread with each turn that has calls, before their execution and with the reply
             afterwards.
+        on_text: called with each piece of text while a turn is sampled, without calls; needs an engine with streams.
 
     Raises:
         InputError: the model does not exist, the tools are unknown, or an argument is out of range.
@@ -80,9 +83,12 @@ def use(
         raise InputError(f"max_tokens is {length}; give 1 or more")
     opening = facts.system if system is None else (Message("system", system),) if system else ()
     engine, chat_format = _engine(model, format, device)
+    if on_text is not None and not hasattr(engine, "stream"):
+        raise InputError(f"{type(engine).__name__} has no streams: leave on_text out")
     sampling = Sampling(temperature=temperature, max_tokens=length)
     rules = Rules(max_turns=max_turns)
-    return Assistant(engine, chat_format, env, opening=opening, sampling=sampling, rules=rules, seed=seed, watch=watch)
+    sampler = engine if on_text is None else StreamedEngine(engine, chat_format, on_text)
+    return Assistant(sampler, chat_format, env, opening=opening, sampling=sampling, rules=rules, seed=seed, watch=watch)
 
 
 class Assistant:

@@ -1,17 +1,20 @@
 """`handaxe chat RUN`: chat with a policy in the terminal, with tool calls."""
 
+import importlib
 import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import tyro
 from rich.console import Console
 from rich.text import Text
 
+from handaxe.chat.persistent_env import Watch
 from handaxe.chat.result import ChatAnswer
 from handaxe.chat.run_facts import run_facts
+from handaxe.chat.streaming import OnText
 from handaxe.chat.use import Assistant, use
 from handaxe.commands.output import command_line, console, note
 from handaxe.core.errors import HandaxeError, InputError
@@ -46,6 +49,8 @@ class ChatOptions:
         max_turns: turns per question.
         max_tokens: tokens per turn; by default as in training.
         seed: of sampling.
+        web: chat in a browser, on a page for this machine alone; the address has a token.
+        port: of the page; 0 chooses a free port.
     """
 
     model: tyro.conf.Positional[str]
@@ -57,20 +62,28 @@ class ChatOptions:
     max_turns: int = 8
     max_tokens: int | None = None
     seed: int = 0
+    web: bool = False
+    port: int = 0
 
 
 def main(arguments: list[str]) -> int:
     """Chat; returns the exit code."""
     options = tyro.cli(ChatOptions, args=arguments, prog="handaxe chat")
     question = options.question
+    if options.web:
+        if question is not None:
+            raise InputError("--web opens a page for questions: leave the question out")
+        return _serve(options)
     if question is None and not sys.stdin.isatty():
         question = sys.stdin.read()
     if question is not None and not question.strip():
         raise InputError("the question is empty: give it as an argument, or pipe it in")
     terminal = Console(stderr=True, highlight=False) if question is not None else console()
-    with _load(options, terminal) as assistant:
-        if question is None:
-            return _converse(assistant, options, terminal)
+    if question is None:
+        shown = _Shown(terminal)
+        with _load(options, terminal, shown.watch, shown.on_text) as assistant:
+            return _converse(assistant, options, terminal, shown)
+    with _load(options, terminal, lambda turn, reply: _show(terminal, turn, reply)) as assistant:
         response = assistant(question.strip())
     console().print(_lines(response.answer), soft_wrap=True)
     _print_ending(terminal, response)
@@ -82,12 +95,32 @@ def _words(options: ChatOptions) -> list[str]:
     words = [options.model]
     for one in fields(options):
         value = getattr(options, one.name)
-        if one.name not in ("model", "single") and value != one.default:
+        if one.name not in ("model", "single", "web", "port") and value != one.default:
             words += [flag(one.name), *(map(str, value) if isinstance(value, tuple) else [str(value)])]
     return words
 
 
-def _load(options: ChatOptions, terminal: Console) -> Assistant:
+def _serve(options: ChatOptions) -> int:
+    """Serve the page until Ctrl-C."""
+    web = importlib.import_module("handaxe.chat.web")  # on use: needs packages of its own
+    events = web.ChatEvents()
+
+    def show(address: str) -> None:
+        port = address.partition("/#")[0].rpartition(":")[2]
+        sys.stderr.write(
+            f"open {address}\nfrom another machine, use ssh -L {port}:localhost:{port} ...; Ctrl-C stops the server\n"
+        )
+        sys.stderr.flush()
+
+    with _load(options, Console(stderr=True, highlight=False), events.watch, events.on_text) as assistant:
+        try:
+            web.serve_chat(assistant, events, title=options.model, port=options.port, show=show)
+        except KeyboardInterrupt:
+            sys.stderr.write("stopped\n")
+    return 0
+
+
+def _load(options: ChatOptions, terminal: Console, watch: Watch, on_text: OnText | None = None) -> Assistant:
     with terminal.status("loading the model", spinner="line"):
         return use(
             options.model,
@@ -97,7 +130,8 @@ def _load(options: ChatOptions, terminal: Console) -> Assistant:
             max_turns=options.max_turns,
             max_tokens=options.max_tokens,
             seed=options.seed,
-            watch=lambda turn, reply: _show(terminal, turn, reply),
+            watch=watch,
+            on_text=on_text,
         )
 
 
@@ -106,7 +140,34 @@ def _lines(text: str, *, style: str = "") -> Text:
     return Text("\n").join(escaped_text(line, style=style) for line in text.split("\n"))
 
 
-def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> int:
+class _Shown:
+    """Prints the text of turns as it is sampled."""
+
+    def __init__(self, terminal: Console):
+        self._terminal, self._sent = terminal, ""
+
+    def on_text(self, text: str) -> None:
+        """Print a piece of text."""
+        self._sent += text
+        self._terminal.print(_lines(text), end="", soft_wrap=True)
+
+    def watch(self, turn: ParsedTurn, reply: EnvReply | None) -> None:
+        """Print the calls of a turn, or the replies."""
+        if reply is None:
+            self.finish(turn.text.strip())
+            turn = replace(turn, text="")
+        _show(self._terminal, turn, reply)
+
+    def finish(self, text: str) -> None:
+        """Print the rest of a turn's text and end the line."""
+        sent, self._sent = self._sent, ""
+        if text.startswith(sent):
+            self._terminal.print(_lines(text[len(sent) :]), end="", soft_wrap=True)
+        if sent or text:
+            self._terminal.print()
+
+
+def _converse(assistant: Assistant, options: ChatOptions, terminal: Console, shown: _Shown) -> int:
     """Read questions and print answers until the user quits."""
     with suppress(ImportError):
         import readline  # noqa: F401 - adds history and keys to input()
@@ -132,21 +193,21 @@ def _converse(assistant: Assistant, options: ChatOptions, terminal: Console) -> 
         elif question.startswith("/"):
             terminal.print(HELP, style="bright_black")
         elif question:
-            _ask(assistant if options.single else assistant.more, question, terminal)
+            _ask(assistant if options.single else assistant.more, question, terminal, shown)
 
 
-def _ask(ask: Callable[[str], ChatAnswer], question: str, terminal: Console) -> None:
+def _ask(ask: Callable[[str], ChatAnswer], question: str, terminal: Console, shown: _Shown) -> None:
     try:
-        with terminal.status("", spinner="line"):
-            response = ask(question)
+        response = ask(question)
     except KeyboardInterrupt:
+        shown.finish("")
         terminal.print("stopped; the question is not part of the conversation", style="bright_black")
         return
     except HandaxeError as error:  # the conversation stays as it was
+        shown.finish("")
         terminal.print(escaped_text(f"error: {error}", style="red"))
         return
-    if response.answer:
-        terminal.print(_lines(response.answer, style="bold"))
+    shown.finish(response.answer)
     _print_ending(terminal, response)
 
 

@@ -1,4 +1,4 @@
-"""Parses a command line into a `RunSpec`: options of method, base, world and engine, and run settings."""
+"""Parses a command line into a `RunSpec`: options of method, base, world, engine and curriculum, and run settings."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from handaxe.core.errors import MethodError
 from handaxe.methods.config_file import ConfigFile, read_config
 from handaxe.methods.flags import Option, list_options, option_class, read_options, unwrap_partial
 from handaxe.methods.method import RunSettings
-from handaxe.methods.run_spec import NamedFactory, RunSpec, RunTemplate, load_method, run_template
+from handaxe.methods.run_spec import NAMED, NamedFactory, RunSpec, RunTemplate, load_method, run_template
 from handaxe.methods.settings_checks import check_settings
 
 __all__ = ["FLAT", "Names", "Parsed", "option_names", "options_dataclass", "parse", "parse_train"]
@@ -25,18 +25,21 @@ NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 
 @dataclasses.dataclass(frozen=True)
 class Names:
-    """Names of base, world and engine, and the configuration file.
+    """Names of base, world, engine and curriculum, and the configuration file.
 
     Args:
         base: base method; by default the base on the page of the method.
         world: by default the world on the page of the method.
         engine: samples and trains; by default local.
+        curriculum: chooses the tasks of each step, for a method without a curriculum of its own; `handaxe methods`
+            lists the names.
         config: file of options, TOML or the recipe.json of a run; options of the command line win.
     """
 
     base: str = ""
     world: str = ""
     engine: str = ""
+    curriculum: str = ""
     config: Path | None = None
 
 
@@ -58,7 +61,7 @@ def parse_train(
     """Parse a command line: first the names, then the options of the named parts.
 
         own options and settings     --smooth 2 --steps 30           --base NAME     --base.OPTION ...
-        of base, world and engine    nested                          --world NAME    --world.OPTION ...
+        of a named part              nested                          --world NAME    --world.OPTION ...
         of a file                    --config FILE                   see methods.config_file
 
     A part that the command line names takes its own defaults instead of the options in the file.
@@ -87,7 +90,12 @@ def parse_train(
     eager = len(plain) < len(words) or any(word.startswith("--engine.") for word in words)
     eager = eager or (config is not None and config.has_part("engine"))
     template = run_template(
-        method, base=chosen.base, world=chosen.world, engine=chosen.engine or "local", import_engine=eager
+        method,
+        base=chosen.base,
+        world=chosen.world,
+        engine=chosen.engine or "local",
+        curriculum=chosen.curriculum,
+        import_engine=eager,
     )
     template.check({name: "every run" for kind in (*also.values(), Names) for name in option_names(kind)})
     kinds = _kinds(template, chosen, config, also)
@@ -108,7 +116,7 @@ def _chosen(config: ConfigFile, method: str, names: Names) -> ConfigFile:
     if method and config.method and method != config.method:
         gone |= {"base"} | {one.name for one in load_method(config.method).options()}
         gone |= {name for name in config.arguments if name.startswith("base.")}
-    for part in ("base", "world", "engine"):
+    for part in NAMED:
         given = getattr(names, part)
         if given and given != config.arguments.get(part, given):
             gone |= {name for name in config.arguments if name.startswith(f"{part}.")}
@@ -116,10 +124,8 @@ def _chosen(config: ConfigFile, method: str, names: Names) -> ConfigFile:
 
 
 def _named(names: Names, config: ConfigFile) -> Names:
-    base, world, engine = (
-        getattr(names, part) or str(config.arguments.get(part, "")) for part in ("base", "world", "engine")
-    )
-    return Names(base, world, engine, names.config)
+    base, world, engine, curriculum = (getattr(names, part) or str(config.arguments.get(part, "")) for part in NAMED)
+    return Names(base, world, engine, curriculum, names.config)
 
 
 def _kinds(
@@ -130,7 +136,7 @@ def _kinds(
     values: dict[str, dict[str, Any]] = {part: {} for part in parts}
     more: dict[str, Any] = dict.fromkeys(also)
     if config is not None:
-        known = {"base", "world", "engine", *RunSettings.__dataclass_fields__}
+        known = {*NAMED, *RunSettings.__dataclass_fields__}
         known |= {f"{part}.{one.name}" if part else one.name for part, made in parts.items() for one in made.options()}
         config.check(known | {name for kind in also.values() for name in option_names(kind)})
         values = {part: config.values(made.options(), prefix=f"{part}." * bool(part)) for part, made in parts.items()}

@@ -16,7 +16,7 @@ from handaxe.models.exporting.export_policy import check_output_free, export_pol
 from handaxe.models.load import load
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["ExportOptions", "main"]
+__all__ = ["ExportOptions", "main", "recorded_tools", "tool_schemas"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         format,
         options.out,
         adapter=options.adapter,
-        tools=_recorded_tools(facts) if options.tools is None else _schemas(options.tools),
+        tools=recorded_tools(facts) if options.tools is None else tool_schemas(options.tools),
         system="\n\n".join(message.content for message in facts.system),
         about=_about(options.model, facts),
     )
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _recorded_tools(facts: RunFacts) -> list[ToolSchema]:
+def recorded_tools(facts: RunFacts) -> list[ToolSchema]:
     """Tools offered in the last step of a run, in the order of the prompt."""
     if facts.folder is None:
         return []
@@ -76,7 +76,8 @@ def _recorded_tools(facts: RunFacts) -> list[ToolSchema]:
     return list({tool.name: tool for rollout in rollouts for tool in rollout.tools}.values())
 
 
-def _schemas(names: tuple[str, ...]) -> list[ToolSchema]:
+def tool_schemas(names: tuple[str, ...]) -> list[ToolSchema]:
+    """Schemas of named tools."""
     env = tool_chat(find_tools(names))(Task("export", (Message("user", ""),)))
     try:
         return list(env.start()[1])

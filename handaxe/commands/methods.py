@@ -1,4 +1,4 @@
-"""`handaxe methods`: list the methods, from pages of folders, without importing a method."""
+"""`handaxe methods`: list the methods, from pages of folders, without importing a method, and the curricula."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from rich.text import Text
 
 from handaxe.commands.output import console, write_json
 from handaxe.methods.catalog import ListedMethod, list_methods
+from handaxe.methods.lookup import list_names
 from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["MethodsOptions", "main"]
@@ -16,7 +17,7 @@ __all__ = ["MethodsOptions", "main"]
 
 @dataclass(frozen=True)
 class MethodsOptions:
-    """List the methods with base, arXiv id and main claim.
+    """List the methods with base, arXiv id and main claim, and the names of --curriculum.
 
     Args:
         json: write the list to this file, with papers and claims.
@@ -36,8 +37,10 @@ def main(arguments: list[str]) -> int:
         text = one.page.claims[0].text if one.page.claims else one.summary
         table.add_row(Text(one.name, style="bold"), Text(one.page.base), Text(one.paper.arxiv), Text(text))
     terminal.print(table)
+    curricula = list_names("curricula")
     terminal.print("handaxe train METHOD --help  lists the options of a method", style="bright_black", markup=False)
-    write_json(options.json, {"methods": [_plain(one) for one in found]})
+    terminal.print(f"--curriculum NAME  is one of {', '.join(curricula)}", style="bright_black", markup=False)
+    write_json(options.json, {"methods": [_plain(one) for one in found], "curricula": curricula})
     return 0
 
 

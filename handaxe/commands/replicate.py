@@ -62,8 +62,8 @@ class ReplicateOptions:
         stale: of these, methods whose result has no fingerprint, or another one than the present code. With
             --undecided: methods that are either.
         seeds: largest number of pairs: 8, 16 or 32; 2 to 7 for a trial without verdicts.
-        first_seed: of the pairs; use lower seeds for development. By default that of the method's result, unless options
-            of train change the runs; else 100.
+        first_seed: of the pairs; use lower seeds for development. By default that of the method's result, unless
+            options of train change the runs; else 100.
         jobs: number of parallel runs, each with one thread; by default one per processor.
         hours: start no run after this time.
         runs: folder of the runs.

@@ -16,7 +16,7 @@ from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.catalog import find_method, list_methods
 from handaxe.methods.config_file import dump_config
 from handaxe.methods.hardware import THIS_PROCESS, Machines
-from handaxe.methods.lookup import check_name
+from handaxe.methods.lookup import check_name, list_names
 from handaxe.methods.run_folder import method_record
 from handaxe.methods.run_spec import RunSpec
 from handaxe.models.check_model_name import check_model_name
@@ -214,12 +214,14 @@ def _paper(spec: RunSpec) -> str:
 def _help(*, requested: bool) -> int:
     text = (
         "usage: handaxe train METHOD [OPTIONS] [--base METHOD] [--world WORLD] [--engine ENGINE] [--out FOLDER]\n"
-        "       METHOD, WORLD and ENGINE are names, or MODULE:ATTRIBUTE of your own\n"
+        "                            [--curriculum CURRICULUM]\n"
+        "       METHOD, WORLD, ENGINE and CURRICULUM are names, or MODULE:ATTRIBUTE of your own\n"
         "       handaxe train --config FILE [METHOD] [OPTIONS] takes options from a file: TOML, or RUN/recipe.json"
     )
     names = ", ".join(one.name for one in list_methods())
     if not requested:
         raise MethodError(f"the method is missing; there are {names}.\n{text}")
     more = "`handaxe train METHOD --help` lists the options of a method."
-    console().print(f"{text}\n\nmethods: {names}\n{more}", markup=False)
+    curricula = ", ".join(list_names("curricula"))
+    console().print(f"{text}\n\nmethods: {names}\ncurricula: {curricula}\n{more}", markup=False)
     return 0

@@ -1,4 +1,9 @@
+from .by_weight import by_weight as by_weight
 from .few_tasks import few_tasks as few_tasks
 from .in_order import in_order as in_order
+from .interleaved import interleaved as interleaved
+from .only_tasks import only_tasks as only_tasks
+from .prune_solved import prune_solved as prune_solved
+from .requeue_failures import requeue_failures as requeue_failures
 from .task_pool import task_pool as task_pool
 from .tip_pool import tip_pool as tip_pool

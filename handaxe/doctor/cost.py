@@ -154,7 +154,9 @@ def check_forecast(
         return forecast_memory(shape, found)
 
     at = forecast(longest)
-    fitting = bisect.bisect_right(range(engine.max_length + 1), total, key=lambda tokens: forecast(tokens).peak) - 1
+    fitting = (
+        bisect.bisect_right(range(engine.max_length + 1), total, key=lambda tokens: int(forecast(tokens).peak)) - 1
+    )
     share = at.peak / total
     figures = {name: float(value) for name, value in at._asdict().items()}
     figures |= {"peak": at.peak, "longest": float(longest), "fitting": float(max(fitting, 0)), "share": share}

@@ -41,8 +41,9 @@ ACTIVATIONS = {
     ("bfloat16", True): (28, 10, 12),
 }
 """(dtype, LoRA) -> bytes of a token in a layer for each unit of hidden width, feed-forward width and width of heads."""
-QUANTIZED = {"8bit": 1.02, "4bit": 0.5625, "4bit on the CPU": 1.16}
-"""Bytes of a quantized weight, with scales: LLM.int8 and torchao's int8, NF4 of bitsandbytes, int4 of torchao."""
+ON_CPU = " on the CPU"
+QUANTIZED = {"8bit": 1.02, "4bit": 0.5625, f"8bit{ON_CPU}": 1.02, f"4bit{ON_CPU}": 1.16}
+"""Bytes of a quantized weight, with scales: LLM.int8 and NF4 of bitsandbytes, int8 and int4 of torchao."""
 DRAFT = 17
 """Tokens of a row that a decoding step reads with the default drafts."""
 
@@ -161,10 +162,13 @@ def _activations(shape: ModelShape, plan: MemoryPlan) -> float:
     gradients = number * (2 * shape.width + 3 * shape.feed_forward + 3 * shape.heads * shape.head_width)
     # Pairs of a float32 tree: a number and a bit in a byte for half of the square. bfloat16 keeps the whole square.
     mask = plan.tokens**2 * (2.5 if plan.dtype == "float32" else 3)
+    # torchao keeps the dequantized weights of a layer for the backward pass.
+    dequantized = shape.linear * number if plan.quantize.endswith(ON_CPU) else 0
+    dequantized //= shape.layers if plan.checkpointing else 1
     hidden = 4 * number * shape.width
     logits = 4 * 4 * ENTRIES
     head = 0 if plan.lora else number * shape.vocabulary * shape.width
-    return tokens * (kept + gradients + hidden) + mask + logits + head
+    return tokens * (kept + gradients + hidden) + mask + logits + head + dequantized
 
 
 def _cache(shape: ModelShape, plan: MemoryPlan) -> float:
@@ -203,7 +207,7 @@ def engine_plan(engine: LocalEngine, *, tokens: int, rows: int, sampled_rows: in
     return MemoryPlan(
         dtype="float32" if str(model.module.dtype) == "torch.float32" else "bfloat16",
         lora=max((one.r for one in model.module.peft_config.values()), default=0) if adapted else 0,
-        quantize="4bit on the CPU" if bits == "4bit" and engine.device.type == "cpu" else bits,
+        quantize=bits + ON_CPU if bits and engine.device.type == "cpu" else bits,
         tokens=tokens,
         rows=rows,
         sampled_rows=sampled_rows,

@@ -12,14 +12,14 @@ import pydantic
 from handaxe.core.errors import InputError
 from handaxe.evaluation.claim_figures import ClaimFigures
 
-__all__ = ["Act", "Activation", "ActivationStep", "SeenAct", "require_acts"]
+__all__ = ["ActFigure", "Activation", "ActivationStep", "SeenAct", "require_acts"]
 
 ROUNDING = 1e-6
 """Largest update angle that rounding explains."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Act:
+class ActFigure:
     """Figure that shows the mechanism of a method at work.
 
     Args:

@@ -8,7 +8,6 @@ from typing import Any
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Loss
 from handaxe.core.records import Sampling
-from handaxe.curricula.in_order import in_order
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.policy import policy as policy_loss
@@ -18,6 +17,8 @@ from handaxe.methods.flags import flag, list_options
 from handaxe.methods.hardware import THIS_PROCESS, Machines, make_engine
 from handaxe.methods.lookup import find_tools
 from handaxe.methods.method import Method, RunSettings
+from handaxe.methods.named_curriculum import make_curriculum
+from handaxe.methods.named_mixture import with_files
 from handaxe.methods.run_spec import NamedFactory, RunSpec, default_base, is_root
 from handaxe.methods.run_stop import run_stop
 from handaxe.models.load import Policy, dummy_policy, load
@@ -97,7 +98,7 @@ def build(
         "engine": _engine(spec, policy, method, machines, load),
         "format": policy.format,
         "env": slow(env, median=settings.wait, sigma=settings.wait_sigma) if settings.wait else env,
-        "tasks": in_order(train, seed=settings.seed) if method.tasks is None else method.tasks(train, settings.seed),
+        "tasks": make_curriculum(spec, method, world, train),
         "rollout": method.rollout,
         "reward": permuted(method.reward, seed=settings.seed) if settings.permute_rewards else method.reward,
         "credit": method.credit,
@@ -148,7 +149,7 @@ def make_loss(method: Method) -> Loss:
 
 def make_world(spec: RunSpec) -> World:
     """Make the world of a run."""
-    return create_world(spec.template.world, {**spec.options["world"], **spec.files})
+    return create_world(spec.template.world, with_files(spec.options["world"], spec.files))
 
 
 def create_world(factory: NamedFactory, options: Mapping[str, Any]) -> World:
@@ -176,8 +177,19 @@ def _load_policy(settings: RunSettings, world: World, tools: Sequence[Any], prog
     if settings.model == START:
         if settings.lora:
             raise InputError("--model start is a tiny policy without adapters: leave --lora out")
+        if settings.dtype not in ("auto", "float32") or settings.quantize != "none":
+            raise InputError("--model start is a tiny policy of float32 weights: leave --dtype and --quantize out")
         return start_policy(world, tools=tools, progress=progress)
-    return load(settings.model, lora=settings.lora)
+    return load(settings.model, **_load_options(settings))
+
+
+def _load_options(settings: RunSettings) -> dict[str, Any]:
+    """Arguments of `load` from the settings."""
+    return {
+        "lora": settings.lora,
+        "dtype": None if settings.dtype == "auto" else settings.dtype,
+        "quantize": None if settings.quantize == "none" else settings.quantize,
+    }
 
 
 def _remote_loader(settings: RunSettings) -> Callable[[], Policy] | None:
@@ -185,7 +197,12 @@ def _remote_loader(settings: RunSettings) -> Callable[[], Policy] | None:
 
     This process then needs only the chat format of the model. Cold-start checkpoints are always made here.
     """
-    return None if settings.model == START else partial(load, settings.model, lora=settings.lora)
+    if settings.model == START:
+        return None
+    if settings.quantize != "none" or (settings.dtype == "bfloat16" and not settings.lora):
+        given = "--quantize" if settings.quantize != "none" else "--dtype bfloat16 without --lora"
+        raise InputError(f"{given} is for this process alone: leave --trainers and --servers out")
+    return partial(load, settings.model, **_load_options(settings))
 
 
 def offered_tools(settings: RunSettings, world: World) -> Sequence[Any]:

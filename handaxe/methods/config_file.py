@@ -7,7 +7,7 @@
     name = "arithmetic"
     digits = 3
 
-Keys are the options of the command line. The tables base, world and engine have a name and options.
+Keys are the options of the command line. The tables base, world, engine and curriculum have a name and options.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import tomli_w
 
 from handaxe.core.errors import InputError
 from handaxe.methods.flags import Option
+from handaxe.methods.named_mixture import with_files
 from handaxe.methods.renames import METHODS, renamed_arguments
 from handaxe.methods.run_sources import find_files, find_modules, present_path
-from handaxe.methods.run_spec import RunSpec
+from handaxe.methods.run_spec import NAMED, RunSpec
 
 __all__ = ["ConfigFile", "dump_config", "read_config"]
 
-PARTS = ("base", "world", "engine")
 NONE = "None"
 """None in a file, where the default is another value. TOML has no null."""
 HEADER = re.compile(r"\s*\[([^\]]+)\]")
@@ -59,7 +59,7 @@ class ConfigFile:
         return replace(self, arguments={name: value for name, value in self.arguments.items() if name not in names})
 
     def has_part(self, part: str) -> bool:
-        """Return True if the file sets an option of base, world or engine."""
+        """Return True if the file sets an option of base, world, engine or curriculum."""
         return any(name.startswith(f"{part}.") for name in self.arguments)
 
     def check(self, known: Collection[str]) -> None:
@@ -127,7 +127,7 @@ def read_config(path: Path) -> ConfigFile:
     arguments: dict[str, Any] = {}
     for name, value in body.items():
         key = name.replace("-", "_")
-        if key in PARTS and isinstance(value, Mapping):
+        if key in NAMED and isinstance(value, Mapping):
             arguments |= {key: str(value["name"])} if "name" in value else {}
             arguments |= {f"{key}.{n.replace('-', '_')}": one for n, one in value.items() if n != "name"}
         else:
@@ -147,7 +147,7 @@ def dump_config(spec: RunSpec) -> str:
             continue
         value = NONE if given is None else given
         part, dot, option = name.partition(".")
-        if name in PARTS:
+        if name in NAMED:
             tables.setdefault(name, {})["name"] = value
         elif dot:
             tables.setdefault(part, {})[option] = value
@@ -164,7 +164,9 @@ def _recipe(path: Path, text: str) -> ConfigFile:
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is not the recipe.json of a run that a method made: {error!r}") from error
     find_modules(sources, {"method": name, **saved}, path.parent)
-    saved |= {f"world.{option}": file for option, file in find_files(sources, path.parent).items()}
+    world = {name.removeprefix("world."): value for name, value in saved.items() if name.startswith("world.")}
+    moved = with_files(world, find_files(sources, path.parent))
+    saved |= {f"world.{option}": value for option, value in moved.items()}
     if "model" in saved:
         saved["model"] = present_path(str(saved["model"]), sources)
     method = METHODS.get(name, name)

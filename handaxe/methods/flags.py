@@ -145,13 +145,16 @@ def _field(default: Any) -> Any:
     return dataclasses.field(default=default)
 
 
-def parse_words(function: Callable[..., Any], words: Sequence[str], *, command: str) -> dict[str, Any]:
+def parse_words(
+    function: Callable[..., Any], words: Sequence[str], *, command: str, required: bool = False
+) -> dict[str, Any]:
     """Parse options of a function in the grammar of the command line.
 
     Args:
         function: has the options.
         words: such as ["--rounds", "1"].
         command: shown in errors.
+        required: options without a default are known, and must be given.
 
     Returns:
         Name -> value of each option that differs from its default.
@@ -162,7 +165,7 @@ def parse_words(function: Callable[..., Any], words: Sequence[str], *, command: 
     Example:
         parse_words(dapo, ["--rounds", "1"], command="dapo --rounds 1") -> {"rounds": 1}
     """
-    options = [one for one in list_options(function) if one.default is not REQUIRED]
+    options = [one for one in list_options(function) if required or one.default is not REQUIRED]
     printed = io.StringIO()
     kind = option_class("Options", options, None)
     try:

@@ -1,9 +1,10 @@
-"""Finds a method, world, tool or engine by name, for command lines and pages.
+"""Finds a method, world, tool, engine or curriculum by name, for command lines and pages.
 
     methods    folders below handaxe/baselines and handaxe/papers        entry points: handaxe.papers
     worlds     handaxe/worlds/__init__.pyi, and files beside a paper     entry points: handaxe.worlds
     tools      handaxe/tools/__init__.pyi                                entry points: handaxe.tools
     engines    handaxe/engines/__init__.pyi, without the ending Engine   entry points: handaxe.engines
+    curricula  handaxe/curricula/__init__.pyi                            entry points: handaxe.curricula
 
 MODULE:ATTRIBUTE names an object of the user's own.
 """
@@ -14,22 +15,31 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
-from handaxe import engines, tools, worlds
+from handaxe import curricula, engines, tools, worlds
 from handaxe.core.errors import InputError, MethodError
 from handaxe.core.import_string import attribute
 from handaxe.methods.catalog import find_method, list_methods
 
 __all__ = ["Kind", "check_name", "find", "find_tools", "list_names"]
 
-Kind = Literal["methods", "worlds", "tools", "engines"]
-SINGULAR = {"methods": "method", "worlds": "world", "tools": "tool", "engines": "engine"}
+Kind = Literal["methods", "worlds", "tools", "engines", "curricula"]
+SINGULAR = {
+    "methods": "method",
+    "worlds": "world",
+    "tools": "tool",
+    "engines": "engine",
+    "curricula": "curriculum",
+}
 NO_NAMES = {
     "worlds": {"World", "mixture", "parts"},
     "tools": {"Billed", "Tool", "ToolContext", "noisy", "serve", "tool", "tool_from_schema", "truncate"}
     | {"ask", "http", "mcp", "search", "sql"},  # tools with required arguments
     "engines": set[str](),
+    "curricula": {"interleaved", "task_pool", "tip_pool"},  # of mixtures, of stages, of rollouts with tips
 }
 """Exports of a package without a name on the command line: other objects, and tools with required arguments."""
+MORE_WORLDS = {"mixture": "handaxe.methods.named_mixture"}
+"""World of the command line -> module, for a world that finds other worlds by name."""
 
 
 def list_names(kind: Kind) -> list[str]:
@@ -78,7 +88,7 @@ def find_tools(names: Sequence[str]) -> list[Any]:
     return [] if list(names) == ["none"] else [find("tools", name) for name in names]
 
 
-PACKAGES: dict[str, Any] = {"worlds": worlds, "tools": tools, "engines": engines}
+PACKAGES: dict[str, Any] = {"worlds": worlds, "tools": tools, "engines": engines, "curricula": curricula}
 
 
 def _exported(kind: Kind) -> dict[str, str]:
@@ -94,8 +104,8 @@ def _plugins(kind: Kind) -> dict[str, Any]:
 
 
 def _paper_worlds() -> dict[str, str]:
-    """World of a paper -> module: a file beside the page."""
-    found = {}
+    """World of a paper -> module: a file beside the page; and MORE_WORLDS."""
+    found = dict(MORE_WORLDS)
     for one in list_methods():
         name = one.page.world.partition(" ")[0]
         if (one.folder / f"{name}.py").is_file():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from handaxe.core.protocols import (
     AdvantageTransform,
@@ -49,6 +49,9 @@ class RunSettings:
     Args:
         model: tiny, start (the cold-start checkpoint of the world), smollm2, a folder, a file or a hub name.
         lora: rank of a LoRA adapter that trains instead of the model's weights, scaled by 2; 0 for none.
+        dtype: of the model's weights; auto is float32, and for a saved adapter the dtype of its base. Trained bfloat16
+            weights have float32 master weights in the optimizer.
+        quantize: bits of the frozen weights below a LoRA adapter; see docs/memory.md.
         tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the world.
         steps: training steps.
         groups: tasks per step.
@@ -75,6 +78,8 @@ class RunSettings:
 
     model: str = "tiny"
     lora: int = 0
+    dtype: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
+    quantize: Literal["none", "4bit", "8bit"] = "none"
     tools: tuple[str, ...] | None = None
     steps: int = 20
     groups: int = 12

@@ -11,6 +11,10 @@
     metric = "calls"
     direction = "down"
 
+    [[acts]]                                  figures that show the mechanism at work
+    figure = "training/loss/clip_fraction"
+    at_least = 0.001
+
     [[methods]]                               a further method of the folder, in the file of its name
     name = "codedance_turns"
     base = "grpo_no_kl"
@@ -18,7 +22,7 @@
     [[studies]]                               computed figures; nothing is trained
     name = "calm_judge"
 
-The fields are those of `Paper`, `MethodPage`, `StudyPage`, `Claim` and `Bound`.
+The fields are those of `Paper`, `MethodPage`, `StudyPage`, `Claim`, `ActFigure` and `Bound`.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ from typing import Any, ClassVar
 import pydantic
 
 from handaxe.core.errors import InputError, MethodError
+from handaxe.evaluation.acts import ActFigure
 from handaxe.evaluation.claims import Claim
 
 __all__ = ["Bound", "MethodPage", "PAGE", "Paper", "StudyPage", "read_method_page", "read_paper"]
@@ -82,6 +87,7 @@ class MethodPage:
         world: the default world, with options, in the same grammar.
         settings: run settings that differ from the defaults of `RunSettings`.
         claims: required outcomes of paired runs; the first is the main claim.
+        acts: figures that show the mechanism at work, with least values. Below one, no claim is testable.
         differs: departures from the paper, a sentence each.
         unconfirmed: formulas that could not be checked against the paper, a sentence each.
         notes: further facts about the method or its settings.
@@ -94,6 +100,7 @@ class MethodPage:
     world: str = "gym"
     settings: dict[str, Any] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    acts: tuple[ActFigure, ...] = ()
     differs: tuple[str, ...] = ()
     unconfirmed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

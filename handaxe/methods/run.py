@@ -14,6 +14,7 @@ from handaxe.methods.build import build, make_method, make_world, missing_tools
 from handaxe.methods.evaluator import HeldOut
 from handaxe.methods.hardware import THIS_PROCESS, Machines, closing_engine
 from handaxe.methods.method import Method
+from handaxe.methods.named_curriculum import ignored_order
 from handaxe.methods.run_folder import recorded_sources
 from handaxe.methods.run_sources import record_sources
 from handaxe.methods.run_spec import RunSpec
@@ -27,7 +28,7 @@ from handaxe.training.stages.context import make_site
 from handaxe.training.stages.run_stages import run_stages
 from handaxe.worlds.world import World
 
-__all__ = ["run"]
+__all__ = ["run", "run_built"]
 
 ROLES = ("engine", "format", "env", "tasks", "rollout", "reward", "seed")
 
@@ -49,6 +50,8 @@ def run(spec: RunSpec, keep: RunConfig, *, machines: Machines = THIS_PROCESS) ->
     method = make_method(spec, world)
     if missing := missing_tools(spec.settings.tools, world):
         print(f"warning: {missing}", file=sys.stderr)
+    if ignored := ignored_order(spec, method, world):
+        print(f"warning: {ignored}", file=sys.stderr)
     if method.closing and (spec.settings.stop_when or spec.settings.patience):
         raise InputError(
             "--stop-when and --patience end a run before its last step, after which this method has further stages: "
@@ -57,7 +60,7 @@ def run(spec: RunSpec, keep: RunConfig, *, machines: Machines = THIS_PROCESS) ->
     # One method for both: a stage and a role of the loop may share an object, such as a judge that learns.
     made = build(spec, method=method, progress=keep.progress, machines=machines)
     with closing_engine(made["engine"]):
-        return _run(method, made, _with_sources(keep, spec, world))
+        return run_built(method, made, _with_sources(keep, spec, world))
 
 
 def _with_sources(keep: RunConfig, spec: RunSpec, world: World) -> RunConfig:
@@ -70,7 +73,14 @@ def _with_sources(keep: RunConfig, spec: RunSpec, world: World) -> RunConfig:
     return replace(keep, recipe={**keep.recipe, "sources": sources})
 
 
-def _run(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
+def run_built(method: Method, made: dict[str, Any], keep: RunConfig) -> TrainResult:
+    """Train a built run: stages, training loop, closing stages.
+
+    Args:
+        method: supplies the stages.
+        made: of `build` with the same method.
+        keep: as in `run`.
+    """
     evaluation, aux_policies = made["run"].evaluation, made["run"].aux_policies
     site = make_site(
         **{name: made[name] for name in ROLES},

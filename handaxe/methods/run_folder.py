@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.renames import METHODS, renamed_arguments
 from handaxe.methods.run_sources import find_files, find_modules, present_path
-from handaxe.methods.run_spec import RunSpec, run_template
+from handaxe.methods.run_spec import NAMED, RunSpec, run_template
 from handaxe.methods.settings_checks import check_settings
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["RecordedRun", "method_record", "recorded_method", "recorded_run", "recorded_sources"]
-
-NAMES = ("base", "world", "engine")
 
 
 class RecordedRun(NamedTuple):
@@ -98,8 +96,8 @@ def _with_sources(name: str, saved: Mapping[str, Any], sources: Mapping[str, Any
 
 def _spec(name: str, saved: Mapping[str, Any]) -> RunSpec:
     arguments = renamed_arguments(saved, method=name)
-    base, world, engine = (str(arguments.get(one, "")) for one in NAMES)
-    template = run_template(METHODS.get(name, name), base=base, world=world, engine=engine)
+    base, world, engine, curriculum = (str(arguments.get(part, "")) for part in NAMED)
+    template = run_template(METHODS.get(name, name), base=base, world=world, engine=engine, curriculum=curriculum)
     made = template.read(arguments)
     check_settings(made.settings)
     return made

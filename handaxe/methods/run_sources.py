@@ -11,6 +11,7 @@ A module is found by its kept path, from any working folder; its code is never r
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import re
@@ -28,13 +29,15 @@ from handaxe.models.saved_policy import file_manifest
 __all__ = ["LARGEST_COPY", "find_files", "find_modules", "present_path", "record_sources"]
 
 LARGEST_COPY = 100_000_000
-"""Size limit of a copied file or folder in bytes."""
+"""Size limit of a copied file, folder or pattern in bytes."""
 NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_]\w*")
 """MODULE:ATTRIBUTE."""
+WORD = re.compile(r"[^\s\"'=]+")
+"""A word of the options of a part, as in methods.named_mixture."""
 
 
 class _Contents(NamedTuple):
-    """Size and digest of a file, or of all files in a folder."""
+    """Size and digest of a file, or of all files in a folder or of a pattern."""
 
     bytes: int
     sha256: str
@@ -47,7 +50,7 @@ def record_sources(
 
     Args:
         arguments: name of the method under "method", and the arguments of the run.
-        files: `World.files`.
+        files: `World.files`; a pattern of files is copied to a folder, which replaces the pattern.
         out: folder of the run.
         earlier: sources of the run before a resume; its files and folder stay.
 
@@ -101,13 +104,14 @@ def present_path(path: str, sources: Mapping[str, Any]) -> str:
 
 
 def _module_names(value: Any) -> Iterator[str]:
-    """Modules of every MODULE:ATTRIBUTE in nested arguments, each once."""
+    """Modules of every MODULE:ATTRIBUTE in nested arguments, also as a word of a text, each once."""
     seen = set[str]()
     for text in _texts(value):
-        match = NAME.fullmatch(text)
-        if match and match[1] not in seen:
-            seen.add(match[1])
-            yield match[1]
+        for word in WORD.findall(text):
+            match = NAME.fullmatch(word)
+            if match and match[1] not in seen:
+                seen.add(match[1])
+                yield match[1]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -166,7 +170,7 @@ def _record_file(path: Path, out: Path) -> dict[str, Any]:
     found = _contents(path)
     copy = ""
     if found.bytes <= LARGEST_COPY:
-        copy = f"inputs/{found.sha256[:16]}/{path.name}"
+        copy = f"inputs/{found.sha256[:16]}/{'shards' if _is_pattern(path) else path.name}"
         _copy(path, out / copy)
     return {"path": str(path), **found._asdict(), "copy": copy}
 
@@ -180,11 +184,33 @@ def _copy(source: Path, target: Path) -> None:
         with tempfile.TemporaryDirectory(dir=target.parent.parent, prefix="writing-") as work:
             made = Path(work) / "copy" / target.name
             made.parent.mkdir()
-            shutil.copytree(source, made) if source.is_dir() else shutil.copyfile(source, made)
+            _copy_contents(source, made)
             shutil.rmtree(target.parent, ignore_errors=True)
             made.parent.rename(target.parent)
     except OSError as error:
         raise InputError(f"{source} cannot be copied to {target}: {error}. Name another --out folder") from error
+
+
+def _copy_contents(source: Path, made: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, made)
+    elif _is_pattern(source):
+        for name, file in _matched(source).items():
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, made / name)
+    else:
+        shutil.copyfile(source, made)
+
+
+def _is_pattern(path: Path) -> bool:
+    return glob.has_magic(str(path)) and not path.exists()
+
+
+def _matched(pattern: Path) -> dict[str, Path]:
+    """Files of a pattern, by their path relative to their common folder."""
+    files = [file for name in glob.glob(str(pattern), recursive=True) if (file := Path(name)).is_file()]
+    root = os.path.commonpath([file.parent for file in files]) if files else ""
+    return {file.relative_to(root).as_posix(): file for file in files}
 
 
 def _find_file(kept: Mapping[str, Any], run: Path) -> Path:
@@ -192,7 +218,7 @@ def _find_file(kept: Mapping[str, Any], run: Path) -> Path:
     if kept["copy"] and not copy.resolve().is_relative_to(run.resolve()):
         raise InputError(f"recipe.json of {run} is damaged: {kept['copy']} is outside the folder")
     for path in [copy, original] if kept["copy"] else [original]:
-        if path.exists():
+        if path.exists() or (_is_pattern(path) and _matched(path)):
             if _contents(path).sha256 == kept["sha256"]:
                 return path
             raise InputError(
@@ -204,9 +230,15 @@ def _find_file(kept: Mapping[str, Any], run: Path) -> Path:
     raise InputError(f"the run in {run} read {original.name}: {lost}; put the file back")
 
 
+def _manifest(pattern: Path) -> dict[str, tuple[int, str]]:
+    """Size and sha256 of each file of a pattern, as `file_manifest` of a folder."""
+    contents = {name: _contents(file) for name, file in _matched(pattern).items()}
+    return {name: (one.bytes, one.sha256) for name, one in contents.items()}
+
+
 def _contents(path: Path) -> _Contents:
-    if path.is_dir():
-        files = file_manifest(path)
+    if path.is_dir() or _is_pattern(path):
+        files = file_manifest(path) if path.is_dir() else _manifest(path)
         text = "\n".join(f"{name}\0{digest}" for name, (_, digest) in sorted(files.items()))
         return _Contents(sum(size for size, _ in files.values()), hashlib.sha256(text.encode()).hexdigest())
     with path.open("rb") as stream:

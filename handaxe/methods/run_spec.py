@@ -1,4 +1,4 @@
-"""Specification of a run: method, base, world, engine, settings, and the options of each."""
+"""Specification of a run: method, base, world, engine, curriculum, settings, and the options of each."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from handaxe.methods.method import Change, RunSettings
 from handaxe.methods.paper import ROOT_METHOD, MethodPage, read_method_page
 
 __all__ = [
+    "NAMED",
     "NamedFactory",
     "RunSpec",
     "RunTemplate",
@@ -30,33 +31,46 @@ __all__ = [
 
 FROM_METHOD = ("model", "critic", "reference")
 """Arguments of an engine that the method decides."""
+FROM_RUN = ("tasks", "seed", "around")
+"""Arguments of a curriculum that the run decides."""
+NAMED = ("base", "world", "engine", "curriculum")
+"""Parts of a run with a name, and options with the name as prefix."""
 
 
 class NamedFactory(NamedTuple):
-    """A named factory: a method, a function from options to a world, or an engine class."""
+    """A named factory: a method, a function from options to a world or a curriculum, or an engine class.
+
+    `given` names arguments that are no options.
+    """
 
     name: str
     make: Callable[..., Any]
+    given: tuple[str, ...] = FROM_METHOD
 
     def options(self) -> list[Option]:
         """Options of the factory."""
-        return list_options(self.make, given=FROM_METHOD)
+        return list_options(self.make, given=self.given)
 
 
 @dataclass(frozen=True)
 class RunTemplate:
-    """The factories of a run, before options are chosen. `base` is None for the root method."""
+    """The factories of a run, before options are chosen.
+
+    `base` is None for the root method, and `curriculum` for the default of method and world.
+    """
 
     method: NamedFactory
     page: MethodPage
     base: NamedFactory | None
     world: NamedFactory
     engine: NamedFactory
+    curriculum: NamedFactory | None = None
 
     def parts(self) -> dict[str, NamedFactory]:
         """Option prefix -> factory. The method's options have no prefix."""
         base = {} if self.base is None else {"base": self.base}
-        return {"": self.method, **base, "world": self.world, "engine": self.engine}
+        curriculum = {} if self.curriculum is None else {"curriculum": self.curriculum}
+        return {"": self.method, **base, "world": self.world, "engine": self.engine, **curriculum}
 
     def with_engine(self) -> RunTemplate:
         """A copy with the engine imported; see `run_template`."""
@@ -68,7 +82,7 @@ class RunTemplate:
         Args:
             more: further options -> their owners.
         """
-        taken = dict.fromkeys(("base", "world", "engine"), "the command line")
+        taken = dict.fromkeys(NAMED, "the command line")
         taken |= dict.fromkeys(RunSettings.__dataclass_fields__, "every run") | dict(more)
         for one in self.method.options():
             if one.name in taken:
@@ -96,7 +110,7 @@ class RunTemplate:
             part, dot, option = name.partition(".")
             if dot and part in of:
                 of[part][option] = value
-            elif name not in (*settings, "base", "world", "engine"):
+            elif name not in (*settings, *NAMED):
                 of[""][name] = value
         options = {
             part: read_options(factory.options(), of[part], owner=f"{part or 'method'} {factory.name}")
@@ -147,7 +161,13 @@ class RunSpec:
 
 
 def run_template(
-    method: str, *, base: str = "", world: str = "", engine: str = "local", import_engine: bool = True
+    method: str,
+    *,
+    base: str = "",
+    world: str = "",
+    engine: str = "local",
+    curriculum: str = "",
+    import_engine: bool = True,
 ) -> RunTemplate:
     """Find the factories of a run by name.
 
@@ -155,6 +175,7 @@ def run_template(
         method: name or MODULE:ATTRIBUTE.
         base, world: likewise; "" for the ones that the page of the method names.
         engine: likewise.
+        curriculum: likewise; "" for the default.
         import_engine: False checks the name of an engine of handaxe without an import, and leaves its options out.
 
     Raises:
@@ -173,7 +194,8 @@ def run_template(
     else:
         check_name("engines", engine)
         made = NamedFactory(engine, _no_options)
-    return RunTemplate(factory, page, parent, _named("worlds", world, page.world), made)
+    order = NamedFactory(curriculum, find("curricula", curriculum), FROM_RUN) if curriculum else None
+    return RunTemplate(factory, page, parent, _named("worlds", world, page.world), made, order)
 
 
 def base_spec(spec: RunSpec) -> RunSpec:
@@ -188,7 +210,7 @@ def base_spec(spec: RunSpec) -> RunSpec:
     page = method_page(base.make)
     parent = None if is_root(base.make) else default_base(base)
     template = replace(spec.template, method=base, page=page, base=parent)
-    options = {part: values for part, values in spec.options.items() if part in ("world", "engine")}
+    options = {part: values for part, values in spec.options.items() if part in ("world", "engine", "curriculum")}
     options |= {"": spec.options["base"]}
     if parent is not None:
         options |= {"base": read_options(parent.options(), {}, owner=f"base {parent.name}")}

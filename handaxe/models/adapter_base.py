@@ -30,12 +30,14 @@ class Base:
     gguf_file   name of the GGUF file in the source; "" for other formats
     dtype       dtype of the loaded weights
     digest      digest of the weights; "" before the first save
+    quantize    "4bit" or "8bit" for quantized weights, "" otherwise; see models.quantize
     """
 
     source: str
     gguf_file: str = ""
     dtype: str = "float32"
     digest: str = ""
+    quantize: str = ""
 
 
 def base_weights(module: Any) -> dict[str, Any]:
@@ -56,6 +58,8 @@ def write_base(folder: Path, base: Base) -> None:
     """Write base.json next to the adapter in a folder."""
     fields = asdict(base)
     fields = {"where": fields.pop("source"), **fields}
+    if not base.quantize:
+        del fields["quantize"]
     (folder / ADAPTER / FILE).write_text(json.dumps(fields, indent=1) + "\n")
 
 

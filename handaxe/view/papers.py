@@ -40,9 +40,9 @@ A claim compares runs of a method with runs of a baseline in pairs of equal seed
 the method. Looks are at 8, 16 and 32 pairs, with intervals of 99, 98.5 and 97.5 % of the mean difference. "holds": the
 interval lies on the claimed side of 0. "reversed": the interval lies on the other side, or a metric that must not fall
 has fallen. "no effect": the interval lies within the margin of the claim. "undecided": none of these, or most runs
-never reach the level of the claim. "not testable": the baseline lacks the fault that the paper removes, nearly all
-tasks have one outcome on both sides, or the figure moves as far with permuted rewards. Most policies have 0.85M
-parameters and train for minutes.
+never reach the level of the claim. "not testable": the mechanism did not act, the baseline lacks the fault that the
+paper removes, nearly all tasks have one outcome on both sides, or the figure moves as far with permuted rewards. Most
+policies have 0.85M parameters and train for minutes.
 """
 
 
@@ -188,8 +188,24 @@ def _claims(one: Entry) -> list[str]:
     if one.result is not None:
         result = one.result
         seeds = f"{len(result.seeds)} pairs of runs, seeds {result.seeds[0]} to {result.seeds[-1]}"
+        lines += _acts(result)
         lines.append(f"- Results: {seeds}, by `{result.command}` with handaxe {result.version}")
     return [*lines, ""]
+
+
+def _acts(result: Replication) -> list[str]:
+    """Figures of the mechanism at work."""
+    lines = [f"- Acts: {one.figure} {decimal(one.seen)}, at least {one.at_least:g}" for one in result.acts]
+    if result.activation is not None:
+        base, steps, beside = result.activation
+        figures = [
+            f"step {one.step} {decimal(one.update_angle)} and {decimal(one.batch_difference)}"
+            + (f" ({one.reason})" if one.reason else "")
+            for one in steps
+        ]
+        figures += [f"beside the loop {', '.join(beside)}"] if beside else []
+        lines.append(f"- Update angle and batch difference against `{base}`: {'; '.join(figures)}")
+    return lines
 
 
 def _study_section(one: StudyEntry) -> list[str]:

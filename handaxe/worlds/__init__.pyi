@@ -11,6 +11,7 @@ from .miniwob.world import miniwob as miniwob
 from .mixture import mixture as mixture
 from .routing.world import routing as routing
 from .screen.world import screen as screen
+from .stream import stream as stream
 from .tau2.world import tau2 as tau2
 from .textworld.world import textworld as textworld
 from .worked_steps import worked_steps as worked_steps

@@ -9,7 +9,9 @@ from typing import Any
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import EnvFactory
 from handaxe.core.records import Message, Task
+from handaxe.curricula.interleaved import interleaved
 from handaxe.envs.task_router import task_router as env_by_task
+from handaxe.envs.tool_chat import tool_chat
 from handaxe.rewards.dispatch import dispatch as reward_by_task
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Facts, Split, World
@@ -25,8 +27,9 @@ def mixture(
 ) -> World:
     """Interleave the tasks of several worlds; each task is played and scored as in its own world.
 
-    Tasks follow a cycle in which each world occurs `weights` times in a row. Default tools are those of all worlds;
-    the offered tools go to the worlds that have tools.
+    Tasks follow a cycle in which each world occurs `weights` times in a row. Training follows the same weights in every
+    cycle, see `curricula.interleaved`: a world of few tasks, such as a file, repeats them. Default tools are those of
+    all worlds; the offered tools go to the worlds that have tools, and to those for tools of the user.
 
     Args:
         parts: worlds by name. A name goes into the metadata "part" of the world's tasks.
@@ -36,7 +39,8 @@ def mixture(
             so that tasks at the positions of other worlds are skipped.
 
     Returns:
-        A world broken down by "part", with an expert if every world has one. It has no start.
+        A world broken down by "part", with an expert if every world has one, and with the files of all worlds. It has
+        no start. It has fewer tasks than requested where a world runs out of tasks.
 
     Raises:
         InputError: no world, or weights that do not fit the worlds.
@@ -44,9 +48,7 @@ def mixture(
     Example:
         mixture({"sum": arithmetic(), "fact": hops()}, weights={"sum": 2, "fact": 1}) asks sum, sum, fact, sum, sum, ...
     """
-    counts = dict.fromkeys(parts, 1) if weights is None else dict(weights)
-    if not parts or set(counts) != set(parts) or not all(count >= 1 for count in counts.values()):
-        raise InputError(f"mixture needs one world or more and a weight of 1 or more for each: {list(parts)}, {counts}")
+    counts = _counts(parts, weights)
     cycle = [part for part in parts for _ in range(counts[part])]
     complete = all(world.expert is not None for world in parts.values())
 
@@ -56,15 +58,18 @@ def mixture(
         sizes = {part: max(1, order.count(part)) if dense else count for part in parts}
         lists = {part: world.tasks(split, sizes[part], seed) for part, world in parts.items()}
         used = dict.fromkeys(parts, 0)
-        made = []
+        made = list[Task]()
         for position, part in enumerate(order):
-            one = lists[part][used[part] if dense else position]
+            place = used[part] if dense else position
             used[part] += 1
-            made.append(replace(one, metadata={**one.metadata, PART: part}))
+            if place < len(lists[part]):
+                one = lists[part][place]
+                made.append(replace(one, metadata={**one.metadata, PART: part}))
         return made
 
     def env(tools: Sequence[Any]) -> EnvFactory:
-        return env_by_task(PART, {part: world.env(tools if world.tools else ()) for part, world in parts.items()})
+        given = {part: tools if world.tools or world.user_tools else () for part, world in parts.items()}
+        return env_by_task(PART, {part: world.env(given[part]) for part, world in parts.items()})
 
     def expert(task: Task, facts: Facts) -> Message:
         message: Message = parts[task.metadata[PART]].need("expert")(task, facts)
@@ -73,9 +78,26 @@ def mixture(
     return World(
         name=name,
         tasks=tasks,
-        env=env,
+        env=tool_chat if all(world.env is tool_chat and world.user_tools for world in parts.values()) else env,
         correct=reward_by_task(key=PART, rewards={part: world.correct for part, world in parts.items()}),
         tools=tuple(dict.fromkeys(tool for world in parts.values() for tool in world.tools)),
         breakdown=(PART,),
         expert=expert if complete else None,
+        curriculum=interleaved(
+            key=PART, weights=counts, around={part: world.curriculum for part, world in parts.items()}
+        ),
+        files={f"parts.{part}.{key}": file for part, world in parts.items() for key, file in world.files.items()},
     )
+
+
+def _counts(parts: Mapping[str, World], weights: Mapping[str, int] | None) -> dict[str, int]:
+    """Weight of each world, in the order of the worlds."""
+    if not parts:
+        raise InputError("a mixture needs one world or more")
+    given = dict.fromkeys(parts, 1) if weights is None else dict(weights)
+    if set(given) != set(parts):
+        raise InputError(f"the weights are of {', '.join(given) or 'nothing'}, and the parts are {', '.join(parts)}")
+    if wrong := {part: one for part, one in given.items() if type(one) is not int or one < 1}:
+        part, one = next(iter(wrong.items()))
+        raise InputError(f"the weight of part {part!r} is {one!r}; give a whole number of 1 or more")
+    return {part: given[part] for part in parts}

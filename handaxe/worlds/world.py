@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.metrics import RatioMetric, Statistic
-from handaxe.core.protocols import Check, EnvFactory, Reward, Rollout
+from handaxe.core.protocols import Check, Curriculum, EnvFactory, Reward, Rollout
 from handaxe.core.records import Criterion, Message, Task, ToolCall, Trajectory, Turn
 from handaxe.rollouts.linear import linear
 
@@ -83,6 +83,7 @@ class World:
     env         (tools) -> factory of environments; a world with built-in tools adds these
     correct     reward that decides whether an answer is correct
     tools       default tools
+    user_tools  the world has no tools of its own and is for tools of the user; a mixture offers it all tools
     breakdown   keys of task metadata that evaluations are broken down by
     hidden_keys  keys of task metadata that belong to the question and are hidden from the policy
     is_answer   whether a turn states an answer
@@ -96,8 +97,9 @@ class World:
     solution    (task) -> worked solution in words; "" if there is none
     exploration  task-free exploration
     rollout     (turn limit) -> default rollout strategy; None: `linear`
+    curriculum  (training tasks, seed) -> default curriculum, such as one that follows weights; None: `in_order`
     gauges, statistics  further metrics of an evaluation, by name
-    files       option of the world -> file or folder that it read; a run keeps a copy
+    files       option of the world -> file, folder or pattern of files that it read; a run keeps a copy
     """
 
     name: str
@@ -105,6 +107,7 @@ class World:
     env: Callable[[Sequence[Any]], EnvFactory]
     correct: Reward
     tools: tuple[Any, ...] = ()
+    user_tools: bool = False
     breakdown: tuple[str, ...] = ()
     hidden_keys: tuple[str, ...] = ()
     is_answer: Callable[[Turn], bool] | None = None
@@ -118,6 +121,7 @@ class World:
     solution: Callable[[Task], str] | None = None
     exploration: Exploration | None = None
     rollout: Callable[[int], Rollout] | None = None
+    curriculum: Callable[[list[Task], int], Curriculum] | None = None
     gauges: Mapping[str, RatioMetric] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)

@@ -157,7 +157,7 @@ def simulated(draw, effect, *, runs=2000, margin=0.03):
 
 
 def draws(seed=0):
-    """Differences of pass@1 with standard deviation 0.026: normal, heavy-tailed (t with 3 degrees), and of 200 tasks."""
+    """Differences with standard deviation 0.026: normal, heavy-tailed (t with 3 degrees), and of 200 tasks."""
     rng = np.random.default_rng(seed)
     p = 0.5
     share = sqrt(2 * p * (1 - p) / 200)  # a difference of two shares of 200 independent tasks

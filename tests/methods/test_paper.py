@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.errors import MethodError
-from handaxe.evaluation.acts import Act
+from handaxe.evaluation.acts import ActFigure
 from handaxe.evaluation.claims import Claim
 from handaxe.methods.catalog import list_methods
 from handaxe.methods.paper import Bound, read_method_page, read_paper
@@ -47,7 +47,9 @@ def test_acts_are_read_from_the_page(tmp_path):
     text = GOOD.replace("[[methods]]\n", '[[acts]]\nfigure = "calls"\nat_least = 0.5\n\n[[methods]]\n')
     text = text.replace('base = "first"\n', 'base = "first"\n\n[[methods.acts]]\nfigure = "turns"\nat_least = 2\n')
     first, second = read_paper(folder_with(tmp_path, text)).all_methods
-    assert first.acts == (Act(figure="calls", at_least=0.5),) and second.acts == (Act(figure="turns", at_least=2),)
+    assert first.acts == (ActFigure(figure="calls", at_least=0.5),) and second.acts == (
+        ActFigure(figure="turns", at_least=2),
+    )
 
 
 @pytest.mark.parametrize("line", ["at_least = 0", 'at_least = "much"', "at_least = 1\nat_most = 2", ""])

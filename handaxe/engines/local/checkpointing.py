@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.model_api import AdapterModel, Model
 from handaxe.engines.local.checkpoint_files import check_frozen, check_tensors, read_state, write_state
+from handaxe.engines.local.master_weights import copy_to_masters, master_tensors
 from handaxe.engines.local.modules import engine_tensors, moment_shapes, moments, set_moments, training_setup
 from handaxe.ops.tensor_digest import tensor_digest
 
@@ -30,9 +31,10 @@ class LocalCheckpointing:
     _reference: Model | None
     _optimizer: torch.optim.AdamW
     _trained: dict[str, nn.Parameter]
+    _optimized: dict[str, nn.Parameter]
 
     def _has_gradient(self) -> bool:
-        return any(p.grad is not None for p in self._trained.values())
+        return any(p.grad is not None for p in self._optimized.values())
 
     def _drop_gradient(self) -> None:
         self._optimizer.zero_grad(set_to_none=True)
@@ -49,7 +51,7 @@ class LocalCheckpointing:
         """
         if self._has_gradient():
             raise InputError("save after optim_step: the gradient accumulated since the last step would be lost")
-        tensors = self._weights() | moments(self._optimizer, self._trained)
+        tensors = self._weights() | moments(self._optimizer, self._optimized)
         tensors["rng.torch"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["rng.cuda"] = torch.cuda.get_rng_state(self.device)
@@ -73,12 +75,12 @@ class LocalCheckpointing:
 
     def _restore(self, source: str, tensors: dict[str, Tensor], version: int) -> None:
         weights = self._weights()
-        check_tensors(source, tensors, weights | moment_shapes(self._trained), optional="optimizer.")
+        check_tensors(source, tensors, weights | moment_shapes(self._optimized), optional="optimizer.")
         self._drop_gradient()
         with torch.no_grad():
             for name, tensor in weights.items():
                 tensor.copy_(tensors[name])
-        set_moments(self._optimizer, self._trained, tensors)
+        set_moments(self._optimizer, self._optimized, tensors)
         self.version = version
 
     def state_dict(self) -> dict[str, Any]:
@@ -87,7 +89,7 @@ class LocalCheckpointing:
             raise InputError(
                 "call state_dict after optim_step: the gradient accumulated since the last step would be lost"
             )
-        tensors = self._weights() | moments(self._optimizer, self._trained)
+        tensors = self._weights() | moments(self._optimizer, self._optimized)
         copies = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
         return {"version": self.version, "frozen": self._frozen, "tensors": copies}
 
@@ -147,6 +149,7 @@ class LocalCheckpointing:
                 tensor.copy_(tensors[name])
             for parameter in () if self._critic is None else self._critic.parameters():
                 parameter.zero_()
+        copy_to_masters(self._trained, self._optimized)
         self.version = 0  # allows the restart of an adapter model
         self.restart()
         self.version = version
@@ -160,5 +163,6 @@ class LocalCheckpointing:
         return tensor_digest(untrained) if untrained else ""
 
     def _weights(self) -> dict[str, Tensor]:
-        """Trained parameters, buffers and the reference model, not copied."""
-        return engine_tensors(self._trained, self.model, self._reference)
+        """Trained parameters, their master weights, buffers and the reference model, not copied."""
+        masters = master_tensors(self._trained, self._optimized)
+        return engine_tensors(self._trained, self.model, self._reference) | masters

@@ -17,6 +17,7 @@ from handaxe.core.errors import InputError, SamplingError
 from handaxe.core.model_api import Model, SlotCache
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Completion, Partial, Sample
+from handaxe.engines.local.chunked_prefill import read_long_rows
 from handaxe.engines.local.modules import eval_mode
 from handaxe.engines.local.ngram_drafts import NgramDrafts
 from handaxe.engines.local.prefix_cache import PrefixCache
@@ -51,6 +52,7 @@ class SlotStream:
         max_rows: rows running at a time; further requests wait for a slot.
         prefix_cache_tokens: capacity of the prefix cache in tokens; a token takes `cache.token_bytes`.
         draft_tokens: longest draft, in tokens; applies to a cache that takes several tokens a step.
+        prefill_chunk: most tokens of a row read in one forward pass (`engines.local.chunked_prefill`).
 
     Attributes:
         read_tokens: tokens prefilled so far; sampled tokens are not counted.
@@ -68,11 +70,12 @@ class SlotStream:
         max_rows: int,
         prefix_cache_tokens: int,
         draft_tokens: int = 0,
+        prefill_chunk: int = 2048,
     ):
         self._model = model
         self._cache = cache
         self._version = version
-        self._max_rows = max_rows
+        self._max_rows, self._prefill_chunk = max_rows, prefill_chunk
         self._device = next(model.module.parameters()).device
         self._parameters = [p for p in model.module.parameters() if not p.is_inference()]
         self._prefix_cache = PrefixCache(prefix_cache_tokens)
@@ -166,7 +169,9 @@ class SlotStream:
             ids, before, positions = self._last_tokens()
             running = [slot.row for slot in self._slots[: len(ids)]]
             admission = self._admit()
-            parts = self._cache.step(ids, before, positions, admission.readings, admission.copies)
+            slots = [slot for slot, _ in admission.logits]
+            rest = read_long_rows(self._cache, slots, admission.readings, admission.copies, chunk=self._prefill_chunk)
+            parts = self._cache.step(ids, before, positions, *rest)
             for index, _ in admission.logits:
                 self._cache_prefix(index)
             if admission.logits:

@@ -26,6 +26,7 @@ from handaxe.engines.local.checkpointing import LocalCheckpointing
 from handaxe.engines.local.continuous_batching import SlotStream
 from handaxe.engines.local.device import find_device
 from handaxe.engines.local.loss_grad import check_trainable, loss_grad
+from handaxe.engines.local.master_weights import copy_to_model, gradients_to_masters, optimized_parameters
 from handaxe.engines.local.measure_requests import measure_requests
 from handaxe.engines.local.modules import adamw, eval_mode, frozen_copy, value_head
 from handaxe.engines.local.nonfinite import UNTOUCHED, explain_gradient, nonfinite_names
@@ -37,7 +38,7 @@ from handaxe.engines.local.token_measures import check_measures, make_reader, me
 __all__ = ["LocalEngine"]
 
 _OPTIONS: tuple[str, ...] = ("device", "weight_decay", "betas", "max_rows", "prefix_cache_tokens", "draft_tokens")
-_OPTIONS += ("micro_batch_rows", "packing", "pack_tokens", "gradient_checkpointing")
+_OPTIONS += ("micro_batch_rows", "packing", "pack_tokens", "gradient_checkpointing", "prefill_chunk")
 
 
 class LocalEngine(LocalCheckpointing):
@@ -47,7 +48,8 @@ class LocalEngine(LocalCheckpointing):
     gains and biases. One optimiser lives as long as the engine.
 
     Args:
-        model: moved to `device`. Keep the weights in float32, because AdamW adds small steps to them.
+        model: moved to `device`. Trained weights in bfloat16 or float16 get float32 master weights for AdamW
+            (`engines.local.master_weights`).
         device: "cpu", "cuda", "cuda:1", ...
         critic: adds a linear value head on the trunk's hidden state after token t - 1, the state before token t.
             Every value is 0 before the first step. Policy and critic share the trunk: a value loss trains both.
@@ -71,6 +73,7 @@ class LocalEngine(LocalCheckpointing):
         pack_tokens: most tokens of trees that are read together; a larger tree is read alone.
         gradient_checkpointing: recompute layer activations in the backward pass: about a third more time, activation
             memory of one layer instead of all layers. The gradient is unchanged.
+        prefill_chunk: most tokens of a prompt that sampling reads in a forward pass; a longer prompt is read in parts.
     """
 
     def __init__(
@@ -90,13 +93,15 @@ class LocalEngine(LocalCheckpointing):
         packing: Packing = "tree",
         pack_tokens: int = 1024,
         gradient_checkpointing: bool = False,
+        prefill_chunk: int = 2048,
     ):
         arguments: dict[str, Any] = locals()
         self._options = {name: arguments[name] for name in _OPTIONS}
-        if not clip_norm > 0 or max_rows < 1 or micro_batch_rows < 1 or prefix_cache_tokens < 0 or draft_tokens < 0:
+        least_one = min(max_rows, micro_batch_rows, prefill_chunk)
+        if not clip_norm > 0 or least_one < 1 or prefix_cache_tokens < 0 or draft_tokens < 0:
             raise InputError(
-                "clip_norm must be above 0, max_rows and micro_batch_rows at least 1, prefix_cache_tokens and "
-                "draft_tokens at least 0"
+                "clip_norm must be above 0, max_rows, micro_batch_rows and prefill_chunk at least 1, "
+                "prefix_cache_tokens and draft_tokens at least 0"
             )
         self._reader = make_reader(
             model, packing=packing, pack_tokens=pack_tokens, gradient_checkpointing=gradient_checkpointing
@@ -109,7 +114,7 @@ class LocalEngine(LocalCheckpointing):
         self.clip_norm, self.micro_batch_rows = clip_norm, micro_batch_rows
         self.max_rows = max_rows
         self.prefix_cache_tokens = prefix_cache_tokens
-        self.draft_tokens = draft_tokens
+        self.draft_tokens, self.prefill_chunk = draft_tokens, prefill_chunk
         model.module.to(self.device)
         floating = next(p.dtype for p in model.module.parameters() if p.is_floating_point())
         self._dtype = torch.promote_types(floating, torch.float32)
@@ -121,7 +126,8 @@ class LocalEngine(LocalCheckpointing):
             self._trained |= {f"critic.{k}": p for k, p in self._critic.named_parameters()}
         if not self._trained:
             raise InputError("no parameter of the model requires a gradient: there is nothing to train")
-        self._optimizer = adamw(self._trained.values(), weight_decay=weight_decay, betas=betas)
+        self._optimized = optimized_parameters(self._trained)
+        self._optimizer = adamw(self._optimized.values(), weight_decay=weight_decay, betas=betas)
 
     # --- sampling --------------------------------------------------------------------------------------------------
 
@@ -159,6 +165,7 @@ class LocalEngine(LocalCheckpointing):
             max_rows=self.max_rows,
             prefix_cache_tokens=prefix_cache_tokens,
             draft_tokens=self.draft_tokens,
+            prefill_chunk=self.prefill_chunk,
         )
 
     # --- measuring -------------------------------------------------------------------------------------------------
@@ -242,7 +249,8 @@ class LocalEngine(LocalCheckpointing):
 
             out, grads = loss_grad(loss, batch, logp_BT=outputs["logp"], entropy=entropy, value_BT=outputs.get("value"))
             if grads:
-                torch.autograd.backward([outputs[name] for name in grads], list(grads.values()))
+                with gradients_to_masters(self._trained, self._optimized):
+                    torch.autograd.backward([outputs[name] for name in grads], list(grads.values()))
         return out
 
     def optim_step(self, *, learning_rate: float) -> dict[str, float]:
@@ -258,14 +266,15 @@ class LocalEngine(LocalCheckpointing):
         check_learning_rate(learning_rate)
         if not self._has_gradient():
             raise TrainingError("there is no gradient to step along; call forward_backward first")
-        trained = self._trained.values()
-        norm_tensor = gradient_norm(trained)
+        optimized = self._optimized.values()
+        norm_tensor = gradient_norm(optimized)
         norm = norm_tensor.item()
         if not math.isfinite(norm):
-            nonfinite = nonfinite_names((name, p.grad) for name, p in self._trained.items() if p.grad is not None)
+            nonfinite = nonfinite_names((name, p.grad) for name, p in self._optimized.items() if p.grad is not None)
             self._drop_gradient()
             raise NonFiniteError(explain_gradient(nonfinite, norm) + UNTOUCHED)
-        take_step(self._optimizer, trained, norm=norm_tensor, clip_norm=self.clip_norm, learning_rate=learning_rate)
+        take_step(self._optimizer, optimized, norm=norm_tensor, clip_norm=self.clip_norm, learning_rate=learning_rate)
+        copy_to_model(self._trained, self._optimized)
         self.version += 1
         return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
 

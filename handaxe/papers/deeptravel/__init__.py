@@ -3,9 +3,9 @@
 from typing import Literal
 
 from handaxe import rewards
+from handaxe.curricula.requeue_failures import requeue_failures
 from handaxe.methods.method import Method, replace
 from handaxe.papers.deeptravel.journeys import each_reply, plan_agreement
-from handaxe.papers.deeptravel.requeue_failures import requeue_failures
 
 __all__ = ["deeptravel"]
 

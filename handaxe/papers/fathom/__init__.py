@@ -1,8 +1,8 @@
 """Fathom-DeepResearch (arXiv:2509.24107), RAPO: prune solved tasks, replay successes, rescale, penalise redundancy."""
 
 from handaxe import selection
+from handaxe.curricula.prune_solved import prune_solved
 from handaxe.methods.method import Method, replace
-from handaxe.papers.fathom.prune_solved import prune_solved
 from handaxe.papers.fathom.redundant_calls import redundant_calls
 from handaxe.papers.fathom.rescale_by_informative_groups import rescale_by_informative_groups
 

@@ -1,12 +1,12 @@
 """Mixed-R1 (arXiv:2505.24164): train on a mixture of tasks with one reward per kind of task."""
 
 from handaxe import rewards
+from handaxe.curricula.only_tasks import only_tasks
 from handaxe.methods.method import Method, replace
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import load
 from handaxe.papers.mixed_r1.arithmetic_and_screens import PARTS, score_parts
 from handaxe.papers.mixed_r1.embedding_match import embedding_match
-from handaxe.papers.mixed_r1.only_tasks import only_tasks
 
 __all__ = ["mixed_r1"]
 

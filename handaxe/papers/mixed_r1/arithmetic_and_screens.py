@@ -53,6 +53,7 @@ def arithmetic_and_screens(*, boxes: int = 2, loose: float = 0.2) -> World:
     }
     return replace(
         mixture(parts, name="arithmetic_and_screens"),
+        curriculum=None,
         start=START,
         gauges={"iou": RatioMetric(_iou, _count("box")), "words": RatioMetric(_words, _count("words"))},
     )

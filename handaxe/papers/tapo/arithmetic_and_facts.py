@@ -48,6 +48,7 @@ def arithmetic_and_facts(*, size: int = 200, world_seed: int = 0) -> World:
     return replace(
         mixed,
         tasks=tasks,
+        curriculum=None,
         tools=(*parts["arithmetic"].tools, *parts["fact"].tools),
         breakdown=("kind",),
         is_answer=is_text_answer,

@@ -9,21 +9,27 @@ from typing import Any, NamedTuple
 from handaxe.core.errors import InputError, TaskError
 from handaxe.models.chat_formats.tool_call_parsing import read_json
 
-__all__ = ["FileRow", "read_rows"]
+__all__ = ["FileRow", "present_cells", "raise_faults", "read_rows"]
 
-COLUMNS = ("tools", "calls")
+COLUMNS = ("tools", "calls", "messages")
 """Columns of a CSV file with JSON in non-empty cells."""
+LISTED = 20
+"""Number of bad rows that an error lists."""
 
 
 class FileRow(NamedTuple):
-    """An object of a file, and its place in the file, such as "my.jsonl, line 3"."""
+    """An object of a file, and its place in the file, such as "my.jsonl, line 3".
+
+    `fault` is a sentence with the place for a row that cannot be read, "" for other rows.
+    """
 
     place: str
     cells: Mapping[str, Any]
+    fault: str = ""
 
 
 def read_rows(file: str | Path) -> list[FileRow]:
-    """Read every row of a file.
+    """Read every row of a file. A row that cannot be read has a fault and no cells.
 
     Args:
         file: ends in .jsonl, .ndjson or .json (an object per line), .csv or .tsv (names in the first line), .arrow or
@@ -31,7 +37,7 @@ def read_rows(file: str | Path) -> list[FileRow]:
             [data].
 
     Raises:
-        TaskError: a missing file, another ending, an unreadable line, or no row.
+        TaskError: a missing file, another ending, a file that cannot be read, or no row.
         InputError: the extra is missing.
     """
     path = Path(file)
@@ -51,6 +57,21 @@ def read_rows(file: str | Path) -> list[FileRow]:
     return rows
 
 
+def raise_faults(source: str, faults: Sequence[str]) -> None:
+    """Raise TaskError if there are faults: the sentence of a single fault, or a count and the first 20 sentences.
+
+    Args:
+        source: name of the file, for the message.
+        faults: a sentence with a place for each bad row.
+    """
+    if len(faults) == 1:
+        raise TaskError(faults[0])
+    if faults:
+        more = [f"and {len(faults) - LISTED:,} more"] if len(faults) > LISTED else []
+        lines = "\n  ".join([*faults[:LISTED], *more])
+        raise TaskError(f"{source} has {len(faults):,} bad rows:\n  {lines}")
+
+
 def _json_lines(path: Path) -> Iterator[FileRow]:
     with path.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
@@ -60,10 +81,12 @@ def _json_lines(path: Path) -> Iterator[FileRow]:
             try:
                 cells = read_json(line)
             except ValueError as error:
-                raise TaskError(f"{place} is not JSON: {error}; write one object a line") from error
-            if not isinstance(cells, dict):
-                raise TaskError(f"{place} holds a {type(cells).__name__}; write one object a line")
-            yield FileRow(place, cells)
+                yield FileRow(place, {}, f"{place} is not JSON: {error}; write one object a line")
+                continue
+            if isinstance(cells, dict):
+                yield FileRow(place, cells)
+            else:
+                yield FileRow(place, {}, f"{place} holds a {type(cells).__name__}; write one object a line")
 
 
 def _csv(path: Path) -> Iterator[FileRow]:
@@ -74,7 +97,8 @@ def _csv(path: Path) -> Iterator[FileRow]:
             for cells in reader:
                 yield _csv_row(f"{path.name}, line {reader.line_num}", cells)
         except csv.Error as error:
-            raise TaskError(f"{path.name}, line {reader.line_num} cannot be read: {error}") from error
+            place = f"{path.name}, line {reader.line_num}"
+            yield FileRow(place, {}, f"{place} cannot be read: {error}; later lines were not read")
 
 
 def _check_delimiter(path: Path, names: Sequence[str]) -> None:
@@ -87,11 +111,13 @@ def _check_delimiter(path: Path, names: Sequence[str]) -> None:
 
 def _csv_row(place: str, cells: dict[Any, Any]) -> FileRow:
     if None in cells or None in cells.values():
-        raise TaskError(f"{place} has more or fewer cells than the first line has names; quote cells with commas")
+        return FileRow(
+            place, {}, f"{place} has more or fewer cells than the first line has names; quote cells with commas"
+        )
     try:
         made = {key: read_json(cell) if key in COLUMNS and cell else cell for key, cell in cells.items()}
     except ValueError as error:
-        raise TaskError(f"{place}: the cells of {' and '.join(COLUMNS)} hold JSON or nothing: {error}") from error
+        return FileRow(place, {}, f"{place}: the cells of {', '.join(COLUMNS)} hold JSON or nothing: {error}")
     return FileRow(place, {key: cell for key, cell in made.items() if key not in COLUMNS or cell != ""})
 
 
@@ -113,7 +139,7 @@ def _saved(path: Path) -> Iterator[FileRow]:
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             raise TaskError(f"{file} cannot be read: {error}") from error
         name = path.name if file == path else f"{path.name}/{file.relative_to(path)}"
-        yield from (FileRow(f"{name}, row {number}", _present(one)) for number, one in enumerate(cells))
+        yield from (FileRow(f"{name}, row {number}", present_cells(one)) for number, one in enumerate(cells))
 
 
 def _files(path: Path) -> list[Path]:
@@ -140,6 +166,6 @@ def _opened(pyarrow: Any, raw: Any) -> Any:
         return pyarrow.ipc.open_file(raw)
 
 
-def _present(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """The cells without None, which a table uses for columns of other rows."""
+def present_cells(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells without None, which a table uses for columns of other rows."""
     return {key: cell for key, cell in cells.items() if cell is not None}

@@ -1,6 +1,9 @@
-"""Curriculum restricted to some kinds of tasks."""
+"""Curriculum restricted to some kinds of tasks.
 
-from collections.abc import Callable, Collection, Hashable
+Kept: `--curriculum only_tasks`.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.protocols import Curriculum
@@ -10,7 +13,7 @@ from handaxe.curricula.in_order import in_order
 __all__ = ["only_tasks"]
 
 
-def only_tasks(*, key: str, among: Collection[str]) -> Callable[[list[Task], int], Curriculum]:
+def only_tasks(*, key: str, among: Sequence[str]) -> Callable[[list[Task], int], Curriculum]:
     """Make a curriculum of the tasks of some kinds.
 
         {q : q.metadata[key] in among}, in the order of `in_order`
@@ -32,7 +35,7 @@ def only_tasks(*, key: str, among: Collection[str]) -> Callable[[list[Task], int
     Idea: training on one part measures the value of the mixture.
     """
     if not among or isinstance(among, str):
-        raise InputError(f"only_tasks takes a collection of at least one kind, not {among!r}")
+        raise InputError(f"only_tasks takes a list of at least one kind, not {among!r}")
     kinds = frozenset(among)
 
     def curriculum(tasks: list[Task], seed: int) -> Curriculum:

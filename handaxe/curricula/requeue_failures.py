@@ -1,4 +1,7 @@
-"""Curriculum with a replay queue of failed tasks."""
+"""Curriculum with a replay queue of failed tasks.
+
+Kept: `--curriculum requeue_failures`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import floor

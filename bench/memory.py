@@ -1,0 +1,80 @@
+"""Forecast of `handaxe.doctor.memory` beside the peak of resident memory of SmolLM2-135M, one process a plan (Linux).
+
+    python -m bench.memory
+
+Each process loads the model, samples nothing, and trains two steps on one row. The peak counts from the memory of the
+process before the model, so it excludes Python and packages.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+PLANS = (
+    "full float32 1024",
+    "full float32 4096",
+    "full float32 4096 checkpointing",
+    "full bfloat16 1024",
+    "lora float32 1024",
+    "lora float32 4096",
+    "lora bfloat16 1024",
+    "lora float32 1024 8bit",
+)
+
+
+def resident(name: str) -> int:
+    """Bytes of this process: VmRSS, or VmHWM for the peak."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+
+def measure(words: list[str]) -> None:
+    """Train with a plan, and print its forecast and its peak in GiB."""
+    import torch
+
+    from handaxe.core.batch import Denominators, LossOut
+    from handaxe.doctor.memory import GIB, engine_plan, engine_shape, forecast_memory
+    from handaxe.engines.local.engine import LocalEngine
+    from handaxe.engines.local.measure_requests import bare_batch
+    from handaxe.models.huggingface import smollm2
+
+    torch.set_num_threads(1)
+    trained, dtype, length = words[0], words[1], int(words[2])
+    smollm2()  # dequantizes the weights into the cache of handaxe, once
+    before = resident("VmRSS")
+    lora = {"r": 16, "lora_alpha": 32} if trained == "lora" else None
+    model = smollm2(lora=lora, dtype=dtype, quantize="8bit" if "8bit" in words else None)
+    engine = LocalEngine(model, gradient_checkpointing="checkpointing" in words)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts here
+    ids_BT = torch.randint(0, model.vocab_size, (1, length), generator=torch.Generator().manual_seed(0))
+    mask_BT = torch.ones_like(ids_BT, dtype=torch.bool)
+    batch = bare_batch(ids_BT, mask_BT, mask_BT.clone(), torch.ones(1))
+    batch = replace(batch, denominators=Denominators(length, 1, 1, 1, 1))
+    for _ in range(2):
+        engine.forward_backward(batch, lambda out, batch: LossOut(-out.logp_BT.sum() / length, {}))
+        engine.optim_step(learning_rate=1e-5)
+    peak = (resident("VmHWM") - before) / GIB
+    shape = engine_shape(engine)
+    assert shape is not None
+    plan = engine_plan(engine, tokens=length, rows=1, sampled_rows=0, reference=False)
+    found = forecast_memory(shape, plan)._replace(cache=0.0)
+    print(f"| {' '.join(words)} | {found.peak / GIB:.2f} | {peak:.2f} | {found.peak / GIB / peak:.2f} |", flush=True)
+
+
+def main() -> None:
+    """Measure every plan in a new process."""
+    print("| plan, tokens | forecast, GiB | peak, GiB | ratio |\n|---|---:|---:|---:|", flush=True)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    for plan in PLANS:
+        subprocess.run([sys.executable, "-m", "bench.memory", *plan.split()], check=True, env=environment)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        measure(sys.argv[1:])
+    else:
+        main()

@@ -1,0 +1,174 @@
+"""Tasks of a user's rows: prompt, reference answer, tools, calls, weight; checks of each; the split of a question."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from handaxe.core.errors import InputError, TaskError
+from handaxe.core.protocols import Reward
+from handaxe.core.records import Ending, Group, Message, Task, ToolCall, Trajectory
+from handaxe.ops.nested_values import iter_strings
+from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.chat_rows import chat_messages
+from handaxe.worlds.parts.file_rows import FileRow, present_cells
+from handaxe.worlds.parts.reference_calls import reference_calls
+from handaxe.worlds.world import Facts, Split
+
+__all__ = ["RowTasks", "WEIGHT", "calls_of_row", "check_share", "prompt_text", "reference_of_row", "split_of"]
+
+WEIGHT = "weight"
+"""Key of a row, and of task metadata: frequency in training relative to other rows."""
+MISSING = object()
+SURROGATE = re.compile("[\ud800-\udfff]")
+PARTS = 10_000
+"""Number of digest buckets for the assignment of questions to splits."""
+
+
+@dataclass(frozen=True)
+class RowTasks:
+    """Conversion of rows to tasks.
+
+    name      start of task ids
+    question, answer, messages   keys; a key that no cell has may be a path, such as reward_model.ground_truth
+    correct   the reward that reads the answers; `score` is its name
+    """
+
+    name: str
+    question: str
+    answer: str
+    messages: str
+    correct: Reward
+    score: str
+
+    def task(self, row: FileRow) -> Task:
+        """Make the task of a row.
+
+        Raises:
+            TaskError: the row has a fault; the message starts with the place of the row.
+        """
+        if row.fault:
+            raise TaskError(row.fault)
+        if any(SURROGATE.search(text) for text in iter_strings(row.cells)):
+            raise TaskError(
+                f"{row.place} holds half a character (a lone surrogate such as \\ud83d); write the whole character"
+            )
+        prompt, gold = self._prompt(row), self._cell(row, self.answer)
+        if not _is_answer(gold):
+            raise TaskError(f"{row.place}: the answer is {gold!r}; give text, a number, or a list of these")
+        tools = row.cells.get("tools")
+        if tools is not None and not (isinstance(tools, list) and all(isinstance(name, str) for name in tools)):
+            raise TaskError(f"{row.place}: tools is {tools!r}; give a list of names")
+        used = (self.question, self.answer, self.messages, "tools", "calls")
+        rest = {key: cell for key, cell in row.cells.items() if key not in used}
+        if WEIGHT in rest:
+            rest[WEIGHT] = _weight(row)
+        if "calls" in row.cells:
+            rest["gold_calls"] = _checked_calls(row)
+        try:
+            json.dumps(rest)
+        except (TypeError, ValueError) as error:
+            raise TaskError(f"{row.place} holds what JSON cannot keep: {error}") from error
+        name = f"{self.name}-{derive_seed('jsonl', prompt_text(prompt)):016x}"
+        task = Task(name, prompt, gold, None if tools is None else tuple(tools), rest)
+        self._check_answer(row, task)
+        return task
+
+    def _prompt(self, row: FileRow) -> tuple[Message, ...]:
+        if self._cell(row, self.messages, optional=True) is MISSING:
+            question = self._cell(row, self.question)
+            if not isinstance(question, str) or not question.strip():
+                raise TaskError(f"{row.place}: the question is {question!r:.60}; give text")
+            return (Message("user", question),)
+        if self.question in row.cells:
+            raise TaskError(f"{row.place} has {self.question!r} and {self.messages!r}; give one of them")
+        try:
+            return chat_messages(self._cell(row, self.messages))
+        except ValueError as error:
+            raise TaskError(f"{row.place}: {error}") from error
+
+    def _cell(self, row: FileRow, key: str, *, optional: bool = False) -> Any:
+        """The cell of a key or a path of keys; MISSING for an absent optional one."""
+        found: Any = row.cells.get(key, MISSING)
+        if found is MISSING:
+            found = row.cells
+            for part in key.split("."):
+                found = found.get(part, MISSING) if isinstance(found, Mapping) else MISSING
+        if found is MISSING and not optional:
+            raise TaskError(
+                f"{row.place} has no {key!r}, only {sorted(row.cells)}; name other keys with question and answer"
+            )
+        return found
+
+    def _check_answer(self, row: FileRow, task: Task) -> None:
+        """Score an empty trajectory, so that a reward reports an unreadable answer early."""
+        try:
+            self.correct(Group(task, (Trajectory("check", task, 0, (), (), Ending("completed"), task.messages),)))
+        except TaskError as error:
+            raise TaskError(f"{row.place}: {self.score} cannot read the answer {task.answer!r}: {error}") from error
+
+
+def split_of(task: Task, test_share: float) -> Split:
+    """Return the split of a question, by a digest of its text: equal questions are always in the same split."""
+    part = derive_seed("jsonl split", prompt_text(task.messages)) % PARTS
+    return "test" if part < test_share * PARTS else "train"
+
+
+def prompt_text(messages: Sequence[Message]) -> str:
+    """Return the text that identifies a prompt: of the message if there is only one, else of all messages."""
+    if len(messages) == 1 and messages[0].role == "user":
+        return messages[0].content
+    calls = [[[call.name, dict(call.arguments)] for call in one.calls] for one in messages]
+    return json.dumps([[one.role, one.content, made] for one, made in zip(messages, calls)], sort_keys=True)
+
+
+def reference_of_row(task: Task) -> tuple[ToolCall, ...]:
+    """Return the reference calls of a task; () without any."""
+    return reference_calls(task) if "gold_calls" in task.metadata else ()
+
+
+def calls_of_row(task: Task, facts: Facts) -> Sequence[ToolCall]:
+    """Return the reference calls of a task, for `calls_then_answer`; () if a tool of theirs is not offered."""
+    found = reference_of_row(task)
+    return found if all(one.name in facts["tools"] for one in found) else ()
+
+
+def check_share(test_share: float) -> None:
+    """Raise InputError for a share of held-out questions outside (0, 1)."""
+    if not 0 < test_share < 1:
+        raise InputError(f"test_share is {test_share}; give a share above 0 and below 1, such as 0.2")
+
+
+def _weight(row: FileRow) -> float:
+    given = row.cells[WEIGHT]
+    try:
+        weight = float("nan") if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        weight = math.nan
+    if not (math.isfinite(weight) and weight > 0):
+        raise TaskError(f"{row.place}: the weight is {given!r:.60}; give a number above 0")
+    return weight
+
+
+def _is_answer(value: Any) -> bool:
+    """Whether a value is non-blank text, a number, or a non-empty list of texts and numbers."""
+    if isinstance(value, list):
+        return bool(value) and all(not isinstance(one, list) and _is_answer(one) for one in value)
+    if isinstance(value, str):
+        return bool(value.strip())
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _checked_calls(row: FileRow) -> list[dict[str, Any]]:
+    calls = row.cells["calls"]
+    shapes = isinstance(calls, list) and all(
+        isinstance(one, Mapping) and isinstance(one.get("name"), str) and isinstance(one.get("arguments"), Mapping)
+        for one in calls
+    )
+    if not shapes:
+        raise TaskError(f'{row.place}: calls is {calls!r}; give [{{"name": text, "arguments": object}}, ...]')
+    return [{"name": one["name"], "arguments": present_cells(one["arguments"])} for one in calls]
