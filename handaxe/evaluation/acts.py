@@ -1,4 +1,4 @@
-"""Evidence that the mechanism of a method acts: named figures of runs, and differences from the update of the base."""
+"""Evidence of an acting mechanism: named figures of runs, and differences from the update of the base."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class ActFigure:
-    """Figure that shows the mechanism of a method at work.
+    """Figure of an acting mechanism.
 
     Args:
         figure: of evaluations, or "training/NAME" of the training steps.
         at_least: least value of the figure, > 0.
 
     Raises:
-        InputError: a figure without name, or a bound that every run reaches.
+        InputError: a figure without name, or a least value of 0 or less.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(extra="forbid")
@@ -58,8 +58,8 @@ class ActivationStep(NamedTuple):
     """Difference of a method from its base at a training step, from the same weights and on the same played groups.
 
     step              number of the step, from 1
-    update_angle      1 - cosine of the parameter updates, 0 to 2; NaN for a base that cannot update on the groups
-    batch_difference  share of trained tokens with another weight or presence, or of rollouts that the base cannot play
+    update_angle      1 - cosine of the parameter updates, 0 to 2; NaN if the base cannot update on the groups
+    batch_difference  share of trained tokens with another weight or presence, or of rollouts beyond the base
     reason            of a NaN, "" otherwise
     """
 
@@ -74,8 +74,8 @@ class Activation(NamedTuple):
 
     base    name of the base
     steps   the measured steps, in order
-    beside  parts outside of the training loop that the base lacks: closing stages and the rollout strategy of
-            evaluations, and learners of a method whose loop trains no token
+    beside  parts outside of the training loop, without a counterpart in the base: closing stages, the rollout strategy
+            of evaluations, and, without a trained token, learners
     """
 
     base: str

@@ -1,4 +1,4 @@
-"""Measures whether the mechanism of a method acts: named figures of runs, and updates against those of the base."""
+"""Evidence of an acting mechanism: named figures of runs, and the difference between the updates of method and base."""
 
 from __future__ import annotations
 
@@ -71,30 +71,30 @@ def seen_acts(page: MethodPage, runs: Sequence[RunFigures]) -> tuple[SeenAct, ..
 
 
 def measure_activation(spec: RunSpec, *, steps: int) -> Activation:
-    """Train a method for some steps, and compare its update with that of its base at the first, middle and last step.
+    """Train a method for a number of steps, and compare update and batch with the base at three steps.
 
-    Both updates begin at the same weights and optimiser state. The base applies its own reward, credit, selection,
-    transform, loss and optimiser steps to the groups that the method played. The run itself stays as it is: equal
-    metrics with and without a measurement.
+    The steps are the first, the middle and the last. Both updates begin at the same weights and optimiser state. The
+    base applies reward, credit, selection, transform, loss and optimiser steps of the base to the groups of the method.
+    A run has equal metrics with and without a measurement.
 
         update angle      1 - cos(u_method, u_base), u the change of the policy's weights by all optimiser steps of the
-                          training step; 0 for equal updates, 2 for opposite ones. Two updates of length 0 have the
-                          angle 0, and one of length 0 has the angle 1 with any other.
-        batch difference  share of trained tokens with another weight or mask, or of rollouts, tasks or weights that
-                          the base does not have, see `methods.batch_difference`
+                          training step; 0 for equal updates, 2 for opposite updates, 0 for two updates of length 0, 1
+                          for a single update of length 0
+        batch difference  share of trained tokens with another weight or mask, or of rollouts, tasks or weights
+                          without a counterpart in the base; see `methods.batch_difference`
 
-    AdamW divides a gradient by its running scale, and the engine clips its norm: advantages that are all multiplied by
-    one number have an update angle near 0, exactly as their training is unchanged; the batch difference shows them. At
-    the first step the update is close to the sign of the gradient, so small gradients count as much as large ones. At
-    later steps both updates share the momentum of the steps before, which shrinks the angle: opposite gradients have an
-    angle of 2 at the first step only.
+    AdamW divides a gradient by a running scale, and the engine clips the norm. Advantages with a common factor
+    therefore have an update angle near 0 and a batch difference of 1: the factor changes no training. At the first step
+    the update is close to the sign of the gradient, and small gradients count as much as large gradients. At later
+    steps both updates share the momentum of earlier steps, and the angle shrinks: opposite gradients have an angle of 2
+    at the first step only.
 
     Args:
         spec: method, base, world, engine and settings.
-        steps: training steps, >= 1; they replace the steps of the settings.
+        steps: training steps, >= 1, instead of the steps of the settings.
 
     Returns:
-        The figures of each measured step. A base that cannot update on the groups has the angle NaN, with the reason.
+        The figures of each measured step. The angle is NaN, with a reason, if the base cannot update on the groups.
 
     Raises:
         InputError: the method has no base, or an option does not fit.
@@ -129,7 +129,7 @@ def update_angle(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 @dataclass
 class _Probe:
-    """Learner that measures a run without changing it. Learns nothing."""
+    """Learner that measures a run and learns nothing."""
 
     made: dict[str, Any]
     method: Method
@@ -202,7 +202,7 @@ class _Probe:
         """Do nothing: a measured run is not resumed."""
 
     def _foreign(self, groups: Sequence[RatedGroup], step: int) -> set[str]:
-        """Ids of rollouts that the base does not have at this step."""
+        """Ids of rollouts without a counterpart in the base at this step."""
         config, rollouts = self.base.method.async_config, [one for group in groups for one in group.group]
         everything = {one.id for one in rollouts}
         count = self.made["groups"] * config.rounds
@@ -226,7 +226,7 @@ class _Probe:
         return found
 
     def _stopped(self, groups: Sequence[RatedGroup]) -> int:
-        """Sampled tokens of rollouts that the method stopped and the base plays to their end."""
+        """Sampled tokens of rollouts stopped by the method alone."""
         config = self.base.method.async_config
         if config.spare or config.stop_when is not None:
             return 0
@@ -267,7 +267,7 @@ class _Pending:
 
 
 class _Watched:
-    """Transform that shows its result to a probe. Has the name of the transform, for the record."""
+    """Transform with a probe of the result, under the name of the transform."""
 
     def __init__(self, transform: Any, probe: _Probe):
         self._transform, self._probe = transform, probe

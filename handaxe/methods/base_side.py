@@ -1,4 +1,4 @@
-"""The base of a method on the groups that the method played: rollouts, ratings, and parts of the update."""
+"""The base of a method on the groups of the method: rollouts, ratings, and parts of the update."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class BaseSide:
         Args:
             rated: the groups as the method rated them.
             step: number of the step, from 0.
-            given: features that the method measured. The base reads only features of its own.
+            given: features measured by the method; features outside of the base are removed.
 
         Raises:
             HandaxeError: a part of the base cannot use the groups.

@@ -29,21 +29,21 @@ def batch_difference(
     stopped: int = 0,
     rollouts: Sequence[str] = (),
 ) -> float:
-    """Compute the share of trained tokens that differ between two batches.
+    """Compute the share of different trained tokens of two batches.
 
-        share = (tokens with another advantage or mask, or of a foreign rollout) / (tokens that either batch trains)
+        share = (tokens with another advantage or mask, or of a foreign rollout) / (tokens trained in either batch)
 
     Args:
-        ours, theirs: groups as the loss of each side sees them, with rollouts of the same ids.
-        foreign: ids of rollouts that the other side cannot play. Each of their tokens differs.
-        stopped: tokens of rollouts that one side alone stopped; they differ, too.
+        ours, theirs: selected and transformed groups of each side, with equal ids of rollouts.
+        foreign: ids of rollouts without a counterpart on the other side. All tokens differ.
+        stopped: number of tokens of rollouts stopped on one side alone. All differ.
         rollouts: ids of all played rollouts.
 
     Returns:
         0 to 1. If neither batch trains a token, the share of foreign rollouts among `rollouts`.
 
     Example:
-        10 tokens with equal advantages, of which ours masks 5: 5 / 10
+        10 tokens with equal advantages, 5 masked in ours: 5 / 10
     """
     mine, base = _weights(ours), _weights(theirs)
     differ, total = stopped, stopped
@@ -63,8 +63,8 @@ def batch_difference(
 
 
 def rollout_marks(rollout: Trajectory) -> set[Hashable]:
-    """Return the marks that a rollout strategy leaves: forks, tokens that the policy did not sample, turns taken back,
-    auxiliary turns, further sequences, messages of the strategy, the opening, and the sampling of the turns.
+    """Return the marks of a rollout strategy on a rollout: forks, forced and expert tokens, turns taken back, auxiliary
+    turns, further sequences, messages of the strategy, the opening, and the sampling of turns.
     """
     authors = [one.author for one in rollout.sequences]
     opening = takewhile(lambda one: one.role != "assistant", rollout.messages)
@@ -83,12 +83,12 @@ def rollout_marks(rollout: Trajectory) -> set[Hashable]:
 
 
 def unplayable_rollouts(rollouts: Iterable[Trajectory], played: Sequence[Trajectory]) -> set[str]:
-    """Return the ids of rollouts that another strategy does not play.
+    """Return the ids of rollouts beyond the reach of another strategy.
 
     Args:
         rollouts: of one strategy.
-        played: rollouts of the other strategy on the same tasks. A rollout of the first counts if it has a mark that
-            none of these has, or reached a limit of turns that one of these exceeds.
+        played: rollouts of the other strategy on the same tasks. A rollout counts if a mark is missing in all of
+            `played`, or if a rollout of `played` exceeds the limit of turns at which it ended.
     """
     known = set[Hashable]().union(*map(rollout_marks, played))
     longest = max((len(one.turns) for one in played), default=0)
@@ -100,7 +100,7 @@ def unplayable_rollouts(rollouts: Iterable[Trajectory], played: Sequence[Traject
 
 
 def _weights(rated: Sequence[RatedGroup]) -> dict[Key, Weights]:
-    """Advantages and mask of every trained sequence. Those of a rollout in several groups add up."""
+    """Advantages and mask of every trained sequence, summed over groups with the rollout."""
     found: dict[Key, Weights] = {}
     for one in rated:
         for i, rollout in enumerate(one.group):

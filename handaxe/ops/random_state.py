@@ -1,4 +1,4 @@
-"""Context that leaves the global random states unchanged."""
+"""Context with unchanged global random states."""
 
 import random
 from collections.abc import Iterator

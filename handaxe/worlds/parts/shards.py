@@ -75,24 +75,19 @@ class Shards:
             TaskError: a shard cannot be read.
         """
         order = generator("shards", seed, position.epoch).permutation(len(self.names))
-        rows: list[FileRow] = []
-        shard, row = position.shard, position.row
-        state = position.state
-        while len(rows) < buffer and shard < len(order):
-            stream = self._open(int(order[shard]))
-            if state is not None:
-                stream.load_state_dict(dict(state))
-            name = self.names[order[shard]]
-            found = list(islice(_rows(stream, name, row), buffer - len(rows)))
+        rows, place = list[FileRow](), position
+        while len(rows) < buffer and place.shard < len(order):
+            shard = int(order[place.shard])
+            stream = self._open(shard)
+            if place.state is not None:
+                stream.load_state_dict(dict(place.state))
+            found = list(islice(_rows(stream, self.names[shard], place.row), buffer - len(rows)))
             rows += found
-            row += len(found)
-            state = stream.state_dict()
+            place = place._replace(row=place.row + len(found), state=stream.state_dict())
             if len(rows) < buffer:
-                shard, row = shard + 1, 0
-                state = None
-        after = Position(position.epoch, position.window + 1, shard, row, state)
-        if shard == len(order):
-            after = Position(position.epoch + 1)
+                place = place._replace(shard=place.shard + 1, row=0, state=None)
+        ended = place.shard == len(order)
+        after = Position(position.epoch + 1) if ended else place._replace(window=position.window + 1)
         mixed = generator("window", seed, position.epoch, position.window).permutation(len(rows))
         return [rows[k] for k in mixed], after
 
