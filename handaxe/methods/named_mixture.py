@@ -34,7 +34,7 @@ def mixture(*, parts: dict[str, str], weights: dict[str, int] | None = None) -> 
         weights: tasks of each named part in a cycle, >= 1; by default 1 each.
 
     Returns:
-        `worlds.mixture` of the worlds. Each part has a seed of its own, derived from its name.
+        `worlds.mixture` of the worlds. The seed of each part is derived from the name of the part.
 
     Raises:
         InputError: a world does not exist, an option does not fit, a weight is out of range, or two parts hold out
@@ -110,7 +110,7 @@ def _split(name: str, words: str) -> list[str]:
 
 
 def _seeded(name: str, world: World) -> World:
-    """The world with a seed of its own, since ids of tasks may consist of split, seed and number."""
+    """The world with a seed derived from the name, since ids of tasks may consist of split, seed and number."""
 
     def tasks(split: Split, count: int, seed: int) -> list[Any]:
         return world.tasks(split, count, derive_seed("mixture", name, seed))
