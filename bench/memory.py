@@ -43,7 +43,8 @@ def measure(words: list[str]) -> None:
     from handaxe.models.huggingface import smollm2
 
     torch.set_num_threads(1)
-    trained, dtype, length = words[0], words[1], int(words[2])
+    trained, dtype = words[:2]
+    length = int(words[2])
     smollm2()  # dequantizes the weights into the cache of handaxe, once
     before = resident("VmRSS")
     lora = {"r": 16, "lora_alpha": 32} if trained == "lora" else None

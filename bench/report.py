@@ -10,7 +10,19 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pages import asynchronous, cluster, decoding, driver_overhead, packing, sandbox, serving, sides, templates, view
+from pages import (
+    asynchronous,
+    cluster,
+    decoding,
+    driver_overhead,
+    packing,
+    push,
+    sandbox,
+    serving,
+    sides,
+    templates,
+    view,
+)
 from pages.tables import FOLDER
 
 RESULTS = FOLDER / "results"
@@ -24,15 +36,19 @@ the seconds. Medians with [least, most] in brackets. A goal that is missed says 
 
 
 class Bench(NamedTuple):
-    """bench/NAME.py, what its section of the page is called, and who writes it.
+    """A script bench/NAME.py with a section of the page.
 
-    options: of bench/run.py, which the script is given too.
+    title     of the section
+    section   result -> Markdown
+    options   of bench/run.py, passed to the script
+    here      False for a script of another environment, which `make bench` does not run
     """
 
     name: str
     title: str
     section: Callable[[Any], str]
     options: tuple[str, ...] = ("quick",)
+    here: bool = True
 
 
 BENCHES = (
@@ -51,6 +67,7 @@ BENCHES = (
     Bench("view", "Looking at a run of many trajectories", view.section),
     Bench("serving", "Chat server beside a hostile request", serving.section),
     Bench("cluster", "Ranks beside one process", cluster.section),
+    Bench("push", "Weights to a vLLM server", push.section, here=False),
 )
 
 
@@ -67,7 +84,7 @@ def main() -> None:
 
 
 def read(name: str) -> Any:
-    """What is in a result file, or None."""
+    """Read a result file; None without one."""
     file = RESULTS / f"{name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 

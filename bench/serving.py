@@ -141,7 +141,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="10 bodies: to see that everything runs")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    count, rng, found = 10 if options.quick else options.bodies, random.Random(options.seed), []
+    count = 10 if options.quick else options.bodies
+    rng, found = random.Random(options.seed), []
     process = subprocess.Popen([*SERVER, options.model, "--port", "0"], stderr=subprocess.PIPE, text=True)
     load = [os.getloadavg()[0]]
     try:

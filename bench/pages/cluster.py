@@ -34,5 +34,5 @@ def section(found: dict[str, Any]) -> str:
     ratios = [median(size["seconds"]["one_rank"]) / median(size["seconds"]["local"]) for size in sizes]
     rows.append(["one rank over `LocalEngine`", *(f"{ratio:.2f}" for ratio in ratios)])
     heads = ["", *(f"{size['parameters'] / 1e6:.2f}M parameters" for size in sizes)]
-    fit = "Gloo on a shared CPU is not what ranks are for: read this as what a call to them costs.\n"
+    fit = "Ranks are for GPUs. With Gloo on a shared CPU, the figures are the cost of calls to ranks.\n"
     return f"{text}\n{table(heads, rows)}\n{fit}"

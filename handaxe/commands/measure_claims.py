@@ -12,17 +12,21 @@ from handaxe.commands.claim_sides import claim_sides
 from handaxe.commands.jobs import TrainingJob, finished, run_jobs
 from handaxe.commands.sides import Side, make_job, read_run
 from handaxe.core.errors import InputError
+from handaxe.evaluation.acts import Activation, SeenAct, require_acts
 from handaxe.evaluation.claim_figures import measure_claim
 from handaxe.evaluation.claims import Claim
 from handaxe.evaluation.decide import control_pairs
 from handaxe.evaluation.figures import TRAINING, RunFigures
 from handaxe.evaluation.replication import Curve, DecidedClaim, Replication, mean_curve
+from handaxe.methods.activation import measure_activation, seen_acts
 from handaxe.methods.fingerprint import Fingerprinter
 from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["ClaimRuns", "plan_claims"]
 
 CURVES = ("training/reward", "training/calls")
+LOCAL = "local"
+"""Engine whose weights an activation reads."""
 EARNED = "training/reward/all"
 """Reward with turn rewards; `training/reward` is the reward of outcomes alone."""
 
@@ -55,35 +59,67 @@ class ClaimRuns(NamedTuple):
             [*self.jobs.values(), *self.controls], at_once=at_once, console=console, title=title, until=until
         )
 
-    def decide(self, name: str, command: str, fingerprinter: Fingerprinter) -> Replication:
+    def activation(self) -> Activation | None:
+        """Differences of the method from its base in a run of the first seed; None with another engine than local.
+
+        Raises:
+            HandaxeError: the run fails.
+        """
+        spec = self.ours.seeded(self.seeds[0])
+        local = spec.template.engine.name == LOCAL and spec.template.base is not None
+        return measure_activation(spec, steps=spec.settings.steps) if local and spec.settings.steps else None
+
+    def decide(
+        self, name: str, command: str, fingerprinter: Fingerprinter, activation: Activation | None
+    ) -> Replication:
         """Decide every claim from finished runs.
 
         Args:
             name: of the method.
             command: stored with the result.
             fingerprinter: of the sides' behaviour.
+            activation: of `activation`.
 
         Raises:
-            InputError: a metric of a claim is missing.
+            InputError: a metric of a claim, or a figure of the mechanism at work, is missing.
         """
         runs = {one: [read_run(self.jobs[one, seed].folder) for seed in self.seeds] for one in self.sides}
         control_runs = [read_run(job.folder) for job in self.controls]
-        claims = self.ours.spec.template.page.claims
+        page = self.ours.spec.template.page
+        acts = seen_acts(page, runs[self.ours.name])
+        decided = tuple(
+            self._decide(claim, runs, control_runs, acts, activation if claim.needs_other_update else None)
+            for claim in page.claims
+        )
         return Replication(
             method=name,
             command=command,
             version=self.ours.version,
             seeds=self.seeds,
-            claims=tuple(
-                _decide(claim, runs, self.ours.name, self.baselines.get(claim), control_runs) for claim in claims
-            ),
+            claims=decided,
             arguments=self.ours.arguments(),
             baselines={one.name: one.arguments() for one in self.baselines.values()},
-            curves=_curves(claims, runs, self.ours, self.baselines),
+            curves=_curves(page.claims, runs, self.ours, self.baselines),
             seconds={one: sum(float(run.spent("seconds")[-1]) for run in found) for one, found in runs.items()},
             silent=_silent([self.jobs[self.ours.name, seed].folder for seed in self.seeds]),
             fingerprints={one.name: fingerprinter.fingerprint(one.spec) for one in self.sides.values()},
+            acts=acts,
+            activation=activation,
         )
+
+    def _decide(
+        self,
+        claim: Claim,
+        runs: dict[str, list[RunFigures]],
+        control_runs: Sequence[RunFigures],
+        acts: Sequence[SeenAct],
+        activation: Activation | None,
+    ) -> DecidedClaim:
+        theirs = self.baselines.get(claim)
+        baseline = [] if theirs is None else runs[theirs.name]
+        control = control_runs if claim.needs_control else ()
+        figures = require_acts(measure_claim(claim, runs[self.ours.name], baseline, control=control), acts, activation)
+        return DecidedClaim.of(claim, figures, claim.baseline if theirs is None else theirs.name)
 
 
 def plan_claims(name: str, of_runs: Sequence[str], *, seeds: Sequence[int], runs: Path) -> ClaimRuns:
@@ -142,16 +178,3 @@ def _silent(folders: Sequence[Path]) -> tuple[str, ...]:
         with RunRecord.open(folder) as record:
             found.append(set(record.silent_channels()))
     return tuple(sorted(set.intersection(*found)))
-
-
-def _decide(
-    claim: Claim,
-    runs: dict[str, list[RunFigures]],
-    name: str,
-    theirs: Side | None,
-    control_runs: Sequence[RunFigures],
-) -> DecidedClaim:
-    baseline = [] if theirs is None else runs[theirs.name]
-    control = control_runs if claim.needs_control else ()
-    figures = measure_claim(claim, runs[name], baseline, control=control)
-    return DecidedClaim.of(claim, figures, claim.baseline if theirs is None else theirs.name)

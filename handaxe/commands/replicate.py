@@ -16,6 +16,7 @@ from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import checkout, command_line, console, note
 from handaxe.commands.sides import check_method_names, split_options
 from handaxe.core.errors import HandaxeError, InputError
+from handaxe.evaluation.acts import Activation
 from handaxe.evaluation.decide import LOOKS
 from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalog import find_method, list_methods
@@ -168,6 +169,7 @@ class _Queue:
         self._until = None if options.hours is None else time.monotonic() + 3600 * options.hours
         self._jobs = options.jobs or len(os.sched_getaffinity(0))
         self._made = fingerprints.Fingerprinter()
+        self._activation: dict[str, Activation | None] = {}
         self._failed: dict[str, str] = {}
         self._done = 0
         self._left = [self._item(name, self._looks()[0]) for name in names]
@@ -200,7 +202,10 @@ class _Queue:
         finished = planned.train(at_once=self._jobs, console=self._terminal, title=self._title(item), until=self._until)
         if not finished:
             return False
-        found = planned.decide(name, self._command, self._made)
+        if name not in self._activation:
+            note(self._terminal, "measuring", f"the update of {name} beside the update of its base, in one run")
+            self._activation[name] = planned.activation()
+        found = planned.decide(name, self._command, self._made, self._activation[name])
         file = result_file(name, options, self._of_runs)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(found.to_json(), encoding="utf-8")

@@ -16,6 +16,8 @@ __all__ = ["Claim", "START", "ZERO"]
 
 Over = Literal["end", "best", "worst", "area", "spread", "first", "gain"]
 START, ZERO = "start", "zero"
+TIME = "second"
+"""Part of the names of figures about time."""
 WORDS = {"area": "mean"}
 """Plain word for an `over` in the text of a claim."""
 SHARES = ("pass@", "pass^")
@@ -135,6 +137,13 @@ class Claim:
     def needs_control(self) -> bool:
         """The claim must not hold with permuted rewards."""
         return not self.metric.startswith(TRAINING) if self.control is None else self.control
+
+    @property
+    def needs_other_update(self) -> bool:
+        """The claim is untested if the method updates the policy as its base does. A claim about time, or against the
+        start or 0, is not.
+        """
+        return not self.alone and TIME not in self.metric
 
     @property
     def measured(self) -> str:

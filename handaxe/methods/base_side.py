@@ -9,9 +9,9 @@ from typing import Any
 from handaxe.core.endings import treatments
 from handaxe.core.protocols import Curriculum, HiddenMeasure, Loss, Reward
 from handaxe.core.records import PlayedGroup, RatedGroup, Sampling, ScoredGroup, Task, Trajectory
-from handaxe.curricula.in_order import in_order
 from handaxe.methods.build import TRAIN, make_loss, make_updates
 from handaxe.methods.method import Method
+from handaxe.methods.named_curriculum import make_curriculum
 from handaxe.methods.run_spec import RunSpec
 from handaxe.rewards.permuted import permuted
 from handaxe.selection.parts.dispositions import live
@@ -55,7 +55,7 @@ class BaseSide:
         """
         seed, train = spec.settings.seed, method.world.tasks("train", TRAIN, spec.settings.seed)
         reward = permuted(method.reward, seed=seed) if spec.settings.permute_rewards else method.reward
-        tasks = in_order(train, seed=seed) if method.tasks is None else method.tasks(train, seed)
+        tasks = make_curriculum(spec, method, method.world, train)
         return cls(method, made, reward, tasks, make_loss(method), make_updates(method))
 
     def rate(self, rated: Sequence[RatedGroup], step: int, given: Sequence[str | HiddenMeasure]) -> list[RatedGroup]:

@@ -140,6 +140,7 @@ def test_a_queue_stops_after_its_hours_and_continues_after_a_kill(tmp_path, caps
     assert {run: (run / "record.sqlite").stat().st_mtime_ns for run in whole} == before, "finished runs are kept"
     results = [Replication.from_json((tmp_path / "results" / f"{name}.json").read_text()) for name in words[:2]]
     assert {name for one in results for name in one.fingerprints} == {"cispo", "gspo", "grpo_no_kl"}
+    assert all(one.activation.base == "grpo_no_kl" and len(one.activation.steps) == 2 for one in results)
     controls = sum(any(one.figures.control for one in found.claims) for found in results)
     assert len(list(tmp_path.glob("runs/*/record.sqlite"))) == 2 * (3 + controls)
     assert all(one.decision.verdict in ("undecided", "not testable") for found in results for one in found.claims)

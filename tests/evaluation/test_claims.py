@@ -65,3 +65,17 @@ def test_a_figure_without_a_default_margin_needs_one():
 def test_decides_as_ignores_text_note_and_margin():
     assert claim().decides_as(Claim("other", "training/x", "down", note="n", relative_margin=0.2))
     assert not claim().decides_as(claim("up")) and not claim().decides_as(claim(over="area"))
+
+
+@pytest.mark.parametrize(
+    ("metric", "more", "needed"),
+    [
+        ("pass@1", {}, True),
+        ("pass@1", {"baseline": "grpo --rounds 1"}, True),
+        ("pass@1", {"baseline": "start"}, False),
+        ("training/step_seconds", {}, False),
+        ("training/trained_tokens_per_second", {}, False),
+    ],
+)
+def test_claims_about_time_or_the_start_need_no_other_update_than_the_bases(metric, more, needed):
+    assert Claim("", metric, "up", **more).needs_other_update is needed

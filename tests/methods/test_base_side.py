@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.commands.configure import parse_train
 from handaxe.core.records import Disposition, PlayedGroup, RatedGroup, ScoredGroup, Scores
 from handaxe.credit.group_norm import group_norm
 from handaxe.methods.base_side import BaseSide
@@ -63,3 +64,13 @@ def test_base_plays_a_group_a_task_with_equal_tokens_in_each_call():
     for one, other in zip(first, second, strict=True):
         assert one.id == other.id
         np.testing.assert_array_equal(one.sequences[0].ids, other.sequences[0].ids)
+
+
+def test_base_draws_the_tasks_of_the_named_curriculum():
+    words = ["--world", "arithmetic", "--curriculum", "few_tasks", "--curriculum.count", "3", "--model", "tiny"]
+    spec = base_spec(parse_train("rloo", words, prog="handaxe train rloo", also={})[0])
+    method = make_method(spec, make_world(spec))
+    made = build(spec, method=method)
+    base = BaseSide.of(spec, method, made)
+    ours, theirs = (one.next(0, 12) for one in (made["tasks"], base.tasks))
+    assert [one.id for one in theirs] == [one.id for one in ours] and len({one.id for one in theirs}) == 3

@@ -14,19 +14,6 @@ from helpers.sampled_engine import Sampled, make_model, requests
 from helpers.small_vllm import SmallVllm
 
 
-@pytest.fixture
-def sampled():
-    made = []
-
-    def make(*args, **options):
-        made.append(Sampled(make_model(), *args, **options))
-        return made[-1]
-
-    yield make
-    for engine in made:
-        engine.close()
-
-
 def test_requests_fail_if_all_servers_were_given_up(sampled):
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), faults={"/start_weight_update": 500}))
     stream = engine.stream()

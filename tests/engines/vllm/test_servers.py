@@ -21,19 +21,6 @@ from helpers.sampled_engine import Sampled, make_model, requests
 SmallVllm = small_vllm.SmallVllm
 
 
-@pytest.fixture
-def sampled():
-    made = []
-
-    def make(*args, **options):
-        made.append(Sampled(make_model(), *args, **options))
-        return made[-1]
-
-    yield make
-    for engine in made:
-        engine.close()
-
-
 @pytest.mark.parametrize("check", engine_streams.__all__)
 def test_streams_pass_the_stream_checks(check, tmp_path):
     """The stream checks of `check_engine`; LocalEngine's tests run the others."""
