@@ -1,8 +1,8 @@
 """Contracts of the user's roles, checked on the first step of a run.
 
-The form of advantages is checked for every credit, selector and transform. A copy of each role
-with code of the user (`core.user_code`) is called again on one group, with the random state restored: the run has equal
-numbers with and without the check.
+The form of advantages is checked for every credit, selector and transform. A copy of each role with code of the user
+(`core.user_code`) is called again on one group, with the random state restored: the run has equal numbers with and
+without the check.
 """
 
 from __future__ import annotations
