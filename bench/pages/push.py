@@ -9,8 +9,8 @@ def section(found: dict[str, Any]) -> str:
     """Milliseconds by size of model."""
     text = (
         "A push to a vLLM server from one rank on the same machine, on the CPU: weights are gathered, written to "
-        "memory as safetensors, read by the server, and its log-probs of a fixed row compared. Milliseconds, median and "
-        "range of "
+        "memory as safetensors, read by the server, and its log-probs of a fixed row compared. Milliseconds, median "
+        "and range of "
         f"{found['rounds']} pushes, on {found['cores']} cores. Command, in the environment of `make test-vllm`: "
         f"`python bench/push.py --rounds {found['rounds']} --widths 64 256 512`.\n"
     )
