@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from socket import socket
 from typing import Any
 
 import uvicorn
@@ -17,6 +18,8 @@ __all__ = ["MAX_CONNECTIONS", "http_server"]
 
 MAX_CONNECTIONS = 1000
 """Most open connections of a server. A process that may open few files has fewer: half of that number."""
+QUEUE = 2048
+"""Most connections that the system keeps until the server accepts them."""
 
 
 def http_server(app: Any, *, shutdown_seconds: int = 2, max_connections: int = MAX_CONNECTIONS) -> uvicorn.Server:
@@ -39,11 +42,26 @@ def http_server(app: Any, *, shutdown_seconds: int = 2, max_connections: int = M
     config = uvicorn.Config(
         app,
         log_level="warning",
+        backlog=max(1, limit // 4),
         timeout_graceful_shutdown=shutdown_seconds,
         http=Protocol,
         ws="none",
     )
-    return uvicorn.Server(config)
+    return _Server(config)
+
+
+class _Server(uvicorn.Server):
+    """Server whose event loop accepts few connections at a time, from a long queue.
+
+    asyncio accepts `backlog` connections before it runs the protocol, which closes those above the limit. With the
+    usual number of 2,048 a burst uses up the open files of the process, and asyncio stops to accept.
+    """
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Start, and lengthen the queue of the sockets, which asyncio sets to `backlog`."""
+        await super().startup(sockets=sockets)
+        for one in sockets or ():
+            one.listen(QUEUE)
 
 
 def _max_files() -> int:

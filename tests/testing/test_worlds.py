@@ -18,7 +18,7 @@ from handaxe.testing.worlds import check_world
 from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import World
 
-NEEDS = {"gym": "reasoning_gym", "library": "bm25s", "tau2": "tau2"}
+NEEDS = {"stream": "datasets", "gym": "reasoning_gym", "library": "bm25s", "tau2": "tau2"}
 IN_BROWSER = ("miniwob",)
 """Checked in tests/worlds/test_NAME.py, by the same function, where there is a browser."""
 
@@ -44,7 +44,8 @@ def required(tmp_path):
     ]
     file = tmp_path / "words.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return {"jsonl": {"file": str(file)}}
+    parts = {"sum": "arithmetic", "words": f"jsonl --file {file}"}
+    return {"jsonl": {"file": str(file)}, "stream": {"data": str(file), "test_share": 0.2}, "mixture": {"parts": parts}}
 
 
 @pytest.mark.parametrize("name", [name for name in list_names("worlds") if name not in IN_BROWSER])
