@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     stale = DeferredModule("handaxe.commands.stale")
 
-__all__ = ["PapersOptions", "main", "pages", "read_entries"]
+__all__ = ["PapersOptions", "main", "pages", "read_entries", "read_methods"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,12 @@ def pages(root: Path, entries: list[Entry], studies: list[StudyEntry]) -> dict[P
         paper = own[0].method.paper if own else computed[0].study.paper
         found[folder / "README.md"] = folder_page(paper, own, computed, root)
     return found
+
+
+def read_methods(root: Path, names: Collection[str]) -> list[Entry]:
+    """Methods of a checkout by name, with results, without a correction over all claims."""
+    found = [one for one in list_methods(root / "handaxe") if one.name in names]
+    return [Entry(one, _replication(one.result_file)) for one in found]
 
 
 def read_entries(root: Path) -> tuple[list[Entry], list[StudyEntry]]:

@@ -145,8 +145,7 @@ def _names(options: ReplicateOptions) -> list[str]:
 def _entries(names: Sequence[str]) -> dict[str, Entry]:
     """Name -> method with result, for listed methods in a checkout."""
     root = checkout()
-    found = [] if root is None else pages.read_entries(root)[0]
-    return {one.method.name: one for one in found if one.method.name in names}
+    return {one.method.name: one for one in ([] if root is None else pages.read_methods(root, names))}
 
 
 def _open_claims(one: Entry) -> int:

@@ -30,6 +30,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
@@ -167,7 +168,7 @@ def read_paper(folder: Path) -> Paper:
     if "name" in body:
         raise MethodError(f"{file}: name: the method is named as its folder, {name!r}; remove this line")
     try:
-        found = pydantic.TypeAdapter(Paper).validate_python(body)
+        found = _page_reader().validate_python(body)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the page"
@@ -180,6 +181,12 @@ def read_paper(folder: Path) -> Paper:
             except InputError as error:
                 raise MethodError(f"{file}: claim {claim.text!r} of {page.name}: {error}") from error
     return found
+
+
+@cache
+def _page_reader() -> pydantic.TypeAdapter[Paper]:
+    """Reader of pages, whose construction takes longer than a page."""
+    return pydantic.TypeAdapter(Paper)
 
 
 def read_method_page(folder: Path, name: str) -> MethodPage:

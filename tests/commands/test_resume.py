@@ -123,7 +123,7 @@ def slow() -> World:
 '''
 
 
-@pytest.mark.parametrize(("building", "judging"), [(5, 0), (0, 5)])
+@pytest.mark.parametrize(("building", "judging"), [(5, 0), pytest.param(0, 5, marks=pytest.mark.slow)])
 def test_ctrl_c_before_the_first_step_prints_how_to_continue(small_model, tmp_path, building, judging):
     """Ctrl-C during the making of the world leaves no folder; Ctrl-C in the first evaluation leaves a run to resume."""
     (tmp_path / "lazy.py").write_text(SLOW.format(building=building, judging=judging))

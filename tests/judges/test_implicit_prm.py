@@ -306,6 +306,7 @@ def test_judge_and_policy_train_separately(kind):
         assert not run.world.same(one[0], two[0]) and run.world.same(one[1], two[1])  # the policy's own update
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pairs", "outcomes"])
 def test_a_run_killed_while_the_judge_learns_resumes_to_the_bit(kind, tmp_path):
     steps, pause = 6, 0.4  # with pauses that outweigh the machine's speed, several kills fall into a run anywhere

@@ -69,6 +69,7 @@ def test_both_sides_of_a_claim_meet_the_same_noise(name):
             assert unfair(trained(name), other) == "", claim.text
 
 
+@pytest.mark.slow
 def test_sides_with_different_noise_are_found():
     noisier = side("tp_grpo", "tp_grpo --label-noise 0.4")
     assert "judges" in unfair(trained("tp_grpo"), noisier) and "judges" in unfair(trained("grpo"), noisier)

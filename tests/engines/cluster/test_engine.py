@@ -346,7 +346,7 @@ def alive(pid):
     "sent_signal, words, advice",
     [
         (signal.SIGKILL, "rank 1 died in 'backward'", "exceeds the memory"),
-        (signal.SIGSTOP, "rank 1 did not answer", "a larger timeout="),
+        pytest.param(signal.SIGSTOP, "rank 1 did not answer", "a larger timeout=", marks=pytest.mark.slow),
     ],
 )
 def test_killed_or_suspended_rank_ends_all_ranks(sent_signal, words, advice):

@@ -56,6 +56,7 @@ def test_repeated_copies_are_damped():
     assert all(each.group is one.group for each in out)
 
 
+@pytest.mark.slow
 def test_copies_are_sampled_in_proportion_to_value():
     select, drawn = refill_by_value(), Counter()
     for step in range(100):

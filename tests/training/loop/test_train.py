@@ -68,7 +68,7 @@ def test_the_first_ratio_is_one(world):
     assert len(gaps) == 2 and max(gaps) < 1e-5
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, seed):
     """A child process, killed at random instants until it is done: same weights, every step exactly once."""
     steps, rng = 7, random.Random(seed)

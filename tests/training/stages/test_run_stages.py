@@ -82,7 +82,7 @@ def rows(result):
     ]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, seed):
     """A child process, killed at random instants until it is done: the same weights, to the bit."""
     rng, whole = random.Random(seed), world.site()
