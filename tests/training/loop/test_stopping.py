@@ -123,7 +123,6 @@ RATES = {
 }
 
 
-@pytest.mark.exact
 @pytest.mark.parametrize("kill", [2, 8, 13])
 @pytest.mark.parametrize("name", RATES)
 def test_killed_run_resumes_to_the_rates_and_the_end_of_the_uninterrupted_run(world, tmp_path, name, kill):
