@@ -24,7 +24,8 @@ from handaxe.methods.lookup import find, find_tools, list_names
 from handaxe.methods.method import RunSettings
 from handaxe.methods.run_spec import NamedFactory
 from handaxe.models.load import Policy, load
-from handaxe.training.sft.cold_start import start_policy
+from handaxe.models.tiny import TinyConfig
+from handaxe.training.sft.cold_start import start_policy, with_start_context
 from handaxe.view.tables import evaluation_table
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import DemonstrationNoise, World
@@ -59,6 +60,7 @@ class StartOptions:
         steps: supervised steps on noisy demonstrations.
         batch_size: conversations per step.
         learning_rate: initial learning rate; decays to a tenth.
+        context: context length of a tiny policy, in tokens; by default that of the world, mostly 512.
         held_out: held-out tasks of the evaluations before and after, 0 for none.
         max_turns: turns per rollout of the evaluations.
         max_tokens: tokens per turn of the evaluations.
@@ -78,6 +80,7 @@ class StartOptions:
     steps: int | None = None
     batch_size: int | None = None
     learning_rate: float | None = None
+    context: int | None = None
     held_out: int = 100
     max_turns: int = 4
     max_tokens: int = 64
@@ -142,7 +145,7 @@ def _make(world: World, options: StartOptions, hints: _Hints) -> int:
     if missing := missing_tools(options.tools, world):
         print(f"warning: {missing}", file=sys.stderr)
     terminal, begun = console(), time.monotonic()
-    policy = load(options.model, lora=options.lora)
+    policy = with_start_context(load(options.model, lora=options.lora), world)
     before = _evaluation(world, tools, policy, options)
     progress = not options.quiet
     policy = start_policy(world, policy=policy, tools=tools, seed=options.seed, out=options.out, progress=progress)
@@ -191,7 +194,9 @@ def _with_start(world: World, options: StartOptions, arguments: Sequence[str]) -
     ):
         raise InputError("give --skill and --steps from 0, --batch-size from 1 and --learning-rate above 0")
     start = world.start._replace(noise=world.start.noise._replace(**given), **counts)
-    return replace(world, start=start)
+    if options.context is not None and options.context < TinyConfig.max_length:
+        raise InputError(f"--context {options.context} is below the {TinyConfig.max_length} tokens of the tiny policy")
+    return replace(world, start=start, start_context=options.context or world.start_context)
 
 
 def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: StartOptions) -> Evaluation | None:
@@ -211,8 +216,9 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
 def _longest(world: World, tools: Sequence[Any], format: ChatFormat) -> _Longest:
     """Limits of tokens and turns; lower limits would truncate calls and rollouts."""
     env = world.env(tools)
+    expert, rollout = world.need("expert"), world.make_rollout(world.start_turns)
     demonstrations = [
-        demonstrate(env, task, world.need("expert"), format=format) for task in world.tasks("train", 64, 0)
+        demonstrate(env, task, expert, format=format, rollout=rollout) for task in world.tasks("train", 64, 0)
     ]
     tokens = max(turn.stop - turn.start for one in demonstrations for turn in one.turns)
     return _Longest(tokens, max(len(one.turns) for one in demonstrations))

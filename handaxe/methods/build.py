@@ -26,7 +26,7 @@ from handaxe.rewards.permuted import permuted
 from handaxe.training.loop.config import PeriodicEvaluation, RunConfig, Updates
 from handaxe.training.loop.schedule import make_schedule
 from handaxe.training.loop.siblings import check_siblings
-from handaxe.training.sft.cold_start import start_policy
+from handaxe.training.sft.cold_start import start_policy, with_start_context
 from handaxe.worlds.world import World
 
 __all__ = [
@@ -82,6 +82,8 @@ def build(
     policy = policy or (
         _load_policy(settings, world, tools, progress) if load is None else dummy_policy(settings.model)
     )
+    if settings.model == START:  # of a replay, `policy` is a dummy
+        policy = with_start_context(policy, world)
     sampling = Sampling(max_tokens=settings.max_tokens)
     evaluate = HeldOut(
         world=world,
@@ -131,6 +133,8 @@ def make_updates(method: Method) -> Updates:
         minibatches=method.minibatches,
         micro_batch_rows=ROWS,
         early_stop=method.early_stop,
+        critic_warmup=method.critic_warmup,
+        critic_rate=method.critic_rate,
         annotate=method.annotate,
     )
 

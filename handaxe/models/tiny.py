@@ -11,7 +11,7 @@ Legend: B rows, T tokens, H heads, K width of a head, D width, V vocabulary, L l
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 import torch
@@ -205,6 +205,15 @@ class TinyModel:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(asdict(self.module.config), indent=1))
         save_file({k: v.contiguous() for k, v in self.module.state_dict().items()}, folder / "model.safetensors")
+
+    def extend_context(self, max_length: int) -> None:
+        """Raise the context length to `max_length` tokens, in place; rotary positions have no parameters.
+
+        A model with a longer context stays as it is. Positions beyond the old length are untrained.
+        """
+        if max_length > self.max_length:
+            self.module.config = replace(self.module.config, max_length=max_length)
+            self.max_length = max_length
 
     def hidden(self, ids_BT: Tensor, attend_BT: Tensor) -> Tensor:
         """Compute hidden states [B, T, D] of right-padded ids; `attend_BT` is not used."""

@@ -92,6 +92,7 @@ class World:
                 turned off)
     start       training of the cold-start checkpoint
     start_turns  turn limit of a demonstration
+    start_context  context length of the cold-start checkpoint of a tiny policy, in tokens
     criteria, check  criteria of a task, and whether each is met after each turn
     verdicts    (trajectory) -> [N] rule-based correctness of each turn: 1, -1, or 0 for neither
     solution    (task) -> worked solution in words; "" if there is none
@@ -115,6 +116,7 @@ class World:
     expert: Expert | None = None
     start: Start | None = None
     start_turns: int = 8
+    start_context: int = 512
     criteria: Callable[[Task], Sequence[Criterion]] | None = None
     check: Check | None = None
     verdicts: Callable[[Trajectory], np.ndarray] | None = None

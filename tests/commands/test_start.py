@@ -53,7 +53,9 @@ EXPERT = ["--world.expert", "start_tools:expert"]
 
 
 def test_cold_start_with_a_users_own_tool(mine, capsys):
-    assert main(["start", *WORLD, *EXPERT, "--out", "begun", "--json", "found.json", *SHORT]) == 0
+    words = ["--context", "640", "--json", "found.json"]
+    assert main(["start", *WORLD, *EXPERT, "--out", "begun", *words, *SHORT]) == 0
+    assert load("begun").model.max_length == 640
     shown = capsys.readouterr().out
     assert "before: 4 held-out tasks" in shown and "after: 4 held-out tasks" in shown
     (hint,) = re.findall(r"^train +handaxe (.*)$", shown, re.MULTILINE)
@@ -134,6 +136,7 @@ def test_zero_held_out_tasks_give_no_evaluation(mine, capsys):
         ([*WORLD, "--out", "a"], "world jsonl has no cold start: it needs an expert"),
         (["arithmetic", "--out", "a", "--call-rate", "1.5"], "--call-rate must be shares from 0 to 1"),
         (["arithmetic", "--out", "a", "--steps", "-1"], "--skill and --steps from 0"),
+        (["arithmetic", "--out", "a", "--context", "99"], "--context 99 is below the 512 tokens of the tiny policy"),
         (["arithmetic", "--out", "/proc/a"], "--out /proc/a cannot be written: /proc takes no files"),
         (["arithmetic", "--out", "start_tools.py/a"], "start_tools.py is a file; name another one"),
         (["start_tools:nothing", "--out", "a"], "world start_tools:nothing returns int and not a World"),

@@ -2,6 +2,9 @@ import pytest
 import torch
 
 from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.records import Sampling
+from handaxe.core.requests import Sample
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel, TinyNet
 
 SMALL = TinyConfig(width=32, layers=2, heads=2, max_length=64)
@@ -68,6 +71,21 @@ def test_damaged_checkpoint_is_a_checkpoint_error(tmp_path, damage):
         config.write_text("{")
     with pytest.raises(CheckpointError, match="no tiny model can be read from"):
         TinyModel.load(tmp_path)
+
+
+def test_extended_context_changes_no_logit_and_reads_on(tmp_path):
+    model, row = make_model(), list(range(60))
+    with torch.no_grad():
+        before = compute_logits(model, [row])
+        model.extend_context(16)
+        assert model.max_length == 64
+        model.extend_context(128)
+        longer = compute_logits(model, [row * 2])
+    assert torch.allclose(before, longer[:, :60], atol=1e-12)
+    model.save(tmp_path)
+    assert TinyModel.load(tmp_path).max_length == model.max_length == 128
+    found = LocalEngine(TinyModel.load(tmp_path)).sample([Sample(row, Sampling(max_tokens=60), 0, frozenset())])
+    assert len(found[0].ids) == 60
 
 
 def test_width_without_even_heads_is_an_input_error():

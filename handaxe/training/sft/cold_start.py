@@ -24,6 +24,7 @@ from handaxe.core.records import Message, Task, Trajectory
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import Policy, load
+from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.tensor_digest import tensor_digest
@@ -36,7 +37,7 @@ from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.demonstration_noise import noisy_expert, wrong_guess
 from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Start, World
 
-__all__ = ["demonstrations", "start_policy"]
+__all__ = ["demonstrations", "start_policy", "with_start_context"]
 
 EXACT = DemonstrationNoise()
 TASKS = 4096
@@ -89,7 +90,7 @@ def start_policy(
     world.need("expert")
     env = world.env(world.tools if tools is None else tools)
     tasks = world.tasks("train", min(TASKS, max(1, start.skill + start.steps) * start.batch_size), seed)
-    policy = policy or load("tiny")
+    policy = with_start_context(policy or load("tiny"), world)
     context = policy.model.max_length
     planned = [
         (None, start.warmup_steps, DRILL_RATE),
@@ -132,6 +133,13 @@ def start_policy(
     if out is not None:
         made.model.save(out)
     return made
+
+
+def with_start_context(policy: Policy, world: World) -> Policy:
+    """Return the policy; the context of a tiny one is extended in place to `world.start_context` tokens."""
+    if isinstance(policy.model, TinyModel):
+        policy.model.extend_context(world.start_context)
+    return policy
 
 
 def demonstrations(
@@ -237,6 +245,8 @@ def _name(
 ) -> str:
     """Digest of version, start weights, start, questions, and the first conversations with their tools."""
     parts: list[str | bytes] = [handaxe.__version__, repr(start), tensor_digest(policy.model.module.state_dict())]
+    if policy.model.max_length != TinyConfig.max_length:
+        parts.append(f"context {policy.model.max_length}")
     parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
     for phase in phases:
         for one in play(phase, min(PROBED, phase.size)):

@@ -48,6 +48,15 @@ def test_a_start_is_made_once_and_written_where_asked(cache, tmp_path):
     assert not torch.equal(weights(first), weights(load("tiny")))
 
 
+def test_context_of_the_world_is_that_of_the_start_and_of_a_resumed_one(cache, tmp_path):
+    """512 tokens by default; the weights of a short start depend on its conversations alone."""
+    longer = replace(world(), start_context=1024)
+    made = start_policy(longer, out=tmp_path / "out")
+    assert made.model.max_length == load(str(tmp_path / "out")).model.max_length == 1024
+    assert start_policy(longer).model.max_length == 1024 and start_policy(world()).model.max_length == 512
+    assert len(list(cache.iterdir())) == 2 and torch.equal(weights(made), weights(start_policy(world())))
+
+
 def test_the_same_arguments_make_the_same_policy(cache, tmp_path, monkeypatch):
     first = weights(start_policy(world()))
     monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path / "other"))

@@ -1,0 +1,155 @@
+"""Turns, tokens and cost of a world's rollouts, and the start of the world before and after 20 steps of grpo.
+
+    python bench/horizons.py                      every world of SETTINGS
+    python bench/horizons.py textworld repair     these
+    python bench/horizons.py textworld --no-train without the start and its training
+
+The world's expert plays held-out tasks on one core. Beside it stands the bare simulator, `bench/simulators/NAME.py`, where
+the world has one: `steps(seconds)` makes steps without handaxe and returns (steps, seconds). Both are measured in turn in
+this process. Rows of the other worlds stay in bench/results/horizons.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results" / "horizons.json"
+ROUNDS = 3
+"""Of the attempts and the bare simulator, in turn."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """World, its options as on the command line, and limits of a rollout. `simulator` names bench/simulators/NAME.py."""
+
+    world: str
+    options: tuple[str, ...] = ()
+    max_turns: int = 12
+    max_tokens: int = 48
+    simulator: str = ""
+    trained: bool = True
+
+    @property
+    def name(self) -> str:
+        """World and options in one string."""
+        return " ".join((self.world, *self.options))
+
+
+SETTINGS = (
+    Setting("hops", ("--world.lengths", "2", "3", "4"), max_turns=6),
+    Setting("textworld", max_turns=8),
+    Setting("minigrid_text", ("--world.size", "6"), max_turns=12, max_tokens=16),
+    Setting("journeys", max_turns=8),
+    Setting("workspace", max_turns=8, max_tokens=24),
+    Setting("toolchains", max_turns=6),
+)
+
+
+def main() -> None:
+    """Measure, print, and store the rows."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("worlds", nargs="*", help="names of worlds; all of SETTINGS without one")
+    parser.add_argument("--tasks", type=int, default=32, help="held-out tasks of the expert")
+    parser.add_argument("--held-out", type=int, default=100, help="held-out tasks of the start")
+    parser.add_argument("--no-train", action="store_true", help="leave out the start and its training")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    if unknown := set(given.worlds) - {one.world for one in SETTINGS}:
+        parser.error(f"no setting of {', '.join(sorted(unknown))}: add a line to SETTINGS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    rows = {row["name"]: row for row in json.loads(given.out.read_text())} if given.out.exists() else {}
+    for setting in SETTINGS:
+        if given.worlds and setting.world not in given.worlds:
+            continue
+        row = {"name": setting.name, **asdict(setting), **_expert(setting, given.tasks), "load": os.getloadavg()[0]}
+        if setting.trained and not given.no_train:
+            row |= _trained(setting, given.held_out)
+        rows[setting.name] = {**rows.get(setting.name, {}), **row}
+        print(json.dumps(row), flush=True)
+        given.out.write_text(json.dumps(list(rows.values()), indent=1) + "\n")
+
+
+def _expert(setting: Setting, count: int) -> dict[str, Any]:
+    """Turns and tokens of the expert, its success, attempts a minute, and steps a second of the bare simulator."""
+    import torch
+
+    from handaxe.commands.configure import options_dataclass, parse
+    from handaxe.methods.build import create_world
+    from handaxe.methods.lookup import find
+    from handaxe.methods.run_spec import NamedFactory
+    from handaxe.models.chat_formats.compact import Compact
+    from handaxe.rewards.parts.scoring import score_group
+    from handaxe.core.records import Group
+    from handaxe.worlds.parts.demonstrate import demonstrate
+
+    torch.set_num_threads(1)
+    made = NamedFactory(setting.world, find("worlds", setting.world))
+    options: dict[str, Any] = {}
+    if made.options():
+        found = parse({"world": (options_dataclass(made), None)}, list(setting.options), prog="horizons", description="")
+        options = vars(found["world"])
+    world = create_world(made, options)
+    tasks = world.tasks("test", count, 0)
+    env, rollout = world.env(world.tools), world.make_rollout(64)
+    bare = importlib.import_module(f"simulators.{setting.simulator}").steps if setting.simulator else None
+    minutes, rates, steps = [], [], []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        played = [demonstrate(env, task, world.expert, format=Compact(), rollout=rollout) for task in tasks]
+        seconds = time.perf_counter() - begun
+        minutes.append(60 * len(played) / seconds)
+        rates.append(sum(len(one.turns) for one in played) / seconds)
+        if bare is not None:
+            number, took = bare(2.0)
+            steps.append(number / took)
+    right = [score_group(world.correct, Group(one.task, (one,)))[1].outcome[0] > 0.5 for one in played]
+    turns = [len(one.turns) for one in played]
+    tokens = [max(len(sequence.ids) for sequence in one.sequences) for one in played]
+    return {
+        "expert": sum(map(float, right)) / len(right),
+        "turns": [statistics.median(turns), max(turns)],
+        "tokens": [statistics.median(tokens), max(tokens)],
+        "attempts_a_minute": minutes,
+        "steps_a_second": rates,
+        "bare_steps_a_second": steps,
+    }
+
+
+def _trained(setting: Setting, held_out: int) -> dict[str, Any]:
+    """Success of the start and of the policy after 20 steps of grpo, with seconds of both."""
+    limits = ["--max-turns", str(setting.max_turns), "--max-tokens", str(setting.max_tokens)]
+    limits += ["--held-out", str(held_out), "--quiet"]
+    with tempfile.TemporaryDirectory() as work:
+        begun = time.perf_counter()
+        _handaxe(["start", setting.world, *setting.options, *limits, "--out", f"{work}/start", "--json", f"{work}/s.json"])
+        started = time.perf_counter()
+        train = ["train", "grpo", "--world", setting.world, *setting.options, *limits, "--model", f"{work}/start"]
+        _handaxe([*train, "--steps", "20", "--out", f"{work}/run", "--json", f"{work}/t.json"])
+        ended = time.perf_counter()
+        start, run = json.loads(Path(work, "s.json").read_text()), json.loads(Path(work, "t.json").read_text())
+    return {
+        "start": start["after"]["metrics"]["pass@1"],
+        "after_20_steps": run["last"]["metrics"]["pass@1"],
+        "start_seconds": started - begun,
+        "train_seconds": ended - started,
+    }
+
+
+def _handaxe(words: list[str]) -> None:
+    subprocess.run([sys.executable, "-m", "handaxe", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()
