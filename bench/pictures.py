@@ -18,8 +18,8 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from handaxe.commands.decoder import make_decoder
 from handaxe.training.record.run_record import RunRecord
+from handaxe.view.record_search import Where, search
 from handaxe.view.runs import find_runs
-from handaxe.view.search import Where, search
 from handaxe.view.web import view_app
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]

@@ -41,7 +41,7 @@ from handaxe.training.loop.config import AsyncConfig, RunConfig, Updates
 from handaxe.training.loop.train import train
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
-from handaxe.view.search import Where, count, search
+from handaxe.view.record_search import Where, count, search
 from handaxe.worlds.arithmetic import arithmetic
 
 GROUP, GROUPS = 8, 50

@@ -16,7 +16,7 @@ from typing import Any
 from handaxe.chat.persistent_env import PersistentEnv, Watch
 from handaxe.chat.result import ChatAnswer, last_answer
 from handaxe.chat.run_facts import run_facts
-from handaxe.chat.streaming import OnText, StreamedEngine
+from handaxe.chat.stream_turn import OnText, StreamedEngine
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat, Engine, EnvFactory

@@ -14,7 +14,7 @@ from rich.text import Text
 from handaxe.chat.persistent_env import Watch
 from handaxe.chat.result import ChatAnswer
 from handaxe.chat.run_facts import run_facts
-from handaxe.chat.streaming import OnText
+from handaxe.chat.stream_turn import OnText
 from handaxe.chat.use import Assistant, use
 from handaxe.commands.output import command_line, console, note
 from handaxe.core.errors import HandaxeError, InputError
@@ -22,7 +22,7 @@ from handaxe.core.records import ParsedTurn, ToolReply
 from handaxe.core.requests import EnvReply
 from handaxe.methods.flags import flag
 from handaxe.methods.lookup import find_tools
-from handaxe.view.escape import escaped_text
+from handaxe.view.escape_markup import escaped_text
 
 __all__ = ["ChatOptions", "main"]
 
@@ -102,7 +102,7 @@ def _words(options: ChatOptions) -> list[str]:
 
 def _serve(options: ChatOptions) -> int:
     """Serve the page until Ctrl-C."""
-    web = importlib.import_module("handaxe.chat.web")  # on use: needs packages of its own
+    web = importlib.import_module("handaxe.chat.web_page")  # on use: needs packages of its own
     events = web.ChatEvents()
 
     def show(address: str) -> None:

@@ -30,7 +30,7 @@ from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.load import NAMED, Policy, dummy_policy, load
 from handaxe.rewards.parts.by_name import reward_by_name
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.tables import evaluation_table
+from handaxe.view.terminal_tables import evaluation_table
 from handaxe.worlds.world import World
 
 __all__ = ["EvalOptions", "main"]

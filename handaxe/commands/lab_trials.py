@@ -21,7 +21,7 @@ from handaxe.methods.reward_trials import attack_method
 from handaxe.methods.run_folder import recorded_method, recorded_run
 from handaxe.methods.run_spec import run_template
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.escape import escaped_text
+from handaxe.view.escape_markup import escaped_text
 from handaxe.view.lab_tables import agreement_table, attack_table, channel_table, determinism_table
 from handaxe.view.plots import plot_channels
 

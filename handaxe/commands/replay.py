@@ -27,7 +27,7 @@ from handaxe.training.replay.answers import Setup
 from handaxe.training.replay.attempts import Replayed, replay
 from handaxe.training.replay.discrepancies import KINDS, Discrepancy, What
 from handaxe.training.replay.recorded import openings
-from handaxe.view.escape import escaped_text
+from handaxe.view.escape_markup import escaped_text
 from handaxe.view.fitted_table import FittedTable
 
 if TYPE_CHECKING:

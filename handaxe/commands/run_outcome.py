@@ -15,9 +15,9 @@ from handaxe.evaluation.figures import evaluations
 from handaxe.methods.run_spec import RunSpec
 from handaxe.ops.stats import mean_interval, ratio, ratio_interval
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.escape import escaped_text
-from handaxe.view.tables import comparison_table, evaluation_table
+from handaxe.view.escape_markup import escaped_text
 from handaxe.view.terminal_plot import terminal_plot
+from handaxe.view.terminal_tables import comparison_table, evaluation_table
 from handaxe.view.verdicts import claim_with_baseline
 
 __all__ = ["Outcome", "SHOWN", "print_claims", "print_outcome", "read_outcome", "result_body"]

@@ -19,8 +19,8 @@ from handaxe.core.records import Trajectory
 from handaxe.evaluation.figures import evaluations
 from handaxe.training.record.groups import RecordedGroup, group_fate
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.escape import escaped_text
-from handaxe.view.tables import metrics_table
+from handaxe.view.escape_markup import escaped_text
+from handaxe.view.terminal_tables import metrics_table
 from handaxe.view.trajectory import token_table, trajectory_panel
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from handaxe.methods.run_spec import NamedFactory
 from handaxe.models.load import Policy, load
 from handaxe.models.tiny import TinyConfig
 from handaxe.training.sft.cold_start import start_policy, with_start_context
-from handaxe.view.tables import evaluation_table
+from handaxe.view.terminal_tables import evaluation_table
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import DemonstrationNoise, World
 

@@ -13,14 +13,14 @@ from handaxe.commands.output import command_line, console, note, write_json
 from handaxe.commands.selection import find_id
 from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.escape import escaped_text
+from handaxe.view.escape_markup import escaped_text
 from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
 from handaxe.view.fitted_table import FittedTable
 from handaxe.view.parse_where import parse_where
-from handaxe.view.search import FoundRow, Where, count, search
+from handaxe.view.record_search import FoundRow, Where, count, search
 
 __all__ = ["TrajectoriesOptions", "main"]
 

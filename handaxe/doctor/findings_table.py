@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from handaxe.doctor.finding import Finding, Level
-from handaxe.view.escape import escaped_text
+from handaxe.view.escape_markup import escaped_text
 from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["findings_table", "summary"]

@@ -17,7 +17,7 @@ from handaxe.testing.pairs import check_pairs
 from handaxe.testing.random_groups import random_group, random_scores
 from handaxe.testing.rewards import check_reward
 from handaxe.testing.scripted_engine import ScriptedEngine
-from handaxe.testing.selection import check_selector, check_transform
+from handaxe.testing.selectors import check_selector, check_transform
 from handaxe.testing.task_contract import check_tasks
 from handaxe.testing.tools import check_env, check_mcp, check_no_leak, check_tool
 from handaxe.testing.worlds import check_world

@@ -11,8 +11,8 @@ from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
+from handaxe.view.record_search import Where
 from handaxe.view.runs import ViewedRun, printable_name
-from handaxe.view.search import Where
 
 __all__ = ["ExportKind", "export_file"]
 

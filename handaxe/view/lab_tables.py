@@ -12,9 +12,9 @@ from rich.text import Text
 from handaxe.evaluation.agreement import COVARIATES, Agreement, ChannelSummary
 from handaxe.evaluation.attack_trials import AttackResult, AttackTrial
 from handaxe.evaluation.rescoring import Determinism
-from handaxe.view.escape import escaped_text
+from handaxe.view.escape_markup import escaped_text
 from handaxe.view.fitted_table import FittedTable
-from handaxe.view.tables import decimal
+from handaxe.view.terminal_tables import decimal
 
 __all__ = ["agreement_table", "attack_table", "channel_table", "determinism_table", "two_digits"]
 

@@ -15,7 +15,7 @@ from handaxe.evaluation.correction import survive_correction
 from handaxe.evaluation.replication import DecidedClaim, Replication
 from handaxe.methods.catalog import ListedMethod, ListedStudy
 from handaxe.methods.paper import MethodPage, Paper, StudyPage
-from handaxe.view.tables import decimal, interval
+from handaxe.view.terminal_tables import decimal, interval
 from handaxe.view.verdicts import claim_with_baseline
 
 __all__ = ["Entry", "StudyEntry", "corrected", "find_decision", "folder_page", "index_page"]

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from handaxe.core.errors import InputError
-from handaxe.view.search import Bounds, Where
+from handaxe.view.record_search import Bounds, Where
 
 __all__ = ["parse_where"]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from handaxe.core.errors import InputError
-from handaxe.view.search import Where
+from handaxe.view.record_search import Where
 
 __all__ = ["Query", "parse_query", "whole_number"]
 

@@ -17,9 +17,9 @@ from handaxe.ops.codec import dump_text
 from handaxe.view.api import ViewApi, full_step, to_json
 from handaxe.view.assets import MODULES, library_file, page_file
 from handaxe.view.curves import AXES, bands, settings_digest
+from handaxe.view.record_search import Where, search
 from handaxe.view.rows import table_row
 from handaxe.view.runs import ViewedRun
-from handaxe.view.search import Where, search
 from handaxe.view.trajectory import Decode
 
 __all__ = ["ReportContents", "bisection_order", "bundle", "write_report"]

@@ -16,7 +16,7 @@ from handaxe.core.errors import InputError
 from handaxe.evaluation.mechanisms import kinds, list_mechanisms
 from handaxe.methods.catalog import HOME, ListedMethod
 from handaxe.view.papers import Entry, find_decision
-from handaxe.view.tables import decimal, interval
+from handaxe.view.terminal_tables import decimal, interval
 from handaxe.view.verdicts import claim_with_baseline
 
 __all__ = ["expand_markers", "paper_table", "role_claims_table", "role_table"]

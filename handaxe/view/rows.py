@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from handaxe.training.record.run_record import RunRecord
-from handaxe.view.search import FoundRow, Where, count, keys, read_found
+from handaxe.view.record_search import FoundRow, Where, count, keys, read_found
 
 __all__ = ["COLUMNS", "MOST", "Rows", "table_row"]
 

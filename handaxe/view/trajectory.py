@@ -1,6 +1,6 @@
 """Renders a trajectory token by token in the terminal: author, advantage and log-prob of tokens.
 
-Text of tools, users and policies is escaped (see handaxe.view.escape).
+Text of tools, users and policies is escaped (see handaxe.view.escape_markup).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from handaxe.core.records import Author, TokenSequence, Trajectory
-from handaxe.view.escape import add_untrusted, escaped_text, shorten
+from handaxe.view.escape_markup import add_untrusted, escaped_text, shorten
 from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["Characters", "Decode", "pieces", "token_table", "trajectory_panel"]

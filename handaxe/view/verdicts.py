@@ -8,9 +8,9 @@ from rich.table import Table
 from handaxe.evaluation.claim_figures import PairedFigures
 from handaxe.evaluation.claims import Claim
 from handaxe.evaluation.replication import Replication
-from handaxe.view.escape import escaped_text
+from handaxe.view.escape_markup import escaped_text
 from handaxe.view.fitted_table import FittedTable
-from handaxe.view.tables import decimal, interval
+from handaxe.view.terminal_tables import decimal, interval
 
 __all__ = ["claim_condition", "claim_with_baseline", "side_table", "verdict_table"]
 

@@ -10,7 +10,7 @@ from helpers import contract
 from handaxe.credit import gae, group_norm, kl_return, leave_one_out, optimal_baseline
 from handaxe.credit.transformed import transformed
 from handaxe.testing.credit import check_credit
-from handaxe.testing.selection import check_transform
+from handaxe.testing.selectors import check_transform
 
 CREDITS = [name for name in contract.mechanisms("Credit") if name != "credit.transformed"]
 
@@ -54,5 +54,5 @@ def test_transformed_credit_keeps_the_contract():
 
 def test_credits_and_transforms_are_found():
     assert {"credit.gae", "credit.group_norm", "papers.cm2.checklist_credit"} <= set(CREDITS)
-    transforms = {"advantages.batch_norm", "advantages.mask_shared_prefix", "papers.ipa.clip_advantages"}
+    transforms = {"advantages.batch_norm", "advantages.mask_shared_prefix"}
     assert len(OF_GROUPS) >= 3 and transforms <= set(contract.mechanisms("AdvantageTransform"))

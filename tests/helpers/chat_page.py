@@ -4,7 +4,7 @@ import contextlib
 import threading
 import time
 
-from handaxe.chat import web
+from handaxe.chat import web_page
 from handaxe.chat.use import use
 from handaxe.core.errors import Failed
 from handaxe.tools import tool
@@ -29,7 +29,7 @@ def calculator(expression: str) -> str:
 def serving(assistant, events):
     import uvicorn
 
-    app = web.chat_page_app(assistant, events, title="tiny <b>run</b>", token=TOKEN)
+    app = web_page.chat_page_app(assistant, events, title="tiny <b>run</b>", token=TOKEN)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -46,7 +46,7 @@ def serving(assistant, events):
 @contextlib.contextmanager
 def chat_page():
     """Serve a conversation with the tiny policy; the address."""
-    events = web.ChatEvents()
+    events = web_page.ChatEvents()
     with (
         use("tiny", [calculator], watch=events.watch, on_text=events.on_text) as assistant,
         serving(assistant, events) as found,

@@ -5,7 +5,7 @@ import pytest
 from helpers import contract
 
 from handaxe.selection import drop_equal_groups, mask_empty_turns, pipe
-from handaxe.testing.selection import check_selector
+from handaxe.testing.selectors import check_selector
 
 
 @pytest.mark.parametrize("name, arguments", contract.cases(contract.mechanisms("Selector")), ids=contract.label)

@@ -6,8 +6,8 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.view import export_file as module
 from handaxe.view.export_file import export_file
+from handaxe.view.record_search import Where
 from handaxe.view.runs import Runs
-from handaxe.view.search import Where
 
 STEP_1 = Where(step=(1, 1))
 

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.view.parse_where import parse_where
-from handaxe.view.search import Where
+from handaxe.view.record_search import Where
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.view.query_parameters import parse_query, whole_number
-from handaxe.view.search import Where
+from handaxe.view.record_search import Where
 
 
 def test_parse_query_converts_parameters():

@@ -1,6 +1,6 @@
 from handaxe.training.record.run_record import RunRecord
+from handaxe.view.record_search import Where
 from handaxe.view.rows import COLUMNS, MOST, Rows
-from handaxe.view.search import Where
 
 
 def test_pages_are_parts_of_the_sorted_rows(viewed):

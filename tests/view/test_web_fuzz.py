@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from handaxe.view.assets import LIBRARIES, MODULES
-from handaxe.view.search import MOST_WORDS, ORDERS
+from handaxe.view.record_search import MOST_WORDS, ORDERS
 
 REQUESTS = settings(
     max_examples=200, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)

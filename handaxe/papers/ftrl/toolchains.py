@@ -15,7 +15,7 @@ from handaxe.papers.ftrl.solved import match_results, read_unsolved
 from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generate_tools, tool_call
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.decorator import Tool
-from handaxe.worlds.hops.facts import KnowledgeBase, build_facts
+from handaxe.worlds.hops.knowledge_base import KnowledgeBase, build_facts
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World

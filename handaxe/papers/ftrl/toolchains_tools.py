@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from handaxe.core.errors import Retry
 from handaxe.tools.decorator import Tool, tool
-from handaxe.worlds.hops.facts import KnowledgeBase
+from handaxe.worlds.hops.knowledge_base import KnowledgeBase
 
 __all__ = ["RELATIONS", "generate_tools", "tool_call"]
 

@@ -22,9 +22,9 @@ from handaxe.core.protocols import Restarts, Stage, StageContext
 from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.training.loop.interrupt import Interrupt
-from handaxe.training.record.fingerprint import code_version, fingerprint
 from handaxe.training.record.folder import FolderLock, write_atomic
 from handaxe.training.record.run_progress import has_stage_progress
+from handaxe.training.record.value_fingerprint import code_version, fingerprint
 from handaxe.training.stages.context import make_site
 
 try:

@@ -92,7 +92,7 @@ def chosen(record: RunRecord, keys: Iterable[int]) -> Iterator[ChosenTrajectory]
 
     Args:
         record: of the run.
-        keys: row numbers, see `view.search.FoundRow.key`; fast if rows of a group are consecutive.
+        keys: row numbers, see `view.record_search.FoundRow.key`; fast if rows of a group are consecutive.
 
     Raises:
         InputError: a row does not exist.

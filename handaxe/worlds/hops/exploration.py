@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from handaxe.core.records import Message, Task, Trajectory
 from handaxe.ops.seeds import derive_seed
-from handaxe.worlds.hops.facts import KnowledgeBase, chain_task
+from handaxe.worlds.hops.knowledge_base import KnowledgeBase, chain_task
 from handaxe.worlds.world import Exploration
 
 __all__ = ["hops_exploration", "shown_facts"]

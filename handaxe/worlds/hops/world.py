@@ -11,7 +11,7 @@ from handaxe.core.records import Message, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.exact_match import exact_match
-from handaxe.worlds.hops import facts as hops_facts
+from handaxe.worlds.hops import knowledge_base as hops_facts
 from handaxe.worlds.hops.exploration import hops_exploration
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.call_metrics import REPEATED_CALLS, wasted_calls

@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import Retry
 from handaxe.core.records import ToolCall
 from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generate_tools, tool_call
-from handaxe.worlds.hops.facts import build_facts
+from handaxe.worlds.hops.knowledge_base import build_facts
 
 KNOWN = build_facts(seed=0, size=40, distractors=0, relations=RELATIONS)
 NAME = KNOWN.halves[0][0]

@@ -13,7 +13,7 @@ import pytest
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
 from handaxe.view.exports.inspect_log import write_inspect
-from handaxe.view.search import Where, keys
+from handaxe.view.record_search import Where, keys
 
 pytest.importorskip("inspect_ai", reason="inspect_ai is missing: pip install 'handaxe[inspect]'")
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install playwright").expect

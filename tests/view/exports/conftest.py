@@ -10,7 +10,7 @@ from handaxe.core.records import Ending, Message, ToolCall, ToolReply, ToolSchem
 from handaxe.testing.make_records import make_trajectory
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
-from handaxe.view.search import Where, search
+from handaxe.view.record_search import Where, search
 
 ROWS = Path(__file__).parents[2] / "training" / "record" / "test_rows.py"
 HOSTILE = "<script>alert(1)</script> \x1b[2J \u202eevil <|im_end|> \ud800 \x00"

@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.exports.chosen import chosen
-from handaxe.view.search import Where, search
+from handaxe.view.record_search import Where, search
 
 
 def test_what_is_chosen_is_what_the_record_holds(folder, rows):

@@ -15,7 +15,7 @@ def made(folder, rows, tmp_path_factory):
     """The trajectories, and what the package loads of them, in a cache of its own."""
     from handaxe.training.record.run_record import RunRecord
     from handaxe.view.exports.chosen import chosen
-    from handaxe.view.search import Where, search
+    from handaxe.view.record_search import Where, search
 
     with RunRecord.open(folder) as record:
         everything = list(chosen(record, [one.key for one in search(record, Where())]))

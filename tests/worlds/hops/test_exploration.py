@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.records import ToolCall, ToolReply
 from handaxe.testing.make_records import make_trajectory
 from handaxe.worlds.hops.exploration import shown_facts
-from handaxe.worlds.hops.facts import build_facts
+from handaxe.worlds.hops.knowledge_base import build_facts
 from handaxe.worlds.hops.world import hops
 
 pytest.importorskip("bm25s")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from handaxe.view.tables import comparison_table, decimal, evaluation_table, interval, metrics_table
+from handaxe.view.terminal_tables import comparison_table, decimal, evaluation_table, interval, metrics_table
 
 
 class Value(NamedTuple):

@@ -13,7 +13,7 @@ import torch
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.credit.group_norm import group_norm
-from handaxe.training.record.fingerprint import code_version, fingerprint
+from handaxe.training.record.value_fingerprint import code_version, fingerprint
 
 
 @dataclass
@@ -113,7 +113,7 @@ def test_what_is_kept_in_c_is_pickled():
 
 def test_it_is_the_same_in_another_process():
     code = (
-        "from handaxe.training.record.fingerprint import code_version, fingerprint\n"
+        "from handaxe.training.record.value_fingerprint import code_version, fingerprint\n"
         "from handaxe.credit.group_norm import group_norm\n"
         "from handaxe.ops.cache_path import content_digest\n"
         "from handaxe.tools.calculator import calculator\n"

@@ -3,7 +3,7 @@
 import pytest
 
 import handaxe as hx
-from handaxe.chat.streaming import STEP, StreamedEngine, settled_text
+from handaxe.chat.stream_turn import STEP, StreamedEngine, settled_text
 from handaxe.core.errors import InputError
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample

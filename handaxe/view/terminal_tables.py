@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from handaxe.view.escape import escaped_text
+from handaxe.view.escape_markup import escaped_text
 from handaxe.view.fitted_table import FittedTable
 
 __all__ = [

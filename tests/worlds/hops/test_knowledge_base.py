@@ -1,7 +1,7 @@
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
-from handaxe.worlds.hops.facts import RELATIONS, build_facts, fact_documents, tasks
+from handaxe.worlds.hops.knowledge_base import RELATIONS, build_facts, fact_documents, tasks
 
 KNOWN = build_facts(seed=0, size=100, distractors=2)
 

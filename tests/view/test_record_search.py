@@ -12,7 +12,7 @@ from handaxe.testing.make_records import make_trajectory
 from handaxe.training.record.groups import group_fate
 from handaxe.training.record.run_record import RunRecord
 from handaxe.training.record.schema import upgrade
-from handaxe.view.search import MOST_WORDS, ORDERS, Where, count, keys, read_found, search
+from handaxe.view.record_search import MOST_WORDS, ORDERS, Where, count, keys, read_found, search
 from handaxe.view.why import outcome_class
 
 OLD = Path(__file__).parents[1] / "training" / "record" / "format_1.sql"

@@ -7,7 +7,7 @@ import pytest
 
 from handaxe.core.records import Advantages
 from handaxe.testing.make_records import make_rated, make_scores
-from handaxe.testing.selection import check_selector, check_transform
+from handaxe.testing.selectors import check_selector, check_transform
 
 
 def train_all(rated):

@@ -63,7 +63,7 @@ def test_invalid_question_gets_status_400(address, body):
 
 
 def test_unknown_files_are_not_served(address):
-    for name in ("web.py", "main.js", "..%2fweb.py"):
+    for name in ("web_page.py", "main.js", "..%2fweb_page.py"):
         assert request(address, name)[0] == 404
     status, _, headers = request(address, "chat.js")
     assert status == 200 and "script-src 'self'" in headers["content-security-policy"]

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from handaxe.core.escape import escape
-from handaxe.view.escape import add_untrusted, escaped_text, shorten
+from handaxe.view.escape_markup import add_untrusted, escaped_text, shorten
 
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
