@@ -45,7 +45,7 @@ def main() -> int:
         name, step, attempt = wanted(options.runs)
         for file, path, scheme, viewport in (
             ("runs", "", "light", LAPTOP),
-            ("step", f"run/{name}/step/{step}", "dark", LAPTOP),
+            ("step", f"run/{name}/step/{step + 1}", "dark", LAPTOP),
             ("attempt", f"run/{name}/rollout/{attempt}?colour=advantage", "light", LAPTOP),
             ("phone", f"run/{name}/rollout/{attempt}?colour=push", "dark", PHONE),
         ):

@@ -186,8 +186,8 @@ def _groups(run: ViewedRun, step: int) -> list[Numbered]:
 def _step(run: ViewedRun, step: int, groups: Sequence[Numbered]) -> dict[str, Any]:
     steps = run.record.steps()
     if step not in steps:
-        known = f"it has steps {steps[0]} to {steps[-1]}" if steps else "it has no step yet"
-        raise InputError(f"there is no step {step} in this run; {known}")
+        known = f"it has steps {steps[0] + 1} to {steps[-1] + 1}" if steps else "it has no step yet"
+        raise InputError(f"there is no step {step + 1} in this run; {known}")
     place = steps.index(step)
     return {
         "step": step,

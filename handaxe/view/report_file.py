@@ -33,7 +33,7 @@ LISTED = 20
 
 
 class ReportContents(NamedTuple):
-    """Steps and rollouts of a run that a report has in full."""
+    """Steps (from 0) and rollouts of a run that a report has in full; the description counts steps from 1."""
 
     steps: tuple[int, ...]
     all_steps: int
@@ -44,7 +44,7 @@ class ReportContents(NamedTuple):
         """Description for users."""
         if len(self.steps) == self.all_steps:
             return "every rollout in full"
-        listed = [str(step) for step in sorted(self.steps)]
+        listed = [str(step + 1) for step in sorted(self.steps)]
         if len(listed) > LISTED:
             listed = [*listed[:3], "...", *listed[-3:]]
         share = f"{len(self.steps)} of {self.all_steps} steps, {self.rollouts:,} rollouts"

@@ -119,7 +119,7 @@ def test_bands_average_runs_with_equal_settings(answers):
     [
         ("nothing", {}, "no query"),
         ("run", {"run": "../seed-0"}, "no run"),
-        ("step", {"run": "seed-0", "step": "9"}, "steps 0 to 2"),
+        ("step", {"run": "seed-0", "step": "9"}, "no step 10 in this run; it has steps 1 to 3"),
         ("step", {"run": "seed-0"}, "step is missing"),
         ("step", {"run": "seed-0", "step": "1.5"}, "whole number"),
         ("rollout", {"run": "seed-0", "id": "999"}, "no trajectory"),

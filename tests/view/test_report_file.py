@@ -34,14 +34,14 @@ def test_report_has_all_data_and_fetches_nothing(viewed, decoder, tmp_path):
 
 def test_small_report_lists_its_steps(viewed, decoder, tmp_path):
     held = write_report(viewed / "seed-0", tmp_path / "report.html", decoder, megabytes=0)["seed-0"]
-    assert held.steps == (2, 0) and str(held) == "steps 0, 2 in full: 2 of 3 steps, 8 rollouts"
+    assert held.steps == (2, 0) and str(held) == "steps 1, 3 in full: 2 of 3 steps, 8 rollouts"
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert held_in(text, "step/seed-0/1") is None and held_in(text, "run/seed-0")["held"] == str(held)
 
 
 def test_many_steps_are_abbreviated():
     assert str(ReportContents(tuple(range(0, 60, 2)), 60, 30, 60)) == (
-        "steps 0, 2, 4, ..., 54, 56, 58 in full: 30 of 60 steps, 30 rollouts"
+        "steps 1, 3, 5, ..., 55, 57, 59 in full: 30 of 60 steps, 30 rollouts"
     )
 
 

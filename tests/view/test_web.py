@@ -56,7 +56,7 @@ def test_answers_and_errors_are_json(client):
     assert [run["name"] for run in found.json()["runs"]] == ["seed-0", "seed-1"]
     assert found.headers["x-content-type-options"] == "nosniff" and found.text.isascii()
     error = client.get("/api/step?run=seed-0&step=9")
-    assert error.status_code == 404 and "steps 0 to 2" in error.json()["error"]
+    assert error.status_code == 404 and "steps 1 to 3" in error.json()["error"]
 
 
 def test_lone_surrogates_reach_the_page(client):

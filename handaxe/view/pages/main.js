@@ -23,7 +23,7 @@ async function pulse() {
 
 function pageOfAddress() {
   const { parts, params } = read(location.hash);
-  if (parts[0] === "run" && parts[2] === "step") return pageOfStep(parts[1], parts[3]);
+  if (parts[0] === "run" && parts[2] === "step") return pageOfStep(parts[1], Number(parts[3]) - 1);
   if (parts[0] === "run" && parts[2] === "rollout") return pageOfRollout(parts[1], Number(parts[3]), params);
   if (parts[0] === "run" && parts[1] !== undefined) return pageOfRun(parts[1], params);
   if (parts[0] === "results") return pageOfResults(parts[1]);

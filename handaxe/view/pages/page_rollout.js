@@ -38,12 +38,12 @@ export async function pageOfRollout(name, id, params) {
     if (next) tokens.choose(next.s, next.t, turns);
   };
   const link = (label, place, letter) => (place === null ? make("span", { class: "button off" }, label) : make("a", { class: "button", href: to(["run", name, "rollout", place], own()), "data-key": letter }, label));
-  const head = make("div", { class: "title" }, put(make("h1"), `${one.task.id}, sample ${one.sample}`),
+  const head = make("div", { class: "title" }, put(make("h1"), `${one.task.id}, sample ${one.sample + 1}`),
     make("span", {}, link("previous", one.previous, "["), link("next", one.next, "]")));
   const aside = make("aside", { "aria-label": "about this rollout" }, section("Token", panel), section("Score", score(one, name)), section("Token ranking", movers), section(treeTitle(one), tree(name, one)), section("About", about(one)));
   return {
-    title: `${plain(one.task.id)}, sample ${one.sample}`,
-    trail: [[name, to(["run", name])], [`step ${one.step}`, to(["run", name, "step", one.step])], [`rollout ${id}`, to(["run", name, "rollout", id])]],
+    title: `${plain(one.task.id)}, sample ${one.sample + 1}`,
+    trail: [[name, to(["run", name])], [`step ${one.step + 1}`, to(["run", name, "step", one.step + 1])], [`rollout ${id}`, to(["run", name, "rollout", id])]],
     element: make("div", {}, head, make("div", { class: "beside" }, make("section", { "aria-label": "turns" }, make("div", { class: "choices sticky" }, make("label", {}, "colour tokens by ", colouring), key), turns, asides(one)), aside)),
     start() { recolour(); const [s, t] = (params.get("token") ?? "").split(".").map(Number); if (params.get("token")) tokens.choose(s, t, turns); },
     stop() {}, keys,

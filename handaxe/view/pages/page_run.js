@@ -16,8 +16,8 @@ export async function pageOfRun(name, params) {
   const filter = filters(about, params);
   const columns = [
     { name: "id", title: "rollout", numeric: true, sortable: false, show: (id) => make("a", { href: to(["run", name, "rollout", id]) }, String(id)) },
-    { name: "step", title: "step", numeric: true, show: (step) => make("a", { href: to(["run", name, "step", step]) }, String(step)) },
-    { name: "task", title: "task" }, { name: "sample", title: "sample", numeric: true, sortable: false },
+    { name: "step", title: "step", numeric: true, show: (step) => make("a", { href: to(["run", name, "step", step + 1]) }, String(step + 1)) },
+    { name: "task", title: "task" }, { name: "sample", title: "sample", numeric: true, sortable: false, show: (sample) => String(sample + 1) },
     { name: "outcome", title: "outcome", show: (outcome, row) => put(make("span", { class: `badge ${classKind(outcome)}`, title: plain(`${row.ending} ${row.reason}`) }), outcome.replaceAll("_", " ")) },
     { name: "score", title: "score", numeric: true, show: (value) => figure(value) },
     { name: "turns", title: "turns", numeric: true }, { name: "calls", title: "calls", numeric: true },
@@ -32,7 +32,7 @@ export async function pageOfRun(name, params) {
     return Object.assign(columns.map((column) => by[column.name]), { ending: by.ending, reason: by.reason });
   });
   const fetchPage = async (page) => {
-    const found = await ask("rows", { run: name, ...filter.params(), ...page }).catch((error) => { filter.say(error.message); throw error; });
+    const found = await ask("rows", { run: name, ...filter.query(), ...page }).catch((error) => { filter.say(error.message); throw error; });
     filter.say(`${count(found.filtered)} of ${count(found.total)} rollouts`);
     return { ...found, rows: arranged(found.rows, found.columns) };
   };
@@ -41,7 +41,7 @@ export async function pageOfRun(name, params) {
   filter.element.addEventListener("reset", () => setTimeout(() => { note(filter.params()); list.reload(false); }));
   const steps = about.steps;
   const jump = make("form", { class: "choices", onsubmit: (event) => { event.preventDefault(); location.hash = to(["run", name, "step", event.target.elements.step.value]); } },
-    make("label", {}, "step ", make("input", { name: "step", type: "number", min: steps[0] ?? 0, max: steps.at(-1) ?? 0, value: steps.at(-1) ?? 0, required: true })),
+    make("label", {}, "step ", make("input", { name: "step", type: "number", min: (steps[0] ?? 0) + 1, max: (steps.at(-1) ?? 0) + 1, value: (steps.at(-1) ?? 0) + 1, required: true })),
     make("button", { type: "submit" }, "show groups"));
   const head = make("div", { class: "title" }, put(make("h1"), name), badge(me.state ?? ""));
   const held = about.held ? put(make("p", { class: "note" }), `This report has ${about.held}; the table has all ${count(me.rollouts ?? 0)} rollouts.`) : null;
@@ -57,7 +57,7 @@ export async function pageOfRun(name, params) {
       const fresh = await ask("run", { run: name });
       steps.splice(0, steps.length, ...fresh.steps);
       const box = jump.elements.step;
-      if (steps.length) { const last = box.value === box.max; box.max = steps.at(-1); if (last) box.value = box.max; }
+      if (steps.length) { const last = box.value === box.max; box.max = steps.at(-1) + 1; if (last) box.value = box.max; }
       list.reload();
       await chart.redraw();
       return "";
@@ -85,18 +85,19 @@ function filters(about, params) {
     choice("group", "fate", about.fates.map((one) => [one, one])),
     choice("in the loss", "trained", [["1", "yes"], ["0", "no"]]),
     box("score from", "low", "number", { step: "any" }), box("to", "high", "number", { step: "any" }),
-    box("step from", "first", "number", { step: 1 }), box("to step", "last", "number", { step: 1 }),
+    box("step from", "first", "number", { step: 1, min: 1 }), box("to step", "last", "number", { step: 1, min: 1 }),
     make("button", { type: "submit" }, "search"), make("button", { type: "reset" }, "all"), status);
   return {
     element,
     params: () => Object.fromEntries(FIELDS.map((name) => [name, element.elements[name].value])),
+    query() { const found = this.params(); for (const name of ["first", "last"]) if (found[name] !== "") found[name] = String(found[name] - 1); return found; }, // steps of the record count from 0
     say(text) { status.textContent = plain(text, 300); },
   };
 }
 
 function exports(name, filter) {
   if (!LIVE) return make("p", { class: "note" }, "handaxe view exports the found rollouts to JSONL, datasets and Inspect.");
-  const address = (kind) => `export/${kind}?${new URLSearchParams({ run: name, ...filter.params() })}`;
+  const address = (kind) => `export/${kind}?${new URLSearchParams({ run: name, ...filter.query() })}`;
   const links = EXPORTS.map(([kind, label]) => make("a", { class: "button", href: address(kind), download: true, onclick: (event) => { event.currentTarget.href = address(kind); } }, label));
   return make("p", { class: "choices", "aria-label": "export" }, "export the found rollouts to ", links);
 }

@@ -1,21 +1,21 @@
-// The page of a step: its groups, siblings side by side.
+// The page of a step: its groups, siblings side by side. Steps and samples count from 1 on pages and in addresses, from 0 in the record.
 import { ask } from "./source.js";
 import { to } from "./links.js";
 import { badge, block, count, figure, jsonBlock, make, many, plain, put, seconds } from "./text.js";
 
 export async function pageOfStep(name, step) {
   const found = await ask("step", { run: name, step });
-  const link = (label, place, key) => (place === null ? make("span", { class: "button off" }, label) : make("a", { class: "button", href: to(["run", name, "step", place]), "data-key": key }, label));
+  const link = (label, place, key) => (place === null ? make("span", { class: "button off" }, label) : make("a", { class: "button", href: to(["run", name, "step", place + 1]), "data-key": key }, label));
   const rows = found.groups.flatMap((group) => group.siblings);
   const without = rows.filter((one) => one.why).length;
-  const head = make("div", { class: "title" }, make("h1", {}, `Step ${found.step}`), make("span", {}, link("previous", found.previous, "["), link("next", found.next, "]")));
+  const head = make("div", { class: "title" }, make("h1", {}, `Step ${found.step + 1}`), make("span", {}, link("previous", found.previous, "["), link("next", found.next, "]")));
   const summary = make("p", { class: "note" }, `${many(found.groups.length, "group")}, ${many(rows.length, "rollout")}, ${count(without)} without a gradient`);
   const only = make("input", { type: "checkbox", id: "only" });
   const groups = make("div", {}, found.groups.map((group) => groupOf(name, group)));
   only.addEventListener("change", () => groups.classList.toggle("varied", only.checked));
   return {
-    title: `${plain(name)}, step ${found.step}`,
-    trail: [[name, to(["run", name])], [`step ${found.step}`, to(["run", name, "step", found.step])]],
+    title: `${plain(name)}, step ${found.step + 1}`,
+    trail: [[name, to(["run", name])], [`step ${found.step + 1}`, to(["run", name, "step", found.step + 1])]],
     element: make("div", {}, head, summary, make("p", { class: "choices" }, make("label", {}, only, " only groups whose scores differ")), groups),
     start() {}, stop() {},
     refresh: async () => (found.next === null ? "again" : ""),
@@ -40,7 +40,7 @@ function card(name, one) {
   const advantage = one.advantage === null ? "-" : one.advantage[0] === one.advantage[1] ? figure(one.advantage[0]) : `${figure(one.advantage[0])} to ${figure(one.advantage[1])}`;
   return make("article", { class: "card", "aria-label": `rollout ${one.id}` },
     make("div", { class: "title" }, make("h3", {}, make("a", { href: address }, `rollout ${one.id}`)), score),
-    make("p", {}, badge(one.class.replaceAll("_", " "), classKind(one.class)), one.reason ? badge(one.reason.slice(0, 60)) : null, badge(`sample ${one.sample}`), one.branch ? badge(`fork at token ${one.branch.token}`) : null, one.folds ? badge(many(one.folds, "folding")) : null),
+    make("p", {}, badge(one.class.replaceAll("_", " "), classKind(one.class)), one.reason ? badge(one.reason.slice(0, 60)) : null, badge(`sample ${one.sample + 1}`), one.branch ? badge(`fork at token ${one.branch.token}`) : null, one.folds ? badge(many(one.folds, "folding")) : null),
     one.why ? make("p", { class: "why" }, make("strong", {}, "no gradient: "), reasonOf(one.why)) : make("p", { class: "note" }, `advantage ${advantage}`),
     channels, calls.length ? make("p", {}, "calls ", calls) : null,
     block(one.final || "(no text)", 300), make("p", { class: "note" }, `${many(one.turns, "turn")}, ${many(one.tokens, "token")}, ${seconds(one.seconds)}${one.cost ? `, cost ${figure(one.cost)}` : ""}`));

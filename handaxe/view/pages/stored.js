@@ -29,7 +29,7 @@ async function heldStep(run, step) {
   const found = await kept(`step/${run}/${step}`);
   if (found) return found;
   const about = await kept(`run/${run}`);
-  throw new Error(`this report does not have step ${step} in full. It has ${about.held}; handaxe view shows every step`);
+  throw new Error(`this report does not have step ${step + 1} in full. It has ${about.held}; handaxe view shows every step`);
 }
 
 async function heldRollout(run, id) {

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAGES = {
     "runs": "#/",
     "run": "#/run/seed-0",
-    "step": "#/run/seed-0/step/2",
+    "step": "#/run/seed-0/step/3",
     "rollout": "#/run/seed-0/rollout/3?colour=advantage&token=0.60",
     "hostile": "#/run/seed-0/rollout/10",
     "results": "#/results",
@@ -85,7 +85,7 @@ def test_table_is_sorted_searched_and_linked(look, address):
 
 
 def test_siblings_are_side_by_side_with_reasons_for_a_missing_gradient(look, address):
-    page = look(address).open("#/run/seed-0/step/2")
+    page = look(address).open("#/run/seed-0/step/3")
     first = page.locator(".group").first
     assert first.locator(".card").count() == 3 and "fork at token" in first.inner_text()
     tops = first.locator(".card").evaluate_all("cards => cards.map(card => card.getBoundingClientRect().top)")
@@ -94,7 +94,7 @@ def test_siblings_are_side_by_side_with_reasons_for_a_missing_gradient(look, add
     page.get_by_label("only groups whose scores differ").check()
     assert page.locator(".group:visible").count() == 1
     page.keyboard.press("[")
-    page.wait_for_selector("h1:text-is('Step 1')")
+    page.wait_for_selector("h1:text-is('Step 2')")
 
 
 def test_tokens_are_coloured_selected_by_keys_and_linked(look, address):
@@ -119,18 +119,18 @@ def test_tokens_are_coloured_selected_by_keys_and_linked(look, address):
     page.keyboard.press("j")
     page.keyboard.press("c")
     page.keyboard.press("]")
-    page.wait_for_selector("h1:text-is('task-0, sample 1')")
+    page.wait_for_selector("h1:text-is('task-0, sample 2')")
     page.locator(".tree a").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_selector("h1:text-is('task-0, sample 2')")
+    page.wait_for_selector("h1:text-is('task-0, sample 3')")
     assert (
         "forks from it at token" in page.locator(".tree").inner_text()
         and "shared up to token" in page.locator(".turns").inner_text()
     )
     page.keyboard.press("u")
-    page.wait_for_selector("h1:text-is('Step 0')")
+    page.wait_for_selector("h1:text-is('Step 1')")
 
 
 def test_folded_sequence_is_reached_by_keys(look, serve, decode, tmp_path):
@@ -177,7 +177,7 @@ def test_results_pages_show_the_files(look, address):
 
 def test_hostile_text_is_shown_without_effect(look, address):
     looker = look(address)
-    for path in ("#/run/seed-0", "#/run/seed-0/step/2", "#/run/seed-0/rollout/10"):
+    for path in ("#/run/seed-0", "#/run/seed-0/step/3", "#/run/seed-0/rollout/10"):
         page = looker.open(path)
         page.wait_for_timeout(500)
         assert page.locator("main img, main script, main iframe").count() == 0
@@ -261,7 +261,7 @@ def test_table_shows_an_error_of_the_server(look, served):
 
 
 def test_found_rollouts_are_downloaded(look, served):
-    page = look(served).open("#/run/seed-0?first=1&last=1")
+    page = look(served).open("#/run/seed-0?first=2&last=2")
     with page.expect_download() as download:
         page.get_by_role("link", name="JSONL").click()
     assert len(Path(download.value.path()).read_text().splitlines()) == 3
