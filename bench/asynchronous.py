@@ -90,7 +90,7 @@ class Lengths:
     def forward_backward(self, batch: Any, loss: Any) -> LossOut:
         return LossOut(torch.zeros(()), {})
 
-    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+    def optim_step(self, *, learning_rate: float, critic_rate: float | None = None) -> dict[str, float]:
         self.version += 1
         return {}
 

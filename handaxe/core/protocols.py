@@ -267,8 +267,10 @@ class Engine(Protocol):
         before `optim_step`."""
         ...
 
-    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
-        """Clip the gradient, take a step, zero the gradient, raise the version; returns metrics such as grad_norm."""
+    def optim_step(self, *, learning_rate: float, critic_rate: float | None = None) -> dict[str, float]:
+        """Clip the gradient, take a step, zero the gradient, raise the version; returns metrics such as grad_norm.
+        `critic_rate` is the learning rate of the critic, if it differs; with a `learning_rate` of 0 only the critic
+        steps, and the gradient of the policy is dropped. `train` passes `critic_rate` only if a run sets it."""
         ...
 
     def save(self, folder: Path) -> None:

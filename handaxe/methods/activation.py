@@ -32,7 +32,7 @@ from handaxe.training.loop.learners import begin_all
 from handaxe.training.loop.rate import rewinder
 from handaxe.training.loop.schedule import rate_at
 from handaxe.training.loop.update import update
-from handaxe.training.record.fingerprint import fingerprint
+from handaxe.training.record.value_fingerprint import fingerprint
 
 __all__ = ["measure_activation", "seen_acts", "update_angle"]
 
@@ -244,7 +244,7 @@ class _Probe:
                 try:
                     rate = rate_at(self.made["learning_rate"], step)
                     rng = generator(self.made["seed"], "minibatches", step)
-                    update(self._engine, loss, groups, updates=updates, learning_rate=rate, rng=rng)
+                    update(self._engine, loss, groups, updates=updates, learning_rate=rate, rng=rng, step=step)
                     self._engine.save(after)
                     changes.append(_vector(after) - before)
                 except HandaxeError as error:

@@ -63,6 +63,7 @@ class Fingerprinter:
         scores       of the method's reward and of the world's correctness rule
         advantages   of credit, selection and transform, with pseudo-random log-probs, values and entropies
         loss         value and gradient sums on these rollouts, with pseudo-random log-probs
+        updates      epochs, minibatches, and steps and learning rate of the critic
         evaluation   every metric, gauge and statistic
 
     Numbers have 4 significant digits. A part that raises has the class of the error as its value.
@@ -92,6 +93,7 @@ class Fingerprinter:
             "scores": _digest([one if isinstance(one, str) else one[1] for one in (*scored, *correct)]),
             "advantages": _digest(rated if isinstance(rated, str) else [_advantages(one) for one in rated]),
             "loss": _digest(_guarded(lambda: _loss(method, rated))),
+            "updates": _digest([method.epochs, method.minibatches, method.critic_warmup, method.critic_rate]),
             "evaluation": _digest(_guarded(lambda: _evaluation(world, groups))),
         }
 

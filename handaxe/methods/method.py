@@ -114,6 +114,7 @@ class Method:
                runs, see training.stages.run_stages. A stage with a reference in its loss needs "ref_logp" in `annotate`
     closing    stages after the last step of the loop and before the last evaluation; they produce the final weights
     early_stop called after each optimizer step; True skips the remaining optimizer steps of the training step
+    critic_warmup, critic_rate    steps in which only the critic learns, and its learning rate; see Updates
     evaluate_rollout  rollout strategy of evaluations; None: the strategy of the world, usually linear
     """
 
@@ -141,4 +142,6 @@ class Method:
     epochs: int = 1
     minibatches: int = 1
     early_stop: EarlyStop | None = None
+    critic_warmup: int = 0
+    critic_rate: float | None = None
     evaluate_rollout: Rollout | None = None

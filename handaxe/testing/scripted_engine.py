@@ -91,7 +91,7 @@ class ScriptedEngine:
         """Raise InputError: a script has no weights."""
         raise InputError("a ScriptedEngine has no weights to train")
 
-    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+    def optim_step(self, *, learning_rate: float, critic_rate: float | None = None) -> dict[str, float]:
         """Raise InputError: a script has no weights."""
         raise InputError("a ScriptedEngine has no weights to train")
 

@@ -182,10 +182,10 @@ class SimulatedEngine:
         """Accumulate the gradient in the engine inside; `optim_step` takes the time."""
         return self.inner.forward_backward(batch, loss)
 
-    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+    def optim_step(self, *, learning_rate: float, critic_rate: float | None = None) -> dict[str, float]:
         """Step the engine inside, after `train` seconds."""
         self.clock.advance(self._train)
-        return self.inner.optim_step(learning_rate=learning_rate)
+        return self.inner.optim_step(learning_rate=learning_rate, critic_rate=critic_rate)
 
     def save(self, folder: Path) -> None:
         """Save the engine inside."""

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from handaxe.advantages.batch_whiten import batch_whiten
+from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages, RatedGroup
 from handaxe.credit.return_to_go import return_to_go
 from handaxe.evaluation.gradient_bias import BiasCase
-from handaxe.ops.ragged import gather
+from handaxe.ops.ragged import gather, scatter, token_turn_indices
 from handaxe.testing.make_records import make_group, make_rated
 from handaxe.testing.random_groups import random_group
 
-CONTRACT = [{}, {"centre": False, "std": "population"}]
+CONTRACT = [{}, {"centre": False, "std": "population"}, {"within": "turn"}]
 BIAS = [BiasCase("batch_whiten() of return_to_go()", return_to_go, batch_whiten, groups=2)]
 
 
@@ -107,3 +108,52 @@ def test_all_rows_of_trained_rollouts_are_whitened():
         )
         for x, y in zip(first.advantages.tokens, second.advantages.tokens, strict=True):
             assert all(np.array_equal(u, v) for u, v in zip(x, y, strict=True))
+
+
+def test_whitening_by_turn_removes_the_mean_of_each_turn():
+    group = make_group(layouts=["UtppUtp", "UtpUtp"])
+    rated = make_rated(group=group, outcome=[1, 0])
+    steps = ((5.0, 1.0), (3.0, 0.0))
+    tokens = tuple(scatter(one, np.array(own)[token_turn_indices(one)]) for one, own in zip(group, steps, strict=True))
+    rated = replace(rated, advantages=replace(rated.advantages, tokens=tokens))
+    (after,) = batch_whiten(within="turn")([rated])
+    first, second = (gather(one, after.advantages.tokens[i]) for i, one in enumerate(group))
+    # turn 0: 5, 5, 3 and turn 1: 1, 0
+    np.testing.assert_allclose(first, [0.57735, 0.57735, 0.70711], atol=1e-5)
+    np.testing.assert_allclose(second, [-1.1547, -0.70711], atol=1e-5)
+
+
+def test_whitening_by_turn_equals_a_slow_loop_over_turns():
+    batch = [make_rated(group=random_group(seed)) for seed in range(4)]
+    rng = np.random.default_rng(3)
+    batch = [
+        replace(
+            r,
+            advantages=replace(
+                r.advantages, tokens=tuple(scatter(one, rng.normal(size=one.num_tokens)) for one in r.group)
+            ),
+        )
+        for r in batch
+    ]
+    by_turn = {}
+    for r in batch:
+        for i, one in enumerate(r.group):
+            if r.trained[i]:
+                for k, value in zip(token_turn_indices(one), gather(one, r.advantages.tokens[i]), strict=True):
+                    by_turn.setdefault(k, []).append(value)
+    after = batch_whiten(within="turn", eps=0.25)(batch)
+    for r, new in zip(batch, after, strict=True):
+        for i, one in enumerate(r.group):
+            old, found = gather(one, r.advantages.tokens[i]), gather(one, new.advantages.tokens[i])
+            if not r.trained[i]:
+                assert found.tolist() == old.tolist()
+                continue
+            for k, x, y in zip(token_turn_indices(one), old, found, strict=True):
+                own = np.array(by_turn[k])
+                want = 0.0 if len(own) < 2 else (x - own.mean()) / np.sqrt(own.var(ddof=1) + 0.25)
+                assert y == pytest.approx(want, abs=1e-12)
+
+
+def test_unknown_class_of_tokens_raises():
+    with pytest.raises(InputError, match="within='batch' or 'turn'"):
+        batch_whiten(within="group")

@@ -10,7 +10,7 @@ from handaxe.methods.fingerprint import VERSION, Fingerprinter, changed_parts
 from handaxe.methods.run_spec import run_template
 from handaxe.worlds import arithmetic as arithmetic_world
 
-PARTS = ["version", "tasks", "rollouts", "scores", "advantages", "loss", "evaluation"]
+PARTS = ["version", "tasks", "rollouts", "scores", "advantages", "loss", "updates", "evaluation"]
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +102,9 @@ def test_a_world_without_an_expert_has_rollouts_of_empty_answers(monkeypatch):
     world = replace(arithmetic_world(), expert=None)
     groups = fingerprints._play_groups(world, world.tools)
     assert len(groups) == 8 and all([one.id for one in group] == ["empty"] for group in groups)
+
+
+def test_a_change_of_minibatches_changes_updates_alone(spec, whole, monkeypatch):
+    real = fingerprints.make_method
+    monkeypatch.setattr(fingerprints, "make_method", lambda *given: replace(real(*given), minibatches=4))
+    assert changed_parts(whole, Fingerprinter().fingerprint(spec)) == ["updates"]

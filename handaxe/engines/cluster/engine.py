@@ -290,8 +290,9 @@ class ClusterEngine(DriverCheckpointing):
                 self._call("backward", "release")
             raise
 
-    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
-        """Clip the gradient, step the optimiser, zero the gradient, increment the version.
+    def optim_step(self, *, learning_rate: float, critic_rate: float | None = None) -> dict[str, float]:
+        """Clip the gradient, step the optimiser, zero the gradient, increment the version; see
+        `LocalEngine.optim_step` for `critic_rate`.
 
         Returns:
             grad_norm (before clipping), grad_clipped (1 if grad_norm exceeded `clip_norm`, else 0), learning_rate. With
@@ -301,10 +302,10 @@ class ClusterEngine(DriverCheckpointing):
         Raises:
             TrainingError: as `LocalEngine.optim_step`.
         """
-        check_learning_rate(learning_rate)
+        check_learning_rate(learning_rate, critic_rate, critic=self._options.critic)
         if not self._has_gradient:
             raise TrainingError("there is no gradient to step along; call forward_backward first")
-        results = self._call("step", "step", [(learning_rate,)] * self.ranks.count)
+        results = self._call("step", "step", [(learning_rate, critic_rate)] * self.ranks.count)
         self._has_gradient = False
         norm = results[0][0]
         if not math.isfinite(norm):

@@ -33,7 +33,7 @@ from handaxe.engines.cluster.sharded_checkpointing import ShardedCheckpointing
 from handaxe.engines.local.measure_requests import bare_batch
 from handaxe.engines.local.modules import adamw, eval_mode, value_head
 from handaxe.engines.local.nonfinite import nonfinite_names
-from handaxe.engines.local.optimizer_step import gradient_norm, take_step
+from handaxe.engines.local.optimizer_step import drop_policy_gradient, gradient_norm, take_step
 from handaxe.engines.local.packing import Layout, Packing, hidden_states
 from handaxe.engines.local.token_measures import TokenMeasures, make_reader
 from handaxe.ops.token_trees import build_forest, make_pack
@@ -120,7 +120,7 @@ class ShardedTrainer(ShardedCheckpointing):
             self._trained |= {f"critic.{k}": p for k, p in self._critic.named_parameters()}
         if not self._trained:
             raise InputError("no parameter of the model requires a gradient: there is nothing to train")
-        self._optimizer = adamw(self._trained.values(), weight_decay=options.weight_decay, betas=options.betas)
+        self._optimizer = adamw(self._trained, weight_decay=options.weight_decay, betas=options.betas)
         self._measures: TokenMeasures | None = None
         self._hidden_ND: Tensor | None = None
         self._outputs: dict[str, Tensor] = {}
@@ -208,14 +208,22 @@ class ShardedTrainer(ShardedCheckpointing):
         self._outputs = {}
         self._reshard()
 
-    def step(self, learning_rate: float) -> tuple[float, list[str]]:
+    def step(self, learning_rate: float, critic_rate: float | None = None) -> tuple[float, list[str]]:
         """Clip the gradient, step, zero the gradient. Returns the norm before clipping and the names of non-finite
         gradients; a non-finite norm skips the step and leaves the weights unchanged."""
+        if critic_rate is not None and learning_rate == 0:
+            drop_policy_gradient(self._trained)
         trained = self._trained.values()
         norm = _full(gradient_norm(trained))
         if math.isfinite(norm.item()):
-            clip_norm = self.options.clip_norm
-            take_step(self._optimizer, trained, norm=norm, clip_norm=clip_norm, learning_rate=learning_rate)
+            take_step(
+                self._optimizer,
+                trained,
+                norm=norm,
+                clip_norm=self.options.clip_norm,
+                learning_rate=learning_rate,
+                critic_rate=critic_rate,
+            )
             return norm.item(), []
         nonfinite = nonfinite_names((name, _local(p.grad)) for name, p in self._trained.items() if p.grad is not None)
         self.drop_gradient()

@@ -30,7 +30,7 @@ from handaxe.engines.local.master_weights import copy_to_model, gradients_to_mas
 from handaxe.engines.local.measure_requests import measure_requests
 from handaxe.engines.local.modules import adamw, eval_mode, frozen_copy, value_head
 from handaxe.engines.local.nonfinite import UNTOUCHED, explain_gradient, nonfinite_names
-from handaxe.engines.local.optimizer_step import check_learning_rate, gradient_norm, take_step
+from handaxe.engines.local.optimizer_step import check_learning_rate, drop_policy_gradient, gradient_norm, take_step
 from handaxe.engines.local.packing import Packing
 from handaxe.engines.local.static_batching import RoundStream
 from handaxe.engines.local.token_measures import check_measures, make_reader, measure_names
@@ -127,7 +127,7 @@ class LocalEngine(LocalCheckpointing):
         if not self._trained:
             raise InputError("no parameter of the model requires a gradient: there is nothing to train")
         self._optimized = optimized_parameters(self._trained)
-        self._optimizer = adamw(self._optimized.values(), weight_decay=weight_decay, betas=betas)
+        self._optimizer = adamw(self._optimized, weight_decay=weight_decay, betas=betas)
 
     # --- sampling --------------------------------------------------------------------------------------------------
 
@@ -253,8 +253,13 @@ class LocalEngine(LocalCheckpointing):
                     torch.autograd.backward([outputs[name] for name in grads], list(grads.values()))
         return out
 
-    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+    def optim_step(self, *, learning_rate: float, critic_rate: float | None = None) -> dict[str, float]:
         """Clip the gradient, step the optimiser, zero the gradient, increment the version.
+
+        Args:
+            learning_rate: >= 0.
+            critic_rate: learning rate of the critic; None for `learning_rate`. With a `learning_rate` of 0 only the
+                critic steps: the gradient of the policy is dropped before clipping.
 
         Returns:
             grad_norm (before clipping), grad_clipped (1 if grad_norm exceeded `clip_norm`, else 0), learning_rate.
@@ -262,8 +267,11 @@ class LocalEngine(LocalCheckpointing):
         Raises:
             TrainingError: there is no gradient, or the gradient is not finite (the message names the parameters).
                 Weights and optimiser stay unchanged; the accumulated gradient is dropped.
+            InputError: a rate is negative or not finite, or there is no critic for `critic_rate`.
         """
-        check_learning_rate(learning_rate)
+        check_learning_rate(learning_rate, critic_rate, critic=self._critic is not None)
+        if critic_rate is not None and learning_rate == 0:
+            drop_policy_gradient(self._optimized)
         if not self._has_gradient():
             raise TrainingError("there is no gradient to step along; call forward_backward first")
         optimized = self._optimized.values()
@@ -273,7 +281,14 @@ class LocalEngine(LocalCheckpointing):
             nonfinite = nonfinite_names((name, p.grad) for name, p in self._optimized.items() if p.grad is not None)
             self._drop_gradient()
             raise NonFiniteError(explain_gradient(nonfinite, norm) + UNTOUCHED)
-        take_step(self._optimizer, optimized, norm=norm_tensor, clip_norm=self.clip_norm, learning_rate=learning_rate)
+        take_step(
+            self._optimizer,
+            optimized,
+            norm=norm_tensor,
+            clip_norm=self.clip_norm,
+            learning_rate=learning_rate,
+            critic_rate=critic_rate,
+        )
         copy_to_model(self._trained, self._optimized)
         self.version += 1
         return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}

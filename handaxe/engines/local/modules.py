@@ -17,6 +17,7 @@ __all__ = [
     "engine_tensors",
     "eval_mode",
     "frozen_copy",
+    "is_critic",
     "moment_shapes",
     "moments",
     "set_moments",
@@ -55,12 +56,26 @@ def value_head(width: int, dtype: torch.dtype, device: torch.device) -> nn.Linea
     return head
 
 
-def adamw(trained: Iterable[Tensor], *, weight_decay: float, betas: tuple[float, float]) -> torch.optim.AdamW:
-    """AdamW over the parameters, with weight decay on matrices only (not on gains and biases)."""
-    parameters = list(trained)
-    matrices, others = ([p for p in parameters if (p.ndim >= 2) == matrix] for matrix in (True, False))
-    groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
+def adamw(trained: Mapping[str, Tensor], *, weight_decay: float, betas: tuple[float, float]) -> torch.optim.AdamW:
+    """AdamW over the parameters, with weight decay on matrices only (not on gains and biases).
+
+    Parameters of the critic are in separate groups, with the key "critic".
+    """
+    groups = [
+        {
+            "params": [p for name, p in trained.items() if (p.ndim >= 2, is_critic(name)) == (matrix, critic)],
+            "weight_decay": weight_decay if matrix else 0.0,
+            "critic": critic,
+        }
+        for critic in (False, True)
+        for matrix in (True, False)
+    ]
     return torch.optim.AdamW([group for group in groups if group["params"]], betas=betas)
+
+
+def is_critic(name: str) -> bool:
+    """True for the name of a critic's parameter in a checkpoint."""
+    return name.startswith("critic.")
 
 
 def buffers(prefix: str, module: nn.Module) -> dict[str, Tensor]:
@@ -85,7 +100,7 @@ def training_setup(
 ) -> str:
     """A string that is equal for engines with equal optimiser settings and equal trained parameters."""
     settings = {k: v for k, v in optimizer.defaults.items() if isinstance(v, (int, float, tuple))}
-    decays = [group["weight_decay"] for group in optimizer.param_groups]
+    decays = [group["weight_decay"] for group in optimizer.param_groups if not group["critic"]]
     weights = [name for name in trained if name.startswith("weights.")]
     return repr((sorted(settings.items()), decays, weights, clip_norm, device.type))
 

@@ -219,7 +219,7 @@ class OpenAICompatible:
         """Raise InputError: a server cannot be trained."""
         raise self._no_training()
 
-    def optim_step(self, *, learning_rate: float) -> dict[str, float]:
+    def optim_step(self, *, learning_rate: float, critic_rate: float | None = None) -> dict[str, float]:
         """Raise InputError: a server cannot be trained."""
         raise self._no_training()
 

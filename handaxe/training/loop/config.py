@@ -37,6 +37,9 @@ class Updates:
         micro_batch_rows: sequences per forward and backward, >= 1. Changes memory and time, not the result.
         early_stop: called after each optimiser step with its metrics; True skips the other optimiser steps of the
             training step. See training.loop.early_stop.
+        critic_warmup: first training steps in which only the critic learns, >= 0. The loss needs a value term, and
+            the engine a critic.
+        critic_rate: learning rate of the critic, > 0; None for the learning rate of the policy.
         annotate: features that the engine measures on every scored sequence before credit: old_logp, ref_logp, value,
             entropy, collision, and `HiddenMeasure`s under their names. Trajectories that a selector adds are measured,
             too, but keep their old_logp.
@@ -49,16 +52,23 @@ class Updates:
     minibatches: int = 1
     micro_batch_rows: int = 64
     early_stop: EarlyStop | None = None
+    critic_warmup: int = 0
+    critic_rate: float | None = None
     annotate: Sequence[str | HiddenMeasure] = ()
 
     def __post_init__(self) -> None:
-        epochs, parts, rows = (
-            _whole(name, getattr(self, name)) for name in ("epochs", "minibatches", "micro_batch_rows")
+        epochs, parts, rows, warmup = (
+            _whole(name, getattr(self, name)) for name in ("epochs", "minibatches", "micro_batch_rows", "critic_warmup")
         )
         if epochs < 0 or parts < 1 or rows < 1:
             raise InputError(
                 f"epochs is {epochs}, minibatches {parts} and micro_batch_rows {rows}; give 0 or more epochs, where 0 "
                 "trains nothing, and 1 or more of the others"
+            )
+        if warmup < 0 or not (self.critic_rate is None or self.critic_rate > 0):
+            raise InputError(
+                f"critic_warmup is {warmup} and critic_rate {self.critic_rate}; give 0 or more steps, and a learning "
+                "rate above 0 or None"
             )
         if isinstance(self.annotate, str) or not isinstance(self.annotate, Sequence):
             raise InputError(f"annotate is {self.annotate!r}: write a list, such as annotate=['old_logp']")

@@ -11,6 +11,7 @@ import numpy as np
 
 from handaxe.core.endings import DEFAULT
 from handaxe.core.records import STOPPED, Advantages, RatedGroup, Trajectory
+from handaxe.ops.ragged import scatter, token_turn_indices
 from handaxe.ops.turn_tree import shared_turn_count, total_usage
 from handaxe.rollouts.driver.aux_engines import nested_aux_trajectories
 from handaxe.training.record.groups import Fate, RecordedGroup, group_fate, scored_siblings
@@ -57,6 +58,8 @@ def group_metrics(groups: Sequence[RecordedGroup], seconds: dict[str, float]) ->
     groups/zero_low            groups without advantage whose mean outcome is below the mean of all
     advantage/within           share of the advantages' squares around the means of their rollouts: 0 if each rollout
                                has one advantage, towards 1 if its parts, such as turns, have different ones
+    advantage/turn_index       share of the advantages' squares in the means of turn indices: 1 if advantages depend on
+                               the number of the turn alone, 0 if their mean is 0 at each index
     value/explained_variance   1 - var(return - value) / var(return) over trained tokens; only if groups have values of
                                a critic and targets that vary: 1 for an exact critic, 0 for a constant one
     trained_share              trained rollouts / all rollouts
@@ -174,6 +177,7 @@ def _counts(groups: Sequence[RecordedGroup]) -> dict[str, float]:
         "groups/zero_low": float(sum(low)),
         "groups/lone": float(sum(len(scored_siblings(one)) == 1 for one in groups)),
         "advantage/within": _within(rated),
+        "advantage/turn_index": _turn_index(rated),
     }
 
 
@@ -186,6 +190,20 @@ def _within(rated: Sequence[RatedGroup]) -> float:
                 around += float(((values - values.mean()) ** 2).sum())
                 squares += float((values**2).sum())
     return around / squares if squares else 0.0
+
+
+def _turn_index(rated: Sequence[RatedGroup]) -> float:
+    values, index = [np.zeros(0)], [np.zeros(0, int)]
+    for one in rated:
+        for place, trajectory in enumerate(one.group):
+            turns = scatter(trajectory, token_turn_indices(trajectory))
+            masks = one.training_mask(place)
+            values += [adv_T[mask_T] for adv_T, mask_T in zip(one.advantages.tokens[place], masks, strict=True)]
+            index += [turn_T[mask_T].astype(int) for turn_T, mask_T in zip(turns, masks, strict=True)]
+    value_N, turn_N = np.concatenate(values), np.concatenate(index)
+    squares = float((value_N**2).sum())
+    sums, counts = np.bincount(turn_N, value_N), np.bincount(turn_N)
+    return float((sums**2 / np.maximum(counts, 1)).sum()) / squares if squares else 0.0
 
 
 def _explained_variance(rated: Sequence[RatedGroup]) -> dict[str, float]:

@@ -147,7 +147,7 @@ def train(
                     player.wait()
             with clock("update"):
                 rate, rng = rate_at(learning_rate, step), generator(seed, "minibatches", step)
-                result = update(engine, loss, trained, updates=updates, learning_rate=rate, rng=rng)
+                result = update(engine, loss, trained, updates=updates, learning_rate=rate, rng=rng, step=step)
             final = [*trained, *(one for one in selected if not one.live)]
             record = step_record(handled, final, result.moved)
             metrics |= result.metrics | added_metrics(trained, rated) | {"groups/held": float(player.held)}

@@ -36,6 +36,7 @@ def update(
     updates: Updates,
     learning_rate: float,
     rng: np.random.Generator,
+    step: int | None = None,
 ) -> UpdateResult:
     """Take `epochs` times `minibatches` optimiser steps on the selected groups.
 
@@ -44,6 +45,7 @@ def update(
     Args:
         updates: sizes; see `Updates`.
         rng: shuffles rollouts into minibatches.
+        step: training step, from 0; before `Updates.critic_warmup` only the critic learns. None for a later step.
 
     Returns:
         Metrics and moved tokens. Without a token to train, nothing_to_train is 1 and the weights stay as they are.
@@ -64,9 +66,13 @@ def update(
         for piece in minibatches(batch, updates.minibatches, rng)
     )
     taken: list[dict[str, float]] = []
+    critic_rate, critic_only = updates.critic_rate, step is not None and step < updates.critic_warmup
+    if critic_only:
+        critic_rate, learning_rate = learning_rate if critic_rate is None else critic_rate, 0.0
     for batch, rows in steps:
         pieces = microbatches(batch, updates.micro_batch_rows)
-        taken.append(optimiser_step(engine, loss, pieces, learning_rate, rows=rows))
+        moves = None if critic_only else rows
+        taken.append(optimiser_step(engine, loss, pieces, learning_rate, rows=moves, critic_rate=critic_rate))
         if updates.early_stop is not None and updates.early_stop(taken[-1]):
             break
     return UpdateResult({**mean_metrics(taken), "nothing_to_train": 0.0, "optimiser_steps": float(len(taken))}, moved)
@@ -92,12 +98,19 @@ def _rows(rated: Sequence[RatedGroup], moved: Moved) -> Rows:
 
 
 def optimiser_step(
-    engine: Engine, loss: Loss, pieces: list[Batch], learning_rate: float, *, rows: Rows | None = None
+    engine: Engine,
+    loss: Loss,
+    pieces: list[Batch],
+    learning_rate: float,
+    *,
+    rows: Rows | None = None,
+    critic_rate: float | None = None,
 ) -> dict[str, float]:
     """Take one step along the summed gradient of all pieces.
 
     Args:
         rows: arrays to set True at each token that the loss moved; None measures nothing.
+        critic_rate: learning rate of the critic; None for `learning_rate`.
 
     Returns:
         Metrics "loss", "loss/..." of the loss, and the engine's metrics.
@@ -108,7 +121,9 @@ def optimiser_step(
         found.append({"loss": float(out.value)} | {f"loss/{name}": value for name, value in out.metrics.items()})
         if rows is not None and out.moved_BT is not None:
             _mark(out.moved_BT.cpu().numpy(), piece, rows)
-    return combine_metrics(list(found)) | engine.optim_step(learning_rate=learning_rate)
+    if critic_rate is None:
+        return combine_metrics(list(found)) | engine.optim_step(learning_rate=learning_rate)
+    return combine_metrics(list(found)) | engine.optim_step(learning_rate=learning_rate, critic_rate=critic_rate)
 
 
 def _mark(moved_BT: np.ndarray, batch: Batch, rows: Rows) -> None:

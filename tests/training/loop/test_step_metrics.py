@@ -15,8 +15,9 @@ from handaxe.core.records import (
     ScoredGroup,
     Scores,
 )
+from handaxe.ops.ragged import scatter, token_turn_indices
 from handaxe.selection.parts.dispositions import drop
-from handaxe.testing.make_records import make_trajectory
+from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 from handaxe.training.loop.select import Selection
 from handaxe.training.loop.step_metrics import Clock, added_metrics, group_metrics
 from handaxe.training.loop.step_record import step_record
@@ -100,6 +101,20 @@ def test_how_far_advantages_tell_the_parts_of_an_attempt_apart():
     assert group_metrics(step_record([a], [alone]), {})["advantage/within"] == 0.0, "of what trains"
     still = rated("b", [1, 1], advantage=0.0)
     assert group_metrics(step_record([still], [still]), {})["advantage/within"] == 0.0
+
+
+def test_share_of_advantages_that_the_number_of_the_turn_explains():
+    """Turns 0 and 1 have means 2 and -1; of the squares' 12, 2 * 4 + 2 * 1 are in the means."""
+    group = make_group(layouts=["UtpUtp", "UtpUtp"])
+    values = ((3.0, -1.0), (1.0, -1.0))
+    tokens = tuple(scatter(one, np.array(own)[token_turn_indices(one)]) for one, own in zip(group, values, strict=True))
+    one = replace(make_rated(group=group, outcome=[1, 0]), advantages=Advantages(tokens))
+    assert group_metrics(step_record([one], [one]), {})["advantage/turn_index"] == pytest.approx(10 / 12)
+    centred = tuple(
+        scatter(one_t, np.array([x, -x])[token_turn_indices(one_t)]) for one_t, x in zip(group, (1.0, -1.0))
+    )
+    level = replace(one, advantages=Advantages(centred))
+    assert group_metrics(step_record([level], [level]), {})["advantage/turn_index"] == pytest.approx(0, abs=1e-12)
 
 
 def spread(one, *values):

@@ -7,6 +7,8 @@ import torch
 from handaxe.core.batch import LossOut
 from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.engines.local.modules import moments
 from handaxe.testing.make_records import make_trajectory
 from handaxe.training.loop.config import Updates
 from handaxe.training.loop.update import mean_metrics, update
@@ -210,3 +212,48 @@ def test_engine_that_does_not_tell_moved_tokens_marks_none(world):
 
     moved = step(Silent(world.make_engine()), positive, [rated("a", [1, -1])]).moved
     assert not any(own_T.any() for own in moved.values() for own_T in own)
+
+
+def value_and_policy(policy, batch):
+    """Loss of the policy and of a critic whose target is 1."""
+    masked = batch.mask_BT
+    error = torch.where(masked, (policy.value_BT - 1).square(), 0.0).sum()
+    return LossOut(error - torch.where(masked, policy.logp_BT, 0.0).sum(), {})
+
+
+def trained_weights(engine):
+    return {name: tensor.detach().clone() for name, tensor in engine._trained.items()}
+
+
+def moved_names(engine, step, **options):
+    before = trained_weights(engine)
+    rng = np.random.default_rng(0)
+    found = update(
+        engine, value_and_policy, groups(2), updates=Updates(**options), learning_rate=0.1, rng=rng, step=step
+    )
+    return {name for name, tensor in trained_weights(engine).items() if not torch.equal(tensor, before[name])}, found
+
+
+def test_only_the_critic_learns_in_its_warmup(world):
+    engine = LocalEngine(world.make_engine().model, critic=True)
+    moved, found = moved_names(engine, 1, critic_warmup=2, critic_rate=0.01)
+    assert moved == {name for name in engine._trained if name.startswith("critic.")}
+    assert not any(own_T.any() for arrays in found.moved.values() for own_T in arrays)
+    assert found.metrics["learning_rate"] == 0
+    # V is 0 and the target 1, so AdamW's first step moves the bias by its rate.
+    assert engine._trained["critic.bias"].item() == pytest.approx(0.01, rel=1e-5)
+    assert not any(name.startswith("weights.") for name in moments(engine._optimizer, engine._optimized))
+    moved, found = moved_names(engine, 2, critic_warmup=2, critic_rate=0.01)
+    assert moved > {"critic.weight"} and any(name.startswith("weights.") for name in moved)
+    assert found.metrics["learning_rate"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("options", [{"critic_warmup": -1}, {"critic_rate": 0.0}, {"critic_warmup": 1.5}])
+def test_invalid_critic_settings_raise(options):
+    with pytest.raises(InputError, match="critic"):
+        Updates(**options)
+
+
+def test_warmup_without_a_critic_raises(world):
+    with pytest.raises(InputError, match="no critic"):
+        step(world.make_engine(), world.reinforce, groups(1), critic_rate=0.1)
