@@ -108,7 +108,7 @@ def test_undecided_keeps_methods_with_open_claims():
 
 
 def test_seeds_go_on_from_those_of_the_result(tmp_path):
-    name = "mua_rl"
+    name = "otc"
     first = replicate._entries([name])[name].result.seeds[0]
     assert first != replicate.FIRST_SEED
     assert queue([name], tmp_path)._plan(name, 16).seeds == tuple(range(first, first + 16))

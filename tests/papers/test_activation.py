@@ -6,7 +6,9 @@ from helpers.methods import own
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
 from handaxe.methods.activation import measure_activation
+from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalog import list_methods
+from handaxe.methods.run_spec import base_spec, run_template
 
 pytest.importorskip("reasoning_gym")
 NAMES = [one.name for one in list_methods() if one.page.claims and one.page.base]
@@ -14,6 +16,8 @@ SMALL = ["--steps", "2", "--groups", "4", "--group-size", "6", "--held-out", "4"
 SMALL += ["--eval-every", "0"]
 LARGER = {"otc": ["--groups", "12", "--group-size", "8"]}
 """Sizes for a mechanism that needs rare groups: of correct rollouts with different numbers of calls."""
+CLIPPED = ("dapo", "tapo", "thor", "aepo", "agentmath", "deepeyes_v2", "flow_grpo", "spear")
+"""Methods with a clip of the ratio. With one optimizer step a training step the ratio is 1."""
 INERT = {
     "b_star": "the short options play too few rollouts of an untrained policy for one to be correct and taught",
     "quickstart": "it changes the number of steps of its base; its claim is against the start",
@@ -34,3 +38,12 @@ def test_method_differs_from_its_base_unless_it_is_listed_as_inert(name):
 
 def test_inert_methods_exist():
     assert not set(INERT) - set(NAMES)
+
+
+@pytest.mark.parametrize("name", CLIPPED)
+def test_a_clip_acts_on_minibatches_after_the_first_on_both_sides(name):
+    spec = run_template(name).default()
+    base = base_spec(spec)
+    assert make_method(spec, make_world(spec)).minibatches >= 4
+    assert make_method(base, make_world(base)).minibatches >= 4
+    assert any(one.figure.startswith("training/loss/") for one in spec.template.page.acts)

@@ -6,7 +6,9 @@ from handaxe.methods.method import Method, replace
 __all__ = ["arpo"]
 
 
-def arpo(base: Method, *, leaves: int = 8, from_start: int = 4, forks: int = 1, vocabulary: int = 264) -> Method:
+def arpo(
+    base: Method, *, leaves: int = 8, from_start: int = 4, forks: int = 1, vocabulary: int = 264, minibatches: int = 1
+) -> Method:
     """Branch after tool results, with probability increasing in entropy; the branches of an attempt are a group.
 
     Args:
@@ -14,7 +16,8 @@ def arpo(base: Method, *, leaves: int = 8, from_start: int = 4, forks: int = 1, 
         from_start: trajectories that start from the question, 8 in the paper; a value of `leaves` disables branching.
         forks: most branches at a turn; 1 in the paper.
         vocabulary: token ids of the policy, which normalise entropies; 264 for the tiny models.
+        minibatches: optimiser steps a training step, at least those of the base.
     """
     turns, chance = base.settings.max_turns, rollouts.branch_chance(vocabulary=vocabulary)
     branching = rollouts.branching(chance=chance, total=leaves, from_start=from_start, copies=forks, max_turns=turns)
-    return replace(base, rollout=branching)
+    return replace(base, rollout=branching, minibatches=max(minibatches, base.minibatches))

@@ -36,9 +36,10 @@ def effective_rank_bonus(
 
     m_0, m_1, ... are the effective ranks of the first `stride` + 1, 2 `stride` + 1, ... tokens of the trajectory, and
     rank is that of all tokens. Velocity is the mean over k >= 1 of m_k - mean(m_0 .. m_k-1), acceleration the mean
-    difference of these (`rank_dynamics`). mu_x starts at 0; after a batch it moves by `rate` of the way to the mean of
-    x over the trained rollouts. The bonus adds at most 1 / kappa of an advantage, which flips no sign for kappa >= 1;
-    it has no gradient. Value targets and masks stay as they are.
+    difference of these (`rank_dynamics`). mu_x is the mean of x over the trained rollouts of the first batch, in which
+    Phi is 0; after a later batch it moves by `rate` of the way to the mean of that batch. The bonus adds at most 1 /
+    kappa of an advantage, which flips no sign for kappa >= 1; it has no gradient. Value targets and masks stay as they
+    are.
 
     Args:
         feature: annotation with the effective rank of the hidden states of all policy tokens up to each one, exp of the
@@ -63,11 +64,11 @@ def effective_rank_bonus(
         Phi 0.5: A 0.8 -> 1.2 and A -0.8 -> -0.4;   Phi -0.5 changes nothing
 
     Paper: arXiv:2509.23808 (VERL), the released code's dual-channel advantage shaping.
-    Unconfirmed: that the paper's running means start at 0, as those of the released code.
-    Differs: the bonus reaches every token, where released code adds it at the last token alone, and acts from the first
-        batch on, where released code starts with the second; all turns of a rollout count as one response; released
-        code takes ranks of the last 512 tokens and of six singular values alone for long responses, which is left to
-        the measure; in a trajectory of several sequences, ranks start again with each, since each was read separately.
+    Differs: the bonus reaches every token, where released code adds it at the last token alone; running means of
+        released code start at 0, so that Phi of a constant statistic is nearly constant in the first steps; all turns
+        of a rollout count as one response; released code takes ranks of the last 512 tokens and of six singular values
+        alone for long responses, which is left to the measure; in a trajectory of several sequences, ranks start again
+        with each, since each was read separately.
     """
     if stride < 1 or kappa <= 0 or not 0 < rate <= 1:
         raise InputError(
@@ -77,10 +78,11 @@ def effective_rank_bonus(
 
 
 class EffectiveRankBonus:
-    """Transform made by `effective_rank_bonus`; `usual` has the running means of acceleration, velocity and rank."""
+    """Transform made by `effective_rank_bonus`; `usual` has the running means of acceleration, velocity and rank. It is
+    empty before the first batch."""
 
     def __init__(self, feature: str, stride: int, kappa: float, gain: float, rate: float):
-        self.usual = dict.fromkeys(KINDS, 0.0)
+        self.usual: dict[str, float] = {}
         self._feature = feature
         self._stride = stride
         self._kappa = kappa
@@ -92,8 +94,9 @@ class EffectiveRankBonus:
         shaped = [self._shaped(one, own) for one, own in zip(rated, found, strict=True)]
         seen = [one for own in found for one in own if one is not None]
         if seen:
-            for kind, usual in self.usual.items():
+            for kind in KINDS:
                 mean = float(np.mean([one[kind] for one in seen]))
+                usual = self.usual.get(kind, mean)
                 self.usual[kind] = (1 - self._rate) * usual + self._rate * mean
         return shaped
 
@@ -116,6 +119,8 @@ class EffectiveRankBonus:
         return replace(one, advantages=replace(one.advantages, tokens=tokens))
 
     def _phi(self, own: Mapping[str, float]) -> float:
+        if not self.usual:
+            return 0.0
         deviation = {
             kind: float(np.clip((own[kind] - usual) / (abs(usual) + EPS), -MOST, MOST))
             for kind, usual in self.usual.items()

@@ -5,7 +5,6 @@ from handaxe.advantages import mask_shared_prefix
 from handaxe.core.records import Sampling
 from handaxe.losses.parts.mismatch import Unit
 from handaxe.methods.method import Method, replace
-from handaxe.papers.ipa.clip_advantages import clip_advantages
 from handaxe.papers.ipa.rollback_starts import rollback_starts
 from handaxe.papers.ipa.tapered import tapered
 from handaxe.papers.ipa.turn_replay import turn_replay
@@ -28,7 +27,7 @@ def ipa(base: Method, *, restarts: float = 0.5, unit: Unit = "turn", top_p: floa
         rollout=rollouts.restarting(starts=starts, share=restarts, max_turns=own.max_turns),
         learners=(*base.learners, starts),
         sampling=Sampling(top_p=top_p, max_tokens=own.max_tokens),
-        credit=credit.transformed(chunk_return, clip_advantages(limit=0.2), mask_shared_prefix()),
+        credit=credit.transformed(chunk_return, mask_shared_prefix()),
         ratio=losses.ratios.unit_ratio(unit=unit, mean=True),
         surrogate=tapered(),
         correction=losses.corrections.mis(cap=1.2, floor=0.8, unit=unit, weigh=False),

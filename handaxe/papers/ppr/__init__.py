@@ -1,6 +1,7 @@
 """PPR (arXiv:2509.25598): bound process scores by the sign of the outcome."""
 
 from handaxe import judges, rewards
+from handaxe.losses import terms
 from handaxe.methods.method import Method, replace
 from handaxe.papers.ppr.outcome_bounded_steps import outcome_bounded_steps
 
@@ -14,4 +15,8 @@ def ppr(base: Method, *, bounded: bool = True) -> Method:
         bounded: shift the process scores into the sign of the outcome; False adds them unchanged.
     """
     process = rewards.judged_steps(judge=judges.step_status(good=0.9, plain=0.5, bad=0.1))
-    return replace(base, reward=outcome_bounded_steps(process=process, outcome=base.reward, bounded=bounded))
+    return replace(
+        base,
+        reward=outcome_bounded_steps(process=process, outcome=base.reward, bounded=bounded),
+        terms=(terms.value(coefficient=0.5, eps=None),),
+    )

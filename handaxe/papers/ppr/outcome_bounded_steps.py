@@ -17,7 +17,8 @@ def outcome_bounded_steps(*, process: Reward, outcome: Reward, bounded: bool = T
         r_k     = p_k + o - 1        turns k = 0 .. N-2, in [0, 1] if o = 1 and in [-1, 0] if o = 0
         r_{N-1} = o                  as the outcome [G]; the process score of the last turn is not used
 
-    With bounded=False r_k = p_k: the plain sum, in which process scores can outweigh the outcome.
+    p_k and o are centred at 1/2 each. With bounded=False r_k = p_k: the plain sum, in which process scores can outweigh
+    the outcome.
 
     Args:
         process: reward with a score p_k in [0, 1] for each turn, such as `judged_steps`; its outcome is not used.
@@ -36,8 +37,8 @@ def outcome_bounded_steps(*, process: Reward, outcome: Reward, bounded: bool = T
         p = 0.7, 0.4, 0.9:  o = 1  ->  turns 0.7, 0.4, 0 and outcome 1;  o = 0  ->  turns -0.3, -0.6, 0 and outcome 0
         bounded=False, o = 0  ->  turns 0.7, 0.4, 0 and outcome 0
 
-    Paper: arXiv:2509.25598 (PPR), reward normalization (ReNorm).
-    Unconfirmed: the formula, quoted from memory.
+    Paper: arXiv:2509.25598 (PPR), reward normalization (ReNorm): r_p + r_o - mu, mu about 1.
+    Unconfirmed: the formula, from descriptions of the paper and its code, and the reward of the last turn.
     Differs: any reward scores the steps; the paper's is a language model that writes its principles first.
     """
 

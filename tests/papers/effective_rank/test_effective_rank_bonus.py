@@ -54,10 +54,10 @@ def test_a_small_bonus_is_added_whole():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_effective_rank_bonus_matches_a_slow_loop_over_two_steps(seed):
+def test_effective_rank_bonus_matches_a_slow_loop_over_three_steps(seed):
     rng = np.random.default_rng(seed)
-    shape, usual = effective_rank_bonus(stride=2, kappa=1.5, gain=0.7, rate=0.4), [0.0, 0.0, 0.0]
-    for _ in range(2):
+    shape, usual = effective_rank_bonus(stride=2, kappa=1.5, gain=0.7, rate=0.4), []
+    for _ in range(3):
         batch = [make_rated(group=random_group(seed, features=("effective_rank",)))]
         batch[0].trained[:] = rng.random(len(batch[0].group)) < 0.8
         seen = []
@@ -72,20 +72,23 @@ def test_effective_rank_bonus_matches_a_slow_loop_over_two_steps(seed):
             first = [m[k] - sum(m[:k]) / k for k in range(1, len(m))]
             second = [b - a for a, b in zip(first, first[1:])]
             x = [sum(own) / len(own) if own else 0.0 for own in (second, first)] + [ranks[-1]]
-            d = [min(5.0, max(-5.0, (v - mu) / (abs(mu) + 1e-8))) for v, mu in zip(x, usual)]
-            b = 1 / (1 + math.exp(-0.7 * d[0]))
-            phi = (1 - b) * math.tanh(d[1]) + b * math.tanh(d[2])
+            phi = 0.0
+            if usual:
+                d = [min(5.0, max(-5.0, (v - mu) / (abs(mu) + 1e-8))) for v, mu in zip(x, usual)]
+                b = 1 / (1 + math.exp(-0.7 * d[0]))
+                phi = (1 - b) * math.tanh(d[1]) + b * math.tanh(d[2])
             slow = [a + min(max(phi, 0.0), abs(a) / 1.5) for a in adv]
             np.testing.assert_allclose(new, slow, atol=1e-12)
             seen.append(x)
-        usual = [0.6 * mu + 0.4 * sum(x[k] for x in seen) / len(seen) for k, mu in enumerate(usual)]
+        means = [sum(x[k] for x in seen) / len(seen) for k in range(3)]
+        usual = [0.6 * mu + 0.4 * mean for mu, mean in zip(usual, means)] if usual else means
     assert list(shape.usual.values()) == pytest.approx(usual)
 
 
 def test_untrained_and_short_rollouts_and_invalid_arguments():
     shape = effective_rank_bonus(stride=1)
     (one,) = shape([rated(RANKS, trained=[False])])
-    assert levels(one) == [0.8] and set(shape.usual.values()) == {0.0}
+    assert levels(one) == [0.8] and shape.usual == {}
     (one,) = shape([rated(RANKS, RANKS, advantage=0.0)])
     assert levels(one) == [0, 0]
     with pytest.raises(InputError, match="effective_rank"):
@@ -93,3 +96,22 @@ def test_untrained_and_short_rollouts_and_invalid_arguments():
     for wrong in ({"stride": 0}, {"kappa": 0.0}, {"rate": 0.0}):
         with pytest.raises(InputError, match="give 1 or more"):
             effective_rank_bonus(**wrong)
+
+
+def test_a_constant_statistic_earns_no_bonus():
+    """With means that start at 0 the bonus of five equal batches would be near its most."""
+    shape = effective_rank_bonus(stride=1)
+    for _ in range(5):
+        (one,) = shape([rated(RANKS)])
+        assert levels(one) == pytest.approx([0.8])
+    (one,) = shape([rated([2 * rank for rank in RANKS])])
+    assert levels(one)[0] > 1.0
+
+
+def test_running_means_round_trip_before_and_after_the_first_batch():
+    shape, other = effective_rank_bonus(stride=1), effective_rank_bonus(stride=1)
+    other.load_state_dict(shape.state_dict())
+    assert other.usual == {}
+    shape([rated(RANKS)])
+    other.load_state_dict(shape.state_dict())
+    assert other.usual == shape.usual != {}

@@ -19,9 +19,10 @@ def slow(states, stride, most):
     for at in range(len(states)):
         if at % stride == 0 or at == len(states) - 1:
             part = states[max(0, at + 1 - most) : at + 1]
+            part = np.array([row - sum(part) / len(part) for row in part])
             squares = np.clip(np.linalg.eigvalsh(part @ part.T), 0, None)
             s = np.sqrt(squares[squares > 1e-10 * squares.max()])
-            last = math.exp(-sum(p * math.log(p) for p in s / s.sum()))
+            last = math.exp(-sum(p * math.log(p) for p in s / s.sum())) if len(part) > 1 else 1.0
         out.append(last)
     return out
 
@@ -37,7 +38,15 @@ def test_ranks_of_prefixes_match_a_slow_loop(stride, most):
 def test_zero_and_empty_states_and_invalid_arguments():
     assert effective_rank()(torch.zeros(0, 4)).shape == (0,)
     assert effective_rank(stride=1)(torch.zeros(3, 4)).tolist() == [1.0, 1.0, 1.0]
-    assert effective_rank(stride=1)(torch.ones(3, 4)).tolist() == pytest.approx([1.0, 1.0, 1.0])
+    assert effective_rank(stride=1)(torch.full((3, 4), 0.1)).tolist() == pytest.approx([1.0, 1.0, 1.0])
     for wrong in ({"stride": 0}, {"most": 0}):
         with pytest.raises(InputError, match="1 or more"):
             effective_rank(**wrong)
+
+
+def test_a_constant_added_to_all_states_changes_no_rank():
+    states = torch.from_numpy(np.random.default_rng(1).normal(size=(9, 4)))
+    measure = effective_rank(stride=2)
+    assert measure(states + 50.0).tolist() == pytest.approx(measure(states).tolist(), rel=1e-6)
+    # Two states differ in one direction alone.
+    assert measure(states[:2]).tolist() == pytest.approx([1.0, 1.0])

@@ -37,7 +37,7 @@ def test_masks_per_turn_and_per_token_keep_different_tokens_of_the_sampler():
     assert weights == {"turn": [1.0, 1.0], "token": [0.0, 1.0]}
 
 
-def test_the_clip_leaves_the_discount_in_the_first_turns_only():
+def test_the_discount_of_a_success_is_in_the_advantage_of_each_turn():
     group = make_group(layouts=["Up tp tp tp tp tp"], task=make_task(id="a"))
     (adv,) = made("ipa").credit(group, make_scores([1])).tokens[0]
-    assert adv[group[0].sequences[0].mask].tolist() == pytest.approx([0.09049, 0.1561, 0.2, 0.2, 0.2, 0.2])
+    assert adv[group[0].sequences[0].mask].tolist() == pytest.approx([0.09049, 0.1561, 0.229, 0.31, 0.4, 0.5])
