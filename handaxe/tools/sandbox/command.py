@@ -36,11 +36,15 @@ ENVIRONMENT = {
 
 
 class SandboxSpec(NamedTuple):
-    """Settings of a sandbox; sessions of equal settings are interchangeable before their first call."""
+    """Settings of a sandbox; sessions of equal settings are interchangeable before their first call.
+
+    forks: the code may have one child process at a time, with the same limits; the child cannot fork.
+    """
 
     layout: Mounts
     limits: Limits
     preload: tuple[str, ...] = ()
+    forks: bool = False
 
 
 def find_bubblewrap() -> str:
@@ -98,7 +102,7 @@ def bubblewrap_command(spec: SandboxSpec, *, bubblewrap: str, descriptors: dict[
     words += ["--perms", "1777", "--size", str(spec.limits.disk), "--tmpfs", FOLDER, "--chdir", FOLDER]
     words += ["--remount-ro", "/"]
     limits = spec.limits._asdict()
-    settings = {**limits, "preload": spec.preload, "packages": spec.layout.packages}
+    settings = {**limits, "preload": spec.preload, "packages": spec.layout.packages, "children": int(spec.forks)}
     return [*words, "--", spec.layout.executable, "-s", "-S", "-B", "/worker.py", json.dumps(settings)]
 
 

@@ -37,7 +37,7 @@ def launch(spec: SandboxSpec) -> Worker:
         InputError: bubblewrap is not installed, or the processor is unsupported.
     """
     user = host_user_id()
-    bubblewrap, rules = find_bubblewrap(), filter_program()
+    bubblewrap, rules = find_bubblewrap(), filter_program(forks=spec.forks)
     ours, theirs = socket.socketpair()
     info_read, info = os.pipe()
     output, printed = os.pipe()

@@ -119,11 +119,12 @@ ARGUMENTS = (16, 24, 32)
 """Offsets in the kernel's `struct seccomp_data`; of the arguments, the low halves (both machines are little endian)."""
 
 
-def filter_program(machine: str | None = None) -> bytes:
+def filter_program(machine: str | None = None, *, forks: bool = False) -> bytes:
     """Compile the filter to bytes for `bwrap --seccomp`.
 
     Args:
         machine: as named by `platform.machine()`; by default this machine.
+        forks: allow clone without a thread, in the same namespaces; RLIMIT_NPROC limits the number.
 
     Raises:
         InputError: there is no table of system calls for the machine.
@@ -142,11 +143,8 @@ def filter_program(machine: str | None = None) -> bytes:
         code += [(EQUAL, 0, 1, int(entry.partition(":")[2])), (RETURN, 0, 0, ALLOW)]
     for number in (table.clone3, table.flock):
         code += [(EQUAL, 0, 1, number), (RETURN, 0, 0, MISSING)]
-    code += _when(
-        table.clone,
-        [(ANY_BIT, 1, 0, THREAD), (RETURN, 0, 0, REFUSE), (ANY_BIT, 0, 1, NAMESPACES), (RETURN, 0, 0, REFUSE)],
-        otherwise=ALLOW,
-    )
+    only_threads = [] if forks else [(ANY_BIT, 1, 0, THREAD), (RETURN, 0, 0, REFUSE)]
+    code += _when(table.clone, [*only_threads, (ANY_BIT, 0, 1, NAMESPACES), (RETURN, 0, 0, REFUSE)], otherwise=ALLOW)
     code += _when(table.prctl, _each(PRCTL, ALLOW), otherwise=REFUSE)
     code += _when(table.socketpair, _each((UNIX,), ALLOW), otherwise=REFUSE)
     flags = [(LOAD, 0, 0, ARGUMENTS[2]), (ANY_BIT, 0, 1, ASYNC), (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW)]

@@ -156,7 +156,7 @@ def _set_limits(settings: dict, own: int) -> None:
         resource.RLIMIT_CPU: int(used.ru_utime + used.ru_stime) + 1 + settings["cpu"],
         resource.RLIMIT_FSIZE: settings["disk"],
         resource.RLIMIT_NOFILE: settings["open_files"],
-        resource.RLIMIT_NPROC: own + settings["threads"],
+        resource.RLIMIT_NPROC: own + settings["threads"] + settings["children"],
         resource.RLIMIT_STACK: STACK,
         # 1, not 0: with 0 the kernel still passes a core to a program that the host registered for cores.
         resource.RLIMIT_CORE: 1,

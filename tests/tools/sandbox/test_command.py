@@ -57,7 +57,7 @@ def test_intermediate_folders_are_created():
 
 def test_limits_are_passed_to_the_worker():
     told = json.loads(make_words(False)[-1])
-    assert (told["disk"], told["preload"], told["packages"]) == (12345, ["json"], "/packages")
+    assert (told["disk"], told["preload"], told["packages"], told["children"]) == (12345, ["json"], "/packages", 0)
 
 
 @pytest.mark.parametrize(

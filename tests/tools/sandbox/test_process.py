@@ -127,3 +127,61 @@ def test_forked_process_does_not_touch_the_worker(worker):
         os._exit(0 if worker.destroy() == 0 and not worker.alive else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert worker.alive and ask(worker, "1").text == "1"
+
+
+FORKING = """
+import os, signal, sys, time
+def fork(body):
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(write, str(body()).encode())
+        except OSError as error:
+            os.write(write, type(error).__name__.encode())
+        os._exit(0)
+    os.close(write)
+    return child, read
+def finish(child, read):
+    said = os.read(read, 100).decode()
+    os.close(read)
+    return said, os.waitpid(child, 0)[1]
+"""
+
+
+@pytest.fixture
+def forking(spec):
+    """A worker that may have one child."""
+    made = launch(spec._replace(limits=spec.limits._replace(threads=0), forks=True))
+    await_ready(made, seconds=60)
+    ask(made, FORKING)
+    yield made
+    made.destroy()
+
+
+def test_a_worker_with_forks_has_one_child_at_a_time(forking):
+    assert ask(forking, "finish(*fork(lambda: 6 * 7))").text == "('42', 0)"
+    assert ask(forking, "finish(*fork(os.fork))").text == "('BlockingIOError', 0)"
+    two = "first = fork(lambda: time.sleep(30))\ntry:\n    fork(int)\nexcept OSError as error:\n    print(error.errno)"
+    assert ask(forking, two).printed == "11\n"
+    assert ask(forking, "os.kill(first[0], 9); finish(*first)").text == "('', 9)"
+
+
+def test_a_child_stops_and_ends_with_its_worker(forking):
+    assert ask(forking, "child = fork(lambda: time.sleep(60))\n1").text == "1"
+    for _ in range(600):
+        if (states := process_states(forking.group)) == {"T"}:
+            break
+        time.sleep(0.05)
+    assert states == {"T"}
+    forking.destroy()
+    assert process_states(forking.group) == set()
+
+
+def test_a_child_cannot_write_the_memory_of_its_worker(forking):
+    text = "fork(lambda: open(f'/proc/{os.getppid()}/mem', 'r+b'))"
+    assert ask(forking, f"finish(*{text})").text in ("('PermissionError', 0)", "('OSError', 0)")
+
+
+def test_a_worker_without_forks_has_no_child(worker):
+    assert "PermissionError" in ask(worker, "import os; os.fork()").text

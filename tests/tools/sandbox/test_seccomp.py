@@ -66,6 +66,19 @@ def test_aarch64_filter_decides(number, argument, outcome):
     assert decide(filter_program("aarch64"), number, audit=ARM, argument=argument) == outcome
 
 
+@pytest.mark.parametrize(("machine", "clone", "audit"), [("x86_64", 56, X86), ("aarch64", 220, ARM)])
+def test_filter_with_forks_allows_a_child_and_no_namespace(machine, clone, audit):
+    program = filter_program(machine, forks=True)
+    said = [decide(program, clone, audit=audit, argument=one) for one in (17, 0x3D0F00, 17 | 0x10000000, 17 | 0x80)]
+    assert said == [ALLOW, ALLOW, REFUSE, REFUSE]
+    plain = filter_program(machine)
+    assert all(
+        decide(program, number, audit=audit) == decide(plain, number, audit=audit)
+        for number in range(500)
+        if number != clone
+    )
+
+
 SET_OWNER, SET_SIGNAL, NOTIFY, PIPE_SIZE = 8, 10, 1026, 1031
 
 
