@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from handaxe.core.records import Task, ToolCall
 from handaxe.ops.cache_path import cache_path, content_digest
@@ -13,7 +14,7 @@ from handaxe.tools.search import search
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import Facts
 
-__all__ = ["reference_searches", "search_tool"]
+__all__ = ["cached_index", "reference_searches", "search_tool"]
 
 
 def search_tool(documents: Sequence[dict[str, str]], *, world: str, results: int, snippet: int) -> Tool:
@@ -28,9 +29,26 @@ def search_tool(documents: Sequence[dict[str, str]], *, world: str, results: int
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).
     """
-    folder = cache_path(world, content_digest([json.dumps(list(documents))]))
-    find, _ = search(build_index(list(documents), folder, dense=False), results=results, snippet=snippet)
+    find, _ = search(cached_index(documents, world=world), results=results, snippet=snippet)
     return find
+
+
+def cached_index(documents: Sequence[dict[str, str]], *, world: str, chars: int = 800) -> Path:
+    """Build the index of documents by words, unless the cache has it under a digest of documents and `chars`.
+
+    Args:
+        documents: as for `build_index`.
+        world: name of the cache folder.
+        chars: character limit of a passage, which is a page of `open`.
+
+    Returns:
+        The folder, for `search`.
+
+    Raises:
+        InputError: an argument out of range, or a missing package (extra [search]).
+    """
+    folder = cache_path(world, content_digest([json.dumps(list(documents)), str(chars)]))
+    return build_index(list(documents), folder, dense=False, passage_chars=chars)
 
 
 def reference_searches(task: Task, facts: Facts) -> Sequence[ToolCall]:

@@ -4,7 +4,8 @@ pytest.importorskip("bm25s")
 
 from handaxe.core.records import ToolCall
 from handaxe.testing.make_records import make_task
-from handaxe.worlds.parts.search_tools import reference_searches, search_tool
+from handaxe.tools.index.search_index import open_index
+from handaxe.worlds.parts.search_tools import cached_index, reference_searches, search_tool
 
 DOCUMENTS = [{"id": "a", "text": "kemi boss luta"}, {"id": "b", "text": "zuda boss kemi"}]
 
@@ -19,6 +20,14 @@ def test_search_tool_builds_one_index_for_equal_documents(tmp_path, monkeypatch)
     assert [one.stat().st_mtime_ns for one in (tmp_path / "mine").iterdir()] == [before]
     search_tool(DOCUMENTS[:1], world="mine", results=1, snippet=40)
     assert len(list((tmp_path / "mine").iterdir())) == 2
+
+
+def test_indexes_of_other_pages_have_other_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
+    long = [{"id": "a", "text": "kemi boss luta. zuda boss kemi."}]
+    short, whole = cached_index(long, world="mine", chars=20), cached_index(long, world="mine")
+    assert short != whole and short == cached_index(long, world="mine", chars=20)
+    assert [open_index(folder).page("a", 1).text for folder in (short, whole)] == ["kemi boss luta.", long[0]["text"]]
 
 
 def test_reference_searches_need_an_offered_search_tool():
