@@ -226,6 +226,6 @@ def _classes() -> dict[str, type]:
 
 def _missing() -> InputError:
     return InputError(
-        "the world bfcl takes its questions and simulators from a package: pip install --no-deps bfcl-eval "
-        "(what that package depends on is not needed)"
+        "the worlds bfcl and toolbox take questions and functions from a package: pip install --no-deps bfcl-eval "
+        "(its dependencies are not needed)"
     )

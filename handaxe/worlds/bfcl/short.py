@@ -35,13 +35,15 @@ class _Request(NamedTuple):
 def tasks(*, split: Split, count: int, seed: int, longest: int = 2) -> list[Task]:
     """Create tasks of creating, opening and deleting files and folders, one request per turn of the user.
 
+    A task has `longest` // 2 to `longest` turns of the user.
+
     Simulator and rule are BFCL's for multi-turn categories. Names of train and test are disjoint.
 
     Args:
         split: train or test.
         count: number of tasks, >= 1.
         seed: equal seeds give equal tasks; the first k tasks are independent of count.
-        longest: maximum turns of the user.
+        longest: maximum turns of the user, >= 1.
 
     Raises:
         TaskError: count below 1.
@@ -56,12 +58,12 @@ def tasks(*, split: Split, count: int, seed: int, longest: int = 2) -> list[Task
 
 def _task(number: int, seed: int, split: Split, longest: int) -> Task:
     rng = random.Random(derive_seed("bfcl short", seed, split, number))
-    names = _names(rng, split)
+    names = _names(rng, split, max(8, longest + 3))
     here = _Folder([names.pop(), names.pop()], [names.pop()])
     contents: dict[str, Any] = {name: {"type": "file", "content": ""} for name in here.files}
     contents |= {name: {"type": "directory", "contents": {}} for name in here.folders}
     requests = []
-    for _ in range(rng.randint(1, longest)):
+    for _ in range(rng.randint(max(1, longest // 2), longest)):
         request, here = _request(rng, names, here)
         requests.append(request)
     said = [one.said for one in requests]
@@ -97,10 +99,10 @@ def _request(rng: random.Random, names: list[str], here: _Folder) -> tuple[_Requ
     return _Request(f"Delete file {name}.", kind, {"file_name": name}), left
 
 
-def _names(rng: random.Random, split: Split) -> list[str]:
-    """Eight distinct names of a split."""
+def _names(rng: random.Random, split: Split, count: int) -> list[str]:
+    """Distinct names of a split."""
     found: list[str] = []
-    while len(found) < 8:
+    while len(found) < count:
         name = str(rng.randrange(10, 1000))
         if name not in found and (derive_seed("bfcl short name", name) % 4 == 0) == (split == "test"):
             found.append(name)

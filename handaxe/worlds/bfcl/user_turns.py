@@ -14,7 +14,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.tools.deadline import Threads
 from handaxe.worlds.bfcl.simulators import Simulators, simulator_schemas
 
-__all__ = ["UserTurns"]
+__all__ = ["MOST_STEPS", "UserTurns"]
 
 MOST_STEPS = 20
 """Limit of the policy's turns within a turn of the user, as in BFCL."""
@@ -55,7 +55,7 @@ class UserTurns:
         self._task = task
         self._chat: Any = tool_chat([make, *tools])(task)
         self._right: list[bool] = []
-        self._steps, self._called = 0, False
+        self._steps, self._made = 0, 0
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         """Return the user's first turn and the available functions."""
@@ -83,12 +83,12 @@ class UserTurns:
 
     def snapshot(self) -> Any:
         """State of everything, including the comparison."""
-        counts = (tuple(self._right), self._steps, self._called)
+        counts = (tuple(self._right), self._steps, self._made)
         return self._chat.snapshot(), self._gold.snapshot(), counts
 
     def restore(self, state: Any) -> None:
         """Restore a snapshot."""
-        chat, gold, (right, self._steps, self._called) = state
+        chat, gold, (right, self._steps, self._made) = state
         self._chat.restore(chat)
         self._gold.restore(gold)
         self._right = list(right)
@@ -99,7 +99,7 @@ class UserTurns:
 
     def _after(self, turn: ParsedTurn, reply: EnvReply) -> EnvReply:
         self._steps += 1
-        self._called |= bool(turn.calls)
+        self._made += len(turn.calls)
         if self._steps > MOST_STEPS and not reply.done:
             reply = reply._replace(done=True, ending=Ending("truncated", "turns"))
         return reply._replace(facts=self._facts())
@@ -107,7 +107,7 @@ class UserTurns:
     def _next(self) -> EnvReply:
         """Judge the finished turn of the user, and continue."""
         self._right.append(self._judged(self._task.metadata["gold"][len(self._right)]))
-        self._steps, self._called = 0, False
+        self._steps, self._made = 0, 0
         done = len(self._right) == len(self._task.metadata["gold"])
         messages = () if done else self._said(len(self._right))
         return EnvReply(messages, done=done, facts=self._facts())
@@ -119,7 +119,7 @@ class UserTurns:
         if not calls:
             return True
         missing = Counter(self._gold.results[before:]) - Counter(self._mine.results)
-        return self._called and not missing and self._mine.like(self._gold)
+        return bool(self._made) and not missing and self._mine.like(self._gold)
 
     def _said(self, number: int) -> tuple[Message, ...]:
         names = self._task.metadata["held_back"].get(str(number), ())
@@ -130,7 +130,9 @@ class UserTurns:
         return (Message("user", f"{json.dumps(added)}\n{ADDED}"), *told)
 
     def _facts(self) -> dict[str, Any]:
-        return {"user_turn": len(self._right), "called": self._called, "progress": self._progress()}
+        """For experts: finished turns of the user, calls in the current turn, and the progress."""
+        count = {"user_turn": len(self._right), "called": bool(self._made), "calls": self._made}
+        return {**count, "progress": self._progress()}
 
     def _progress(self) -> float:
         counted = [bool(calls) for calls in self._task.metadata["gold"]]

@@ -19,21 +19,28 @@ from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import Tool
 from handaxe.tools.tool_owners import collect_tools, flatten_sources
 from handaxe.worlds.bfcl import short as bfcl_short
+from handaxe.worlds.bfcl.criteria import check_turns, turn_criteria
 from handaxe.worlds.bfcl.matching import matches
 from handaxe.worlds.bfcl.notation import NOTATIONS
 from handaxe.worlds.bfcl.package import MULTI_TURN, SINGLE_TURN, tool_schema
 from handaxe.worlds.bfcl.simulators import Simulators
 from handaxe.worlds.bfcl.tasks import CALL_IS_RIGHT, all_tasks, question_split
-from handaxe.worlds.bfcl.user_turns import UserTurns
+from handaxe.worlds.bfcl.user_turns import MOST_STEPS, UserTurns
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["bfcl", "equal_state", "full_state", "turn_calls"]
 
 SHORT = "short"
+MOST_TURNS = 8
+"""Turns of the user in `short` that fit into 512 tokens."""
 START = Start(DemonstrationNoise(call_rate=0.8, corrupt_rate=0.2), skill=150, steps=50)
+LONG_START = Start(DemonstrationNoise(call_rate=0.9, corrupt_rate=0.05), skill=150, steps=50, batch_size=16)
+"""For more than two turns of the user: noise of a call adds up over the turns."""
+START_TURNS = 8
+"""Turn limit of a demonstration with one or two turns of the user."""
 
 
-def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
+def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",), user_turns: int = 2, single_calls: bool = False) -> World:
     """Tasks, simulators and rules of BFCL, from the package bfcl-eval.
 
     In a multi-turn task the user continues after a turn of the policy without a call. A rollout is correct if after
@@ -54,14 +61,19 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
             parallel_multiple, irrelevance, live_simple, live_multiple, live_parallel, live_parallel_multiple,
             live_irrelevance, live_relevance; or short alone: a few words about files, for a policy with 512 tokens
             of context.
+        user_turns: maximum turns of the user in `short`, 1 to 8; at least half as many. 8 fit into 512 tokens.
+        single_calls: the expert makes a call a turn and answers the user in words, for long rollouts; False: all calls
+            of the user's turn at once, then an empty turn.
 
     Returns:
-        A world broken down by "category"; about a quarter of its questions is in test. Facts and report hold the share
-        of correct turns of the user ("progress"). Its start is for `short`: conversations of the other categories do
-        not fit the tiny policy.
+        A world broken down by "category", and multi-turn categories alone by "domain" (files, trading, travel,
+        vehicle); about a quarter of its questions is in test, without a shared scenario. Facts and report hold the
+        share of correct turns of the user ("progress"); criteria are the turns of the user. Its start is for `short`:
+        conversations of the other categories do not fit the tiny policy.
 
     Raises:
-        InputError: an unknown category, or short with another category; bfcl-eval is missing, when tasks are made.
+        InputError: an unknown category, or short with another category; user_turns out of range, or for another
+            category; bfcl-eval is missing, when tasks are made.
     """
     known = (SHORT, *MULTI_TURN, *SINGLE_TURN)
     if unknown := [name for name in category if name not in known]:
@@ -70,10 +82,13 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
         raise InputError(f"bfcl has no category {unknown[0]!r}; {hint}")
     if not category or (SHORT in category and len(category) > 1):
         raise InputError("name one category or more; short stands alone")
+    if not 1 <= user_turns <= MOST_TURNS or (user_turns != 2 and SHORT not in category):
+        raise InputError(f"user_turns is 1 to {MOST_TURNS} and for --world.category short, not {user_turns}")
+    conversations = all(name in MULTI_TURN for name in category)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         if category == (SHORT,):
-            return bfcl_short.tasks(split=split, count=count, seed=seed)
+            return bfcl_short.tasks(split=split, count=count, seed=seed, longest=user_turns)
         return _chosen(category, split, count, seed)
 
     return World(
@@ -81,10 +96,13 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",)) -> World:
         tasks=tasks,
         env=_env,
         correct=outcome(_is_right),
-        breakdown=("category",),
+        breakdown=("category", "domain") if conversations else ("category",),
         reference=_reference,
-        expert=_expert,
-        start=START,
+        expert=_single_call if single_calls else _expert,
+        start=START if user_turns <= 2 else LONG_START,
+        start_turns=START_TURNS if user_turns <= 2 else 2 * user_turns + 2,
+        criteria=turn_criteria if conversations or category == (SHORT,) else None,
+        check=check_turns if conversations or category == (SHORT,) else None,
         gauges={"progress": RatioMetric(lambda one, passed: one.env.get("progress", passed))},
     )
 
@@ -166,3 +184,16 @@ def _expert(task: Task, facts: Facts) -> Message:
     if facts.get("called", False) or number >= len(turns):
         return Message("assistant", "")
     return Message("assistant", "", tuple(ToolCall(one["name"], one["arguments"]) for one in turns[number]))
+
+
+def _single_call(task: Task, facts: Facts) -> Message:
+    """A call a turn, then a word for the user; all calls at once if they exceed the turns of a user's turn."""
+    turns, number = _turns(task), facts.get("user_turn", 0)
+    made = facts.get("calls", 0)
+    calls = turns[number] if number < len(turns) else []
+    if not calls and "later" in task.metadata:
+        return Message("assistant", "I lack a function or a value for this.")
+    if made >= len(calls):
+        return Message("assistant", "Done." if "later" in task.metadata else "")
+    several = calls if len(calls) > MOST_STEPS else calls[made : made + 1]
+    return Message("assistant", "", tuple(ToolCall(one["name"], one["arguments"]) for one in several))

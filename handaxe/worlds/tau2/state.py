@@ -15,12 +15,14 @@ from handaxe.core.errors import Failed, TaskError
 from handaxe.core.records import ToolSchema
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.definition import Definition
+from handaxe.worlds.tau2.orders import is_composed, raw_orders
 from handaxe.worlds.tau2.package import Domain, package
 
 __all__ = [
     "BASIS",
     "CALCULATION",
     "Call",
+    "HAND_OVER",
     "ServiceState",
     "Side",
     "gold_actions",
@@ -97,6 +99,16 @@ class ServiceState:
             parts = [kit.db.model_dump(warnings=False) for kit in kits]
         return hashlib.sha256(_told(parts).encode()).hexdigest()[:16]
 
+    def entries(self) -> dict[tuple[str, str], Any]:
+        """List the entries that a call of this rollout has accessed: (table, key) -> entry. For retail and airline."""
+        tables = {name: getattr(self.env.tools.db, name) for name in package(self.domain).tables}
+        return {(name, key): self.entry(name, key) for name, table in tables.items() for key in table.taken()}
+
+    def entry(self, table: str, key: str) -> Any:
+        """Return an entry of a table as JSON data, or None. For retail and airline."""
+        found = getattr(self.env.tools.db, table).seen(key)
+        return None if found is None else found.model_dump(warnings=False)
+
     def judge(self, said: Sequence[str] = ()) -> dict[str, Any]:
         """Run the package's judges on the current state, for rewards.
 
@@ -158,11 +170,13 @@ class ServiceState:
 
 
 def raw_task(domain: Domain, scenario: str) -> Mapping[str, Any]:
-    """Return a task as in the package's file.
+    """Return a task as in the package's file, or a composed task of retail in its format.
 
     Raises:
         TaskError: an unknown id.
     """
+    if domain == "retail" and is_composed(scenario):
+        return raw_orders(scenario)
     found = package(domain).raw.get(scenario)
     if found is None:
         raise TaskError(f"tau2 has no task {scenario[:80]!r} in {domain}: take tasks from the world")

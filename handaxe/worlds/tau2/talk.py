@@ -14,15 +14,19 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool, tool
+from handaxe.worlds.tau2.orders import BRIEF_TOOLS, short_order
 from handaxe.worlds.tau2.package import Domain, package
 from handaxe.worlds.tau2.phone import ACTIONS, CHECK, STATUS, requested_actions, short
+from handaxe.worlds.tau2.requests import RequestProgress, customer_text, requests
 from handaxe.worlds.tau2.state import ServiceState, Side, gold_actions, kit_tools, raw_task, same_call
-from handaxe.worlds.tau2.user import OUT_OF_SCOPE, User, ended, manner, rule
+from handaxe.worlds.tau2.user import OUT_OF_SCOPE, WORRIES, User, ended, manner, rule
 
 __all__ = ["talk"]
 
 
-def talk(domain: Domain, *, alone: bool, brief: bool, by: str = "") -> Callable[[Sequence[Any]], EnvFactory]:
+def talk(
+    domain: Domain, *, alone: bool, brief: bool, by: str = "", stepwise: bool = False
+) -> Callable[[Sequence[Any]], EnvFactory]:
     """Create environments of a domain.
 
     Reply to a turn of the agent:
@@ -35,8 +39,9 @@ def talk(domain: Domain, *, alone: bool, brief: bool, by: str = "") -> Callable[
         domain: domain of the package.
         alone: solo mode, without a user; the agent has the phone.
         brief: a single look at the phone with a one-line reply, replies of one sentence, and no tools of the carrier,
-            for a policy with 512 tokens of context.
+            for a policy with 512 tokens of context; with `stepwise` three tools of the shop with replies of one line.
         by: name of the user's engine; "" is the rule.
+        stepwise: the user makes the requests of `requests.requests` in turn.
 
     Returns:
         (further tools) -> EnvFactory. Its report is tool_chat's, with the result of `ServiceState.judge`, the word with
@@ -44,7 +49,7 @@ def talk(domain: Domain, *, alone: bool, brief: bool, by: str = "") -> Callable[
     """
 
     def env(tools: Sequence[Any]) -> EnvFactory:
-        return lambda task: _Talk(task, domain, tuple(tools), alone=alone, brief=brief, by=by)
+        return lambda task: _Talk(task, domain, tuple(tools), alone=alone, brief=brief, by=by, stepwise=stepwise)
 
     return env
 
@@ -74,7 +79,17 @@ def _act(self, action: str) -> str:
 class _Talk:
     """Implements `Env`, `AsyncEnv` and `OnAuxReply`."""
 
-    def __init__(self, task: Task, domain: Domain, tools: tuple[Any, ...], *, alone: bool, brief: bool, by: str):
+    def __init__(
+        self,
+        task: Task,
+        domain: Domain,
+        tools: tuple[Any, ...],
+        *,
+        alone: bool,
+        brief: bool,
+        by: str,
+        stepwise: bool,
+    ):
         scenario = str(task.metadata.get("scenario"))
         self.raw, self.gold = raw_task(domain, scenario), gold_actions(domain, scenario)
         self.state, self.brief = ServiceState(domain, scenario), brief
@@ -84,8 +99,11 @@ class _Talk:
         desk = _Desk(self._carry)
         kits = kit_tools(domain)
         kit: tuple[Tool, ...] = kits["assistant"] + (kits["user"] if alone else ())
-        if brief:
+        if brief and stepwise:
+            kit = tuple(one for one in kit if one.schema.name in BRIEF_TOOLS)
+        elif brief:
             kit = (_act,) if alone else ()
+        self.progress = RequestProgress(requests(domain, scenario)) if stepwise else None
         self.inner: Env = tool_chat([*tools, lambda: [one.__get__(desk, _Desk) for one in kit]])(task)
         self.user: User | None = None
         self.persona = task.metadata["persona"]
@@ -117,14 +135,18 @@ class _Talk:
         return self._asks(self.user) if answer is None else self._answered(answer)
 
     def report(self) -> Mapping[str, Any]:
-        return {**self.inner.report(), **self.state.judge(self.said), "ended": self.over, "persona": self.persona}
+        found = {**self.inner.report(), **self.state.judge(self.said), "ended": self.over, "persona": self.persona}
+        return {**found, "progress": self.progress.share} if self.progress else found
 
     def snapshot(self) -> Any:
         view = self.user.view if self.user else ()
-        return self.inner.snapshot(), self.state.snapshot(), tuple(self.said), tuple(view), (self.over, self.looked)
+        rest = (self.over, self.looked, self.progress and self.progress.snapshot())
+        return self.inner.snapshot(), self.state.snapshot(), tuple(self.said), tuple(view), rest
 
     def restore(self, state: Any) -> None:
-        inner, databases, said, view, (self.over, self.looked) = state
+        inner, databases, said, view, (self.over, self.looked, progress) = state
+        if self.progress:
+            self.progress.restore(progress)
         self.inner.restore(inner)
         self.state.restore(databases)
         self.said = list(said)
@@ -143,6 +165,12 @@ class _Talk:
         if self.by:
             return self._asks(self.user)
         rng = random.Random(derive_seed(seed, "user"))
+        if self.progress:
+            text = customer_text(self.user.view, self.progress.asked, self.manner, rng)
+            self.user.act(ParsedTurn(text))
+            if text not in WORRIES:
+                self.progress.turn_to_next(len(self.state.calls))
+            return self._answered(text)
         answer: str | None = None
         while answer is None:
             answer = self.user.act(rule(self.user.view, self.raw, self.manner, rng))
@@ -169,6 +197,8 @@ class _Talk:
             device = self.state.env.user_tools.device
             return " ".join(f"{word} {read(device)}" for word, read in STATUS)
         reply = self.state.call(side, name, arguments)
+        if self.brief and self.progress:
+            return short_order(reply)
         return reply if not self.brief or name in LOOKS else short(reply)
 
     def _with_facts(self, reply: EnvReply) -> EnvReply:
@@ -178,7 +208,8 @@ class _Talk:
         done = 0
         for call in self.state.calls:
             done += done < len(self.gold) and same_call(self.gold[done], call)
-        return reply._replace(facts={**reply.facts, "done": done, "looked": self.looked})
+        more = self.progress.facts(self.state, self.said) if self.progress else {}
+        return reply._replace(facts={**reply.facts, "done": done, "looked": self.looked, **more})
 
 
 MOST_ACTS = 8

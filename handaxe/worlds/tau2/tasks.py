@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.tau2.orders import COUNTS, compose_scenario
 from handaxe.worlds.tau2.package import Domain, package
 from handaxe.worlds.tau2.phone import ACTIONS, action_name
+from handaxe.worlds.tau2.requests import customer_side, requests
 from handaxe.worlds.tau2.state import gold_actions, raw_task, transfers
 from handaxe.worlds.tau2.user import first_person, manner
 from handaxe.worlds.world import Split
@@ -28,7 +31,7 @@ TEST_PART = 5
 
 
 class TaskChoice(NamedTuple):
-    """Selection and wording of tasks; the arguments of the world."""
+    """Selection and wording of tasks; the arguments of the world. stepwise: the customer makes requests in turn."""
 
     domain: Domain
     mode: Mode
@@ -37,6 +40,7 @@ class TaskChoice(NamedTuple):
     atoms: tuple[int, ...]
     personas: tuple[str, ...]
     test_personas: tuple[str, ...]
+    stepwise: bool = False
 
 
 def tasks(choice: TaskChoice, split: Split, count: int, seed: int) -> list[Task]:
@@ -48,9 +52,11 @@ def tasks(choice: TaskChoice, split: Split, count: int, seed: int) -> list[Task]
     """
     if count < 1:
         raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
+    if choice.stepwise and choice.brief:
+        return [_order_task(choice, split, seed, number) for number in range(count)]
     made = [
         _task(choice, scenario, persona)
-        for scenario in _scenarios(choice.domain, choice.brief, choice.atoms, split)
+        for scenario in _scenarios(choice.domain, choice.brief, choice.atoms, split, choice.stepwise)
         for persona in _personas(choice, scenario, split)
     ]
     if not made:
@@ -68,9 +74,11 @@ def count_atoms(scenario: str) -> int:
 
 
 @functools.lru_cache(maxsize=64)
-def _scenarios(domain: Domain, brief: bool, atoms: tuple[int, ...], split: Split) -> tuple[str, ...]:
+def _scenarios(domain: Domain, brief: bool, atoms: tuple[int, ...], split: Split, stepwise: bool) -> tuple[str, ...]:
     """Ids of the package; for telecom with these numbers of faults, or the package's benchmark by default."""
     found = package(domain)
+    if stepwise:
+        return tuple(one for one, side in customer_side(domain).items() if side == split)
     if domain != "telecom":
         return tuple(one for one in found.raw if one in found.sides[split])
     atoms = atoms or (BRIEF_ATOMS if brief else ())
@@ -106,6 +114,13 @@ def _personas(choice: TaskChoice, scenario: str, split: Split) -> Sequence[str]:
     return chosen or (PERSONAS[found[1]] if found else "plain",)
 
 
+def _order_task(choice: TaskChoice, split: Split, seed: int, number: int) -> Task:
+    scenario = compose_scenario(split, seed, number, choice.atoms or COUNTS)
+    personas = _personas(choice, scenario, split)
+    made = _task(choice, scenario, personas[number % len(personas)])
+    return replace(made, id=f"{split}-{seed}-{number}/{made.id}")
+
+
 def _task(choice: TaskChoice, scenario: str, persona: str) -> Task:
     raw = raw_task(choice.domain, scenario)
     metadata: dict[str, Any] = {
@@ -115,6 +130,8 @@ def _task(choice: TaskChoice, scenario: str, persona: str) -> Task:
         "atoms": count_atoms(scenario),
         "persona": persona,
     }
+    if choice.stepwise:
+        metadata["requests"] = len(requests(choice.domain, scenario))
     messages = [Message("user", _question(choice, raw, metadata["kind"]))]
     if choice.policy and not choice.brief:
         told = package(choice.domain).policies[choice.mode == "solo"]
@@ -125,6 +142,8 @@ def _task(choice: TaskChoice, scenario: str, persona: str) -> Task:
 
 def _question(choice: TaskChoice, raw: Any, kind: str) -> str:
     told = raw["user_scenario"]["instructions"]
+    if choice.stepwise:
+        return requests(choice.domain, str(raw["id"]))[0].said
     if choice.brief:
         abroad = "abroad" in str(told["known_info"])
         return OPENINGS[kind] + (", abroad" if abroad else "")

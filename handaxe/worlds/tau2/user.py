@@ -19,7 +19,19 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message, ParsedTurn, ToolCall, ToolSchema
 from handaxe.worlds.tau2.phone import TRANSFER_NOTICE, diagnostic_tool, is_solved, requested_actions
 
-__all__ = ["MANNERS", "Manner", "OUT_OF_SCOPE", "STOP", "TRANSFER", "User", "ended", "first_person", "manner", "rule"]
+__all__ = [
+    "MANNERS",
+    "Manner",
+    "OUT_OF_SCOPE",
+    "STOP",
+    "TRANSFER",
+    "User",
+    "WORRIES",
+    "ended",
+    "first_person",
+    "manner",
+    "rule",
+]
 
 STOP = "###STOP###"
 TRANSFER = "###TRANSFER###"

@@ -5,6 +5,7 @@ Kept: a benchmark with a simulated customer for users.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from handaxe.core.errors import InputError
@@ -13,6 +14,7 @@ from handaxe.core.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.tau2.package import Domain
 from handaxe.worlds.tau2.phone import CHECK, action_name
+from handaxe.worlds.tau2.requests import check_requests, request_criteria, requests
 from handaxe.worlds.tau2.state import Call, gold_actions, raw_task, transfers
 from handaxe.worlds.tau2.talk import talk
 from handaxe.worlds.tau2.tasks import Mode, TaskChoice, tasks
@@ -33,7 +35,7 @@ def tau2(
     *,
     domain: Domain = "telecom",
     mode: Mode = "user",
-    user: Literal["scripted", "engine"] = "scripted",
+    user: Literal["scripted", "requests", "engine"] = "scripted",
     brief: bool = False,
     policy: Literal["full", "none"] = "full",
     atoms: tuple[int, ...] = (),
@@ -48,34 +50,41 @@ def tau2(
     Args:
         domain: telecom (the user has a phone with tools), retail or airline.
         mode: "user" has a simulated user; "solo" gives the agent a ticket and both sides' tools (telecom only).
-        user: "scripted" is a rule with random behaviour by persona; "engine" is another model, which reads the
-            package's guidelines, the scenario and the phone's tools, and is named by --aux-policies user=MODEL (or
-            aux_policies={"user": AuxPolicy(...)}). An engine has no expert and no start: begin with the scripted
-            user's.
-        brief: short telecom tasks for a policy with 512 tokens of context: faults that the phone alone can fix, no
-            policy text, a single look at the phone with a one-line reply.
+        user: "scripted" is a rule with random behaviour by persona; "requests" is a rule for retail and airline that
+            makes one request after another, each after a text of the agent (see `requests`); "engine" is another
+            model, which reads the package's guidelines, the scenario and the phone's tools, and is named by
+            --aux-policies user=MODEL (or aux_policies={"user": AuxPolicy(...)}). An engine has no expert and no start:
+            begin with the scripted user's.
+        brief: short tasks without policy text, for the tiny policy. Telecom (512 tokens of context): faults that the
+            phone alone can fix, a single look at the phone with a one-line reply. Retail with user="requests" (1,024
+            tokens): two requests about orders of the shop, three tools with one-line replies (see `orders`).
         policy: "full" gives the agent the package's policy (7 to 23 thousand characters), except in brief worlds.
         atoms: numbers of faults of a task, each 1 to 9; () is the package's benchmark of 114, or 1 and 2 in
-            brief worlds. The difficulty of a curriculum. For telecom.
+            brief worlds. The difficulty of a curriculum. In brief retail numbers of requests, () is 2; elsewhere for
+            telecom only.
         personas: behaviour of users in training tasks, among static, plain, easy and hard; each scenario occurs with
             each. () is the package's persona of a scenario.
         test_personas: the same for test tasks.
 
     Returns:
         A world with the gauge "transfers" (share of transferred users), in telecom broken down by "atoms" and
-        "persona". It has an expert unless an engine is the user, and then, if brief, a start.
+        "persona". It has an expert unless an engine is the user, and then, if brief, a start. With user="requests" the
+        breakdown is by "domain", "requests" and "persona", the split by customer, the gauge "progress" the share of
+        fulfilled requests, and criteria are the requests.
 
     Raises:
         InputError: solo or brief in a domain without such tasks; the package is missing, when tasks are made.
     """
-    if domain != "telecom" and (mode == "solo" or brief or atoms):
-        raise InputError(f"solo, brief and atoms are for telecom; {domain} has tasks with a user, in full")
+    stepwise = user == "requests"
+    _check(domain, mode, user, brief, atoms)
     engine = mode == "user" and user == "engine"
-    choice = TaskChoice(domain, mode, brief, policy == "full", atoms, personas, test_personas)
+    choice = TaskChoice(domain, mode, brief, policy == "full", atoms, personas, test_personas, stepwise)
 
     def made(split: Split, count: int, seed: int) -> list[Task]:
         return tasks(choice, split, count, seed)
 
+    if stepwise:
+        return _stepwise(made, domain, brief)
     return World(
         name="tau2",
         tasks=made,
@@ -95,6 +104,66 @@ START = {
     "solo": Start(DemonstrationNoise(call_rate=0.8), skill=500, steps=60, batch_size=16),
     "user": Start(DemonstrationNoise(spurious_rate=0.4), skill=500, steps=60, batch_size=16),
 }
+REQUESTS_START = Start(DemonstrationNoise(call_rate=0.95, corrupt_rate=0.05), skill=200, steps=30, batch_size=16)
+START_TURNS = 16
+"""Turn limit of a demonstration with requests, at most three turns for each of five requests."""
+START_CONTEXT = 1024
+MOST_ATOMS = 9
+
+
+def _check(domain: Domain, mode: Mode, user: str, brief: bool, atoms: tuple[int, ...]) -> None:
+    """Reject options that a domain does not have."""
+    if user == "requests" and (domain == "telecom" or mode == "solo"):
+        raise InputError("the user that makes requests is for retail and airline: add --world.domain retail")
+    if domain == "telecom":
+        return
+    if domain == "retail" and brief and user == "requests":
+        if not all(1 <= one <= MOST_ATOMS for one in atoms):
+            raise InputError(f"numbers of requests (atoms) are 1 to {MOST_ATOMS}, not {list(atoms)}")
+        return
+    if mode == "solo" or brief or atoms:
+        raise InputError(
+            f"solo, brief and atoms are for telecom (brief also for retail with --world.user requests); {domain} has "
+            "tasks with a user, in full"
+        )
+
+
+def _stepwise(made: Callable[[Split, int, int], list[Task]], domain: Domain, brief: bool) -> World:
+    """World of a user who makes one request after another."""
+    return World(
+        name="tau2",
+        tasks=made,
+        env=talk(domain, alone=False, brief=brief, stepwise=True),
+        correct=outcome(solved),
+        breakdown=("domain", "requests", "persona"),
+        hidden_keys=("scenario",),
+        reference=_requested,
+        expert=_in_turn,
+        start=REQUESTS_START if brief else None,
+        start_turns=START_TURNS,
+        start_context=START_CONTEXT if brief else 512,
+        criteria=request_criteria,
+        check=check_requests,
+        gauges={
+            "transfers": RatioMetric(lambda one, right: float(one.env["ended"] == TRANSFER)),
+            "progress": RatioMetric(lambda one, right: one.env.get("progress", right)),
+        },
+    )
+
+
+def _requested(task: Task) -> tuple[ToolCall, ...]:
+    asked = requests(task.metadata["domain"], task.metadata["scenario"])
+    return tuple(ToolCall(call.name, dict(call.arguments)) for one in asked for call in one.calls)
+
+
+def _in_turn(task: Task, facts: Facts) -> Message:
+    """A reference call a turn, then a text for the user, repeated if the user balks."""
+    asked = requests(task.metadata["domain"], task.metadata["scenario"])
+    one = asked[min(facts.get("request", 0), len(asked) - 1)]
+    left = one.calls[facts.get("calls", 0) :]
+    if not left:
+        return Message("assistant", one.answer)
+    return Message("assistant", "", (ToolCall(left[0].name, dict(left[0].arguments)),))
 
 
 def solved(trajectory: Trajectory) -> float:

@@ -53,3 +53,8 @@ def test_an_action_in_another_folder_is_incorrect():
 def test_a_count_of_0_raises():
     with pytest.raises(TaskError, match="empty"):
         bfcl_short.tasks(split="train", count=0, seed=0)
+
+
+def test_longer_tasks_have_at_least_half_of_the_turns():
+    made = bfcl_short.tasks(split="train", count=60, seed=0, longest=6)
+    assert {len(task.metadata["gold"]) for task in made} == {3, 4, 5, 6}

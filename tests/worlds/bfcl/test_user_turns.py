@@ -49,10 +49,10 @@ def test_the_user_continues_after_a_turn_without_calls():
     assert messages == task.messages and len(tools) == 32
     reply = env.step(gold_turn(task, 0), seed=0)
     assert [one.content for one in reply.replies][:2] == ['{"current_working_directory": "document"}', "None"]
-    assert not reply.done and reply.facts == {"user_turn": 0, "called": True, "progress": 0.0}
+    assert not reply.done and reply.facts == {"user_turn": 0, "called": True, "calls": 3, "progress": 0.0}
     reply = env.step(SILENCE, seed=0)
     assert [one.content for one in reply.messages] == task.metadata["later"][0] and reply.messages[0].role == "user"
-    assert reply.facts == {"user_turn": 1, "called": False, "progress": 0.25}
+    assert reply.facts == {"user_turn": 1, "called": False, "calls": 0, "progress": 0.25}
     for number in (1, 2, 3):
         env.step(gold_turn(task, number), seed=0)
         reply = env.step(SILENCE, seed=0)

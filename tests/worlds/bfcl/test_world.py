@@ -1,3 +1,6 @@
+import json
+from collections import Counter
+
 import pytest
 
 pytest.importorskip("bfcl_eval")
@@ -56,7 +59,56 @@ def test_the_split_of_a_question_is_constant():
             len({question_split(task) for task in variants}) == len({task.metadata["number"] for task in variants}) == 1
         )
     tested = [question_split(task) == "test" for task in all_tasks("multi_turn_base")]
-    assert sum(tested) == 44
+    assert sum(tested) == 50
+
+
+def test_questions_of_a_scenario_have_one_split():
+    """Equal first states of a simulator; seven questions share a vehicle."""
+    sides = {}
+    for task in all_tasks("multi_turn_base"):
+        for name, state in task.metadata["config"].items():
+            if name != "MathAPI":
+                sides.setdefault(json.dumps([name, state], sort_keys=True), []).append(question_split(task))
+    assert max(map(len, sides.values())) == 7
+    assert all(len(set(found)) == 1 for found in sides.values())
+
+
+def test_domains_break_down_multi_turn_categories():
+    assert bfcl().breakdown == ("category", "domain") and bfcl(category=("multiple",)).breakdown == ("category",)
+    counts = Counter(task.metadata["domain"] for task in all_tasks("multi_turn_base"))
+    assert counts == {"files": 50, "trading": 50, "travel": 50, "vehicle": 50}
+
+
+@pytest.mark.parametrize("category", ["multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context"])
+def test_single_calls_give_a_turn_a_call(category):
+    """The task with 34 calls in a turn of the user, more than a turn takes, makes them at once."""
+    world = bfcl(category=(category,), single_calls=True)
+    for task in all_tasks(category)[:: 40 if category.endswith("context") else 10]:
+        one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=64)
+        gold = turn_calls(task)
+        assert world.correct(Group(task, (one,))).outcome[0] == 1
+        assert [len(turn.parsed.calls) for turn in one.turns] == [k for calls in gold for k in (*[1] * len(calls), 0)]
+        assert one.final_text in ("Done.", "I lack a function or a value for this.")
+
+
+def test_more_calls_than_turns_are_made_at_once():
+    world = bfcl(category=("multi_turn_long_context",), single_calls=True)
+    task = max(all_tasks("multi_turn_long_context"), key=lambda task: max(map(len, turn_calls(task))))
+    one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=64)
+    assert one.env["valid"] and max(len(turn.parsed.calls) for turn in one.turns) == 34
+
+
+def test_a_long_short_task_fits_512_tokens():
+    world = bfcl(category=("short",), user_turns=8)
+    for task in world.tasks("train", 40, 0):
+        one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=world.start_turns)
+        assert one.env["valid"] and len(one.sequences[0]) <= 512 and 8 <= len(one.turns) <= 16
+
+
+@pytest.mark.parametrize("arguments", [{"category": ("short",), "user_turns": 9}, {"user_turns": 4}])
+def test_invalid_user_turns_raise(arguments):
+    with pytest.raises(InputError, match="user_turns is 1 to 8"):
+        bfcl(**arguments)
 
 
 def test_the_seed_determines_the_tasks():
@@ -64,7 +116,7 @@ def test_the_seed_determines_the_tasks():
     some, others = world.tasks("test", 20, 0), world.tasks("test", 20, 1)
     assert [task.id for task in some] != [task.id for task in others]
     assert {task.metadata["category"] for task in some} == {"multi_turn_base", "multi_turn_miss_param"}
-    assert len(world.tasks("test", 10**6, 0)) == 88 and len(world.tasks("train", 10**6, 0)) == 312
+    assert len(world.tasks("test", 10**6, 0)) == 100 and len(world.tasks("train", 10**6, 0)) == 300
     with pytest.raises(TaskError, match="count of 1 or more"):
         world.tasks("train", 0, 0)
 
