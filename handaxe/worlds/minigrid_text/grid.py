@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from handaxe.core.errors import Failed, InputError, Retry
 from handaxe.tools.decorator import tool
-from handaxe.worlds.minigrid_text.shortest_path import GridLayout, GridState, grid_state, read_layout, shortest
+from handaxe.worlds.minigrid_text.shortest_path import (
+    GridLayout,
+    GridState,
+    grid_state,
+    list_things,
+    read_layout,
+    shortest,
+)
 
 __all__ = ["GridGame", "GridKind", "GridStart", "KINDS", "Kind", "WORDS", "start_grid", "state_to_json"]
 
-Kind = Literal["doorkey", "fourrooms", "keycorridor"]
+Kind = Literal[
+    "doorkey",
+    "fourrooms",
+    "keycorridor",
+    "multiroom",
+    "crossing",
+    "unlockpickup",
+    "blockedunlockpickup",
+    "obstructedmaze",
+    "lockedroom",
+]
 WORDS = ("left", "right", "forward", "pickup", "drop", "toggle")
 """Actions of minigrid by number, without the no-op."""
 ENDLESS = 1 << 30
 """Step limit of minigrid itself."""
+ROOM = 5
+"""Maximum side of a room of multiroom, walls included."""
 
 
 class GridKind(NamedTuple):
@@ -31,7 +51,7 @@ class GridKind(NamedTuple):
 KINDS: Mapping[Kind, GridKind] = {
     "doorkey": GridKind(
         lambda envs, size: envs.DoorKeyEnv(size=size, max_steps=ENDLESS),
-        (5, 6, 7, 8),
+        (5, 6, 7, 8, 16),
         "goal",
         "Take the key, open the door with it and go to the goal.",
     ),
@@ -47,8 +67,46 @@ KINDS: Mapping[Kind, GridKind] = {
         "ball",
         "Find the key, open the locked door with it and pick up the ball behind that.",
     ),
+    "multiroom": GridKind(
+        lambda envs, size: envs.MultiRoomEnv(size, size, ROOM, max_steps=ENDLESS),
+        (2, 3, 4, 5, 6),
+        "goal",
+        "Open the doors from room to room and go to the goal in the last room.",
+    ),
+    "crossing": GridKind(
+        lambda envs, size: envs.CrossingEnv(size, size // 2 - 1, _wall(), max_steps=ENDLESS),
+        (5, 7, 9, 11),
+        "goal",
+        "Find the gaps in the walls and go to the goal in the opposite corner.",
+    ),
+    "unlockpickup": GridKind(
+        lambda envs, size: envs.UnlockPickupEnv(max_steps=ENDLESS),
+        (6,),
+        "box",
+        "Open the locked door with the key and pick up the box behind it. Opening the box destroys it.",
+    ),
+    "blockedunlockpickup": GridKind(
+        lambda envs, size: envs.BlockedUnlockPickupEnv(max_steps=ENDLESS),
+        (6,),
+        "box",
+        "Move the ball, open the locked door with the key and pick up the box behind it. Opening the box destroys it.",
+    ),
+    "obstructedmaze": GridKind(
+        lambda envs, size: envs.ObstructedMaze_1Dlhb(key_in_box=size > 1, blocked=size > 2, max_steps=ENDLESS),
+        (1, 2, 3),
+        "blue ball",
+        "Pick up the blue ball behind the locked door. The key may be in a box, and another ball may block the door.",
+    ),
+    "lockedroom": GridKind(
+        lambda envs, size: envs.LockedRoomEnv(max_steps=ENDLESS),
+        (19,),
+        "goal",
+        "Find the key in one of six rooms, open the locked room with it and go to the goal.",
+    ),
 }
-"""Sizes: cells of a side including walls; for keycorridor rows of rooms with one cell each."""
+"""Sizes: cells of a side including walls; for keycorridor rows of rooms with one cell each; for multiroom rooms; for
+obstructedmaze 1 with a free key, 2 with the key in a box, 3 with a blocked door as well.
+"""
 
 
 class GridStart(NamedTuple):
@@ -102,13 +160,9 @@ class GridGame:
         self._steps = self._done = 0
         self._env.reset(seed=seed)
         self.ways, self.state = read_layout(self._env)
-        self._things = [cell for cell in self._by_place() if cell.type not in ("wall", "goal", "door")]
-
-    def _by_place(self) -> list[Any]:
-        """Objects of the grid, in the order of `read_layout`."""
-        env = self._env
-        cells = [env.grid.get(x, y) for x in range(env.width) for y in range(env.height)]
-        return [cell for cell in cells if cell is not None]
+        self._things = list_things(self._env)
+        types = Counter(kind for kind, _ in self.ways.things)
+        self._coloured = frozenset(kind for kind, count in types.items() if count > 1)
 
     @tool(timeout=None, max_chars=500)
     def act(self, word: Annotated[str, "left, right, forward, pickup, drop or toggle"]) -> str:
@@ -167,7 +221,7 @@ class GridGame:
         things.sort(key=lambda one: one[:3])
         said = [(front, aside, cell) for _, front, aside, cell in things]
         held = self._env.carrying
-        return _brief_view(room, said, held) if self._brief else _worded_view(room, said, held)
+        return _brief_view(room, said, held, self._coloured) if self._brief else _worded_view(room, said, held)
 
     def report(self) -> Mapping[str, Any]:
         """Success, number of actions, number of effective actions, and the last state."""
@@ -186,19 +240,19 @@ def _enterable(cell: Any) -> bool:
     return cell is None or bool(cell.can_overlap())
 
 
-def _name(cell: Any) -> str:
-    """The state of a door, or the type of another object."""
+def _name(cell: Any, coloured: frozenset[str] = frozenset()) -> str:
+    """The state of a door, or the type of another object, with its colour if the grid has several of the type."""
     if cell.type != "door":
-        return str(cell.type)
+        return f"{cell.color} {cell.type}" if cell.type in coloured else str(cell.type)
     return "open" if cell.is_open else "locked" if cell.is_locked else "closed"
 
 
-def _brief_view(room: list[int], things: list[tuple[int, int, Any]], carried: Any) -> str:
+def _brief_view(room: list[int], things: list[tuple[int, int, Any]], carried: Any, coloured: frozenset[str]) -> str:
     """Text such as "a1l2 +key locked f2r1" without zeros, since a small policy reads 512 bytes in all."""
     parts = ["".join(f"{side}{count}" for side, count in zip("alr", room) if count)]
-    parts += [f"+{carried.type}"] if carried is not None else []
+    parts += [f"+{_name(carried, coloured)}"] if carried is not None else []
     for front, shift, cell in things:
-        parts.append(f"{_name(cell)} {f'f{front}' if front else ''}{_side(shift, '{side}{cells}', 'lr')}")
+        parts.append(f"{_name(cell, coloured)} {f'f{front}' if front else ''}{_side(shift, '{side}{cells}', 'lr')}")
     return " ".join(part for part in parts if part) or "walls"
 
 
@@ -213,6 +267,12 @@ def _worded_view(room: list[int], things: list[tuple[int, int, Any]], carried: A
         places = [f"{front} ahead" if front else "", _side(shift, "{cells} to the {side}", ("left", "right"))]
         parts.append(f"You see this {what}: {', '.join(place for place in places if place)}.")
     return " ".join([*parts, *([f"You hold a {carried.color} {carried.type}."] if carried is not None else [])])
+
+
+def _wall() -> Any:
+    from minigrid.core.world_object import Wall
+
+    return Wall
 
 
 def _envs() -> Any:

@@ -7,7 +7,19 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-__all__ = ["AHEAD", "GridLayout", "GridState", "LOCKED", "OPEN", "Place", "grid_state", "read_layout", "shortest"]
+__all__ = [
+    "AHEAD",
+    "GridLayout",
+    "GridState",
+    "LOCKED",
+    "OPEN",
+    "Place",
+    "grid_state",
+    "list_things",
+    "read_layout",
+    "shortest",
+    "spoils",
+]
 
 Place = tuple[int, int]
 AHEAD: tuple[Place, ...] = ((1, 0), (0, 1), (-1, 0), (0, -1))
@@ -24,6 +36,7 @@ class GridLayout(NamedTuple):
 
     walls  cells that nothing enters;  goals  cells that end the task;  doors  (cell, colour) of each
     things  (type, colour) of objects that can be carried;  wanted  index of the object that ends the task, -1 for none
+    inside  index of the object in each box, -1 for none; () without boxes
     """
 
     walls: frozenset[Place]
@@ -31,11 +44,12 @@ class GridLayout(NamedTuple):
     doors: tuple[tuple[Place, str], ...]
     things: tuple[tuple[str, str], ...]
     wanted: int
+    inside: tuple[int, ...] = ()
 
 
 class GridState(NamedTuple):
     """Mutable state: position and direction of the agent, the carried object (-1: none), positions of the objects
-    (None: carried), and the state of each door: open (0), closed (1) or locked (2).
+    (None: carried, in a box, or destroyed), and the state of each door: open (0), closed (1) or locked (2).
     """
 
     at: Place
@@ -59,8 +73,6 @@ def read_layout(env: Any) -> tuple[GridLayout, GridState]:
     walls: list[Place] = []
     goals: list[Place] = []
     doors: list[tuple[Place, Any]] = []
-    things: list[tuple[Place, Any]] = []
-    target = getattr(env, "obj", None)
     for x in range(env.width):
         for y in range(env.height):
             cell = env.grid.get(x, y)
@@ -71,17 +83,25 @@ def read_layout(env: Any) -> tuple[GridLayout, GridState]:
                 goals.append((x, y))
             elif kind == "door":
                 doors.append(((x, y), cell))
-            elif cell is not None:
-                things.append(((x, y), cell))
-    wanted = next((n for n, (_, one) in enumerate(things) if one is target), -1)
+    things, target = list_things(env), getattr(env, "obj", None)
+    places = {id(one): n for n, one in enumerate(things)}
+    boxes = any(one.type == "box" for one in things)
     ways = GridLayout(
         frozenset(walls),
         frozenset(goals),
         tuple((place, door.color) for place, door in doors),
-        tuple((one.type, one.color) for _, one in things),
-        wanted,
+        tuple((one.type, one.color) for one in things),
+        next((n for n, one in enumerate(things) if one is target), -1),
+        tuple(places.get(id(one.contains), -1) for one in things) if boxes else (),
     )
-    return ways, grid_state(env, ways, [one for _, one in things])
+    return ways, grid_state(env, ways, things)
+
+
+def list_things(env: Any) -> list[Any]:
+    """Objects that can be carried, by column; then the contents of boxes."""
+    cells = [env.grid.get(x, y) for x in range(env.width) for y in range(env.height)]
+    found = [cell for cell in cells if cell is not None and cell.type not in ("wall", "goal", "door")]
+    return found + [one.contains for one in found if one.type == "box" and one.contains is not None]
 
 
 def grid_state(env: Any, ways: GridLayout, things: list[Any]) -> GridState:
@@ -140,9 +160,25 @@ def _acts(ways: GridLayout, state: GridState) -> Iterator[tuple[str, GridState]]
         yield "pickup", state._replace(holds=thing, lie=_replaced(state.lie, thing, None))
     if door >= 0 and state.doors[door] != OPEN and (state.doors[door] == CLOSED or _fits(ways, state, door)):
         yield "toggle", state._replace(doors=_replaced(state.doors, door, OPEN))
+    content = ways.inside[thing] if ways.inside and thing >= 0 else -1
+    if content >= 0:
+        opened = _replaced(state.lie, thing, None)
+        yield "toggle", state._replace(lie=_replaced(opened, content, front))
     empty = door < 0 and thing < 0 and front not in ways.goals
     if empty and state.holds >= 0 and ways.wanted >= 0:
         yield "drop", state._replace(holds=-1, lie=_replaced(state.lie, state.holds, front))
+
+
+def spoils(ways: GridLayout, state: GridState, word: str) -> bool:
+    """Whether an action destroys a box without content, which may make the task impossible."""
+    thing = state.lie.index(state.front) if state.front in state.lie else -1
+    return (
+        word == "toggle"
+        and thing >= 0
+        and bool(ways.inside)
+        and ways.things[thing][0] == "box"
+        and (ways.inside[thing] < 0)
+    )
 
 
 def _fits(ways: GridLayout, state: GridState, door: int) -> bool:

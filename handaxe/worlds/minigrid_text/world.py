@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.minigrid_text.grid import KINDS, WORDS, GridGame, GridStart, Kind, start_grid, state_to_json
-from handaxe.worlds.minigrid_text.shortest_path import LOCKED, OPEN, GridState, shortest
+from handaxe.worlds.minigrid_text.shortest_path import LOCKED, OPEN, GridState, shortest, spoils
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
@@ -26,8 +27,12 @@ __all__ = ["minigrid_text"]
 
 Marks = Literal["goals", "path"]
 START = Start(skill=120, steps=0, batch_size=16, learning_rate=2e-3)
-TURNS = 12
-"""Turn limit of a demonstration."""
+DETOURS = 1.2
+"""Turns of a demonstration per action of the longest shortest path."""
+SHORT = 12
+"""Turns that fit into the tiny policy's own context."""
+TURN_TOKENS = 44
+"""Upper limit of the mean number of tokens of a turn and its reply, in key words."""
 TEST_SHARE = 4
 """Number of grids per test grid."""
 
@@ -51,8 +56,11 @@ def minigrid_text(
 
     Args:
         kind: doorkey (a key, a door it opens, and the goal behind it), fourrooms, or keycorridor (as doorkey, but the
-            key lies in another room, and has to be put down before the ball can be picked up).
-        size: of doorkey the side, 5 to 8, walls included; of keycorridor the rows of rooms, 1 to 3; None: the smallest.
+            key lies in another room, and has to be put down before the ball can be picked up). Longer: multiroom (rooms
+            in a row with closed doors), crossing (walls with gaps), unlockpickup (as doorkey, and a box to pick up),
+            blockedunlockpickup (a ball blocks the door), obstructedmaze (the key may be in a box), lockedroom.
+        size: of doorkey the side, 5 to 8 or 16, walls included; of keycorridor the rows of rooms, 1 to 3; of multiroom
+            the rooms, 2 to 6; of crossing the side, 5, 7, 9 or 11; of obstructedmaze 1 to 3; None: the smallest.
         longest: maximum length of a shortest path; grids with longer paths are excluded.
         astray: share of random actions of the expert, 0 to below 1; training is to remove them.
         marks: criteria of the world: "goals", key, door and end; or "path", an action nearer to the end than ever
@@ -62,8 +70,9 @@ def minigrid_text(
 
     Returns:
         A world broken down by "length", the actions of a shortest path, with the gauges steps (actions), executed
-        (share of effective calls) and left (missing actions at the end). Turn facts and the report hold the state. Give
-        rollouts some turns more than `longest`; 12 fit into the tiny policy's context.
+        (share of effective calls) and left (missing actions at the end; all of the start if the box is destroyed). Turn
+        facts and the report hold the state. Give rollouts some turns more than `longest`; 12 fit into the tiny policy's
+        context, and the cold-start checkpoint of a larger `longest` has a longer context.
 
     Raises:
         InputError: an argument out of range, no grid with a path this short, or a missing package (extra [grid]).
@@ -82,6 +91,7 @@ def minigrid_text(
             f"{longest}, {astray}, {marks!r} and {grids}"
         )
     begin = _cached_starts(kind, side, brief)
+    turns = max(SHORT, math.ceil(DETOURS * longest))
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         check_count(split, count)
@@ -96,6 +106,10 @@ def minigrid_text(
         way = shortest(begin(task.metadata["grid"]).ways, _state(facts))
         return None if way is None else len(way)
 
+    def missing(one: Trajectory) -> int:
+        found = distance(one.task, one.env["state"]["GridGame"])
+        return one.task.metadata["length"] if found is None else found
+
     def first(task: Task) -> GridStart:
         return begin(task.metadata["grid"])
 
@@ -108,7 +122,8 @@ def minigrid_text(
         hidden_keys=("drawing",),
         expert=_expert(begin, astray),
         start=START if brief else None,
-        start_turns=TURNS,
+        start_turns=turns,
+        start_context=512 if turns <= SHORT else TURN_TOKENS * turns,
         criteria=_steps if marks == "path" else _goals(first),
         check=_check(first, distance),
         gauges={
@@ -116,7 +131,7 @@ def minigrid_text(
             "executed": RatioMetric(
                 lambda one, right: float(_final(one, "done")), lambda one, right: float(len(one.calls))
             ),
-            "left": RatioMetric(lambda one, right: float(distance(one.task, one.env["state"]["GridGame"]) or 0)),
+            "left": RatioMetric(lambda one, right: float(missing(one))),
         },
     )
 
@@ -161,11 +176,14 @@ def _task(
 def _expert(begin: Callable[[int], GridStart], astray: float) -> Expert:
     def expert(task: Task, facts: Facts) -> Message:
         made = begin(task.metadata["grid"])
-        way = shortest(made.ways, _state(facts) if "at" in facts else made.state)
+        state = _state(facts) if "at" in facts else made.state
+        way = shortest(made.ways, state)
         if not way or "act" not in facts["tools"]:
             return Message("assistant", "I give up")
         rng = random.Random(derive_seed("astray", task.id, facts["turn"]))
         word = rng.choice(WORDS) if rng.random() < astray else way[0]
+        if spoils(made.ways, state, word):
+            word = way[0]
         return Message("assistant", "", (ToolCall("act", {"word": word}),))
 
     return expert
@@ -179,7 +197,11 @@ def _state(facts: Facts) -> GridState:
 
 def _goals(first: Callable[[Task], GridStart]) -> Callable[[Task], list[Criterion]]:
     def criteria(task: Task) -> list[Criterion]:
-        names = {"key": "It holds the key.", "door": "The locked door is open."} if first(task).ways.doors else {}
+        names, doors = dict[str, str](), first(task).state.doors
+        if LOCKED in doors:
+            names = {"key": "It holds the key.", "door": "The locked door is open."}
+        else:
+            names = {f"door {n}": f"Door {n} is open." for n, state in enumerate(doors) if state != OPEN}
         return [Criterion(name, text) for name, text in {**names, "end": "It is where it was to get."}.items()]
 
     return criteria
@@ -202,8 +224,10 @@ def _check(
             return state.holds >= 0 and made.ways.things[state.holds][0] == "key"
         if name == "door":
             return state.doors[made.state.doors.index(LOCKED)] == OPEN
-        missing = distance(trajectory.task, facts)
-        return missing is not None and missing <= int(name.split()[0])
+        if name.startswith("door "):
+            return state.doors[int(name.split()[1])] == OPEN
+        left = distance(trajectory.task, facts)
+        return left is not None and left <= int(name.split()[0])
 
     def check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
         met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)

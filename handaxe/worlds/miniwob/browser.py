@@ -23,7 +23,7 @@ from typing import Any
 
 from handaxe.core.errors import InfrastructureError, InputError
 
-__all__ = ["Chromium", "pages_folder"]
+__all__ = ["Action", "Chromium", "pages_folder"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 STARTING = 120.0
@@ -31,27 +31,51 @@ STARTING = 120.0
 CLOSING = 20.0
 """Time limit for closing a tab or browser, in seconds."""
 DAY = 24 * 60 * 60 * 1000
-PLAY = """([seed, refs, longest]) => {
+PLAY = """([seed, actions, longest]) => {
+    const type = (ref, text) => {
+        const field = core.previousDOMInfo[ref];
+        field.focus();
+        if (field.disabled || field.readOnly) return true;
+        field.value = text;
+        const widget = window.jQuery && jQuery(field);
+        if (widget && (widget.data('ui-autocomplete') || widget.data('uiAutocomplete'))) widget.autocomplete('search');
+        else for (const name of ['input', 'keyup', 'change']) field.dispatchEvent(new Event(name, {bubbles: true}));
+        return true;
+    };
+    const reset = () => {
+        if (document.activeElement) document.activeElement.blur();
+        if (!window.jQuery) return;
+        jQuery('.hasDatepicker').each((_, field) => {
+            jQuery(field).datepicker('hide');
+            jQuery.data(field, 'datepicker').lastVal = null;
+        });
+        jQuery('.ui-autocomplete-input').each((_, field) => { jQuery(field).autocomplete('close'); });
+        jQuery('.ui-helper-hidden-accessible').empty();
+    };
     core.EPISODE_MAX_TIME = longest;
     if (window.jQuery) jQuery.fx.off = true;
     core.endEpisode(0);
+    reset();
     Math.seedrandom(seed);
     core.setDataMode('train');
     core.startEpisodeReal();
     let tree = core.getDOMInfo(), before = tree;
-    for (const ref of refs) {
+    for (const [ref, text] of actions) {
         before = tree;
         if (WOB_DONE_GLOBAL) throw new Error('a click after the end');
-        const clicked = core.elementClick(ref);
+        const clicked = text === null ? core.elementClick(ref) : type(ref, text);
         if (clicked !== true) throw new Error('element ' + ref + ' cannot be clicked: ' + clicked);
         if (!WOB_DONE_GLOBAL) tree = core.getDOMInfo();
     }
     const over = WOB_DONE_GLOBAL;
     return {query: core.getUtterance(), before, tree, over, raw: over ? WOB_RAW_REWARD_GLOBAL : 0};
 }"""
-"""Restart the page by its seed and click. The clock does not matter, so that equal clicks lead to equal states: the
-page has a day instead of its seconds, and delayed content is there at once.
+"""Restart the page by its seed, click and type. The clock does not matter, so that equal actions lead to equal states:
+the page has a day instead of its seconds, delayed content is there at once, and widgets of jQuery, which outlive a
+restart, lose focus, suggestions and month. Text replaces a field's value; disabled and read-only fields keep theirs.
 """
+Action = tuple[int, str | None]
+"""The page's own number of an element, and the text to type; None for a click."""
 
 
 def pages_folder() -> Path:
@@ -92,25 +116,25 @@ class Chromium:
         self._tabs: _Tabs | None = None
         self._ending: weakref.finalize | None = None
 
-    def play(self, page: str, seed: int, refs: Sequence[int]) -> dict[str, Any]:
-        """Start a page and click elements by the page's own numbers.
+    def play(self, page: str, seed: int, actions: Sequence[Action]) -> dict[str, Any]:
+        """Start a page, and click elements or type into them.
 
         Returns:
             "query", "tree" (see `miniwob_elements`; the last tree before the end), "before" (the tree before the last
-            click), "over", and "raw", the page's reward from -1 to 1, 0 before the end.
+            action), "over", and "raw", the page's reward from -1 to 1, 0 before the end.
 
         Raises:
             InfrastructureError: the browser does not start, or the page fails or does not answer in time.
         """
-        work = self._begin(page, seed, refs)
+        work = self._begin(page, seed, actions)
         try:
             return work.result()
         finally:
             work.cancel()  # matters only after an interrupted wait
 
-    async def aplay(self, page: str, seed: int, refs: Sequence[int]) -> dict[str, Any]:
+    async def aplay(self, page: str, seed: int, actions: Sequence[Action]) -> dict[str, Any]:
         """As `play`, from any event loop. Cancellable."""
-        return await asyncio.wrap_future(self._begin(page, seed, refs))
+        return await asyncio.wrap_future(self._begin(page, seed, actions))
 
     def close(self) -> None:
         """Close the browser; the next page starts another browser."""
@@ -119,13 +143,13 @@ class Chromium:
                 self._ending()
             self._tabs = self._ending = None
 
-    def _begin(self, page: str, seed: int, refs: Sequence[int]) -> concurrent.futures.Future[dict[str, Any]]:
+    def _begin(self, page: str, seed: int, actions: Sequence[Action]) -> concurrent.futures.Future[dict[str, Any]]:
         with self._lock:
             if self._tabs is None:
                 self._tabs = _Tabs(*self._settings)
                 self._ending = weakref.finalize(self, self._tabs.end)
             tabs = self._tabs
-        return asyncio.run_coroutine_threadsafe(tabs.play(page, seed, list(refs)), tabs.loop)
+        return asyncio.run_coroutine_threadsafe(tabs.play(page, seed, [list(one) for one in actions]), tabs.loop)
 
 
 class _Tabs:
@@ -144,14 +168,14 @@ class _Tabs:
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="handaxe-miniwob")
         self._thread.start()
 
-    async def play(self, page: str, seed: int, refs: list[int]) -> dict[str, Any]:
+    async def play(self, page: str, seed: int, actions: list[list[Any]]) -> dict[str, Any]:
         async with self._turns[page]:
             try:
                 # An aborted start would leave processes behind.
                 await asyncio.shield(self.loop.create_task(self._run()))
                 async with asyncio.timeout(self._deadline):
                     tab = await self._tab(page)
-                    return await tab.evaluate(PLAY, [seed, refs, DAY])
+                    return await tab.evaluate(PLAY, [seed, actions, DAY])
             except TimeoutError:
                 await self._drop(page)
                 raise InfrastructureError(f"page {page!r} gave no answer within {self._deadline:g} seconds") from None

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Element", "PAGES", "format_elements", "list_elements", "next_click"]
+__all__ = ["Element", "PAGES", "format_changes", "format_elements", "list_elements", "next_click"]
 
 CONTROLS = ("button", "a", "h3", "option", "textarea")
 """Tags listed as one element, with any content."""
+ACTIVE = {"active", "clicked"}
+"""Classes of icons that are on."""
 LONGEST = 24
 """Character limit of an element's text."""
 
@@ -28,11 +30,14 @@ class Element(NamedTuple):
     box: tuple[int, int, int, int]
 
 
-def list_elements(tree: Mapping[str, Any]) -> list[Element]:
+def list_elements(tree: Mapping[str, Any], *, values: bool = False, icons: Sequence[str] = ()) -> list[Element]:
     """List the elements of a page in order: controls, and other nodes with text.
 
     Args:
-        tree: result of miniwob's `core.getDOMInfo`: tag, ref, text, value, left, top, width, height, children.
+        tree: result of miniwob's `core.getDOMInfo`: tag, ref, text, value, left, top, width, height, children, id,
+            classes.
+        values: the text of a field is its value.
+        icons: ids and classes of nodes without text to list, under this name; `on` is whether the icon is active.
 
     Example:
         a body of <button>Ok</button> and <label><input type="radio">tea</label> -> button "Ok", input_radio "tea"
@@ -41,12 +46,18 @@ def list_elements(tree: Mapping[str, Any]) -> list[Element]:
     switch = next((one for one in children if str(one["tag"]).lower().startswith("input_")), None)
     if tag == "label" and switch is not None:
         return [_element(switch, _text(tree))]
+    if values and isinstance(tree.get("value"), str):
+        return [_element(tree, " ".join(tree["value"].split()))]
     if tag in CONTROLS or tag.startswith("input_"):
         return [_element(tree, _text(tree))]
     # Running text is no element: miniwob gives it tag t and no number to click.
     if tag != "t" and all(str(one["tag"]) == "t" for one in children):
-        return [_element(tree, _text(tree))] if _text(tree) else []
-    return [found for one in children for found in list_elements(one)]
+        if _text(tree):
+            return [_element(tree, _text(tree))]
+        marks = str(tree.get("classes") or "").split()
+        icon = next((one for one in icons if one in marks or one == tree.get("id")), None)
+        return [] if icon is None else [_element(tree, icon)._replace(on=bool(ACTIVE & set(marks)))]
+    return [found for one in children for found in list_elements(one, values=values, icons=icons)]
 
 
 def format_elements(elements: Sequence[Element]) -> str:
@@ -60,6 +71,19 @@ def format_elements(elements: Sequence[Element]) -> str:
         words = (one.tag, one.text[:LONGEST].strip(), "on" if one.on else "")
         lines.append(f"{' '.join(word for word in words if word)} [{number}]")
     return "\n".join(lines)
+
+
+def format_changes(before: Sequence[Element], after: Sequence[Element]) -> str:
+    """Format the elements that are new or changed; "up to [N]" if fewer elements are left.
+
+    Example:
+        a checkbox "tea" of three elements that turns on -> "input_checkbox tea on [2]"
+    """
+    old, new = format_elements(before).split("\n"), format_elements(after).split("\n")
+    changed = [line for line in new if line not in old]
+    if len(new) < len(old):
+        changed.append(f"up to [{len(new)}]")
+    return "\n".join(changed) or "nothing changes"
 
 
 def next_click(page: str, query: str, elements: Sequence[Element], clicked: Sequence[str]) -> int | None:

@@ -78,8 +78,8 @@ class Games:
             self._known[number] = None if found is None else GameOpening(*found)
         return self._known[number]
 
-    def cycle(self, split: Split, seed: int) -> Iterator[int]:
-        """Cycle through the numbers of a split's games in random order.
+    def cycle(self, split: Split, seed: int, *, shortest: int = 1) -> Iterator[int]:
+        """Cycle through the numbers of a split's games in random order; games with a shorter path are left out.
 
         Raises:
             InputError: the split has no game.
@@ -89,11 +89,13 @@ class Games:
         while True:
             for number in order:
                 opening = self.opening(number)
-                if opening is not None and opening.split == split:
+                if opening is not None and opening.split == split and len(opening.walkthrough) >= shortest:
                     mine += 1
                     yield number
             if not mine:
-                raise InputError(f"none of {self.count} games of textworld is to {split}: have more games")
+                raise InputError(
+                    f"none of {self.count} games of textworld is to {split}: have more games, or a lower shortest"
+                )
 
     def file(self, number: int, *, text: bool = False) -> Path:
         """Return the file of a game; with `text`, the file compiled to the game's own text."""

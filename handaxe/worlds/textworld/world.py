@@ -6,16 +6,21 @@ Kept: a world of text games for users.
 from __future__ import annotations
 
 import itertools
+import math
+import random
 from collections.abc import Sequence
 from typing import Any
 
-from handaxe.core.errors import TaskError
+import numpy as np
+
+from handaxe.core.errors import InputError, TaskError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory
-from handaxe.core.records import Message, Task, ToolCall, Trajectory
+from handaxe.core.records import Criterion, Message, Task, ToolCall, Trajectory
 from handaxe.core.requests import EnvReply
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.wrapper import AsyncEnvWrapper
+from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.textworld.games import Game, Games, Kind
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
@@ -23,9 +28,24 @@ from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 __all__ = ["textworld"]
 
 START = Start(DemonstrationNoise(corrupt_rate=0.1), skill=450, steps=50, batch_size=16)
+TURNS = 8
+"""Minimum turn limit of a demonstration."""
+DETOURS = 1.25
+"""Turns of a demonstration per command of the shortest path."""
+TURN_TOKENS = 96
+"""Upper limit of the mean number of tokens of a command and its reply, in key words."""
 
 
-def textworld(*, kind: Kind = "easy", rooms: int = 4, length: int = 2, games: int = 300, brief: bool = True) -> World:
+def textworld(
+    *,
+    kind: Kind = "easy",
+    rooms: int = 4,
+    length: int = 2,
+    shortest: int = 1,
+    games: int = 300,
+    hints: float = 0.0,
+    brief: bool = True,
+) -> World:
     """Games of textworld's treasure hunter: walk through a house and take the requested thing.
 
     A rollout is correct if the game is won; taking another thing loses the game. The tool `do` plays the game. After
@@ -37,13 +57,19 @@ def textworld(*, kind: Kind = "easy", rooms: int = 4, length: int = 2, games: in
         kind: easy has no doors; medium has closed containers, hard locked doors and things whose keys are carried.
         rooms: rooms of a house, 1 to 30.
         length: commands of the shortest path, 1 to `rooms`.
+        shortest: minimum length of a path, 1 to `length`: the generator's path may have a shortcut, and such games are
+            left out.
         games: number of games, 8 or more; about a quarter is in test.
+        hints: share of the commands of a shortest path that the question lists, in order and without the last, 0 to 1;
+            the other commands are chosen at random and have to be found. Makes long games solvable.
         brief: describe the room and its commands in key words, which the tiny policy can learn to read; otherwise the
             game's own text, compiled on first use (a second).
 
     Returns:
         A world broken down by "length", with the gauges steps (commands) and left (missing winning commands at the
-        end). Give rollouts some turns more than `length`.
+        end), and as criteria the commands of a shortest path, met at a position nearer to the end than ever before.
+        Give rollouts some turns more than `length`; the cold-start checkpoint of a `length` above 6 has a longer
+        context.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [textworld]).
@@ -52,13 +78,19 @@ def textworld(*, kind: Kind = "easy", rooms: int = 4, length: int = 2, games: in
         "take lamp. attic: go east" and do("go east") -> "hall: go south, go west, take lamp, take pen", do("take lamp")
         -> "you won"
     """
+    if not 0 <= hints <= 1 or not 1 <= shortest <= length:
+        raise InputError(
+            f"hints is a share of the winning commands, 0 to 1, not {hints}; shortest is 1 to length, {length}, not "
+            f"{shortest}"
+        )
+    turns = max(TURNS, math.ceil(DETOURS * length))
     shelf = Games(kind=kind, rooms=rooms, length=length, count=games)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         if count < 1:
             raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-        numbers = itertools.islice(shelf.cycle(split, seed), count)
-        return [_task(shelf, number, f"{split}-{seed}-{n}", brief=brief) for n, number in enumerate(numbers)]
+        numbers = itertools.islice(shelf.cycle(split, seed, shortest=shortest), count)
+        return [_task(shelf, number, f"{split}-{seed}-{n}", hints, brief=brief) for n, number in enumerate(numbers)]
 
     def env(tools: Sequence[Any]) -> EnvFactory:
         tool_chat(tools)  # raises early for bad tools
@@ -78,6 +110,10 @@ def textworld(*, kind: Kind = "easy", rooms: int = 4, length: int = 2, games: in
         breakdown=("length",),
         expert=_expert,
         start=START if brief else None,
+        start_turns=turns,
+        start_context=512 if turns <= TURNS else TURN_TOKENS * turns,
+        criteria=_commands,
+        check=_check,
         gauges={
             "steps": RatioMetric(lambda one, right: float(_final(one, "steps"))),
             "left": RatioMetric(lambda one, right: float(_final(one, "left"))),
@@ -85,7 +121,7 @@ def textworld(*, kind: Kind = "easy", rooms: int = 4, length: int = 2, games: in
     )
 
 
-def _task(shelf: Games, number: int, key: str, *, brief: bool) -> Task:
+def _task(shelf: Games, number: int, key: str, hints: float, *, brief: bool) -> Task:
     opening = shelf.opening(number)
     assert opening is not None
     thing, seen, way = opening
@@ -96,8 +132,33 @@ def _task(shelf: Games, number: int, key: str, *, brief: bool) -> Task:
             f"You are playing a text game by calling the tool. Find the {thing} and take it; taking a wrong thing ends "
             f"the game. You are in the {room}. What you can do here: {ways}."
         )
+    if listed := _listed(number, way, hints):
+        said = f"{said}\n{'path' if brief else 'Commands on the way:'} {', '.join(listed)}"
     metadata = {"game": number, "length": len(way), "walkthrough": way}
     return Task(f"textworld-{'-'.join(map(str, shelf.settings))}-{key}", (Message("user", said),), None, None, metadata)
+
+
+def _listed(number: int, way: Sequence[str], share: float) -> list[str]:
+    """A share of the commands before the last, in order."""
+    before = range(len(way) - 1)
+    rng = random.Random(derive_seed("textworld hints", number))
+    return [way[n] for n in sorted(rng.sample(before, round(share * len(before))))]
+
+
+def _commands(task: Task) -> list[Criterion]:
+    return [
+        Criterion(f"{n} left", f"It is {n} commands from the end.") for n in reversed(range(task.metadata["length"]))
+    ]
+
+
+def _check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
+    """Check criteria by the winning commands after each turn; met criteria stay met."""
+    met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
+    for n, turn in enumerate(trajectory.turns):
+        if turn.facts and not turn.facts["lost"]:
+            left = len(turn.facts["policy_commands"])
+            met_CN[:, n] = [left <= int(one.name.split()[0]) for one in criteria]
+    return np.logical_or.accumulate(met_CN, axis=1)
 
 
 def _expert(task: Task, facts: Facts) -> Message:

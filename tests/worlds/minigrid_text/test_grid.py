@@ -49,6 +49,15 @@ def test_closed_doors_hide_the_cells_behind():
     assert game.seen.endswith("You see this green goal: 2 ahead. You hold a yellow key.")
 
 
+def test_balls_have_their_colours_if_the_grid_has_two():
+    def seen(size):
+        game = GridGame("obstructedmaze", size, 0, brief=True)
+        return {game.seen, *(game.act(word) for word in start_grid("obstructedmaze", size, 0, brief=True).way[:-1])}
+
+    assert any("blue ball" in text for text in seen(3)) and any("green ball" in text for text in seen(3))
+    assert any(" ball" in text for text in seen(1)) and not any("blue ball" in text for text in seen(1))
+
+
 def test_view_of_walls_has_the_distances_of_walls_and_doors():
     assert room(at=(1, 1), size=5).seen == "r2"
     blocked = room((Door("red"), (1, 1)), (Door("red"), (3, 1)), at=(2, 1))

@@ -1,4 +1,5 @@
 import json
+import statistics
 
 import numpy as np
 import pytest
@@ -49,6 +50,60 @@ def test_doorkey_keeps_the_world_contract(world):
 @pytest.mark.parametrize("options", [{"kind": "fourrooms", "longest": 12}, {"kind": "keycorridor", "longest": 20}])
 def test_other_kinds_keep_the_world_contract(options):
     check_world(minigrid_text(**options, grids=80, brief=False), count=3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kind": "multiroom", "size": 3, "longest": 20},
+        {"kind": "crossing", "size": 9, "longest": 20},
+        {"kind": "doorkey", "size": 8, "longest": 20},
+    ],
+)
+def test_long_kinds_keep_the_world_contract_and_take_eight_turns_and_more(options):
+    world = minigrid_text(**options, grids=60)
+    check_world(world, count=3)
+    assert statistics.median(task.metadata["length"] for task in world.tasks("train", 9, 0)) >= 8
+    assert world.start_turns >= options["longest"] and world.start_context > 512
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kind": "unlockpickup", "longest": 20},
+        {"kind": "obstructedmaze", "size": 2, "longest": 24},
+        {"kind": "multiroom", "size": 6, "longest": 40},
+        {"kind": "blockedunlockpickup", "longest": 28},
+        {"kind": "obstructedmaze", "size": 3, "longest": 32},
+        {"kind": "lockedroom", "longest": 60},
+    ],
+)
+def test_the_longest_kinds_keep_the_world_contract(options):
+    """Random actions of the expert never destroy a box."""
+    check_world(minigrid_text(**options, grids=60, astray=0.1, brief=False), count=4)
+
+
+def test_ten_actions_keep_the_policys_context(world):
+    assert world.start_turns == 12 and world.start_context == 512
+
+
+def test_doors_without_a_lock_are_criteria():
+    world = minigrid_text(kind="multiroom", size=3, longest=20, astray=0.0, grids=60)
+    (task,) = world.tasks("train", 1, 0)
+    one = demonstrate(world.env(()), task, world.expert, format=Compact(), max_turns=30)
+    met_CN = world.check(one, criteria := world.criteria(task))
+    assert sorted(one.name for one in criteria) == ["door 0", "door 1", "end"]
+    assert met_CN[:, -1].all() and met_CN.sum(axis=1).min() == 1 == met_CN[-1].sum()
+
+
+def test_a_destroyed_box_leaves_the_whole_path():
+    world = minigrid_text(kind="unlockpickup", longest=24, astray=0.0, grids=60)
+    (task,) = world.tasks("train", 1, 0)
+    way = start_grid("unlockpickup", 6, task.metadata["grid"], brief=True).way
+    one = played(world, task, [*way[:-1], "toggle"])
+    assert one.env["state"]["GridGame"]["won"] is False
+    assert world.gauges["left"].top(one, 0.0) == task.metadata["length"] == len(way)
 
 
 def test_only_a_complete_shortest_path_is_correct(world):

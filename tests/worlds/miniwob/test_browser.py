@@ -14,6 +14,7 @@ import pytest
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.worlds.miniwob import browser as miniwob_browser
 from handaxe.worlds.miniwob.browser import Chromium, pages_folder
+from handaxe.worlds.miniwob.elements import list_elements
 
 SCRIPT = "<script>var core = {endEpisode() { %s }}</script>"
 
@@ -60,7 +61,7 @@ class TestInChromium:
         chromium, before = Chromium(folder=pages_folder(), deadline=90), below()
         first = chromium.play("click-tab-2", 3, ())
         assert not first["over"] and first["raw"] == 0 and '"' in first["query"]
-        tabs = [one["ref"] for one in links(first["tree"], "A")]
+        tabs = [(one["ref"], None) for one in links(first["tree"], "A")]
         second = chromium.play("click-tab-2", 3, tabs[1:2])
         assert second["before"] == first["tree"] and links(second["tree"], "SPAN") != links(first["tree"], "SPAN")
         assert chromium.play("click-tab-2", 4, ())["query"] != first["query"]
@@ -73,6 +74,41 @@ class TestInChromium:
         started = below() - before
         del chromium
         assert started and gone(started)
+
+    @pytest.mark.parametrize(
+        ("page", "text", "shown"),
+        [
+            ("choose-date-nodelay", None, "Prev"),
+            ("use-autocomplete-nodelay", "A", "Albania"),
+            ("login-user-popup", "bo", "Cancel"),
+        ],
+    )
+    def test_a_restart_closes_widgets_and_leaves_no_focus(self, page, text, shown):
+        """Of a calendar in another month, suggestions, and a popup that opens with the focus."""
+        chromium = Chromium(folder=pages_folder(), deadline=90)
+
+        def listed(seed, actions):
+            played = chromium.play(page, seed, actions)
+            assert not played["over"]
+            return list_elements(played["tree"], values=True)
+
+        def opening(seed):
+            """First content, and the actions: the first field, and then the element that it shows."""
+            plain = listed(seed, ())
+            field = next(one for one in plain if one.tag.startswith("input_"))
+            found = [one for one in listed(seed, [(field.ref, text)]) if one.text == shown]
+            return [(seed, plain, [(field.ref, text), (found[0].ref, None)])] if found else []
+
+        seed, plain, actions = next(found for seed in range(12) for found in opening(seed))
+        opened, after = listed(seed, actions[:1]), listed(seed, actions)
+        assert plain != opened != after
+        for played in (actions, actions[:1], ()):
+            assert listed(seed, actions[:1]) == opened
+            listed(seed, played)
+            assert listed(seed, ()) == plain
+            listed(seed, played)
+            assert listed(seed, actions) == after
+        chromium.close()
 
     def test_concurrent_rollouts_share_a_tab(self):
         chromium = Chromium(folder=pages_folder(), deadline=90)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from handaxe.worlds.miniwob.elements import PAGES, Element, format_elements, list_elements, next_click
+from handaxe.worlds.miniwob.elements import PAGES, Element, format_changes, format_elements, list_elements, next_click
 
 
 def node(tag, ref=0, text=None, children=(), value=None, left=0):
@@ -56,6 +56,23 @@ def test_a_switch_has_its_labels_text_and_state():
     found = listed(label(5, "tea", False), label(7, "cocoa", True), node("BUTTON", 9, "Submit"))
     assert format_elements(found) == "input_radio tea [1]\ninput_radio cocoa on [2]\nbutton Submit [3]"
     assert [one.ref for one in found] == [6, 8, 9]
+
+
+def test_values_of_fields_and_icons_are_listed_on_request():
+    icon = node("SPAN", 5, "") | {"id": "send", "classes": "like active"}
+    page = (node("INPUT_text", 4, "", value="Bo"), icon, node("SPAN", 6, "") | {"id": "send", "classes": ""})
+    assert format_elements(listed(*page)) == "input_text [1]"
+    found = list_elements(body(*page), values=True, icons=("send", "like"))
+    assert format_elements(found) == "input_text Bo [1]\nspan send on [2]\nspan send [3]"
+    assert [one.on for one in found] == [None, True, False]
+
+
+def test_changes_are_new_lines_and_the_number_of_a_shorter_list():
+    before = listed(label(5, "tea", False, "checkbox"), node("BUTTON", 9, "Submit"))
+    after = listed(label(5, "tea", True, "checkbox"), node("BUTTON", 9, "Submit"))
+    assert format_changes(before, after) == "input_checkbox tea on [1]"
+    assert format_changes(before, before) == "nothing changes"
+    assert format_changes(after, after[1:]) == "button Submit [1]\nup to [1]"
 
 
 def test_multiline_text_is_one_line():

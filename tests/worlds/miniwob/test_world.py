@@ -1,6 +1,7 @@
 """World of miniwob's pages, with and without a real Chromium."""
 
 import json
+import statistics
 
 import pytest
 
@@ -10,6 +11,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.miniwob.elements import PAGES
+from handaxe.worlds.miniwob.goals import LONG
 from handaxe.worlds.miniwob.world import _expert, miniwob
 from handaxe.worlds.parts.demonstrate import demonstrate
 
@@ -68,6 +70,48 @@ class TestInChromium:
             assert every.correct(Group(task, (one, silent))).outcome.tolist() == [1, 0], task
             assert one.env["state"]["OpenPage"]["raw"] == 1 and one.ending.kind == "completed"
             assert one.turns[0].parsed.calls[0].arguments == every.reference(task)[0].arguments
+
+    @pytest.fixture(scope="class")
+    def long(self, cache):
+        return miniwob(pages=tuple(LONG), instances=130, brief=True)
+
+    def test_the_expert_meets_every_goal_of_every_long_page(self, long):
+        tasks = long.tasks("train", 90, 0)
+        assert {task.metadata["page"] for task in tasks} == set(LONG)
+        assert [one.schema.name for one in long.tools] == ["click", "type"]
+        for task in tasks:
+            one = play(long, task, long.expert)
+            assert one.ending.kind == "completed" and one.env["state"]["TypedPage"]["raw"] == 1, task
+            met_CN = long.check(one, long.criteria(task))
+            assert met_CN[:, -1].all() and not met_CN[-1, :-1].any()
+            (made,), (wanted,) = one.turns[0].parsed.calls, long.reference(task)
+            assert (made.name, made.arguments) == (wanted.name, wanted.arguments)
+
+    def test_long_pages_take_eight_turns_and_more(self, cache):
+        pages = ("click-checkboxes-large", "choose-date-nodelay", "book-flight-nodelay")
+        world = miniwob(pages=pages, instances=60, brief=True)
+        turns = [len(play(world, task, world.expert).turns) for task in world.tasks("train", 24, 0)]
+        assert statistics.median(turns) >= 8
+
+    def test_text_replaces_a_fields_value_and_only_fields_take_text(self, long):
+        task = next(one for one in long.tasks("train", 90, 0) if one.metadata["page"] == "enter-text")
+        env = opened(long, task)
+        typed = [ToolCall("type", {"ref": ref, "text": text}, f"c{n}") for n, (ref, text) in enumerate(TYPED)]
+        reply = env.step(ParsedTurn("", tuple(typed)), seed=0)
+        assert [one.status for one in reply.replies] == ["ok", "ok", "retry"]
+        assert [one.content for one in reply.replies] == [
+            "input_text </a> <|end|> [1]",
+            "input_text bo [1]",
+            "element 2 is no field",
+        ]
+        env.close()
+
+    def test_a_read_only_field_keeps_its_value(self, long):
+        task = next(one for one in long.tasks("train", 90, 0) if one.metadata["page"] == "choose-date-nodelay")
+        env = opened(long, task)
+        reply = env.step(ParsedTurn("", (ToolCall("type", {"ref": 1, "text": "02/02/2016"}, "c"),)), seed=0)
+        assert reply.replies[0].status == "ok" and "02/02/2016" not in reply.replies[0].content
+        env.close()
 
     def test_an_incorrect_click_has_the_pages_negative_reward(self, world):
         task = next(one for one in world.tasks("train", 40, 0) if one.metadata["page"] == "click-tab")
@@ -131,6 +175,9 @@ class TestInChromium:
         for options in ({"pages": ()}, {"pages": ("click-pie",)}, {"pages": ("click-tab",) * 2}, {"instances": 7}):
             with pytest.raises(InputError, match="pages are some of click-button"):
                 miniwob(**options)
+
+
+TYPED = ((1, "</a> <|end|>"), (1, "bo"), (2, "bo"))
 
 
 def play(world, task, speaker):

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("textworld")
 
 from handaxe.core.errors import InputError, Retry
-from handaxe.worlds.textworld.games import Game, Games
+from handaxe.worlds.textworld.games import Game, GameOpening, Games
 
 PRINT = """
 from handaxe.worlds.textworld.games import Games
@@ -79,6 +79,17 @@ def test_commands_ignore_case_and_spaces():
     first = mine.opening(3).walkthrough[0]
     assert game.do(f"  {first.upper().replace(' ', '  ')} ") == game.seen and game.snapshot() == [first]
     game.stop()
+
+
+def test_games_with_a_shorter_path_are_left_out_on_request():
+    mine = shelf(30)
+    mine._known = {
+        n: GameOpening(f"thing {n}", "attic: go east", ["go east"] * (n % 3) + ["take it"]) for n in range(30)
+    }
+    every, long = (set(itertools.islice(mine.cycle("train", 0, shortest=k), 60)) for k in (1, 3))
+    assert {n % 3 for n in every} == {0, 1, 2} and long == {n for n in every if n % 3 == 2}
+    with pytest.raises(InputError, match="none of 30 games of textworld is to test: .* or a lower shortest"):
+        next(mine.cycle("test", 0, shortest=9))
 
 
 def test_an_empty_split_raises(monkeypatch):

@@ -1,5 +1,7 @@
 """Games of textworld, played for real: a handful of small games, shared by this session."""
 
+import itertools
+
 import pytest
 
 pytest.importorskip("textworld")
@@ -127,6 +129,44 @@ def test_a_forked_rollout_wins_from_the_middle(world):
     assert trunk.env["state"]["Game"] == {"policy_commands": [], "won": True, "lost": False, "steps": 3, "left": 0}
 
 
+def test_hints_list_a_share_of_the_winning_commands_in_order(world):
+    for share, count in ((0.5, 1), (1.0, 2)):
+        hinted = textworld(**SMALL, hints=share)
+        for task, plain in zip(hinted.tasks("train", 8, 0), world.tasks("train", 8, 0), strict=True):
+            way = task.metadata["walkthrough"]
+            if len(way) != 3:
+                continue
+            text, _, listed = task.messages[0].content.partition("\npath ")
+            assert text == plain.messages[0].content
+            assert tuple(listed.split(", ")) in itertools.combinations(way[:-1], count)
+    prose = textworld(**SMALL, hints=1.0, brief=False).tasks("train", 8, 0)
+    assert any(f"Commands on the way: {', '.join(task.metadata['walkthrough'][:-1])}" in str(task) for task in prose)
+
+
+def test_criteria_are_the_commands_of_a_shortest_path(world):
+    """A step back meets nothing, and losing meets nothing further."""
+    task = next(one for one in world.tasks("train", 8, 0) if one.metadata["length"] == 3)
+    way = iter(["look", *task.metadata["walkthrough"]])
+    one = demonstrate(world.env(()), task, lambda task, facts: _say(next(way)), format=Compact())
+    met_CN = world.check(one, criteria := world.criteria(task))
+    assert [one.name for one in criteria] == ["2 left", "1 left", "0 left"]
+    assert met_CN.tolist() == [[False] * (n + 1) + [True] * (3 - n) for n in range(3)]
+
+
+def test_a_long_path_has_a_longer_demonstration_and_context():
+    long = textworld(rooms=12, length=12, games=8)
+    assert (long.start_turns, long.start_context) == (15, 1440)
+    assert (textworld().start_turns, textworld().start_context) == (8, 512)
+
+
+@pytest.mark.slow
+def test_a_long_game_has_doors_and_eight_commands():
+    world = textworld(kind="medium", rooms=8, length=8, shortest=8, games=12, hints=0.5)
+    check_world(world, count=4)
+    commands = [one for task in world.tasks("train", 4, 0) for one in task.metadata["walkthrough"]]
+    assert len(commands) == 32 and any(one.startswith("open ") for one in commands)
+
+
 def test_the_long_form_is_the_games_own_text(world):
     chosen = textworld(**SMALL, brief=False)
     (task,) = chosen.tasks("train", 1, 0)
@@ -160,6 +200,9 @@ def test_further_tools_are_offered(world):
 def test_invalid_arguments_raise(world):
     with pytest.raises(TaskError, match="empty"):
         world.tasks("train", 0, 0)
+    for options in ({"hints": 1.5}, {"shortest": 0}, {"shortest": 3}):
+        with pytest.raises(InputError, match="hints is a share of the winning commands"):
+            textworld(**options)
     for options in ({"kind": "cosy"}, {"rooms": 0}, {"length": 6}, {"games": 2}):
         with pytest.raises(InputError, match="easy, medium or hard"):
             textworld(**options)
