@@ -4,9 +4,9 @@
     python bench/horizons.py textworld repair     these
     python bench/horizons.py textworld --no-train without the start and its training
 
-The world's expert plays held-out tasks on one core. Beside it stands the bare simulator, `bench/simulators/NAME.py`, where
-the world has one: `steps(seconds)` makes steps without handaxe and returns (steps, seconds). Both are measured in turn in
-this process. Rows of the other worlds stay in bench/results/horizons.json.
+The world's expert plays held-out tasks on one core. Beside it stands the bare simulator, `bench/simulators/NAME.py`,
+where the world has one: `steps(seconds)` makes steps without handaxe and returns (steps, seconds). Both are measured in
+turn in this process. Rows of the other worlds stay in bench/results/horizons.json.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Setting:
-    """World, its options as on the command line, and limits of a rollout. `simulator` names bench/simulators/NAME.py."""
+    """World, its options as on the command line, limits of a rollout, and the name of bench/simulators/NAME.py."""
 
     world: str
     options: tuple[str, ...] = ()
@@ -51,9 +51,67 @@ SETTINGS = (
     Setting("hops", ("--world.lengths", "2", "3", "4"), max_turns=6),
     Setting("textworld", max_turns=8),
     Setting("minigrid_text", ("--world.size", "6"), max_turns=12, max_tokens=16),
+    Setting(
+        "minigrid_text",
+        (*("--world.kind", "multiroom", "--world.size", "3"), *("--world.longest", "16", "--world.astray", "0.1")),
+        max_turns=20,
+        max_tokens=16,
+        simulator="minigrid_text",
+    ),
+    Setting(
+        "textworld",
+        (
+            *("--world.kind", "medium", "--world.rooms", "8", "--world.length", "8", "--world.shortest", "8"),
+            *("--world.games", "80", "--world.hints", "0.7"),
+        ),
+        max_tokens=48,
+        simulator="textworld",
+    ),
+    Setting(
+        "miniwob",
+        ("--world.pages", "choose-date-nodelay", "--world.instances", "160", "--world.brief"),
+        max_turns=16,
+        max_tokens=32,
+        simulator="miniwob",
+    ),
     Setting("journeys", max_turns=8),
     Setting("workspace", max_turns=8, max_tokens=24),
     Setting("toolchains", max_turns=6),
+    Setting("bfcl", ("--world.category", "short", "--world.user-turns", "6"), max_tokens=32, simulator="bfcl"),
+    Setting("toolbox", max_turns=5, max_tokens=64, simulator="toolbox"),
+    Setting(
+        "toolbox", ("--world.no-brief", "--world.lengths", "1", "2", "3", "4", "5"), simulator="toolbox", trained=False
+    ),
+    Setting("bfcl", ("--world.single-calls",), simulator="bfcl", trained=False),
+    Setting(
+        "tau2",
+        (*("--world.domain", "retail", "--world.user", "requests", "--world.brief"), "--world.personas", "static"),
+        max_tokens=160,
+        simulator="tau2",
+    ),
+    Setting(
+        "tau2",
+        ("--world.domain", "retail", "--world.user", "requests", "--world.policy", "none"),
+        simulator="tau2",
+        trained=False,
+    ),
+    Setting("tau2", ("--world.domain", "airline", "--world.user", "requests", "--world.policy", "none"), trained=False),
+    Setting("atlas", max_turns=5, max_tokens=72, simulator="atlas"),
+    Setting("textarena", max_tokens=24, simulator="textarena"),
+    Setting("repair", max_turns=10, simulator="repair"),
+    Setting(
+        "scienceworld",
+        (
+            "--world.kinds",
+            "lifespan-longest-lived",
+            "lifespan-shortest-lived",
+            "lifespan-longest-lived-then-shortest-lived",
+        ),
+        max_turns=8,
+        simulator="scienceworld",
+    ),
+    Setting("scienceworld", simulator="scienceworld", trained=False),
+    Setting("atlas", ("--world.level", "hard"), simulator="atlas", trained=False),
 )
 
 
@@ -86,19 +144,21 @@ def _expert(setting: Setting, count: int) -> dict[str, Any]:
     import torch
 
     from handaxe.commands.configure import options_dataclass, parse
+    from handaxe.core.records import Group
     from handaxe.methods.build import create_world
     from handaxe.methods.lookup import find
     from handaxe.methods.run_spec import NamedFactory
     from handaxe.models.chat_formats.compact import Compact
     from handaxe.rewards.parts.scoring import score_group
-    from handaxe.core.records import Group
     from handaxe.worlds.parts.demonstrate import demonstrate
 
     torch.set_num_threads(1)
     made = NamedFactory(setting.world, find("worlds", setting.world))
     options: dict[str, Any] = {}
     if made.options():
-        found = parse({"world": (options_dataclass(made), None)}, list(setting.options), prog="horizons", description="")
+        found = parse(
+            {"world": (options_dataclass(made), None)}, list(setting.options), prog="horizons", description=""
+        )
         options = vars(found["world"])
     world = create_world(made, options)
     tasks = world.tasks("test", count, 0)
@@ -133,7 +193,9 @@ def _trained(setting: Setting, held_out: int) -> dict[str, Any]:
     limits += ["--held-out", str(held_out), "--quiet"]
     with tempfile.TemporaryDirectory() as work:
         begun = time.perf_counter()
-        _handaxe(["start", setting.world, *setting.options, *limits, "--out", f"{work}/start", "--json", f"{work}/s.json"])
+        _handaxe(
+            ["start", setting.world, *setting.options, *limits, "--out", f"{work}/start", "--json", f"{work}/s.json"]
+        )
         started = time.perf_counter()
         train = ["train", "grpo", "--world", setting.world, *setting.options, *limits, "--model", f"{work}/start"]
         _handaxe([*train, "--steps", "20", "--out", f"{work}/run", "--json", f"{work}/t.json"])

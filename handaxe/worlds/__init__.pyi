@@ -1,4 +1,5 @@
 from .arithmetic import arithmetic as arithmetic
+from .atlas.world import atlas as atlas
 from .bfcl.world import bfcl as bfcl
 from .calls import calls as calls
 from .glimpse.world import glimpse as glimpse
@@ -9,10 +10,14 @@ from .library.world import library as library
 from .minigrid_text.world import minigrid_text as minigrid_text
 from .miniwob.world import miniwob as miniwob
 from .mixture import mixture as mixture
+from .repair.world import repair as repair
 from .routing.world import routing as routing
+from .scienceworld.world import scienceworld as scienceworld
 from .screen.world import screen as screen
 from .stream import stream as stream
 from .tau2.world import tau2 as tau2
+from .textarena.world import textarena as textarena
 from .textworld.world import textworld as textworld
+from .toolbox.world import toolbox as toolbox
 from .worked_steps import worked_steps as worked_steps
 from .world import World as World
