@@ -7,7 +7,7 @@ PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --constraint constraints.txt
 CORE_TESTS = tests/advantages tests/core tests/credit tests/curricula tests/losses tests/ops tests/rules tests/selection \
   --ignore tests/rules/test_docs.py --ignore tests/rules/test_readme.py
 
-.PHONY: quickstart check test test-slow test-browser test-vllm exact lint types layers papers docs cold-start bench sandbox browser clean
+.PHONY: quickstart check test test-slow test-starts test-browser test-vllm exact lint types layers papers docs cold-start bench sandbox browser clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
@@ -25,7 +25,11 @@ test: $(VENV)/.test sandbox browser lint types layers
 
 # Tests of more than ten seconds: a real model of 135M parameters, whole runs that are killed, the examples.
 test-slow: $(VENV)/.test sandbox
-	$(VENV)/bin/pytest -n 2 --dist loadfile -m "slow and not browser"
+	$(VENV)/bin/pytest -n 2 --dist loadfile -m "slow and not browser and not starts"
+
+# Every method in its own setting, from the start of its world. Starts are trained once, which takes hours, and cached.
+test-starts: $(VENV)/.test sandbox
+	$(VENV)/bin/pytest -n 2 -m starts
 
 # Every page of `handaxe view`, and the world of web pages, in a real Chromium; `make test` opens two.
 test-browser: $(VENV)/.test browser

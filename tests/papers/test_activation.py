@@ -27,6 +27,7 @@ INERT = {
 
 
 @pytest.mark.slow
+@pytest.mark.starts
 @pytest.mark.parametrize("name", NAMES)
 def test_method_differs_from_its_base_unless_it_is_listed_as_inert(name):
     words = [*SMALL, *LARGER.get(name, ()), *own(name, "SHORT", ())]
