@@ -14,7 +14,8 @@ def centred_steps(*, judge: StepJudge) -> "CentredSteps":
 
         c'_ik = c_ik - mean of c_jk over siblings j != i with a turn k;  0 if there is no such sibling
 
-    Contributions common to all siblings, such as a growth with the number of the turn, become 0.
+    Contributions common to all siblings, such as a growth with the number of the turn, become 0. Unlike the scores of a
+    judge, these depend on the siblings.
 
     Args:
         judge: scores turns.

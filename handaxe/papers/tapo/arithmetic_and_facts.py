@@ -28,8 +28,8 @@ def arithmetic_and_facts(*, size: int = 200, world_seed: int = 0) -> World:
         world_seed: seed of the facts.
 
     Returns:
-        A world broken down by "kind": easy or hard, as in `arithmetic`, or fact, a question of `hops` with one or two
-        hops. An answer is correct if it is correct in the world of its question. Gauge: used_tools.
+        A world broken down by "kind": easy or hard, as in `arithmetic`, or fact, a question of `hops` with one hop. An
+        answer is correct if it is correct in the world of its question. Gauge: used_tools.
 
     Raises:
         InputError: an argument out of range, or a missing package (extra [search]).
@@ -39,7 +39,7 @@ def arithmetic_and_facts(*, size: int = 200, world_seed: int = 0) -> World:
 
     Idea: the mix of calculations and facts in TAPO's data, arXiv:2510.07038.
     """
-    parts = {"fact": hops(lengths=(1, 2), size=size, world_seed=world_seed), "arithmetic": arithmetic()}
+    parts = {"fact": hops(lengths=(1,), size=size, world_seed=world_seed), "arithmetic": arithmetic()}
     mixed = mixture(parts, weights={"fact": 1, "arithmetic": 2}, name="arithmetic_and_facts", dense=False)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:

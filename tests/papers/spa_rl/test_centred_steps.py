@@ -7,6 +7,9 @@ from handaxe.core.errors import InputError
 from handaxe.papers.spa_rl.centred_steps import centred_steps
 from handaxe.testing.make_records import make_group, make_trajectory
 
+LAB = "subtracts the mean of the siblings from another judge; see spa_rl"
+CONTRACT: list[dict] = []  # its scores depend on the siblings, which those of a judge do not
+
 
 class Fixed:
     def __init__(self, steps):
