@@ -29,6 +29,11 @@ def generate_tools(known: KnowledgeBase, *, merged: int, optional: bool) -> list
 
     Returns:
         Tools in the order of their tables. A name without a fact is status "retry".
+
+    Example:
+        merged 2 -> ally_or_aunt(kind, name), boss_or_chef(kind, name), ...
+
+    Paper: arXiv:2508.08791 (FTRL), functions with documentation, merged and extended by parameters.
     """
     groups = [RELATIONS[start : start + merged] for start in range(0, len(RELATIONS), merged)]
     return [_tool(known, group, optional=optional) for group in groups]

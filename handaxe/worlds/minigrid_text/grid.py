@@ -166,7 +166,7 @@ class GridGame:
 
     @tool(timeout=None, max_chars=500)
     def act(self, word: Annotated[str, "left, right, forward, pickup, drop or toggle"]) -> str:
-        """Turn left or right, go forward, pick up, drop, or open what is in front; it says what is seen then."""
+        """Turn left or right, go forward, pick up, drop, or open the thing in front. The reply is the new view."""
         if self.is_over:
             raise Retry("it is over")
         said = word.strip().lower()

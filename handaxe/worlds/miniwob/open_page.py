@@ -73,7 +73,7 @@ class OpenPage:
 
     @tool(timeout=None, max_chars=2_000)
     async def click(self, ref: Annotated[int, "the number in the list"]) -> str:
-        """Click an element of the page; it says what is on the page then."""
+        """Click an element of the page. The reply is the page after the click."""
         target = self._element(ref)
         return await self._act((target.ref, None), target.text)
 

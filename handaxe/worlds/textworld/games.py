@@ -172,7 +172,7 @@ class Game:
 
     @tool(timeout=None, max_chars=2_000)
     def do(self, command: Annotated[str, "such as: go north, take lamp, open chest, unlock door with key"]) -> str:
-        """Give a command to the game; it says what comes of it."""
+        """Give a command to the game. The reply is the text of the game."""
         if self.is_over:
             raise Retry("the game is over")
         said = " ".join(command.split())

@@ -5,7 +5,10 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.tools.sandbox.seccomp import MACHINES, filter_program
 
-ALLOW, REFUSE, MISSING, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
+ALLOW = 0x7FFF0000
+REFUSE = 0x00050001
+MISSING = 0x00050026
+KILL = 0x80000000
 PRETEND, NO_TERMINAL = 0x00050000, 0x00050019
 X86 = 0xC000003E
 ARM = 0xC00000B7
@@ -79,7 +82,10 @@ def test_filter_with_forks_allows_a_child_and_no_namespace(machine, clone, audit
     )
 
 
-SET_OWNER, SET_SIGNAL, NOTIFY, PIPE_SIZE = 8, 10, 1026, 1031
+SET_OWNER = 8
+SET_SIGNAL = 10
+NOTIFY = 1026
+PIPE_SIZE = 1031
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ def atlas(request):
 
 
 def drawn(atlas, split, level, count, none=False, seed=0):
-    maker, rng, made = QuestionMaker(atlas, split), random.Random(seed), []
+    maker, rng = QuestionMaker(atlas, split), random.Random(seed)
+    made = []
     while len(made) < count:
         one = maker.draw(level, rng, none=none)
         if one is not None:

@@ -163,7 +163,8 @@ def test_a_fork_continues_from_the_snapshot(category, number):
 
 def spoken(task):
     """The expert's messages, turn by turn, and the offered tools."""
-    world, facts, said = bfcl(), {}, []
+    world, facts = bfcl(), {}
+    said = []
     env = world.env(())(task)
     tools, done = env.start()[1], False
     while not done:

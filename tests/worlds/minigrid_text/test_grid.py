@@ -17,7 +17,8 @@ def room(*placed, brief=True, at=(2, 3), facing=3, size=6):
     env.grid.wall_rect(0, 0, size, size)
     for thing, (x, y) in placed:
         env.grid.set(x, y, thing)
-    env.agent_pos, env.agent_dir, env.carrying = at, facing, None
+    env.agent_pos, env.agent_dir = at, facing
+    env.carrying = None
     return game
 
 
@@ -87,7 +88,8 @@ def test_a_snapshot_restores_repeatedly():
     game, other = GridGame("doorkey", 5, 0, brief=True), GridGame("doorkey", 5, 0, brief=True)
     for word in way[:4]:
         game.act(word)
-    state, reported, seen = game.snapshot(), game.report(), game.seen
+    state, seen = game.snapshot(), game.seen
+    reported = game.report()
     for one in (game, other, other):
         for word in way[4:] if one is game else ():
             one.act(word)

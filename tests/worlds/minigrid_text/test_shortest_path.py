@@ -59,7 +59,8 @@ def test_search_moves_equal_minigrid_steps(kind, size):
     object without need.
     """
     game = GridGame(kind, size, 3, brief=True)
-    rng, state, moved = random.Random(0), game.state, 0
+    rng, state = random.Random(0), game.state
+    moved = 0
     for _ in range(150):
         known = dict(_acts(game.ways, state))
         word = rng.choice(WORDS)
