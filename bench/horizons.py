@@ -99,6 +99,7 @@ SETTINGS = (
     Setting("atlas", max_turns=5, max_tokens=72, simulator="atlas"),
     Setting("textarena", max_tokens=24, simulator="textarena"),
     Setting("repair", max_turns=10, simulator="repair"),
+    Setting("repair", ("--world.longest", "36"), simulator="repair", trained=False),
     Setting(
         "scienceworld",
         (

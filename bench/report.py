@@ -15,6 +15,7 @@ from pages import (
     cluster,
     decoding,
     driver_overhead,
+    horizons,
     packing,
     push,
     sandbox,
@@ -26,6 +27,8 @@ from pages import (
 from pages.tables import FOLDER
 
 RESULTS = FOLDER / "results"
+PAGE = FOLDER.parent / "docs" / "worlds" / "horizons.md"
+"""Page of the documentation with the section of horizons."""
 
 HEADER = """# Benchmarks
 
@@ -41,7 +44,7 @@ class Bench(NamedTuple):
     title     of the section
     section   result -> Markdown
     options   of bench/run.py, passed to the script
-    here      False for a script of another environment, which `make bench` does not run
+    here      False for a script that `make bench` does not run: of another environment, or of hours
     """
 
     name: str
@@ -68,6 +71,7 @@ BENCHES = (
     Bench("serving", "Chat server beside a hostile request", serving.section),
     Bench("cluster", "Ranks beside one process", cluster.section),
     Bench("push", "Weights to a vLLM server", push.section, here=False),
+    Bench("horizons", "Turns and cost of worlds", horizons.section, here=False),
 )
 
 
@@ -81,6 +85,7 @@ def main() -> None:
         found = read(bench.name)
         parts.append(f"## {bench.title}\n\n" + (bench.section(found) if found else "Not measured.\n"))
     (FOLDER / "README.md").write_text("\n".join(parts), encoding="utf-8")
+    PAGE.write_text(f"# Turns and cost\n\n{horizons.section(read('horizons'))}", encoding="utf-8")
 
 
 def read(name: str) -> Any:
