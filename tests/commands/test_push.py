@@ -68,6 +68,7 @@ def test_pushed_repository_loads_and_its_card_has_the_results(finished, hub):
         assert not [path for path in paths if path in text] and TOKEN not in text, file
 
 
+@pytest.mark.slow
 def test_existing_repository_needs_update(finished, hub):
     folder, endpoint = hub
     (folder / "me" / "taken").mkdir(parents=True)
@@ -82,10 +83,12 @@ def test_existing_repository_needs_update(finished, hub):
     [
         ("me/a", "", 2, "there is no token for the hub: make a token with write permission"),
         ("me/a", "hf_wrongwrongwrong", 2, "refuses the token: make a token with write permission"),
-        ("you/a", TOKEN, 2, "the token may not write to you/a: make a token"),
-        ("broken/a", TOKEN, 1, "the hub answers 500 for broken/a: the disk is full"),
+        pytest.param("you/a", TOKEN, 2, "the token may not write to you/a: make a token", marks=pytest.mark.slow),
+        pytest.param(
+            "broken/a", TOKEN, 1, "the hub answers 500 for broken/a: the disk is full", marks=pytest.mark.slow
+        ),
         ("a", TOKEN, 2, "'a' is no repository: give OWNER/NAME"),
-        ("me/a--b", TOKEN, 2, "'me/a--b' is no repository: give OWNER/NAME"),
+        pytest.param("me/a--b", TOKEN, 2, "'me/a--b' is no repository: give OWNER/NAME", marks=pytest.mark.slow),
     ],
 )
 def test_refusal_is_one_sentence(finished, hub, repository, token, code, message):

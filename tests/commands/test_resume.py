@@ -34,7 +34,11 @@ def test_run_of_a_script_names_its_script(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("number", "ignored"),
-    [(signal.SIGINT, ""), (signal.SIGTERM, ""), (signal.SIGTERM, "signal.signal(signal.SIGINT, signal.SIG_IGN); ")],
+    [
+        (signal.SIGINT, ""),
+        pytest.param(signal.SIGTERM, "", marks=pytest.mark.slow),
+        (signal.SIGTERM, "signal.signal(signal.SIGINT, signal.SIG_IGN); "),
+    ],
     ids=["ctrl-c", "kill", "kill after nohup"],
 )
 def test_signal_stops_a_run_after_its_step_with_the_resume_command(number, ignored, small_model, tmp_path):

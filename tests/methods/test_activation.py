@@ -227,7 +227,9 @@ def test_method_that_trains_differs_from_a_frozen_base_in_full(measure):
     assert found.steps == (ActivationStep(1, 1.0, 1.0),)
 
 
-@pytest.mark.parametrize("name", ["cispo", "dapo", "ppo", "acting:stale"])
+@pytest.mark.parametrize(
+    "name", ["dapo", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cispo", "ppo", "acting:stale"))]
+)
 def test_measurement_leaves_every_metric_of_the_run_unchanged(name, measure, monkeypatch):
     """In lockstep, since batches of other sizes round differently."""
     kept = []
