@@ -207,8 +207,8 @@ def _trained(setting: Setting, held_out: int) -> dict[str, Any]:
         ended = time.perf_counter()
         start, run = json.loads(Path(work, "s.json").read_text()), json.loads(Path(work, "t.json").read_text())
     return {
-        "start": start["after"]["metrics"]["pass@1"],
-        "after_20_steps": run["last"]["metrics"]["pass@1"],
+        "start": start["after"]["pass@1"],
+        "after_20_steps": run["after"]["pass@1"]["value"],
         "start_seconds": started - begun,
         "train_seconds": ended - started,
     }

@@ -28,7 +28,7 @@ class DriverSampler:
         meta: the model without weights.
         iter_weights: gathers the weights from the ranks.
         device: of the driver process.
-        max_rows, prefix_cache_tokens, draft_tokens: as in `LocalEngine`.
+        max_rows, prefix_cache_tokens, draft_tokens, prefill_chunk: as in `LocalEngine`.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class DriverSampler:
         max_rows: int,
         prefix_cache_tokens: int,
         draft_tokens: int,
+        prefill_chunk: int,
     ):
         self._meta, self._iter_weights = meta, iter_weights
         self._device = device
@@ -47,6 +48,7 @@ class DriverSampler:
             "max_rows": max_rows,
             "prefix_cache_tokens": prefix_cache_tokens,
             "draft_tokens": draft_tokens,
+            "prefill_chunk": prefill_chunk,
         }
         self._engine: LocalEngine | None = None
         self._stale = False

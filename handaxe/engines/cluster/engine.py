@@ -65,7 +65,7 @@ class ClusterEngine(DriverCheckpointing):
             `LocalEngine`; each rank packs trees of `pack_tokens`.
         micro_batch_rows: rows that a rank reads at a time in `forward`. `forward_backward` reads the whole batch, each
             rank its rows.
-        max_rows, prefix_cache_tokens, draft_tokens: of sampling in this process, as in `LocalEngine`.
+        max_rows, prefix_cache_tokens, draft_tokens, prefill_chunk: of sampling in this process, as in `LocalEngine`.
 
     Raises:
         InputError: the extra is missing, the cluster has no free resources, or `load` raises it.
@@ -97,6 +97,7 @@ class ClusterEngine(DriverCheckpointing):
         max_rows: int = 256,
         prefix_cache_tokens: int = 32768,
         draft_tokens: int = 16,
+        prefill_chunk: int = 2048,
     ):
         if colocate and not (servers or start_servers):
             raise InputError("colocate=True needs servers: give servers= or start_servers=")
@@ -106,6 +107,7 @@ class ClusterEngine(DriverCheckpointing):
             "max_rows": max_rows,
             "prefix_cache_tokens": prefix_cache_tokens,
             "draft_tokens": draft_tokens,
+            "prefill_chunk": prefill_chunk,
         }
         self._options = ShardedOptions(
             critic,

@@ -1,5 +1,6 @@
 """ClusterEngine equals LocalEngine; faults of ranks. Tests that leave the ranks running share them."""
 
+import inspect
 import os
 import signal
 import subprocess
@@ -29,6 +30,12 @@ PATIENCE = 300.0
 
 def tiny():
     return TinyModel(TinyModel.new(CONFIG, seed=1).module.double(), pad_id=0)
+
+
+def test_every_option_of_the_local_engine_is_one_of_the_cluster():
+    """Options of a run, such as --engine.prefill-chunk, are passed to either engine."""
+    local = set(inspect.signature(LocalEngine.__init__).parameters)
+    assert local - set(inspect.signature(ClusterEngine.__init__).parameters) <= {"model"}
 
 
 def batch_from_rows(rows=5, seed=0):
