@@ -11,8 +11,8 @@ def steps(seconds: float) -> tuple[int, float]:
     """Search for the queries of held-out tasks for about this long: (searches, seconds taken)."""
     import bm25s
 
+    from handaxe.worlds.atlas.atlas_records import load_records
     from handaxe.worlds.atlas.pages import Atlas
-    from handaxe.worlds.atlas.records import load_records
     from handaxe.worlds.atlas.world import atlas
 
     passages = [page for pages in Atlas(load_records(), brief=True, chars=24).pages.values() for page in pages]

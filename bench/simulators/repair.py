@@ -8,9 +8,9 @@ from __future__ import annotations
 import statistics
 import time
 
-from handaxe.worlds.repair.bench import source_of
+from handaxe.worlds.repair.bench import read_source
 from handaxe.worlds.repair.source import change
-from handaxe.worlds.repair.tasks import Mutant, mutants, runner_of
+from handaxe.worlds.repair.tasks import Mutant, make_runner, mutants
 
 EACH = 12
 """Tasks of a package."""
@@ -39,11 +39,11 @@ def _chosen() -> list[Mutant]:
 
 def _run(one: Mutant, names: tuple[str, ...]) -> float:
     """Seconds of a run of the tests with the faulty function, in a new process."""
-    source = source_of(one)
+    source = read_source(one)
     functions = [function for function in source.functions if function.name == one.function]
     begun = time.perf_counter()
     changes = change(functions, source.mutated(one.edit))
-    result = runner_of(one.module.package).run_once(
+    result = make_runner(one.module.package).run_once(
         one.module.name, one.module.tests, names, tuple(changes), stop=False, trace=False
     )
     assert one.shown in result.failed

@@ -7,7 +7,7 @@ __all__ = ["steps"]
 
 def steps(seconds: float) -> tuple[int, float]:
     """Execute reference calls of retail for about `seconds`, with new databases per task; (calls, seconds)."""
-    from handaxe.worlds.tau2.package import package
+    from handaxe.worlds.tau2.domains import package
     from handaxe.worlds.tau2.state import gold_actions
 
     shop = package("retail")

@@ -21,7 +21,7 @@ from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.methods.build import build, create_world
-from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.hardware import THIS_PROCESS, Machines, closing_engine, make_engine
 from handaxe.methods.lookup import find, find_tools
 from handaxe.methods.run_folder import recorded_run
@@ -139,7 +139,7 @@ def _parse(arguments: list[str]) -> tuple[EvalOptions, World | None]:
     return found["eval"], create_world(made, vars(found["world"]) if "world" in found else {})
 
 
-def _of_method(facts: RunFacts, policy: Policy, options: EvalOptions) -> tuple[Engine, HeldOut]:
+def _of_method(facts: RunFacts, policy: Policy, options: EvalOptions) -> tuple[Engine, HeldOutEvaluator]:
     """Engine and held-out tasks of the run's method."""
     changes = {"held_out": options.tasks, "tools": options.tools}
     changes |= {"max_turns": options.max_turns, "max_tokens": options.max_tokens}
@@ -149,14 +149,14 @@ def _of_method(facts: RunFacts, policy: Policy, options: EvalOptions) -> tuple[E
     return kwargs["engine"], kwargs["run"].evaluation.evaluate
 
 
-def _of_world(world: World, facts: RunFacts, policy: Policy, options: EvalOptions) -> HeldOut:
+def _of_world(world: World, facts: RunFacts, policy: Policy, options: EvalOptions) -> HeldOutEvaluator:
     """Held-out tasks of a world, with the token limit of the run."""
     tools: Sequence[Any] = world.tools if options.tools is None else find_tools(options.tools)
     if options.tools is None and not tools and not _offers(world):
         missing = f"{world.name} has no tools{facts.trained_with}"
         raise InputError(f"{missing}: name them, --tools MODULE:ATTRIBUTE, or --tools none")
     length = options.max_tokens if options.max_tokens is not None else facts.max_tokens or MAX_TOKENS
-    return HeldOut(
+    return HeldOutEvaluator(
         world=world,
         tasks=world.tasks("test", TASKS if options.tasks is None else options.tasks, 0),
         env=world.env(tools),
@@ -204,6 +204,6 @@ def _server(options: EvalOptions) -> OpenAICompatible:
     return OpenAICompatible(options.server, model=options.server_model, format=Transcript(), key_env=key)
 
 
-def _evaluate(held_out: HeldOut, engine: Engine, options: EvalOptions) -> Evaluation:
+def _evaluate(held_out: HeldOutEvaluator, engine: Engine, options: EvalOptions) -> Evaluation:
     seed = held_out.seed if options.seed is None else options.seed
     return replace(held_out, samples=options.samples, seed=seed).evaluation_with_bar(engine)

@@ -18,14 +18,14 @@ from handaxe.core.records import Sampling
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.methods.build import create_world, missing_tools
-from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.flags import flag
 from handaxe.methods.lookup import find, find_tools, list_names
 from handaxe.methods.method import RunSettings
 from handaxe.methods.run_spec import NamedFactory
 from handaxe.models.load import Policy, load
 from handaxe.models.tiny import TinyConfig
-from handaxe.training.sft.cold_start import start_policy, with_start_context
+from handaxe.training.sft.cold_start import extend_to_start_context, start_policy
 from handaxe.view.terminal_tables import evaluation_table
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import DemonstrationNoise, World
@@ -145,7 +145,7 @@ def _make(world: World, options: StartOptions, hints: _Hints) -> int:
     if missing := missing_tools(options.tools, world):
         print(f"warning: {missing}", file=sys.stderr)
     terminal, begun = console(), time.monotonic()
-    policy = with_start_context(load(options.model, lora=options.lora), world)
+    policy = extend_to_start_context(load(options.model, lora=options.lora), world)
     before = _evaluation(world, tools, policy, options)
     progress = not options.quiet
     policy = start_policy(world, policy=policy, tools=tools, seed=options.seed, out=options.out, progress=progress)
@@ -202,7 +202,7 @@ def _with_start(world: World, options: StartOptions, arguments: Sequence[str]) -
 def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: StartOptions) -> Evaluation | None:
     if not options.held_out:
         return None
-    held_out = HeldOut(
+    held_out = HeldOutEvaluator(
         world=world,
         tasks=world.tasks("test", options.held_out, 0),
         env=world.env(tools),

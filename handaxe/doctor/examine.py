@@ -22,7 +22,7 @@ from handaxe.doctor.tool_checks import check_failures, check_latency, check_size
 from handaxe.doctor.trial_steps import CheckpointCost, TrialSteps, check_steps, restored_state, run_trial
 from handaxe.doctor.truncation import check_truncation
 from handaxe.engines.cluster.engine import ClusterEngine
-from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.training.loop.config import Evaluate
 from handaxe.training.loop.train import train
 from handaxe.worlds.world import World
@@ -53,7 +53,7 @@ def examine(
 
     Args:
         arguments: of `train`, by name. Of `run`, only evaluation, folder and checkpoint settings are used.
-        world: supplies correctness rule and expert; by default the world of `evaluate` if it is a `HeldOut`.
+        world: supplies correctness rule and expert; by default the world of `evaluate` if it is a `HeldOutEvaluator`.
         stages: number of stages before the training loop. Stages are not played, which gives a warning.
         limits: thresholds of warnings and errors.
         seconds: time limit of the steps; at least one group is played.
@@ -76,7 +76,7 @@ def examine(
     if not seconds > 0:
         raise InputError(f"seconds is {seconds}: give more than 0")
     evaluate = _evaluate(given)
-    home = world if world is not None or not isinstance(evaluate, HeldOut) else evaluate.world
+    home = world if world is not None or not isinstance(evaluate, HeldOutEvaluator) else evaluate.world
     found = [*_check_stages(stages)]
     report("playing the expert")
     demonstrations = _play_expert(home, given, seconds)
@@ -193,7 +193,7 @@ def _check_world(
     sampling, evaluate = given["sampling"], _evaluate(given)
     if callable(sampling):
         sampling = sampling(0)
-    rollout = evaluate.rollout if isinstance(evaluate, HeldOut) else given["rollout"]
+    rollout = evaluate.rollout if isinstance(evaluate, HeldOutEvaluator) else given["rollout"]
     return found + _tried(
         "limits",
         lambda: check_limits(
@@ -264,7 +264,7 @@ def _time_evaluation(evaluate: Evaluate | None, engine: Engine, seconds: float) 
         The seconds, NaN for an evaluation that cannot be sampled in part; and the numbers of sampled and of all
         rollouts.
     """
-    if not isinstance(evaluate, HeldOut) or not evaluate.tasks:
+    if not isinstance(evaluate, HeldOutEvaluator) or not evaluate.tasks:
         return float("nan"), (0, 0)
     total, few = len(evaluate.tasks), min(FEW, len(evaluate.tasks))
     taken = _timed(evaluate, engine, few)
@@ -274,7 +274,7 @@ def _time_evaluation(evaluate: Evaluate | None, engine: Engine, seconds: float) 
     return taken * total / few, (few * evaluate.samples, total * evaluate.samples)
 
 
-def _timed(evaluate: HeldOut, engine: Engine, count: int) -> float:
+def _timed(evaluate: HeldOutEvaluator, engine: Engine, count: int) -> float:
     begun = time.perf_counter()
     replace(evaluate, tasks=evaluate.tasks[:count]).evaluation(engine)
     return time.perf_counter() - begun

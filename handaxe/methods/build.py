@@ -12,13 +12,13 @@ from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.policy import policy as policy_loss
 from handaxe.methods.aux_policies import load_aux_policies
-from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.flags import flag, list_options
 from handaxe.methods.hardware import THIS_PROCESS, Machines, make_engine
 from handaxe.methods.lookup import find_tools
 from handaxe.methods.method import Method, RunSettings
 from handaxe.methods.named_curriculum import make_curriculum
-from handaxe.methods.named_mixture import with_files
+from handaxe.methods.named_mixture import replace_paths
 from handaxe.methods.run_spec import NamedFactory, RunSpec, default_base, is_root
 from handaxe.methods.run_stop import run_stop
 from handaxe.models.load import Policy, dummy_policy, load
@@ -26,7 +26,7 @@ from handaxe.rewards.permuted import permuted
 from handaxe.training.loop.config import PeriodicEvaluation, RunConfig, Updates
 from handaxe.training.loop.schedule import make_schedule
 from handaxe.training.loop.siblings import check_siblings
-from handaxe.training.sft.cold_start import start_policy, with_start_context
+from handaxe.training.sft.cold_start import extend_to_start_context, start_policy
 from handaxe.worlds.world import World
 
 __all__ = [
@@ -83,9 +83,9 @@ def build(
         _load_policy(settings, world, tools, progress) if load is None else dummy_policy(settings.model)
     )
     if settings.model == START:  # of a replay, `policy` is a dummy
-        policy = with_start_context(policy, world)
+        policy = extend_to_start_context(policy, world)
     sampling = Sampling(max_tokens=settings.max_tokens)
-    evaluate = HeldOut(
+    evaluate = HeldOutEvaluator(
         world=world,
         tasks=held_out,
         env=env,
@@ -153,7 +153,7 @@ def make_loss(method: Method) -> Loss:
 
 def make_world(spec: RunSpec) -> World:
     """Make the world of a run."""
-    return create_world(spec.template.world, with_files(spec.options["world"], spec.files))
+    return create_world(spec.template.world, replace_paths(spec.options["world"], spec.files))
 
 
 def create_world(factory: NamedFactory, options: Mapping[str, Any]) -> World:

@@ -26,7 +26,7 @@ import tomli_w
 
 from handaxe.core.errors import InputError
 from handaxe.methods.flags import Option
-from handaxe.methods.named_mixture import with_files
+from handaxe.methods.named_mixture import replace_paths
 from handaxe.methods.renames import METHODS, renamed_arguments
 from handaxe.methods.run_sources import find_files, find_modules, present_path
 from handaxe.methods.run_spec import NAMED, RunSpec
@@ -165,7 +165,7 @@ def _recipe(path: Path, text: str) -> ConfigFile:
         raise InputError(f"{path} is not the recipe.json of a run that a method made: {error!r}") from error
     find_modules(sources, {"method": name, **saved}, path.parent)
     world = {name.removeprefix("world."): value for name, value in saved.items() if name.startswith("world.")}
-    moved = with_files(world, find_files(sources, path.parent))
+    moved = replace_paths(world, find_files(sources, path.parent))
     saved |= {f"world.{option}": value for option, value in moved.items()}
     if "model" in saved:
         saved["model"] = present_path(str(saved["model"]), sources)

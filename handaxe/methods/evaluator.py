@@ -13,11 +13,11 @@ from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.training.loop.progress import Bar
 from handaxe.worlds.world import World
 
-__all__ = ["HeldOut"]
+__all__ = ["HeldOutEvaluator"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldOut:
+class HeldOutEvaluator:
     """Evaluates an engine by the correctness rule of a world; `train` calls it as (engine, steps done).
 
     Args:
@@ -61,7 +61,7 @@ class HeldOut:
             progress=None if tell is None else lambda over: tell(over, total),
         )
 
-    def watched(self, progress: Callable[[int, int], None]) -> HeldOut:
+    def watched(self, progress: Callable[[int, int], None]) -> HeldOutEvaluator:
         """Return a copy with progress reports."""
         return replace(self, progress=progress)
 

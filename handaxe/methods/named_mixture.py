@@ -21,7 +21,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.mixture import mixture as mix
 from handaxe.worlds.world import Split, World
 
-__all__ = ["mixture", "with_files"]
+__all__ = ["mixture", "replace_paths"]
 
 NAME = re.compile(r"\w[\w-]*")
 
@@ -55,7 +55,7 @@ def mixture(*, parts: dict[str, str], weights: dict[str, int] | None = None) -> 
     return mix(worlds, weights=weights)
 
 
-def with_files(options: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+def replace_paths(options: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
     """Replace paths in the options of a world.
 
     Args:
@@ -64,7 +64,7 @@ def with_files(options: Mapping[str, Any], files: Mapping[str, str]) -> dict[str
             ignored: a world of the user's own may read files by other means.
 
     Example:
-        with_files({"parts": {"a": "jsonl --file a.jsonl"}}, {"parts.a.file": "runs/x/inputs/0/a.jsonl"})
+        replace_paths({"parts": {"a": "jsonl --file a.jsonl"}}, {"parts.a.file": "runs/x/inputs/0/a.jsonl"})
         -> {"parts": {"a": "jsonl --file runs/x/inputs/0/a.jsonl"}}
     """
     found = dict(options)

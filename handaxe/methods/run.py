@@ -11,7 +11,7 @@ from typing import Any
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Stage, StageContext
 from handaxe.methods.build import build, make_method, make_world, missing_tools
-from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.hardware import THIS_PROCESS, Machines, closing_engine
 from handaxe.methods.method import Method
 from handaxe.methods.named_curriculum import ignored_order
@@ -120,7 +120,7 @@ class _Closing:
     and the stage continues from its own checkpoint.
     """
 
-    evaluate: HeldOut
+    evaluate: HeldOutEvaluator
     steps: int
     stages: tuple[Stage, ...]
     site: StageContext

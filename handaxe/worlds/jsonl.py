@@ -21,11 +21,11 @@ from handaxe.worlds.parts.file_rows import raise_faults, read_rows
 from handaxe.worlds.parts.row_tasks import (
     WEIGHT,
     RowTasks,
-    calls_of_row,
     check_share,
+    offered_reference_calls,
     prompt_text,
-    reference_of_row,
-    split_of,
+    row_reference_calls,
+    row_split,
 )
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
@@ -92,8 +92,8 @@ def jsonl(
         correct=rows.correct,
         user_tools=True,
         breakdown=breakdown,
-        reference=reference_of_row if shown else None,
-        expert=_expert(expert) if expert else calls_then_answer(calls_of_row) if shown else None,
+        reference=row_reference_calls if shown else None,
+        expert=_expert(expert) if expert else calls_then_answer(offered_reference_calls) if shown else None,
         start=START if expert or shown else None,
         curriculum=_by_weight if any(WEIGHT in task.metadata for task in lines.made) else None,
         files={"file": Path(file)},
@@ -110,7 +110,7 @@ class _Lines:
 
     def __post_init__(self) -> None:
         for split in ("train", "test"):
-            if not any(split_of(task, self.test_share) == split for task in self.made):
+            if not any(row_split(task, self.test_share) == split for task in self.made):
                 raise TaskError(
                     f"none of the {len(self.made)} questions of {self.file} falls to {split!r}: give more questions, "
                     f"or another test_share than {self.test_share}"
@@ -120,7 +120,7 @@ class _Lines:
         """The first `count` tasks of the split in the order of the seed, or all tasks if there are fewer."""
         if count < 1:
             raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
-        chosen = [task for task in self.made if split_of(task, self.test_share) == split]
+        chosen = [task for task in self.made if row_split(task, self.test_share) == split]
         return sorted(chosen, key=lambda task: derive_seed("jsonl order", seed, task.id))[:count]
 
 

@@ -19,7 +19,14 @@ from handaxe.rewards.parts.by_name import reward_by_name
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.file_rows import raise_faults
-from handaxe.worlds.parts.row_tasks import WEIGHT, RowTasks, calls_of_row, check_share, reference_of_row, split_of
+from handaxe.worlds.parts.row_tasks import (
+    WEIGHT,
+    RowTasks,
+    check_share,
+    offered_reference_calls,
+    row_reference_calls,
+    row_split,
+)
 from handaxe.worlds.parts.shards import Position, Shards, open_shards
 from handaxe.worlds.world import Split, World
 
@@ -82,8 +89,8 @@ def stream(
         correct=rows.correct,
         user_tools=True,
         breakdown=breakdown,
-        reference=reference_of_row,
-        expert=calls_then_answer(calls_of_row),
+        reference=row_reference_calls,
+        expert=calls_then_answer(offered_reference_calls),
         curriculum=lambda tasks, seed: _Streamed(source, seed),
         files={"data": Path(data)} if shards.files else {},
     )
@@ -111,7 +118,7 @@ class _Source:
             except TaskError as error:
                 faults.append(str(error))
         raise_faults("a window of the shards", sorted(faults))
-        return [task for task in made if split_of(task, self.test_share) == split], after
+        return [task for task in made if row_split(task, self.test_share) == split], after
 
     def tasks(self, split: Split, count: int, seed: int) -> list[Task]:
         """The first `count` different questions of the split in the order of the seed, or all of an epoch."""

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.methods.build import build, make_method, make_world
-from handaxe.methods.evaluator import HeldOut
+from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.run_spec import NamedFactory, run_template
 from handaxe.models.load import load
 
@@ -24,7 +24,7 @@ def test_settings_and_options_reach_their_parts():
     assert (made["learning_rate"], made["sampling"].max_tokens, made["engine"].max_rows) == (0.5, 7, 5)
     assert type(made["env"](made["tasks"].next(0, 1)[0])).__name__ == "_Slow"
     held_out = made["run"].evaluation.evaluate
-    assert isinstance(held_out, HeldOut) and len(held_out.tasks) == 4 and held_out.sampling.max_tokens == 7
+    assert isinstance(held_out, HeldOutEvaluator) and len(held_out.tasks) == 4 and held_out.sampling.max_tokens == 7
     assert type(held_out.env(held_out.tasks[0])).__name__ != "_Slow"
 
 

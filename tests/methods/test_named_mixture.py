@@ -8,7 +8,7 @@ import pytest
 from handaxe.cli import main
 from handaxe.core.errors import InputError, MethodError
 from handaxe.methods.config_file import dump_config, read_config
-from handaxe.methods.named_mixture import mixture, with_files
+from handaxe.methods.named_mixture import mixture, replace_paths
 from handaxe.methods.run_folder import recorded_run
 from handaxe.methods.run_spec import run_template
 from handaxe.training.record.run_record import RunRecord
@@ -70,7 +70,7 @@ def test_bad_weights_raise_in_one_sentence():
 def test_files_of_parts_and_of_options_are_replaced():
     given = {"parts": {"a": "jsonl --file 'my a.jsonl' --score x:y", "b": "jsonl --file=b.jsonl"}, "data": "old"}
     files = {"parts.a.file": "new a.jsonl", "parts.b.file": "new.jsonl", "data": "c", "file": "d", "parts.c.file": "e"}
-    assert with_files(given, files) == {
+    assert replace_paths(given, files) == {
         "parts": {"a": "jsonl --file 'new a.jsonl' --score x:y", "b": "jsonl --file new.jsonl"},
         "data": "c",
     }

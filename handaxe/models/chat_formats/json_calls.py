@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from handaxe.core.records import ParsedTurn, ToolCall
-from handaxe.models.chat_formats.model_calls import FoundCall, ModelCalls, arguments_json, own_id, parsed_turn
+from handaxe.models.chat_formats.model_calls import FoundCall, ModelCalls, arguments_json, parsed_turn, unprefixed_id
 from handaxe.models.chat_formats.tool_call_parsing import (
     Piece,
     call_from_json,
@@ -129,7 +129,7 @@ class ListedCalls(ModelCalls):
 
     def call_id(self, call: ToolCall, number: int) -> str:
         """The sampled id, or nine letters and digits made of the position in the turn."""
-        sampled = own_id(call)
+        sampled = unprefixed_id(call)
         return sampled if NINE.fullmatch(sampled) else super().call_id(call, number)
 
 

@@ -25,10 +25,10 @@ __all__ = [
     "ModelCalls",
     "arguments_json",
     "join_thought",
-    "own_id",
     "parsed_turn",
     "read_call",
     "split_thought",
+    "unprefixed_id",
 ]
 
 THOUGHT = re.compile(r"\s*<think>\n?(.*?)\n?</think>\n*", re.DOTALL)
@@ -102,7 +102,7 @@ def arguments_json(arguments: Any) -> str:
     return json.dumps(arguments, ensure_ascii=False)
 
 
-def own_id(call: ToolCall) -> str:
+def unprefixed_id(call: ToolCall) -> str:
     """The id of a call without the turn's prefix."""
     return TURN_PREFIX.sub("", call.id, count=1) if TURN_PREFIX.match(call.id) else call.id
 

@@ -12,9 +12,9 @@ from handaxe.models.chat_formats.model_calls import (
     FoundCall,
     ModelCalls,
     arguments_json,
-    own_id,
     parsed_turn,
     read_call,
+    unprefixed_id,
 )
 from handaxe.models.chat_formats.tool_call_parsing import Piece, skip_space
 
@@ -104,7 +104,7 @@ class SectionCalls(ModelCalls):
         """The sampled id functions.NAME:NUMBER, or one made of the name and the position in the turn."""
         if "ID" not in self._layout.head:
             return super().call_id(call, number)
-        sampled = own_id(call)
+        sampled = unprefixed_id(call)
         return sampled if KIMI_ID.fullmatch(sampled) else f"functions.{call.name}:{number}"
 
     def _read_one(self, text: str, start: int, call_id: str) -> tuple[ToolCall | str, int]:

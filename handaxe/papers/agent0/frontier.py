@@ -14,7 +14,7 @@ from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.probe import get_task_pool
 from handaxe.training.stages.sources import play_at
 
-__all__ = ["frontier", "frontier_of"]
+__all__ = ["frontier", "uncertain_tasks"]
 
 
 def frontier(
@@ -71,7 +71,7 @@ def frontier(
         played = play_at(context._replace(engine=second.engine), resolved)
         written = [read_proposal(one) for rated in played for one in rated.group]
         distinct = {one.question: one for one in reversed(written) if one.question}
-        kept = frontier_of(played, low=low, high=high, accept=accept)
+        kept = uncertain_tasks(played, low=low, high=high, accept=accept)
         if kept:
             pool.tasks = kept
         share = sum(one.share for one in distinct.values()) / max(1, len(distinct))
@@ -88,7 +88,7 @@ def frontier(
     return stage
 
 
-def frontier_of(
+def uncertain_tasks(
     played: Iterable[RatedGroup], *, low: float, high: float, accept: Callable[[Task], bool] = lambda task: True
 ) -> list[Task]:
     """Make tasks of the uncertain questions of played groups, in order; see `frontier`."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from handaxe.core.records import Task
-from handaxe.training.stages.parts.label_of import label_of
+from handaxe.training.stages.parts.read_label import read_label
 
 __all__ = ["label_reaches"]
 
@@ -29,7 +29,7 @@ def label_reaches(*, label: str = "probe", least: float = 0.5) -> Callable[[Task
     """
 
     def reaches(task: Task) -> bool:
-        value = label_of(task, label)
+        value = read_label(task, label)
         return value is not None and value >= least - ROUNDING
 
     return reaches

@@ -37,7 +37,7 @@ from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.demonstration_noise import noisy_expert, wrong_guess
 from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Start, World
 
-__all__ = ["demonstrations", "start_policy", "with_start_context"]
+__all__ = ["demonstrations", "extend_to_start_context", "start_policy"]
 
 EXACT = DemonstrationNoise()
 TASKS = 4096
@@ -90,7 +90,7 @@ def start_policy(
     world.need("expert")
     env = world.env(world.tools if tools is None else tools)
     tasks = world.tasks("train", min(TASKS, max(1, start.skill + start.steps) * start.batch_size), seed)
-    policy = with_start_context(policy or load("tiny"), world)
+    policy = extend_to_start_context(policy or load("tiny"), world)
     context = policy.model.max_length
     planned = [
         (None, start.warmup_steps, DRILL_RATE),
@@ -135,7 +135,7 @@ def start_policy(
     return made
 
 
-def with_start_context(policy: Policy, world: World) -> Policy:
+def extend_to_start_context(policy: Policy, world: World) -> Policy:
     """Return the policy; the context of a tiny one is extended in place to `world.start_context` tokens."""
     if isinstance(policy.model, TinyModel):
         policy.model.extend_context(world.start_context)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from handaxe.tools.index.documents import Document, split_passages
-from handaxe.worlds.atlas.records import ChemicalElement, City, Country, Records
+from handaxe.worlds.atlas.atlas_records import ChemicalElement, City, Country, Records
 
 __all__ = ["Atlas", "AtlasPage", "Fact", "NONE", "is_shown"]
 

@@ -20,10 +20,10 @@ from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.linear import linear
 from handaxe.tools.index.search_index import Index, open_index
 from handaxe.tools.search import search
+from handaxe.worlds.atlas.atlas_records import load_records
+from handaxe.worlds.atlas.fact_progress import fact_check, fact_criteria, missing_facts
 from handaxe.worlds.atlas.pages import Atlas, is_shown
-from handaxe.worlds.atlas.progress import fact_check, fact_criteria, missing_facts
-from handaxe.worlds.atlas.questions import LEVELS, AtlasLevel, AtlasQuestion, QuestionMaker, least_pages
-from handaxe.worlds.atlas.records import load_records
+from handaxe.worlds.atlas.question_maker import LEVELS, AtlasLevel, AtlasQuestion, QuestionMaker, least_pages
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.call_metrics import wasted_calls
 from handaxe.worlds.parts.check_split import check_count

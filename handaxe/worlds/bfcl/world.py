@@ -19,12 +19,12 @@ from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import Tool
 from handaxe.tools.tool_owners import collect_tools, flatten_sources
 from handaxe.worlds.bfcl import short as bfcl_short
-from handaxe.worlds.bfcl.criteria import check_turns, turn_criteria
 from handaxe.worlds.bfcl.matching import matches
 from handaxe.worlds.bfcl.notation import NOTATIONS
 from handaxe.worlds.bfcl.package import MULTI_TURN, SINGLE_TURN, tool_schema
 from handaxe.worlds.bfcl.simulators import Simulators
 from handaxe.worlds.bfcl.tasks import CALL_IS_RIGHT, all_tasks, question_split
+from handaxe.worlds.bfcl.turn_criteria import check_turns, turn_criteria
 from handaxe.worlds.bfcl.user_turns import MOST_STEPS, UserTurns
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 

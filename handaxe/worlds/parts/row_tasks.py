@@ -19,7 +19,15 @@ from handaxe.worlds.parts.file_rows import FileRow, present_cells
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import Facts, Split
 
-__all__ = ["RowTasks", "WEIGHT", "calls_of_row", "check_share", "prompt_text", "reference_of_row", "split_of"]
+__all__ = [
+    "RowTasks",
+    "WEIGHT",
+    "check_share",
+    "offered_reference_calls",
+    "prompt_text",
+    "row_reference_calls",
+    "row_split",
+]
 
 WEIGHT = "weight"
 """Key of a row, and of task metadata: frequency in training relative to other rows."""
@@ -112,7 +120,7 @@ class RowTasks:
             raise TaskError(f"{row.place}: {self.score} cannot read the answer {task.answer!r}: {error}") from error
 
 
-def split_of(task: Task, test_share: float) -> Split:
+def row_split(task: Task, test_share: float) -> Split:
     """Return the split of a question, by a digest of its text: equal questions are always in the same split."""
     part = derive_seed("jsonl split", prompt_text(task.messages)) % PARTS
     return "test" if part < test_share * PARTS else "train"
@@ -126,14 +134,14 @@ def prompt_text(messages: Sequence[Message]) -> str:
     return json.dumps([[one.role, one.content, made] for one, made in zip(messages, calls)], sort_keys=True)
 
 
-def reference_of_row(task: Task) -> tuple[ToolCall, ...]:
+def row_reference_calls(task: Task) -> tuple[ToolCall, ...]:
     """Return the reference calls of a task; () without any."""
     return reference_calls(task) if "gold_calls" in task.metadata else ()
 
 
-def calls_of_row(task: Task, facts: Facts) -> Sequence[ToolCall]:
+def offered_reference_calls(task: Task, facts: Facts) -> Sequence[ToolCall]:
     """Return the reference calls of a task, for `calls_then_answer`; () if a tool of theirs is not offered."""
-    found = reference_of_row(task)
+    found = row_reference_calls(task)
     return found if all(one.name in facts["tools"] for one in found) else ()
 
 

@@ -8,24 +8,24 @@ from typing import Annotated, Any
 
 from handaxe.core.errors import Retry
 from handaxe.tools.decorator import tool
-from handaxe.worlds.repair.expert import BRIEF_WINDOW, PROSE_WINDOW, suspects, with_row
+from handaxe.worlds.repair.expert import BRIEF_WINDOW, PROSE_WINDOW, replace_row, suspects
 from handaxe.worlds.repair.guard import refusal
 from handaxe.worlds.repair.runner import Result
 from handaxe.worlds.repair.source import Edit, Function, change, containing, replace_token
-from handaxe.worlds.repair.tasks import Mutant, Source, module_source, runner_of
+from handaxe.worlds.repair.tasks import Mutant, Source, make_runner, module_source
 
 __all__ = [
     "BriefBench",
     "ProseBench",
     "RepairBench",
-    "bench_of",
     "listing",
+    "make_bench",
     "numbered",
-    "source_of",
+    "read_source",
 ]
 
 
-def source_of(mutant: Mutant) -> Source:
+def read_source(mutant: Mutant) -> Source:
     """Original source of a task's module."""
     return module_source(mutant.module.package, mutant.module.version, mutant.module.name, mutant.module.digest)
 
@@ -33,10 +33,10 @@ def source_of(mutant: Mutant) -> Source:
 @functools.lru_cache(maxsize=4096)
 def listing(mutant: Mutant) -> tuple[Function, ...]:
     """Functions of the module, called by the failing test; functions called by few other tests are first."""
-    source = source_of(mutant)
+    source = read_source(mutant)
     mutated = [one for one in source.functions if one.name == mutant.function]
     module = mutant.module
-    result = runner_of(module.package).run(
+    result = make_runner(module.package).run(
         module.name, module.tests, [mutant.shown], change(mutated, source.mutated(mutant.edit)), trace=True
     )
     return tuple(suspects(module, source, result.calls[0]))
@@ -58,7 +58,7 @@ class RepairBench:
 
     def __init__(self, mutant: Mutant):
         self._mutant = mutant
-        self._source = source_of(mutant)
+        self._source = read_source(mutant)
         self._base = self._source.mutated(mutant.edit)
         self._edits: list[tuple[int, str]] = []
         self._tried: list[tuple[int, str]] = []
@@ -72,7 +72,7 @@ class RepairBench:
         """Present lines of the module."""
         rows = self._base
         for line, row in self._edits:
-            rows = with_row(rows, line, row)
+            rows = replace_row(rows, line, row)
         return rows
 
     @tool(timeout=None)
@@ -109,11 +109,11 @@ class RepairBench:
         touched = [containing(self._source.functions, line) for line, _ in self._edits]
         touched += [one for one in self._source.functions if one.name == self._mutant.function]
         changed = [one for one in dict.fromkeys(touched) if one is not None]
-        return runner_of(module.package).run(module.name, module.tests, names, change(changed, rows), stop=False)
+        return make_runner(module.package).run(module.name, module.tests, names, change(changed, rows), stop=False)
 
     def _replace(self, line: int, row: str) -> str:
         """Put a line in place, if the rule for edits permits it."""
-        new = with_row(self.rows, line, row)
+        new = replace_row(self.rows, line, row)
         if reason := refusal(self._source.functions, self._base, new, line):
             raise Retry(reason)
         self._edits.append((line, row))
@@ -250,7 +250,7 @@ class ProseBench(RepairBench):
         return words + (f"\nLast line of the file on the way: {result.at}" if result.at else "")
 
 
-def bench_of(mutant: Mutant, *, brief: bool) -> RepairBench:
+def make_bench(mutant: Mutant, *, brief: bool) -> RepairBench:
     """A new bench."""
     return BriefBench(mutant) if brief else ProseBench(mutant)
 

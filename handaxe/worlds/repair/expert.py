@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from handaxe.worlds.repair.source import Edit, Function, candidates, change, containing, replace_token
-from handaxe.worlds.repair.tasks import Module, Source, module_source, runner_of
+from handaxe.worlds.repair.tasks import Module, Source, make_runner, module_source
 
 __all__ = [
     "BRIEF_WINDOW",
@@ -16,11 +16,11 @@ __all__ = [
     "LISTED",
     "PROSE_WINDOW",
     "edits",
+    "replace_row",
     "search_repair",
     "spectrum",
     "suspects",
     "windows",
-    "with_row",
 ]
 
 LISTED = 8
@@ -42,7 +42,7 @@ class Found(NamedTuple):
 def spectrum(module: Module) -> Counter[str]:
     """Number of calling tests of each function of the original module."""
     source = module_source(module.package, module.version, module.name, module.digest)
-    traced = runner_of(module.package).run(module.name, module.tests, module.names, trace=True)
+    traced = make_runner(module.package).run(module.name, module.tests, module.names, trace=True)
     return Counter(name for calls in traced.calls for name in {one.name for one in _functions(source, calls)})
 
 
@@ -58,7 +58,7 @@ def _functions(source: Source, calls: Sequence[int]) -> list[Function]:
     return list(dict.fromkeys(one for one in found if one is not None))
 
 
-def with_row(rows: Sequence[str], line: int, row: str) -> tuple[str, ...]:
+def replace_row(rows: Sequence[str], line: int, row: str) -> tuple[str, ...]:
     """Copy of the lines with another text in line `line`."""
     return (*rows[: line - 1], row, *rows[line:])
 
@@ -89,7 +89,7 @@ def windows(functions: Sequence[Function], edit: Edit, *, brief: bool) -> list[S
 
 def search_repair(module: Module, source: Source, rows: Sequence[str], shown: str, *, most: int) -> Found | None:
     """Search as the expert does; None if no edit passes the shown test within `most` replacements, or a run is cut."""
-    run = runner_of(module.package)
+    run = make_runner(module.package)
     changed = [one for one in source.functions if any(rows[n - 1] != source.rows[n - 1] for n in one.lines)]
     traced = run.run(module.name, module.tests, [shown], change(changed, rows), trace=True)
     listed = suspects(module, source, traced.calls[0])
@@ -98,7 +98,7 @@ def search_repair(module: Module, source: Source, rows: Sequence[str], shown: st
             return None
         row = replace_token(rows[edit.line - 1], edit)
         assert row is not None, "the token was found in this line"
-        new = with_row(rows, edit.line, row)
+        new = replace_row(rows, edit.line, row)
         touched = list(dict.fromkeys([*changed, function]))
         result = run.run(module.name, module.tests, [shown], change(touched, new))
         if result.error in ("Timeout", "Crash"):

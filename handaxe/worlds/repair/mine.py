@@ -27,9 +27,9 @@ from handaxe.worlds.repair.tasks import (
     Module,
     Mutant,
     Source,
+    make_runner,
     module_source,
     mutants,
-    runner_of,
     text_digest,
 )
 
@@ -125,14 +125,14 @@ def check_task(one: Mutant) -> list[str]:
 
 def _run(module: Module, function: Function, rows: tuple[str, ...], names: tuple[str, ...]) -> Result:
     changes = change([function], rows)
-    return runner_of(module.package).run(module.name, module.tests, names, changes, stop=False)
+    return make_runner(module.package).run(module.name, module.tests, names, changes, stop=False)
 
 
 def _module(package: str, name: str, tests: str) -> Module:
     """Module with passing, fast tests, up to a total time."""
     version = metadata.version(package)
     source = module_source(package, version, name)
-    run = runner_of(package)
+    run = make_runner(package)
     module = Module(package, version, name, tests, text_digest("\n".join(source.rows)), ())
     try:
         names = run.collect(tests)

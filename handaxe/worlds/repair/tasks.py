@@ -13,7 +13,7 @@ from handaxe.core.errors import InputError
 from handaxe.worlds.repair.runner import Runner, runner
 from handaxe.worlds.repair.source import Edit, Function, read_functions, replace_token
 
-__all__ = ["FILE", "Module", "Mutant", "Source", "module_source", "mutants", "runner_of", "text_digest"]
+__all__ = ["FILE", "Module", "Mutant", "Source", "make_runner", "module_source", "mutants", "text_digest"]
 
 FILE = Path(__file__).with_name("mutants.json")
 """Made by `handaxe.worlds.repair.mine`."""
@@ -105,6 +105,6 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def runner_of(package: str) -> Runner:
+def make_runner(package: str) -> Runner:
     """The runner of a package's tests."""
     return runner((package, "pytest"))

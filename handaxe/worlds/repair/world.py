@@ -23,7 +23,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.sandbox.check_sandbox import check_sandbox
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.repair.bench import RepairBench, bench_of, listing, numbered, source_of
+from handaxe.worlds.repair.bench import RepairBench, listing, make_bench, numbered, read_source
 from handaxe.worlds.repair.expert import edits, windows
 from handaxe.worlds.repair.source import Edit, replace_token
 from handaxe.worlds.repair.tasks import Mutant, mutants
@@ -79,7 +79,7 @@ def repair(*, longest: int = 8, held_out: HeldOut = "function", brief: bool = Tr
         raise InputError(f"longest is 5 or more and held_out function or package, not {longest} and {held_out!r}")
     chosen: dict[Split, list[Mutant]] = {"train": [], "test": []}
     for one in mutants():
-        source_of(one)
+        read_source(one)
         if one.reads + one.tries + 2 <= longest:
             chosen[_side(one, held_out)].append(one)
     if not all(chosen.values()):
@@ -93,10 +93,10 @@ def repair(*, longest: int = 8, held_out: HeldOut = "function", brief: bool = Tr
 
     def env(tools: Sequence[Any]) -> EnvFactory:
         example = chosen["train"][0]
-        probe = tool_chat([lambda: bench_of(example, brief=brief), *tools], final=("submit",))
+        probe = tool_chat([lambda: make_bench(example, brief=brief), *tools], final=("submit",))
 
         def make(task: Task) -> Env:
-            return _RepairEnv(task, tools, bench_of(by_key[task.metadata["mutant"]], brief=brief))
+            return _RepairEnv(task, tools, make_bench(by_key[task.metadata["mutant"]], brief=brief))
 
         return inherit_bound(make, probe)
 
@@ -154,7 +154,7 @@ def _expert(by_key: Mapping[str, Mutant], *, brief: bool) -> Callable[[Task, Fac
         if facts["passing"]:
             return _calls(("submit", {}))
         undo: list[tuple[str, dict[str, Any]]] = [("undo", {})] * len(facts["edits"])
-        rows, tried = source_of(one).mutated(one.edit), {(line, row) for line, row in facts["tried"]}
+        rows, tried = read_source(one).mutated(one.edit), {(line, row) for line, row in facts["tried"]}
         functions = listing(one)
         for _, edit in edits(functions, rows):
             row = replace_token(rows[edit.line - 1], edit)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.ops.cache_path import cache_path, content_digest
-from handaxe.worlds.scienceworld.brief import room_things
-from handaxe.worlds.scienceworld.pool import SimulatorPool
-from handaxe.worlds.scienceworld.process import HouseScene, SceneState
+from handaxe.worlds.scienceworld.brief_texts import room_things
+from handaxe.worlds.scienceworld.simulator_pool import SimulatorPool
+from handaxe.worlds.scienceworld.simulator_process import HouseScene, SceneState
 
 __all__ = ["Openings", "SceneOpening", "WITHOUT_GOLD"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handaxe.worlds.scienceworld.openings import Openings
-from handaxe.worlds.scienceworld.pool import SimulatorPool
-from handaxe.worlds.scienceworld.process import HouseScene
+from handaxe.worlds.scienceworld.simulator_pool import SimulatorPool
+from handaxe.worlds.scienceworld.simulator_process import HouseScene
 
 __all__ = ["WayBack"]
 

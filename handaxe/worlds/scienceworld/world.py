@@ -22,10 +22,10 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.scienceworld.brief import brief_reply, brief_task, brief_view
+from handaxe.worlds.scienceworld.brief_texts import brief_reply, brief_task, brief_view
 from handaxe.worlds.scienceworld.openings import WITHOUT_GOLD, Openings
-from handaxe.worlds.scienceworld.pool import SimulatorPool
-from handaxe.worlds.scienceworld.process import HouseScene, check_installed
+from handaxe.worlds.scienceworld.simulator_pool import SimulatorPool
+from handaxe.worlds.scienceworld.simulator_process import HouseScene, check_installed
 from handaxe.worlds.scienceworld.way_back import WayBack
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 

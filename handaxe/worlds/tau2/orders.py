@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import TaskError
 from handaxe.ops.seeds import derive_seed
-from handaxe.worlds.tau2.package import package
+from handaxe.worlds.tau2.domains import package
 from handaxe.worlds.world import Split
 
 __all__ = [

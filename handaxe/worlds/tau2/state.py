@@ -15,8 +15,8 @@ from handaxe.core.errors import Failed, TaskError
 from handaxe.core.records import ToolSchema
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.definition import Definition
+from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import is_composed, raw_orders
-from handaxe.worlds.tau2.package import Domain, package
 
 __all__ = [
     "BASIS",

@@ -14,10 +14,10 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool, tool
+from handaxe.worlds.tau2.customer_requests import RequestProgress, customer_text, requests
+from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import BRIEF_TOOLS, short_order
-from handaxe.worlds.tau2.package import Domain, package
 from handaxe.worlds.tau2.phone import ACTIONS, CHECK, STATUS, requested_actions, short
-from handaxe.worlds.tau2.requests import RequestProgress, customer_text, requests
 from handaxe.worlds.tau2.state import ServiceState, Side, gold_actions, kit_tools, raw_task, same_call
 from handaxe.worlds.tau2.user import OUT_OF_SCOPE, WORRIES, User, ended, manner, rule
 

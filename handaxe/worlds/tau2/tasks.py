@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.tau2.customer_requests import customer_side, requests
+from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import COUNTS, compose_scenario
-from handaxe.worlds.tau2.package import Domain, package
 from handaxe.worlds.tau2.phone import ACTIONS, action_name
-from handaxe.worlds.tau2.requests import customer_side, requests
 from handaxe.worlds.tau2.state import gold_actions, raw_task, transfers
 from handaxe.worlds.tau2.user import first_person, manner
 from handaxe.worlds.world import Split

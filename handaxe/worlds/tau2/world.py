@@ -12,9 +12,9 @@ from handaxe.core.errors import InputError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
-from handaxe.worlds.tau2.package import Domain
+from handaxe.worlds.tau2.customer_requests import check_requests, request_criteria, requests
+from handaxe.worlds.tau2.domains import Domain
 from handaxe.worlds.tau2.phone import CHECK, action_name
-from handaxe.worlds.tau2.requests import check_requests, request_criteria, requests
 from handaxe.worlds.tau2.state import Call, gold_actions, raw_task, transfers
 from handaxe.worlds.tau2.talk import talk
 from handaxe.worlds.tau2.tasks import Mode, TaskChoice, tasks

@@ -15,8 +15,8 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.tools.decorator import tool
 from handaxe.worlds.textarena.boards import FROZEN_LAKE, LIGHTS_OUT, PEG_JUMP, TOWER_OF_HANOI
 from handaxe.worlds.textarena.family import Family, Plan, State
+from handaxe.worlds.textarena.games import game_class, game_family, use_generator
 from handaxe.worlds.textarena.guessing import GUESS_THE_NUMBER, MASTERMIND
-from handaxe.worlds.textarena.package import family_of, game_class, own_random
 from handaxe.worlds.textarena.puzzles import COUNTDOWN, RUSH_HOUR, SUDOKU
 
 __all__ = ["ArenaGame", "FAMILIES", "find_plan"]
@@ -49,7 +49,7 @@ LONGEST_ACTION = 60
 
 def find_plan(game: str, state: State, secret: Any = None) -> Plan:
     """Find the expert's actions from a state; see `Family.plan`."""
-    return _find_plan(family_of(game), json.dumps(state, sort_keys=True), json.dumps(secret))
+    return _find_plan(game_family(game), json.dumps(state, sort_keys=True), json.dumps(secret))
 
 
 @functools.lru_cache(maxsize=50_000)
@@ -73,13 +73,13 @@ class ArenaGame:
     """
 
     def __init__(self, game: str, number: int, *, brief: bool):
-        self.game, self._family = game, FAMILIES[family_of(game)]
+        self.game, self._family = game, FAMILIES[game_family(game)]
         self._brief = brief and self._family.brief is not None
         self._steps = self._accepted = 0
         self._rng = random.Random(derive_seed("textarena", game, number))
         arena, arguments = game_class(game)
         try:
-            with own_random(self._rng):
+            with use_generator(self._rng):
                 self._env = arena(**{**arguments, **self._family.arguments(self._rng)})
                 if self._family.prepare is not None:
                     self._family.prepare(self._env)
@@ -109,7 +109,7 @@ class ArenaGame:
     def _take(self, action: str) -> bool:
         """Take an action; False if the game rejects it."""
         try:
-            with own_random(self._rng):
+            with use_generator(self._rng):
                 self._env.step(f"[{action}]")
         except Exception as error:
             raise InfrastructureError(f"{self.game} of textarena failed at action {action!r}: {error!r}") from error

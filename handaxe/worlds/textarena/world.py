@@ -26,7 +26,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.textarena.family import State
 from handaxe.worlds.textarena.game import FAMILIES, ArenaGame, find_plan
-from handaxe.worlds.textarena.package import check_games, family_of
+from handaxe.worlds.textarena.games import check_games, game_family
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["textarena"]
@@ -87,7 +87,7 @@ def textarena(*, games: tuple[str, ...] = SHORT, longest: int = 8, instances: in
             f"longest is 1 or more and instances 8 or more for each game: they are {longest}, and {instances} for "
             f"{len(games)} games"
         )
-    planned = all(FAMILIES[family_of(name)].plan is not None for name in games)
+    planned = all(FAMILIES[game_family(name)].plan is not None for name in games)
 
     @functools.cache
     def begin(number: int) -> _Opening:

@@ -23,7 +23,7 @@ from handaxe.rewards.parts.extract import final_text
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.toolbox.box import BriefBox, ToolBox
-from handaxe.worlds.toolbox.brief import brief_catalogue, brief_tasks
+from handaxe.worlds.toolbox.brief_catalogue_tasks import brief_catalogue, brief_tasks
 from handaxe.worlds.toolbox.catalogue import full_catalogue
 from handaxe.worlds.toolbox.questions import full_tasks
 from handaxe.worlds.world import Facts, Split, Start, World

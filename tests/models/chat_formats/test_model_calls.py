@@ -1,5 +1,5 @@
 from handaxe.core.records import ToolCall
-from handaxe.models.chat_formats.model_calls import FoundCall, join_thought, own_id, parsed_turn, split_thought
+from handaxe.models.chat_formats.model_calls import FoundCall, join_thought, parsed_turn, split_thought, unprefixed_id
 
 
 def test_joined_thought_splits_into_its_parts():
@@ -8,8 +8,8 @@ def test_joined_thought_splits_into_its_parts():
 
 
 def test_own_id_has_no_prefix_of_the_turn():
-    assert own_id(ToolCall("f", {}, "t12functions.f:3")) == "functions.f:3"
-    assert own_id(ToolCall("f", {}, "c0")) == "c0"
+    assert unprefixed_id(ToolCall("f", {}, "t12functions.f:3")) == "functions.f:3"
+    assert unprefixed_id(ToolCall("f", {}, "c0")) == "c0"
 
 
 def test_repeated_call_ids_are_replaced():

@@ -9,7 +9,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.curricula.in_order import in_order
 from handaxe.curricula.task_pool import task_pool
-from handaxe.papers.agent0.frontier import frontier, frontier_of
+from handaxe.papers.agent0.frontier import frontier, uncertain_tasks
 from handaxe.papers.agent0.votes import NOTE, Proposal
 from handaxe.testing.crash import kill_until_done, run_until_killed
 from handaxe.testing.make_records import make_trajectory
@@ -32,7 +32,7 @@ def asked(name, share, answer="7"):
 
 def test_frontier_matches_its_example():
     played = [as_rated([asked("a", 0.2), asked("b", 0.3)]), as_rated([asked("c", 0.8, "9"), asked("d", 0.9)])]
-    kept = frontier_of(played, low=0.3, high=0.8)
+    kept = uncertain_tasks(played, low=0.3, high=0.8)
     assert [(one.id, one.answer, one.metadata["score"]) for one in kept] == [
         ("asked-b", "7", 0.3), ("asked-c", "9", 0.8),
     ]  # fmt: skip
@@ -42,10 +42,10 @@ def test_frontier_matches_its_example():
 def test_unreadable_repeated_and_rejected_questions_make_no_task():
     nothing = replace(make_trajectory(texts=["?"]), id="unread")
     played = [as_rated([asked("a", 0.5), asked("a", 0.6), asked("b", 0.5), asked("c", 0.0, ""), nothing])]
-    kept = frontier_of(played, low=0.0, high=0.8, accept=lambda task: task.id != "asked-b")
+    kept = uncertain_tasks(played, low=0.0, high=0.8, accept=lambda task: task.id != "asked-b")
     assert [(one.id, one.metadata["score"]) for one in kept] == [("asked-a", 0.5)]
-    assert frontier_of([as_rated([asked("a", 0.1 + 0.2)])], low=0.3, high=0.3) != []
-    assert frontier_of([], low=0.3, high=0.8) == []
+    assert uncertain_tasks([as_rated([asked("a", 0.1 + 0.2)])], low=0.3, high=0.3) != []
+    assert uncertain_tasks([], low=0.3, high=0.8) == []
 
 
 def made(world, site, *, low=0.0, high=1.0, second=None):

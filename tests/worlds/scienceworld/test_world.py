@@ -18,8 +18,8 @@ from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.scienceworld.openings import WITHOUT_GOLD, Openings
-from handaxe.worlds.scienceworld.pool import SimulatorPool
-from handaxe.worlds.scienceworld.process import HouseScene, check_installed
+from handaxe.worlds.scienceworld.simulator_pool import SimulatorPool
+from handaxe.worlds.scienceworld.simulator_process import HouseScene, check_installed
 from handaxe.worlds.scienceworld.way_back import WayBack
 from handaxe.worlds.scienceworld.world import KINDS, SHORT, scienceworld
 

@@ -11,6 +11,7 @@ from handaxe.core.records import ParsedTurn, ToolCall
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.parts.demonstrate import demonstrate
+from handaxe.worlds.tau2.domains import package
 from handaxe.worlds.tau2.orders import (
     BRIEF_TOOLS,
     compose_scenario,
@@ -19,7 +20,6 @@ from handaxe.worlds.tau2.orders import (
     raw_orders,
     short_order,
 )
-from handaxe.worlds.tau2.package import package
 from handaxe.worlds.tau2.world import solved, tau2
 
 BRIEF = {"domain": "retail", "user": "requests", "brief": True}

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("tau2")
 
 from handaxe.core.errors import Failed, TaskError
-from handaxe.worlds.tau2.package import package
+from handaxe.worlds.tau2.domains import package
 from handaxe.worlds.tau2.state import ServiceState, gold_actions, kit_tools, transfers
 
 COUNTS = {"telecom": (2285, 32, 0), "retail": (114, 4, 7), "airline": (50, 1, 19)}

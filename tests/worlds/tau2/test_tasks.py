@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("tau2")
 
 from handaxe.core.errors import TaskError
-from handaxe.worlds.tau2.package import package
+from handaxe.worlds.tau2.domains import package
 from handaxe.worlds.tau2.tasks import count_atoms
 from handaxe.worlds.tau2.world import tau2
 

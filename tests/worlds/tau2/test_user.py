@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("tau2")
 
 from handaxe.core.errors import InputError
-from handaxe.worlds.tau2.package import package
+from handaxe.worlds.tau2.domains import package
 from handaxe.worlds.tau2.phone import ACTIONS, PHRASES, PhoneAction, is_solved, requested_actions, short
 from handaxe.worlds.tau2.state import ServiceState, gold_actions, kit_tools
 from handaxe.worlds.tau2.user import (

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("tau2")
 
-from handaxe.worlds.tau2.package import package
-from handaxe.worlds.tau2.requests import requests
+from handaxe.worlds.tau2.customer_requests import requests
+from handaxe.worlds.tau2.domains import package
 from handaxe.worlds.tau2.wording import WORDS, request_words
 
 MISSING = {"user_id", "item_ids", "new_item_ids"}

@@ -7,7 +7,7 @@ pytest.importorskip("jsonschema")
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.worlds.toolbox.box import BriefBox, ToolBox
-from handaxe.worlds.toolbox.brief import brief_catalogue
+from handaxe.worlds.toolbox.brief_catalogue_tasks import brief_catalogue
 from handaxe.worlds.toolbox.catalogue import full_catalogue, stub_value
 from handaxe.worlds.toolbox.questions import make_step
 

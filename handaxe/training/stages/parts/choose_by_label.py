@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Task
-from handaxe.training.stages.parts.label_of import label_of
+from handaxe.training.stages.parts.read_label import read_label
 
 __all__ = ["choose_by_label"]
 
@@ -83,7 +83,7 @@ def choose_by_label(
 
 
 def _value(task: Task, label: str, minus: str) -> float | None:
-    value, less = label_of(task, label), label_of(task, minus) if minus else 0.0
+    value, less = read_label(task, label), read_label(task, minus) if minus else 0.0
     return None if value is None or less is None else value - less
 
 

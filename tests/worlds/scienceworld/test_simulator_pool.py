@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from handaxe.core.errors import InfrastructureError, InputError
-from handaxe.worlds.scienceworld.pool import SimulatorPool
-from handaxe.worlds.scienceworld.process import HouseScene
+from handaxe.worlds.scienceworld.simulator_pool import SimulatorPool
+from handaxe.worlds.scienceworld.simulator_process import HouseScene
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("scienceworld_cache")]
 
@@ -113,8 +113,8 @@ def test_a_hanging_process_is_killed_at_the_deadline():
 
 def test_the_process_ends_with_a_killed_program():
     code = (
-        "import time\nfrom handaxe.worlds.scienceworld.pool import SimulatorPool\n"
-        "from handaxe.worlds.scienceworld.process import HouseScene\npool = SimulatorPool()\n"
+        "import time\nfrom handaxe.worlds.scienceworld.simulator_pool import SimulatorPool\n"
+        "from handaxe.worlds.scienceworld.simulator_process import HouseScene\npool = SimulatorPool()\n"
         f"pool.play(HouseScene(*{tuple(BEARS)}), ())\nprint(*pool.processes(), flush=True)\ntime.sleep(600)"
     )
     program = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 
-__all__ = ["EXCLUDED", "check_games", "family_of", "game_class", "own_random"]
+__all__ = ["EXCLUDED", "check_games", "game_class", "game_family", "use_generator"]
 
 EXCLUDED: Mapping[str, str] = {
     "Cryptarithm": "has a single puzzle, so nothing can be held out",
@@ -51,7 +51,7 @@ OWN_RANDOM = _OwnRandom()
 
 
 @contextmanager
-def own_random(rng: random.Random) -> Iterator[None]:
+def use_generator(rng: random.Random) -> Iterator[None]:
     """Let textarena draw from `rng` in this thread."""
     before, CURRENT.rng = CURRENT.rng, rng
     try:
@@ -60,7 +60,7 @@ def own_random(rng: random.Random) -> Iterator[None]:
         CURRENT.rng = before
 
 
-def family_of(name: str) -> str:
+def game_family(name: str) -> str:
     """Return the family of a registered name: "FrozenLake-v0-random" -> "FrozenLake"."""
     return name.partition("-v")[0]
 
@@ -75,10 +75,10 @@ def check_games(games: Sequence[str], families: Sequence[str]) -> None:
     if not games or len(set(games)) < len(games):
         raise InputError(f"games are one or more names of textarena, each once, not {list(games)}")
     for name in games:
-        family = family_of(name)
+        family = game_family(name)
         if family in EXCLUDED:
             raise InputError(f"game {name!r} is left out: {family} {EXCLUDED[family]}")
-        known = [one for one in registry if family_of(one) == family and not one.endswith(("-raw", "-train"))]
+        known = [one for one in registry if game_family(one) == family and not one.endswith(("-raw", "-train"))]
         if family not in families:
             raise InputError(
                 f"{name!r} is no game for one player; there are {', '.join(f'{one}-v0' for one in families)}"
@@ -90,7 +90,7 @@ def check_games(games: Sequence[str], families: Sequence[str]) -> None:
 def game_class(name: str) -> tuple[Any, Mapping[str, Any]]:
     """Return the class of a game and the arguments of its registration.
 
-    The class draws from the generator of `own_random` and prints nothing.
+    The class draws from the generator of `use_generator` and prints nothing.
     """
     package = _textarena()
     spec = package.envs.registration.ENV_REGISTRY[name]

@@ -4,7 +4,7 @@ pytest.importorskip("bfcl_eval")
 pytest.importorskip("bm25s")
 pytest.importorskip("jsonschema")
 
-from handaxe.worlds.toolbox.brief import brief_catalogue, brief_tasks
+from handaxe.worlds.toolbox.brief_catalogue_tasks import brief_catalogue, brief_tasks
 from handaxe.worlds.toolbox.catalogue import function_split
 
 

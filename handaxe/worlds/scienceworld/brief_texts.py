@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from handaxe.worlds.scienceworld.process import SceneState
+from handaxe.worlds.scienceworld.simulator_process import SceneState
 
 __all__ = ["brief_reply", "brief_task", "brief_view", "room_things"]
 

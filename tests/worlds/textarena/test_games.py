@@ -11,7 +11,7 @@ pytest.importorskip("textarena")
 
 from handaxe.core.errors import InputError
 from handaxe.worlds.textarena.game import FAMILIES
-from handaxe.worlds.textarena.package import EXCLUDED, check_games, family_of, game_class, own_random
+from handaxe.worlds.textarena.games import EXCLUDED, check_games, game_class, game_family, use_generator
 
 OFFLINE = """
 import socket
@@ -31,7 +31,7 @@ def test_every_game_for_one_player_is_played_or_left_out_with_a_reason():
     from textarena.envs.registration import ENV_REGISTRY
 
     names = list(ENV_REGISTRY)
-    alone = {family_of(name) for name in names[: names.index("Alquerque-v0")]}  # two players from there on
+    alone = {game_family(name) for name in names[: names.index("Alquerque-v0")]}  # two players from there on
     assert alone == set(FAMILIES) | set(EXCLUDED)
 
 
@@ -68,7 +68,7 @@ def test_games_draw_from_their_own_generator():
     before = random.getstate()
 
     def hands(seed):
-        with own_random(random.Random(seed)):
+        with use_generator(random.Random(seed)):
             game = arena(**arguments)
             game.reset(num_players=1, seed=seed)
             return game.state.game_state["player_hand"]
@@ -82,7 +82,7 @@ def test_generators_of_threads_are_separate():
     drawn, ready = {}, threading.Barrier(4)
 
     def play(seed):
-        with own_random(random.Random(seed)):
+        with use_generator(random.Random(seed)):
             game = arena(**arguments)
             game.reset(num_players=1, seed=seed)
             for _ in range(20):

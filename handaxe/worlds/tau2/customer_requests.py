@@ -17,8 +17,8 @@ import numpy as np
 from handaxe.core.errors import Failed
 from handaxe.core.records import Criterion, Message, Task, Trajectory
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import is_composed, order_requests
-from handaxe.worlds.tau2.package import Domain, package
 from handaxe.worlds.tau2.phone import TRANSFER_NOTICE
 from handaxe.worlds.tau2.state import HAND_OVER, Call, ServiceState, gold_actions, raw_task
 from handaxe.worlds.tau2.user import STOP, TRANSFER, WORRIES, Manner, first_person

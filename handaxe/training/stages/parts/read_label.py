@@ -5,17 +5,17 @@ from __future__ import annotations
 from handaxe.core.errors import InputError
 from handaxe.core.records import Task
 
-__all__ = ["label_of"]
+__all__ = ["read_label"]
 
 
-def label_of(task: Task, label: str) -> float | None:
+def read_label(task: Task, label: str) -> float | None:
     """Return the number under a label; None if no rollout was scored.
 
     Raises:
         InputError: the task lacks the label.
 
     Example:
-        metadata {"probe": 0.25}: label_of(task, "probe") == 0.25
+        metadata {"probe": 0.25}: read_label(task, "probe") == 0.25
     """
     if label not in task.metadata:
         raise InputError(f"task {task.id!r} has no label {label!r}: put probe(label={label!r}) before this choice")

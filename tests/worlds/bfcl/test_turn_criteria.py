@@ -4,9 +4,9 @@ pytest.importorskip("bfcl_eval")
 
 from handaxe.core.records import Message
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.worlds.bfcl.criteria import check_turns, turn_criteria
 from handaxe.worlds.bfcl.package import MULTI_TURN
 from handaxe.worlds.bfcl.tasks import all_tasks
+from handaxe.worlds.bfcl.turn_criteria import check_turns, turn_criteria
 from handaxe.worlds.bfcl.world import bfcl
 from handaxe.worlds.parts.demonstrate import demonstrate
 

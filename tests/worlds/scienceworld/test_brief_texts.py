@@ -1,5 +1,5 @@
-from handaxe.worlds.scienceworld.brief import brief_reply, brief_task, brief_view, room_things
-from handaxe.worlds.scienceworld.process import SceneState
+from handaxe.worlds.scienceworld.brief_texts import brief_reply, brief_task, brief_view, room_things
+from handaxe.worlds.scienceworld.simulator_process import SceneState
 
 HALLWAY = (
     "This room is called the hallway. In it, you see: \n\tthe agent\n\ta substance called air\n\ta picture\n"
