@@ -22,6 +22,7 @@ from pages import (
     serving,
     sides,
     templates,
+    variance,
     view,
 )
 from pages.tables import FOLDER
@@ -29,6 +30,9 @@ from pages.tables import FOLDER
 RESULTS = FOLDER / "results"
 PAGE = FOLDER.parent / "docs" / "worlds" / "horizons.md"
 """Page of the documentation with the section of horizons."""
+CLAIMS = FOLDER.parent / "docs" / "claims.md"
+"""Page of the documentation with the section of variance, between two marks."""
+BEGIN, END = "<!-- written by `python bench/report.py` from bench/results/variance.json -->", "<!-- end -->"
 
 HEADER = """# Benchmarks
 
@@ -72,6 +76,7 @@ BENCHES = (
     Bench("cluster", "Ranks beside one process", cluster.section),
     Bench("push", "Weights to a vLLM server", push.section, here=False),
     Bench("horizons", "Turns and cost of worlds", horizons.section, here=False),
+    Bench("variance", "Variance of a paired difference", variance.section, here=False),
 )
 
 
@@ -86,6 +91,14 @@ def main() -> None:
         parts.append(f"## {bench.title}\n\n" + (bench.section(found) if found else "Not measured.\n"))
     (FOLDER / "README.md").write_text("\n".join(parts), encoding="utf-8")
     PAGE.write_text(f"# Turns and cost\n\n{horizons.section(read('horizons'))}", encoding="utf-8")
+    text = CLAIMS.read_text(encoding="utf-8")
+    CLAIMS.write_text(with_section(text, variance.section(read("variance"))), encoding="utf-8")
+
+
+def with_section(page: str, section: str) -> str:
+    """The page with a section in place of the text between BEGIN and END."""
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{section}\n{END}{rest.partition(END)[2]}"
 
 
 def read(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Sampling with the tiny policy beside a plain loop, and what torch.compile would bring."""
+"""Sampling with the tiny policy beside a plain loop, torch.compile, and the limits of the processor."""
 
 import statistics
 from typing import Any
@@ -25,10 +25,46 @@ same without, by processor time on one thread; below 1 is faster. The first call
 calls earn it back. `LocalEngine` compiles nothing.
 """
 COMPILED_HEAD = ["", "one call, ms", "compiled / not", "first call, s", "calls to earn it back"]
+LIMITS = """Both embedded policies on one thread, by processor time, with the core's copy bandwidth ({bandwidth} GB/s,
+read and written) and its matmul peak ({peak} GFLOP/s in float32) measured in turn with them. Decoding: one step of all
+rows over a full cache; its share is the bytes of weights, keys and values that it reads, over the bandwidth. Update:
+forward and backward, and the share of the peak. A token of `tiny` is a byte, and a token of `small` 2.4 bytes of the
+mixture that it was trained on. Processes at work on the machine at the end: {load}. Command:
+`python bench/decoding.py --only policies`.
+"""
+LIMITS_HEAD = ["policy", "context", "rows", "decoded tokens/s", "of the bandwidth", "updated tokens/s", "of the peak"]
 
 
 def section(found: dict[str, Any]) -> str:
-    """Tokens a second of both; then the ratios of compiled parts."""
+    """Tokens a second of both; then the ratios of compiled parts, and the shares of the processor's limits."""
+    return "\n".join(part for part in (_sampling(found), _limits(found)) if part)
+
+
+def _limits(found: dict[str, Any]) -> str:
+    if not (rows := found.get("policies")):
+        return ""
+    means = {
+        name: statistics.median([value for row in rows for value in row[key]]) / 1e9
+        for name, key in (("bandwidth", "copy_bandwidth"), ("peak", "matmul_peak"))
+    }
+    text = LIMITS.format(**{name: f"{value:.0f}" for name, value in means.items()}, load=found["policies_load"])
+    lines = [
+        [
+            f"`{name}`",
+            f"{row['context']:,}",
+            str(row["rows"]),
+            spread(row[f"{name}_decoded"], 0),
+            spread(row[f"{name}_bandwidth"]),
+            spread(row[f"{name}_updated"], 0),
+            spread(row[f"{name}_flops"]),
+        ]
+        for row in rows
+        for name in ("tiny", "small")
+    ]
+    return f"{text}\n{table(LIMITS_HEAD, lines)}"
+
+
+def _sampling(found: dict[str, Any]) -> str:
     rows = [
         [
             *(str(one[key]) for key in ("rows", "prompt", "threads")),

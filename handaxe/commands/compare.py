@@ -3,15 +3,17 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tyro
 
 from handaxe.commands.jobs import run_jobs
 from handaxe.commands.output import check_writable, console, note, write_json
-from handaxe.commands.sides import check_method_names, make_job, read_run, side, split_options
+from handaxe.commands.sides import check_sides, make_job, read_run, side, split_options
 from handaxe.core.errors import InputError
 from handaxe.evaluation.claim_figures import PairedFigures, pair_figures
 from handaxe.evaluation.claims import Claim
+from handaxe.evaluation.paired_estimates import paired_estimates
 from handaxe.view.verdicts import side_table
 
 __all__ = ["CompareOptions", "main"]
@@ -49,7 +51,7 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(CompareOptions, args=own, prog="handaxe compare")
     if len(options.sides) < 2 or len(set(options.sides)) < len(options.sides) or options.seeds < 2:
         raise InputError(f"{len(options.sides)} sides and {options.seeds} seeds; give 2 or more of each, no side twice")
-    check_method_names(options.sides)
+    check_sides(options.sides, of_runs)
     check_writable(options.json)
     first = side(options.sides[0], of_runs)
     sides = [first, *(side(words, of_runs, like=first) for words in options.sides[1:])]
@@ -65,6 +67,12 @@ def main(arguments: list[str]) -> int:
         found[metric] = {one.name: pair_figures(claim, runs[one.name], runs[first.name]) for one in sides}
     terminal.print(side_table(found, first.name))
     note(terminal, "runs", str(options.runs))
-    body = {metric: {name: one._asdict() for name, one in by.items()} for metric, by in found.items()}
+    body = {metric: {name: _body(one) for name, one in by.items()} for metric, by in found.items()}
     write_json(options.json, {"seeds": list(seeds), "sides": {s.name: s.arguments() for s in sides}, "metrics": body})
     return 0
+
+
+def _body(one: PairedFigures) -> dict[str, Any]:
+    """The figures of a side, with interquartile mean and probability of a higher value."""
+    estimates = paired_estimates(one)
+    return {**one._asdict(), **({} if estimates is None else estimates.to_json())}

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import tyro
 from rich.console import Console
 
-from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import checkout, command_line, console, note
-from handaxe.commands.sides import check_method_names, split_options
+from handaxe.commands.sides import check_method_names, check_sides, split_options
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.acts import Activation
 from handaxe.evaluation.decide import LOOKS
@@ -49,6 +49,8 @@ class ReplicateOptions:
     """Decide the claims of methods by paired runs: method and baseline with equal seeds and settings.
 
     Options of `handaxe train` after the methods apply to every run: handaxe replicate otc --steps 5 --model smollm2.
+    Runs that are evaluated before and after training alone have 400 held-out tasks, unless page or option set another
+    number.
 
     Claims are decided after 8 pairs; with --seeds 16 or 32, undecided ones are decided again after further pairs. The
     cheapest undecided claims come first. Finished runs are reused, also by other methods with the same baseline; after
@@ -104,6 +106,7 @@ def main(arguments: list[str]) -> int:
     options = tyro.cli(ReplicateOptions, args=own, prog="handaxe replicate", config=(tyro.conf.FlagCreatePairsOff,))
     _check(options)
     names = _names(options)
+    check_sides(names if options.methods else names[:1], of_runs)
     terminal = console()
     if not names:
         note(terminal, "done", "no method is left to replicate")

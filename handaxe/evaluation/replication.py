@@ -86,6 +86,14 @@ class Replication:
     acts: tuple[SeenAct, ...] = ()
     activation: Activation | None = None
 
+    @property
+    def setting(self) -> str:
+        """Size of the evaluations in words, such as "400 held-out tasks, 1 sample"; "" if the result lacks it."""
+        tasks, samples = self.arguments.get("held_out"), self.arguments.get("samples")
+        if tasks is None or samples is None:
+            return ""
+        return f"{tasks} held-out tasks, {samples} sample{'' if samples == 1 else 's'}"
+
     def to_json(self) -> str:
         """Everything as JSON; infinite and undefined numbers are null."""
         claims = [

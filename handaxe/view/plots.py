@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.gradient_bias import BiasRow
 from handaxe.evaluation.replication import Curve, Replication
 from handaxe.ops.figure import new_figure
+
+if TYPE_CHECKING:
+    from handaxe.evaluation.gradient_bias import BiasRow
 
 __all__ = ["plot_bias", "plot_channels", "plot_curves"]
 

@@ -1,12 +1,14 @@
 """Tables of claims with verdicts, and of comparisons."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from handaxe.evaluation.claim_figures import PairedFigures
 from handaxe.evaluation.claims import Claim
+from handaxe.evaluation.paired_estimates import paired_estimates
 from handaxe.evaluation.replication import Replication
 from handaxe.view.escape_markup import escaped_text
 from handaxe.view.fitted_table import FittedTable
@@ -39,8 +41,11 @@ def claim_with_baseline(claim: Claim, base: str) -> str:
 
 
 def verdict_table(found: Replication) -> Table:
-    """Make a table with a row per claim: means of both sides, paired difference with interval, verdict."""
-    title = f"{found.method}, {len(found.seeds)} pairs of runs, intervals of the deciding look"
+    """Make a table with a row per claim: means of both sides, paired difference with interval, verdict. Below the
+    difference: interquartile mean and probability of improvement, with bootstrap intervals of 95 %.
+    """
+    size = f"{found.setting}, " if found.setting else ""
+    title = f"{found.method}, {len(found.seeds)} pairs of runs, {size}intervals of the deciding look"
     table = FittedTable(title=title, box=SIMPLE_HEAD, title_justify="left", title_style="bold")
     for name in ("claim", "against", found.method, "other", "difference", "verdict"):
         words = name in ("claim", "against", "verdict")
@@ -51,7 +56,10 @@ def verdict_table(found: Replication) -> Table:
         if verdict != "holds":
             text.append(f": {why}", style="bright_black")
         table.add_row(
-            escaped_text(claim_condition(one.claim)), escaped_text(one.baseline), *_cells(one.decision.paired), text
+            escaped_text(claim_condition(one.claim)),
+            escaped_text(one.baseline),
+            *_cells(one.decision.paired, one.claim.direction),
+            text,
         )
         if one.decision.kept is not None:
             table.add_row(escaped_text(f"  {one.claim.keeps}"), "", *_cells(one.decision.kept), "")
@@ -62,17 +70,34 @@ def verdict_table(found: Replication) -> Table:
 
 
 def side_table(found: Mapping[str, Mapping[str, PairedFigures]], first: str) -> Table:
-    """Make a table with a row per metric and side: mean, and paired difference from the first side."""
+    """Make a table with a row per metric and side: mean, paired difference from the first side, its interquartile mean,
+    and the probability that a run of the side has a higher value than a run of the first side.
+    """
     table = FittedTable(title=f"against {first}, 95 % intervals over pairs", box=SIMPLE_HEAD, title_justify="left")
-    for name in ("metric", "side", "mean", "difference"):
-        table.add_column(name, justify="right" if name in ("mean", "difference") else "left")
+    for name in ("metric", "side", "mean", "difference", "interquartile mean", "P(higher)"):
+        table.add_column(name, justify="left" if name in ("metric", "side") else "right")
     for metric, sides in found.items():
         for name, one in sides.items():
             ours, _, difference = _cells(one)
-            table.add_row(escaped_text(metric), escaped_text(name), ours, "" if name == first else difference)
+            shown = ("", "", "") if name == first else (difference, *_robust_cells(one))
+            table.add_row(escaped_text(metric), escaped_text(name), ours, *shown)
     return table
 
 
-def _cells(one: PairedFigures) -> tuple[str, str, str]:
+def _cells(one: PairedFigures, direction: Literal["up", "down"] | None = None) -> tuple[str, str, str]:
+    """Means of both sides, and the difference; with a direction also the other estimates, in lines of their own."""
     ours, theirs = (decimal(sum(side) / len(side)) for side in (one.ours, one.theirs))
-    return ours, theirs, f"{decimal(one.difference, sign=True)} {interval(one.low, one.high)}"
+    difference = f"{decimal(one.difference, sign=True)} {interval(one.low, one.high)}"
+    if direction is not None:
+        middle, improvement = _robust_cells(one, direction)
+        difference += f"\nIQM {middle}\nP(better) {improvement}"
+    return ours, theirs, difference
+
+
+def _robust_cells(one: PairedFigures, direction: Literal["up", "down"] = "up") -> tuple[str, str]:
+    """Interquartile mean, and probability of improvement."""
+    found = paired_estimates(one, direction=direction)
+    if found is None:
+        return "-", "-"
+    middle = f"{decimal(found.interquartile, sign=True)} {interval(*found.interquartile_interval)}"
+    return middle, f"{decimal(found.improvement)} {interval(*found.improvement_interval)}"

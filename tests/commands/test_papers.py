@@ -6,7 +6,9 @@ import pytest
 import handaxe
 from handaxe.cli import main
 from handaxe.evaluation.acts import Activation, ActivationStep, SeenAct
-from handaxe.evaluation.replication import Replication
+from handaxe.evaluation.claim_figures import ClaimFigures, pair_values
+from handaxe.evaluation.claims import Claim
+from handaxe.evaluation.replication import DecidedClaim, Replication
 
 PAGE = """title = "A title"
 short = "ABC"
@@ -105,6 +107,28 @@ def test_acts_of_a_result_are_on_the_page(checkout):
     assert "- Acts: training/loss/clip_fraction 0.250, at least 0.001\n" in page
     wanted = "against `grpo_no_kl`: step 1 0.250 and 1.000; step 20 - and 0.500 (no critic)\n"
     assert f"- Update angle and batch difference {wanted}" in page
+
+
+def test_a_result_is_shown_with_its_setting_and_the_estimates_beside_the_mean(checkout):
+    claim = Claim("It gets better.", "pass@1", "up", baseline="start")
+    paired = pair_values([0.5, 0.6, 0.7, 0.6] * 2, [0.5, 0.5, 0.5, 0.4] * 2)
+    made = Replication(
+        method="first",
+        command="handaxe replicate first",
+        version="0.1.0",
+        seeds=tuple(range(8)),
+        claims=(DecidedClaim.of(claim, ClaimFigures(paired), "start"),),
+        arguments={"held_out": 200, "samples": 1},
+        baselines={},
+        curves={},
+        seconds={},
+    )
+    (checkout / "handaxe/papers/first/result.json").write_text(made.to_json())
+    assert main(["papers", "--root", str(checkout)]) == 0
+    page = (checkout / "handaxe/papers/first/README.md").read_text()
+    assert "- Results: 8 pairs of runs, seeds 0 to 7, 200 held-out tasks, 1 sample, by `handaxe" in page
+    assert ", interquartile mean +0.150 [" in page, "0, 0.1, 0.2, 0.2, twice: (0.1 + 0.1 + 0.2 + 0.2) / 4"
+    assert ", probability of improvement 0.906 [" in page, "13 wins and 3 ties of 16 comparisons"
 
 
 def test_study_has_its_bounds_verdicts_and_figures(checkout):

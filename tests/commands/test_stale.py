@@ -71,6 +71,12 @@ def test_an_option_that_is_new_since_the_result_is_no_change(made):
     assert not check_results([one._replace(result=replace(one.result, arguments=arguments))], made)[0].stale
 
 
+def test_a_result_with_other_held_out_tasks_is_not_stale(made):
+    one = stamped("dr_grpo", made)
+    arguments = {**one.result.arguments, "held_out": 200, "samples": 2}
+    assert not check_results([one._replace(result=replace(one.result, arguments=arguments))], made)[0].stale
+
+
 def test_an_unknown_version_is_reported_as_not_checked(made):
     one = stamped("dr_grpo", made)
     (state,) = check_results([one._replace(result=replace(one.result, fingerprints={"dr_grpo": {"version": 0}}))], made)

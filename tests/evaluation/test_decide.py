@@ -168,7 +168,9 @@ def draws(seed=0):
     }
 
 
-@pytest.mark.parametrize("kind", ["normal", "heavy", "discrete"])
+@pytest.mark.parametrize(
+    "kind", ["normal", pytest.param("heavy", marks=pytest.mark.slow), pytest.param("discrete", marks=pytest.mark.slow)]
+)
 def test_without_an_effect_wrong_verdicts_are_at_most_five_percent(kind):
     """2,000 claims: 0.05 plus three standard errors is 0.0646; the rule itself stays below 0.05 by the union bound."""
     share, _ = simulated(draws()[kind], 0.0)

@@ -57,6 +57,13 @@ def test_numbers_that_are_not_finite_are_null_in_json():
     assert isnan(control.moved[0]) and control.kept == ()
 
 
+def test_the_setting_of_a_result_is_in_words():
+    made = replication()
+    assert made.setting == ""
+    assert replace(made, arguments={"held_out": 400, "samples": 1}).setting == "400 held-out tasks, 1 sample"
+    assert replace(made, arguments={"held_out": 40, "samples": 2}).setting == "40 held-out tasks, 2 samples"
+
+
 def older(verdict, why, **claim):
     """A result of format 2: 8 pairs with the difference 1, and a control run."""
     paired = {"ours": [1.0] * 8, "theirs": [0.0] * 8, "difference": 1.0, "low": 1.0, "high": 1.0}

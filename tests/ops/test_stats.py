@@ -6,6 +6,10 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.ops.stats import (
+    improvement_interval,
+    improvement_probability,
+    interquartile_interval,
+    interquartile_mean,
     mean_interval,
     pass_at_k,
     pass_hat_k,
@@ -117,3 +121,61 @@ def test_uninformative_data_give_infinite_bounds():
 def test_columns_of_different_lengths_raise():
     with pytest.raises(InputError):
         ratio_interval(np.ones(3), np.ones(4))
+
+
+def test_interquartile_mean_equals_the_example():
+    assert interquartile_mean([-9, 1, 2, 3, 4, 5, 6, 90]) == 3.5
+    assert interquartile_mean([5, 1, 3]) == 3, "a quarter of three values is no whole value"
+
+
+def slow_interquartile_mean(values):
+    kept = sorted(values)[len(values) // 4 : len(values) - len(values) // 4]
+    return sum(kept) / len(kept)
+
+
+@pytest.mark.parametrize("count", [2, 4, 7, 8, 16])
+def test_interquartile_mean_equals_a_loop(count):
+    values = np.random.default_rng(count).normal(size=count)
+    assert interquartile_mean(values) == pytest.approx(slow_interquartile_mean(values), abs=1e-6)
+
+
+def slow_improvement(ours, theirs):
+    wins = 0.0
+    for x in ours:
+        for y in theirs:
+            wins += 1.0 if x > y else 0.5 if x == y else 0.0
+    return wins / (len(ours) * len(theirs))
+
+
+def test_improvement_probability_equals_the_example():
+    assert improvement_probability([1, 3], [1, 2]) == 0.625
+    assert improvement_probability([1, 1], [1, 1]) == 0.5
+    assert improvement_probability([2], [0, 1, 1]) == 1.0
+
+
+@pytest.mark.parametrize("sizes", [(8, 8), (3, 5), (1, 4)])
+def test_improvement_probability_equals_a_loop_with_ties(sizes):
+    rng = np.random.default_rng(sum(sizes))
+    for _ in range(20):
+        ours, theirs = (rng.integers(0, 5, size) for size in sizes)
+        found = improvement_probability(ours, theirs)
+        assert found == pytest.approx(slow_improvement(ours, theirs), abs=1e-6)
+        assert found + improvement_probability(theirs, ours) == pytest.approx(1.0)
+
+
+def test_bootstrap_intervals_equal_the_quantiles_over_all_resamples():
+    """Two values a side: of the four resamples of a side, two are mixed. By enumeration the interquartile mean of the
+    resamples of 0, 4 is 0, 2, 2 or 4; ours 1, 3 beat theirs 1, 2 with probability 0.25 (1, 1 against 1, 2) to 1."""
+    assert interquartile_interval([0.0, 4.0]) == (0.0, 4.0)
+    low, high = improvement_interval([1.0, 3.0], [1.0, 2.0])
+    every = [slow_improvement(x, y) for x in ((1, 1), (1, 3), (3, 3)) for y in ((1, 1), (1, 2), (2, 2))]
+    assert (low, high) == (min(every), max(every)) == (0.0, 1.0)
+
+
+def test_bootstrap_intervals_repeat_and_need_two_values():
+    values = [0.1, 0.5, 0.2, 0.9, 0.4, 0.3, 0.8, 0.6]
+    assert interquartile_interval(values) == interquartile_interval(values)
+    assert interquartile_interval(values, level=0.5).low > interquartile_interval(values).low
+    assert interquartile_interval([1.0]) == improvement_interval([1.0], [1.0, 2.0]) == (-inf, inf)
+    assert improvement_interval([2.0, 2.0], [1.0, 1.0]) == (1.0, 1.0)
+    assert improvement_interval([1.0, 2.0, 3.0], [1.0, 2.0]) == improvement_interval([1.0, 2.0, 3.0], [1.0, 2.0])

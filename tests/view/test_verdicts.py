@@ -4,7 +4,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from handaxe.evaluation.claim_figures import measure_claim, pair_figures
+from handaxe.evaluation.claim_figures import measure_claim, pair_figures, pair_values
 from handaxe.evaluation.claims import Claim
 from handaxe.evaluation.figures import RunFigures
 from handaxe.evaluation.replication import DecidedClaim, Replication, mean_curve
@@ -37,6 +37,8 @@ def test_verdict_table_has_condition_means_and_verdict():
         "1.000",
         "2.050",
         "-1.050",
+        "IQM -1.000 [-1.150, -1.000]",
+        "P(better) 1.000 [1.000, 1.000]",
         "holds",
     ):
         assert part in text
@@ -65,7 +67,15 @@ def test_claim_condition_and_baseline_are_described(claim, condition):
 def test_side_table_has_differences_from_the_first_side():
     found = {"training/x": {"a": pair_figures(CLAIM, OURS, OURS), "b": pair_figures(CLAIM, THEIRS, OURS)}}
     text = shown(side_table(found, "a"))
-    assert "against a" in text and "+1.050" in text and text.count("+") == 1
+    assert "against a" in text and "P(higher)" in text
+    (row,) = [line for line in text.splitlines() if "+1.050" in line]
+    assert "+1.000 [1.000, 1.150]   1.000 [1.000, 1.000]" in row, "interquartile mean and probability"
+    assert text.count("[") == 3, "none for the first side"
+
+
+def test_a_side_without_figure_has_no_interquartile_mean():
+    missing = pair_values([float("nan")] * 3, [0.0] * 3)
+    assert shown(side_table({"x": {"a": missing, "b": missing}}, "a")).count(" - ") >= 3
 
 
 def test_plot_is_deterministic(tmp_path):
