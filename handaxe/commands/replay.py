@@ -9,9 +9,9 @@ import tyro
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.selection import find_id, find_step
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
 from handaxe.core.import_string import attribute
 from handaxe.core.protocols import Rollout
@@ -94,7 +94,7 @@ def _of_method(options: ReplayOptions) -> Callable[[Group], Setup]:
     """Setup of the replay for the run of a method."""
     given = {"tools": options.tools} if options.tools else {}
     spec = recorded_run(options.run, changes=given).spec
-    policy = loading.dummy_policy(spec.settings.model.replace(building.START, loading.TINY))
+    policy = loading.dummy_policy(loading.TINY if spec.settings.model == building.START else spec.settings.model)
     kwargs = building.build(spec, policy=policy)
     rollout, sampling = _rollout(options) or kwargs["rollout"], kwargs["sampling"]
     context, real = kwargs["engine"].max_length, options.tools is not None

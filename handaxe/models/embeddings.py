@@ -1,14 +1,19 @@
 """Input embeddings of a policy as a text embedder, for components that compare texts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import EmbeddingModel
 from handaxe.core.records import Message
-from handaxe.models.load import Policy
+
+if TYPE_CHECKING:
+    from handaxe.models.load import Policy
 
 __all__ = ["embeddings"]
 

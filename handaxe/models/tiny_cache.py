@@ -3,7 +3,8 @@
 Logits of a token are equal up to rounding for prefill, for prefill after a cached prefix and for decoding, and for each
 batch. Rounding differs because a processor rounds a product by its shape. Equal calls give bitwise equal logits.
 
-Shapes: N tokens, S slots, C capacity of a slot in tokens, U attended positions, H heads, K width of a head, D width.
+Shapes: N tokens, S slots, C capacity of a slot in tokens, U attended positions, H query heads, G key-value heads,
+K width of a head, D width.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ SPLIT = 800
 """Attention size, in positions times rows, with about the cost of one more kernel call."""
 
 _Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
-"""(layer, queries, keys, values) of new tokens, each [1, H, N, K] -> [1, H, N, K]."""
+"""(layer, queries [1, H, N, K], keys [1, G, N, K], values [1, G, N, K]) of new tokens -> [1, H, N, K]."""
 
 
 class _Part(NamedTuple):
@@ -63,14 +64,15 @@ class TinySlots:
     def __init__(self, net: TinyNet):
         weight, config = net.embed.weight, net.config
         self._net = net
-        self._heads = config.heads
+        self._heads = config.cached_heads
+        self._grouped = config.heads != config.cached_heads
         self._width = config.width // config.heads
         self._scale = self._width**-0.5
         self._slots = self._length = 0
         self._keys = [weight.new_zeros(0, self._heads, 0, self._width) for _ in range(config.layers)]
         self._values = [weight.new_zeros(0, self._heads, 0, self._width) for _ in range(config.layers)]
         self._rotations = net.rotation(torch.arange(config.max_length, device=weight.device))
-        self.token_bytes = 2 * config.layers * config.width * weight.element_size()
+        self.token_bytes = 2 * config.layers * self._heads * self._width * weight.element_size()
 
     def reserve(self, slots: int, length: int) -> None:
         """Increase the capacity to a number of slots and of tokens per slot, plus GROWTH; existing content stays."""
@@ -131,13 +133,15 @@ class TinySlots:
                     queries, new_keys, new_values = (
                         x[0, :, first:stop].unflatten(1, (rows, used)).transpose(0, 1) for x in (q, k, v)
                     )
-                    out = F.scaled_dot_product_attention(queries, new_keys, new_values, is_causal=True)
+                    out = F.scaled_dot_product_attention(
+                        queries, new_keys, new_values, is_causal=True, enable_gqa=self._grouped
+                    )
                     out = out.transpose(0, 1).flatten(1, 2)
                 else:
                     row_keys, row_values = keys[slot, None, :, :used], values[slot, None, :, :used]
-                    out = F.scaled_dot_product_attention(q[:, :, first:stop], row_keys, row_values, attn_mask=mask_TU)[
-                        0
-                    ]
+                    out = F.scaled_dot_product_attention(
+                        q[:, :, first:stop], row_keys, row_values, attn_mask=mask_TU, enable_gqa=self._grouped
+                    )[0]
                 outs.append(out)
             return torch.cat(outs, 1)[None]
 
@@ -165,18 +169,18 @@ class TinySlots:
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
             keys, values = (x.view(-1, self._length, self._width) for x in self._store(layer, index_N, k, v))
-            flat_q = q.transpose(1, 2).reshape(-1, 1, self._width)
+            flat_q = q.transpose(1, 2).reshape(len(tokens) * self._heads, -1, self._width)  # [N * G, H / G, K]
             out = torch.empty_like(flat_q)
             for (first, stop, used), mask in zip(blocks, masks):
                 part = slice(first * self._heads, stop * self._heads)
                 scores = torch.baddbmm(mask, flat_q[part], keys[part, :used].transpose(1, 2), alpha=self._scale)
                 torch.bmm(scores.softmax(-1), values[part, :used], out=out[part])
-            return out.view(1, -1, self._heads, self._width).transpose(1, 2)
+            return out.view(1, len(tokens), -1, self._width).transpose(1, 2)
 
         return self._logits(self._run(ids, before, positions, attend))
 
     def _score_bias(self, positions: Sequence[int], used: int) -> Tensor:
-        """Make the attention bias [N * H, 1, U], 0 for allowed positions and -inf for others; [1, 1, 1] for no mask."""
+        """Make the attention bias [N * G, 1, U], 0 for allowed positions and -inf for others; [1, 1, 1] for no mask."""
         if min(positions) == used - 1:
             return self._rotations.new_zeros(1, 1, 1)
         position_N = torch.tensor(positions, device=self._rotations.device).clamp(min=0)
@@ -213,19 +217,19 @@ class TinySlots:
     # --- storage ---------------------------------------------------------------------------------------------------
 
     def _flat_index(self, slots: Sequence[int], positions: Sequence[int]) -> Tensor:
-        """Compute the indices [N * H] of tokens in keys or values, viewed as rows of K numbers."""
+        """Compute the indices [N * G] of tokens in keys or values, viewed as rows of K numbers."""
         slot_N, position_N = torch.tensor([slots, positions], device=self._rotations.device)
         head_H = torch.arange(self._heads, device=slot_N.device)
         return ((slot_N[:, None] * self._heads + head_H) * self._length + position_N.clamp(min=0)[:, None]).flatten()
 
     def _store(self, layer: int, index_N: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Write new keys and values [1, H, N, K]; return all keys and values of the layer."""
+        """Write new keys and values [1, G, N, K]; return all keys and values of the layer."""
         for stored, new in ((self._keys[layer], k), (self._values[layer], v)):
             stored.view(-1, self._width).index_copy_(0, index_N, new.transpose(1, 2).reshape(-1, self._width))
         return self._keys[layer], self._values[layer]
 
     def take(self, slot: int, start: int, stop: int) -> list[Tensor]:
-        """Copy the keys and values at positions [start, stop), [H, T, K] per layer: all keys, then all values."""
+        """Copy the keys and values at positions [start, stop), [G, T, K] per layer: all keys, then all values."""
         return [stored[slot, :, start:stop].clone() for stored in (*self._keys, *self._values)]
 
     def put(self, slot: int, start: int, parts: Sequence[Tensor]) -> None:

@@ -1,6 +1,7 @@
 """Block-sparse attention of tree tokens to their ancestors, without the wasted pairs of a dense mask.
 
-Legend: H heads, N tokens in depth-first order, K width of a head, Q queries of a block, S keys of a block.
+Legend: H query heads, G key-value heads, N tokens in depth-first order, K width of a head, Q queries of a block,
+S keys of a block.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _span(last_N: np.ndarray, start: int, stop: int, device: torch.device) -> Ke
     return KeyBlock(start, stop, ranges, torch.from_numpy(sees_QS).to(device))
 
 
-def tree_attention(q_HNK: Tensor, k_HNK: Tensor, v_HNK: Tensor, blocks: Sequence[KeyBlock]) -> Tensor:
+def tree_attention(q_HNK: Tensor, k_GNK: Tensor, v_GNK: Tensor, blocks: Sequence[KeyBlock]) -> Tensor:
     """Compute attention of every token to its ancestors and itself.
 
         out[n] = sum_a softmax_a(q[n] . k[a] / sqrt(K)) v[a]      over a = n and the ancestors of n
@@ -88,7 +89,8 @@ def tree_attention(q_HNK: Tensor, k_HNK: Tensor, v_HNK: Tensor, blocks: Sequence
     For the gradient, each block stores its keys and values, not its weights.
 
     Args:
-        q_HNK, k_HNK, v_HNK: queries, keys and values, rotated to their positions (depths).
+        q_HNK, k_GNK, v_GNK: queries, keys and values, rotated to their positions (depths). H is a multiple of G; query
+            heads [h * H / G, (h + 1) * H / G) attend to key-value head h.
         blocks: from `attention_blocks`.
 
     Returns:
@@ -97,11 +99,13 @@ def tree_attention(q_HNK: Tensor, k_HNK: Tensor, v_HNK: Tensor, blocks: Sequence
     parts = list[Tensor]()
     for block in blocks:
         queries = q_HNK[:, block.start : block.stop]
-        keys = _gather(k_HNK, block)
-        values = _gather(v_HNK, block)
-        out_1HQK = F.scaled_dot_product_attention(queries[None], keys[None], values[None], attn_mask=block.sees_QS)
+        keys = _gather(k_GNK, block)
+        values = _gather(v_GNK, block)
+        out_1HQK = F.scaled_dot_product_attention(
+            queries[None], keys[None], values[None], attn_mask=block.sees_QS, enable_gqa=len(q_HNK) != len(k_GNK)
+        )
         parts.append(out_1HQK[0])
-    return torch.cat(parts, 1) if parts else torch.empty_like(v_HNK)
+    return torch.cat(parts, 1) if parts else torch.empty_like(q_HNK)
 
 
 def _gather(x_HNK: Tensor, block: KeyBlock) -> Tensor:

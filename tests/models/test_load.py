@@ -5,11 +5,15 @@ import torch
 
 import handaxe.models.load
 from handaxe.core.errors import CheckpointError, InputError
-from handaxe.core.records import Message
+from handaxe.core.records import Message, Sampling
+from handaxe.core.requests import Sample
+from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.models.load import dummy_policy, load
+from handaxe.models.chat_formats.pieces import Pieces
+from handaxe.models.load import dummy_policy, load, load_format
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.tools.calculator import calculator
 
 PACKAGED = Path(handaxe.models.load.__file__).with_name("tiny_checkpoint")
 
@@ -18,6 +22,28 @@ def test_tiny_is_the_packaged_checkpoint_under_four_megabytes():
     model, format = load("tiny")
     assert isinstance(model, TinyModel) and isinstance(format, Compact)
     assert sum(file.stat().st_size for file in PACKAGED.iterdir()) < 4e6
+
+
+def test_small_is_the_packaged_checkpoint_under_twelve_megabytes():
+    pytest.importorskip("tokenizers")
+    model, format = load("small")
+    assert isinstance(model, TinyModel) and isinstance(format, Pieces)
+    assert model.vocab_size == format.vocab_size == 2048 and model.max_length == 4096
+    assert (model.module.config.heads, model.module.config.cached_heads) == (8, 2)
+    assert next(model.module.parameters()).dtype == torch.float32
+    assert sum(file.stat().st_size for file in PACKAGED.with_name("small_checkpoint").iterdir()) < 12e6
+    dummy = dummy_policy("small")
+    assert (dummy.model.vocab_size, dummy.model.max_length) == (2048, 4096)
+    assert dummy.format.vocabulary == format.vocabulary == load_format("small").vocabulary
+
+
+def test_small_answers_a_sum_with_a_call():
+    pytest.importorskip("tokenizers")
+    model, format = load("small")
+    prompt = format.start([Message("user", "12*34=?")], [calculator.schema]).ids
+    greedy = Sampling(temperature=0.0, max_tokens=32)
+    (turn,) = LocalEngine(model).sample([Sample(prompt, greedy, 0, format.stop_ids, format.header_ids)])
+    assert [call.name for call in format.parse(turn.ids, [calculator.schema]).calls] == ["calculator"]
 
 
 def test_load_reads_a_tiny_model_from_a_folder(tmp_path):
@@ -67,6 +93,7 @@ def test_dummy_policy_of_a_transformers_model_needs_no_weights(smollm2_tokenizer
         load(str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.hf
 def test_smollm2_has_a_chat_template_and_saves_without_loss(tmp_path):
     """The dequantized weights of the GGUF file load again from a saved folder."""

@@ -1,3 +1,6 @@
+import json
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -6,12 +9,14 @@ from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.tiny import TinyConfig, TinyModel, TinyNet
+from handaxe.models.tiny import _causal as causal
 
 SMALL = TinyConfig(width=32, layers=2, heads=2, max_length=64)
+GROUPED = replace(SMALL, heads=4, kv_heads=2)
 
 
-def make_model():
-    model = TinyModel.new(SMALL, seed=1)
+def make_model(config=SMALL):
+    model = TinyModel.new(config, seed=1)
     model.module.double()
     return model
 
@@ -25,15 +30,17 @@ def test_default_model_has_a_million_parameters():
     assert 0.2e6 < sum(p.numel() for p in TinyModel.new().module.parameters()) < 3e6
 
 
-def test_right_padding_does_not_change_logits():
-    model, row = make_model(), [3, 1, 4, 1, 5]
+@pytest.mark.parametrize("config", [SMALL, GROUPED])
+def test_right_padding_does_not_change_logits(config):
+    model, row = make_model(config), [3, 1, 4, 1, 5]
     with torch.no_grad():
         plain, padded = compute_logits(model, [row]), compute_logits(model, [row + [model.pad_id] * 6])
     assert torch.allclose(plain[0], padded[0, :5], atol=1e-12)
 
 
-def test_later_tokens_do_not_change_earlier_logits():
-    model = make_model()
+@pytest.mark.parametrize("config", [SMALL, GROUPED])
+def test_later_tokens_do_not_change_earlier_logits(config):
+    model = make_model(config)
     with torch.no_grad():
         first, second = compute_logits(model, [[1, 2, 3, 4]]), compute_logits(model, [[1, 2, 3, 99]])
     assert torch.equal(first[0, :3], second[0, :3]) and not torch.allclose(first[0, 3], second[0, 3])
@@ -48,13 +55,71 @@ def test_equal_seeds_give_equal_weights_without_global_randomness():
     assert torch.equal(state, torch.random.get_rng_state())
 
 
-def test_saved_model_loads_with_equal_parameters(tmp_path):
-    model = TinyModel.new(SMALL, seed=3)
+@pytest.mark.parametrize("config", [SMALL, GROUPED])
+def test_saved_model_loads_with_equal_parameters(tmp_path, config):
+    model = TinyModel.new(config, seed=3)
     model.save(tmp_path / "m")
     loaded = TinyModel.load(tmp_path / "m")
-    assert loaded.module.config == SMALL
+    assert loaded.module.config == config
     for a, b in zip(model.module.parameters(), loaded.module.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_config_without_kv_heads_is_as_before(tmp_path):
+    TinyModel.new(SMALL).save(tmp_path)
+    written = json.loads((tmp_path / "config.json").read_text())
+    assert written == {"vocab_size": 264, "width": 32, "layers": 2, "heads": 2, "max_length": 64}
+    assert TinyModel.load(tmp_path).module.config.cached_heads == 2
+
+
+def test_bfloat16_weights_load_as_the_rounded_float32(tmp_path):
+    model = TinyModel.new(GROUPED, seed=3)
+    model.pieces = '{"pattern": ".", "merges": []}'
+    model.save(tmp_path / "half", dtype=torch.bfloat16)
+    model.save(tmp_path / "whole")
+    loaded = TinyModel.load(tmp_path / "half")
+    assert json.loads((tmp_path / "half" / "config.json").read_text())["dtype"] == "bfloat16"
+    assert loaded.module.config == GROUPED and loaded.pieces == model.pieces
+    for a, b in zip(model.module.parameters(), loaded.module.parameters(), strict=True):
+        assert b.dtype == torch.float32 and torch.equal(a.bfloat16().float(), b)
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "whole")]
+    assert sizes[0] < 0.55 * sizes[1]
+
+
+def slow_grouped_attention(q, k, v):
+    """Attention of one row, head by head and position by position."""
+    out = torch.zeros_like(q)
+    for head in range(len(q)):
+        shared = head * len(k) // len(q)
+        for t in range(q.shape[1]):
+            scores = torch.stack([q[head, t] @ k[shared, s] for s in range(t + 1)]) / q.shape[-1] ** 0.5
+            out[head, t] = scores.softmax(0) @ v[shared, : t + 1]
+    return out
+
+
+def test_grouped_queries_share_keys_and_values_of_their_group():
+    block = make_model(GROUPED).module.stack[0]
+    x_BTD = torch.randn(1, 5, 32, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    rotation = make_model(GROUPED).module.rotation(torch.arange(5)[None])
+    q, k, v = block.project(x_BTD, rotation)
+    assert q.shape == (1, 4, 5, 8) and k.shape == v.shape == (1, 2, 5, 8)
+    want = block.mix(x_BTD, slow_grouped_attention(q[0], k[0], v[0])[None])
+    torch.testing.assert_close(block(x_BTD, rotation, causal), want, rtol=0, atol=1e-6)
+
+
+def test_equal_key_values_in_a_group_give_the_ungrouped_model():
+    """Copying each key-value head of a grouped model to its query heads gives an ungrouped model of equal logits."""
+    grouped, whole = make_model(GROUPED), make_model(replace(GROUPED, kv_heads=None))
+    state = grouped.module.state_dict()
+    for name, weight in state.items():
+        if name.endswith("qkv.weight"):
+            query, key, value = weight.split([32, 16, 16])
+            parts = (part.view(2, 8, 32).repeat_interleave(2, 0).flatten(0, 1) for part in (key, value))
+            state[name] = torch.cat([query, *parts])
+    whole.module.load_state_dict(state)
+    with torch.no_grad():
+        pairs = [compute_logits(model, [[3, 1, 4, 1, 5, 9]]) for model in (grouped, whole)]
+    torch.testing.assert_close(*pairs, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "other size", "not json"])
@@ -91,3 +156,5 @@ def test_extended_context_changes_no_logit_and_reads_on(tmp_path):
 def test_width_without_even_heads_is_an_input_error():
     with pytest.raises(InputError, match="must split into"):
         TinyNet(TinyConfig(width=30, heads=4))
+    with pytest.raises(InputError, match="kv_heads is 3: give a divisor of the 4 heads"):
+        TinyNet(TinyConfig(kv_heads=3))

@@ -1,6 +1,7 @@
 """Tests that the slot cache returns the logits of the uncached forward, in each batch."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,7 +14,14 @@ pytestmark = pytest.mark.exact
 CONFIG = TinyConfig(vocab_size=50, width=32, layers=2, heads=2, max_length=200)
 
 
-def make_model(dtype=torch.float32, config=CONFIG):
+@pytest.fixture(params=[None, 1], ids=["as many", "grouped"])
+def kv_heads(request):
+    """Key-value heads of the two query heads of CONFIG."""
+    return request.param
+
+
+def make_model(dtype=torch.float32, config=CONFIG, kv_heads=None):
+    config = replace(config, kv_heads=kv_heads or config.kv_heads)
     return TinyModel(TinyModel.new(config, seed=1).module.to(dtype), pad_id=0)
 
 
@@ -32,8 +40,8 @@ def write(cache, tokens):
 
 
 @torch.inference_mode()
-def test_read_and_write_return_the_logits_of_the_forward():
-    model = make_model(torch.float64)
+def test_read_and_write_return_the_logits_of_the_forward(kv_heads):
+    model = make_model(torch.float64, kv_heads=kv_heads)
     cache = model.slots()
     rows = {0: [1, 2, 3], 2: [5, 6, 7, 8, 9, 10] * 25, 9: [4]}  # the second row is read in two parts
     cache.reserve(10, 160)
@@ -48,8 +56,8 @@ def test_read_and_write_return_the_logits_of_the_forward():
 
 
 @torch.inference_mode()
-def test_suffix_is_read_after_copied_moved_and_resized_prefixes():
-    model, row = make_model(torch.float64), [3, 1, 4, 1, 5, 9, 2, 6]
+def test_suffix_is_read_after_copied_moved_and_resized_prefixes(kv_heads):
+    model, row = make_model(torch.float64, kv_heads=kv_heads), [3, 1, 4, 1, 5, 9, 2, 6]
     cache = model.slots()
     cache.reserve(3, 8)
     cache.read([Reading(0, row[:5], 0)], [])
@@ -65,8 +73,8 @@ def test_suffix_is_read_after_copied_moved_and_resized_prefixes():
 
 
 @torch.inference_mode()
-def test_cache_step_writes_slots_and_reads_rows():
-    model, row, other = make_model(torch.float64), [5, 6, 7, 8, 9], [1, 2, 3]
+def test_cache_step_writes_slots_and_reads_rows(kv_heads):
+    model, row, other = make_model(torch.float64, kv_heads=kv_heads), [5, 6, 7, 8, 9], [1, 2, 3]
     cache = model.slots()
     cache.reserve(8, 16)
     cache.read([Reading(0, row[:4], 0)], [])
@@ -88,7 +96,8 @@ def test_write_does_not_change_skipped_slots():
 
 
 NARROW = TinyConfig(vocab_size=30, width=8, layers=1, heads=2, max_length=200)
-SHAPES = [CONFIG, NARROW, TinyConfig(layers=1, max_length=200)]
+GROUPED = TinyConfig(vocab_size=30, width=32, layers=2, heads=8, max_length=200, kv_heads=2)
+SHAPES = [CONFIG, NARROW, TinyConfig(layers=1, max_length=200), GROUPED]
 
 
 def random_batches(model, rng, rows, rounds):
@@ -147,4 +156,5 @@ def test_equal_calls_give_bitwise_equal_float32_logits(config):
 def test_cache_implements_slot_cache_and_counts_bytes():
     cache = make_model().slots()
     assert cache.token_bytes == 2 * 2 * 32 * 4
+    assert make_model(kv_heads=1).slots().token_bytes == cache.token_bytes / 2
     assert {name for name in vars(SlotCache) if not name.startswith("_")} <= set(dir(cache))

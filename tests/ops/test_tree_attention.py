@@ -16,17 +16,23 @@ def pack_of(rows):
     return make_pack(trees, range(len(trees.roots_R)), CPU)
 
 
-def leaves(tokens, heads=2, width=3, dtype=torch.float64):
+def leaves(tokens, heads=2, kv_heads=2, width=3, dtype=torch.float64):
     draw = torch.Generator().manual_seed(tokens)
-    return [torch.randn(heads, tokens, width, generator=draw, dtype=dtype).requires_grad_() for _ in range(3)]
+    sizes = heads, kv_heads, kv_heads
+    return [torch.randn(size, tokens, width, generator=draw, dtype=dtype).requires_grad_() for size in sizes]
 
 
 def dense(q, k, v, attend):
+    k, v = (part.repeat_interleave(len(q) // len(part), 0) for part in (k, v))
     return torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=attend)[0]
 
 
 def compare(pack, blocks, tolerance=1e-12):
-    qkv = leaves(len(pack))
+    for heads, kv_heads in ((2, 2), (4, 2)):
+        compare_heads(pack, blocks, leaves(len(pack), heads, kv_heads), tolerance)
+
+
+def compare_heads(pack, blocks, qkv, tolerance):
     got, want = tree_attention(*qkv, blocks), dense(*qkv, pack.attend_NN)
     weights = torch.randn(want.shape, dtype=want.dtype)
     slopes = [torch.autograd.grad((x * weights).sum(), qkv) for x in (got, want)]

@@ -1,6 +1,7 @@
 """Chat formats: render messages to token ids, parse sampled ids into text and tool calls.
 
 compact              byte-level format of tiny policies
+pieces               compact, with pieces of words instead of bytes
 hermes               ChatML with JSON calls between tags
 chat_template        the chat template of any tokenizer
 template_rendering   conversations through a chat template, with placeholders

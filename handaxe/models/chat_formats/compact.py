@@ -12,7 +12,7 @@ are below 256 and control ids are not, so no text can contribute a control id.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from handaxe.core.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
@@ -29,16 +29,25 @@ ROLES = {"system": SYSTEM, "user": USER, "tool": TOOL}
 
 
 class Compact:
-    """Implements `core.protocols.ChatFormat`; see the module."""
+    """Implements `core.protocols.ChatFormat`; see the module.
+
+    Attributes:
+        bytes_of: bytes of each id that stands for text.
+    """
 
     stop_ids = frozenset({END})
     header_ids = frozenset({PAD, SYSTEM, USER, ASSISTANT, TOOL})
+    bytes_of: Mapping[int, bytes] = {byte: bytes([byte]) for byte in range(256)}
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text: its bytes in UTF-8."""
+        return list(text.encode())
 
     def start(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Rendered:
         """Tool signatures, messages, and the control id that starts the policy's turn."""
         out = Rendered([], [])
         if tools:
-            _write(out, [SYSTEM, *" ".join(_signature(tool) for tool in tools).encode(), END], Author.TEMPLATE)
+            _write(out, [SYSTEM, *self.encode(" ".join(map(_signature, tools))), END], Author.TEMPLATE)
         for message in messages:
             self._message(out, message, tools)
         _write(out, [ASSISTANT], Author.TEMPLATE)
@@ -81,25 +90,25 @@ class Compact:
                 call = None
             elif token in (CALL, CALL_END):
                 errors.append("a call begins inside a call" if token == CALL else "a call ends that never began")
-            elif token < 256:
-                (text if call is None else call).append(token)
+            elif (part := self.bytes_of.get(token)) is not None:
+                (text if call is None else call).extend(part)
         if call is not None:
             errors.append("the call is not closed")
         return ParsedTurn(text.decode(errors="replace"), tuple(calls), tuple(errors), self.decode(ids), tuple(spans))
 
     def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
         """Return the ids that a policy samples for a message, END included."""
-        ids = list(message.content.encode())
+        ids = self.encode(message.content)
         for call in message.calls:
-            ids += [CALL, *f"{call.name} {_argument_text(call, tools)}".encode(), CALL_END]
+            ids += [CALL, *self.encode(f"{call.name} {_argument_text(call, tools)}"), CALL_END]
         return [*ids, END]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Decode bytes as UTF-8 and control ids as <NAME>."""
         out, run = [], bytearray()
         for token in ids:
-            if token < 256:
-                run.append(token)
+            if (part := self.bytes_of.get(token)) is not None:
+                run += part
                 continue
             out += [run.decode(errors="replace"), f"<{NAMES.get(token, token)}>"]
             run = bytearray()
@@ -110,7 +119,8 @@ class Compact:
             _write(out, [ASSISTANT, *self.encode_turn(message, tools)], Author.TEMPLATE)
             return
         _write(out, [ROLES[message.role]], Author.TEMPLATE)
-        _write(out, message.content.encode(errors="replace"), Author.TOOL if message.role == "tool" else Author.USER)
+        text = message.content.encode(errors="replace").decode()
+        _write(out, self.encode(text), Author.TOOL if message.role == "tool" else Author.USER)
         _write(out, [END], Author.TEMPLATE)
 
 

@@ -1,6 +1,7 @@
 """Chat format of a run, saved in the run's folder, so that use of the policy has the ids of training.
 
     RUN/format/format.json     name and options of the format
+              /pieces.json     the vocabulary, for a format of pieces
               /tokenizer.json ...  the tokenizer with its chat template, for formats with a tokenizer
 
 The files are JSON and tokenizer files. Loading never runs code, so a user-defined format is saved by name only.
@@ -21,6 +22,7 @@ from handaxe.core.protocols import ChatFormat, Stateful
 from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.hermes import Hermes
+from handaxe.models.chat_formats.pieces import Pieces
 from handaxe.models.chat_formats.template_probe import SYNTAXES
 from handaxe.models.chat_formats.tool_call_parsing import CallSyntax, TaggedCalls
 from handaxe.models.chat_formats.transcript import Transcript
@@ -33,6 +35,7 @@ __all__ = ["FORMAT", "read_format", "save_format"]
 FORMAT = "format"
 """Name of the folder within the run's folder."""
 PLAIN: dict[str, type[Compact | Transcript]] = {"compact": Compact, "transcript": Transcript}
+PIECES = "pieces"
 STATE = "state"
 WITH_TOKENIZER = {"chat_template": ChatTemplate, "hermes": Hermes}
 """Formats with a tokenizer."""
@@ -59,6 +62,8 @@ def save_format(run: Path, format: ChatFormat) -> None:
         part.mkdir(parents=True)
         if isinstance(format, ChatTemplate | Hermes) and facts["format"] in WITH_TOKENIZER:
             format.origin.tokenizer.save_pretrained(part)
+        elif isinstance(format, Pieces):
+            (part / f"{PIECES}.json").write_text(format.vocabulary)
         (part / "format.json").write_text(json.dumps(facts, indent=1) + "\n")
         os.replace(part, folder)
     except OSError as error:
@@ -82,6 +87,11 @@ def read_format(run: Path) -> ChatFormat:
     name = facts["format"]
     if name in PLAIN:
         return PLAIN[name]()
+    if name == PIECES:
+        try:
+            return Pieces((folder / f"{PIECES}.json").read_text())
+        except OSError as error:
+            raise CheckpointError(f"cannot read the chat format in {folder}: {error}") from error
     if name not in WITH_TOKENIZER:
         raise InputError(
             f"the run in {run} was trained with a user-defined chat format, {facts.get('own')}: pass it, load(..., "
@@ -105,6 +115,8 @@ def _facts(format: ChatFormat) -> dict[str, Any]:
     name, class_name = names.get(type(format)), f"{type(format).__module__}.{type(format).__qualname__}"
     if name in PLAIN:
         return {"format": name}
+    if type(format) is Pieces:
+        return {"format": PIECES, PIECES: format.digest()}
     if name is None or not isinstance(format, ChatTemplate | Hermes):
         return {"format": "own", "own": class_name}
     origin = format.origin

@@ -1,4 +1,4 @@
-"""Export of `models.chat_formats.compact`: a chat template, and a tokenizer of bytes and control ids."""
+"""Export of `models.chat_formats.compact` and `pieces`: a chat template, and a tokenizer of text and control ids."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from handaxe.core.records import ToolSchema
-from handaxe.models.chat_formats.compact import CALL, CALL_END, END, NAMES, PAD
+from handaxe.models.chat_formats.compact import CALL, CALL_END, END, NAMES, PAD, Compact
+from handaxe.models.chat_formats.pieces import Pieces, byte_characters, piece_tokenizer
 from handaxe.models.exporting.template_marks import mark_macros, mark_removers
 
 if TYPE_CHECKING:
@@ -69,20 +70,24 @@ def byte_template() -> str:
     return mark_macros(names, assistant_names=names, prefix_space=False) + TEMPLATE.rstrip("\n")
 
 
-def byte_tokenizer() -> PreTrainedTokenizerBase:
-    """Tokenizer with one id a byte of UTF-8, and the control ids with the names of `Compact.decode`. Roles and ends of
-    turns are special tokens; call tags are not, so that decoded turns show calls."""
+def byte_tokenizer(format: Compact) -> PreTrainedTokenizerBase:
+    """Tokenizer with one id a byte of UTF-8, or with the pieces of `Pieces`, and the control ids with the names of
+    `Compact.decode`. Roles and ends of turns are special tokens; call tags are not, so that decoded turns show calls.
+    """
     from tokenizers import AddedToken, Tokenizer, decoders, pre_tokenizers
     from tokenizers.models import BPE
     from tokenizers.normalizers import Replace
     from tokenizers.normalizers import Sequence as Steps
     from transformers import PreTrainedTokenizerFast
 
-    backend = Tokenizer(BPE(vocab={character: byte for byte, character in enumerate(_byte_characters())}, merges=[]))
+    if isinstance(format, Pieces):
+        backend = piece_tokenizer(format.vocabulary)
+    else:
+        backend = Tokenizer(BPE(vocab={character: byte for byte, character in enumerate(byte_characters())}, merges=[]))
+        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        backend.decoder = decoders.ByteLevel()
     parts = mark_removers(prefix_space=False)
     backend.normalizer = Steps([Replace(part["pattern"]["String"], part["content"]) for part in parts])
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    backend.decoder = decoders.ByteLevel()
     for control, name in sorted(NAMES.items()):
         backend.add_tokens([AddedToken(f"<{name}>", special=control not in (CALL, CALL_END), normalized=False)])
     return PreTrainedTokenizerFast(
@@ -124,10 +129,3 @@ def _single_parameter(tool: ToolSchema) -> str | None:
     """The parameter of a tool with a single one, else None."""
     names = list(tool.parameters.get("properties", {}))
     return str(names[0]) if len(names) == 1 else None
-
-
-def _byte_characters() -> list[str]:
-    """The printable character of each byte in byte-level vocabularies, as in GPT-2."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    substitutes = iter(range(256, 512))
-    return [chr(byte if byte in printable else next(substitutes)) for byte in range(256)]

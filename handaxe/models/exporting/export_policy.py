@@ -7,12 +7,10 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from safetensors.torch import save_file
-
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat
@@ -20,16 +18,23 @@ from handaxe.core.records import ToolSchema
 from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.hermes import Hermes
+from handaxe.models.check_model_name import EXTRA
 from handaxe.models.exporting.byte_format import byte_response, byte_template, byte_tokenizer
 from handaxe.models.exporting.chat_messages import chat_tools, check_same_ids, untrusted_differences
 from handaxe.models.exporting.model_card import CardFacts, model_card
 from handaxe.models.exporting.text_format import text_response, text_template
 from handaxe.models.exporting.text_tokenizer import text_tokenizer
-from handaxe.models.huggingface import EXTRA, AdaptedModel, HuggingFaceModel
-from handaxe.models.tiny import EXPORTED, TinyModel
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a bad argument is reported before torch is imported
+    import safetensors.torch as tensor_files
     from transformers import PreTrainedTokenizerBase
+
+    import handaxe.models.huggingface as huggingface
+    import handaxe.models.tiny as tiny
+else:
+    tensor_files = DeferredModule("safetensors.torch")
+    huggingface = DeferredModule("handaxe.models.huggingface")
+    tiny = DeferredModule("handaxe.models.tiny")
 
 __all__ = ["ExportResult", "check_output_free", "export_policy"]
 
@@ -63,7 +68,7 @@ def export_policy(
 
     Args:
         model: a `TinyModel` or a transformers model; an adapter is merged into the weights.
-        format: `Compact`, `Hermes` or `ChatTemplate`, as in training.
+        format: `Compact`, `Pieces`, `Hermes` or `ChatTemplate`, as in training.
         out: the folder; empty or missing.
         adapter: write the adapter only, which needs its base model for loading.
         tools: of the training.
@@ -82,7 +87,7 @@ def export_policy(
         import transformers  # noqa: F401
     except ImportError as error:
         raise InputError(f"{EXTRA} ({error})") from error
-    if adapter and not isinstance(model, AdaptedModel):
+    if adapter and not isinstance(model, huggingface.AdaptedModel):
         raise InputError("the policy has no adapter: all of its weights were trained; export it without --adapter")
     with _folder(Path(out)) as folder:
         base = _write_model(model, folder, adapter)
@@ -93,7 +98,9 @@ def export_policy(
         leaky = untrusted_differences(format, tokenizer, _control_names(format))
         functions = chat_tools(tools)
         (folder / "tools.json").write_text(json.dumps(functions, indent=1) + "\n")
-        facts = CardFacts(dict(about or {}), system, functions, isinstance(model, TinyModel), base, response, leaky)
+        facts = CardFacts(
+            dict(about or {}), system, functions, isinstance(model, tiny.TinyModel), base, response, leaky
+        )
         (folder / "README.md").write_text(model_card(facts), encoding="utf-8")
     return ExportResult(Path(out), compared, tuple(leaky))
 
@@ -124,42 +131,44 @@ def _folder(out: Path) -> Iterator[Path]:
 
 def _write_model(model: Model, folder: Path, adapter: bool) -> str:
     """Write the weights; returns the name of the base model of an adapter, else ""."""
-    if isinstance(model, TinyModel):
+    if isinstance(model, tiny.TinyModel):
         _write_tiny(model, folder)
-    elif isinstance(model, AdaptedModel) and adapter:
+    elif isinstance(model, huggingface.AdaptedModel) and adapter:
         model.module.save_pretrained(folder)
         (folder / "README.md").unlink(missing_ok=True)
         return str(model.module.peft_config["default"].base_model_name_or_path or "THE BASE MODEL")
-    elif isinstance(model, AdaptedModel):
+    elif isinstance(model, huggingface.AdaptedModel):
         model.save_merged(folder)
-    elif isinstance(model, HuggingFaceModel):
+    elif isinstance(model, huggingface.HuggingFaceModel):
         model.module.save_pretrained(folder)
     else:
         raise InputError(f"a {type(model).__name__} cannot be exported: give a TinyModel or a transformers model")
     return ""
 
 
-def _write_tiny(model: TinyModel, folder: Path) -> None:
-    sizes = asdict(model.module.config)
+def _write_tiny(model: tiny.TinyModel, folder: Path) -> None:
+    sizes = model.module.config.values()
     classes = {"AutoConfig": "HandaxeTinyConfig", "AutoModelForCausalLM": "HandaxeTinyForCausalLM"}
     config = {
         "architectures": ["AutoModelForCausalLM"],  # `transformers serve` needs a class of transformers
         "auto_map": {auto: f"{CODE}.{name}" for auto, name in classes.items()},
         "dtype": str(next(model.module.parameters()).dtype).removeprefix("torch."),
         "max_position_embeddings": sizes.pop("max_length"),
-        "model_type": EXPORTED,
+        "model_type": tiny.EXPORTED,
         **sizes,
     }
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.module.state_dict().items()}
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    tensor_files.save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     shutil.copy(Path(__file__).with_name(f"{CODE}.py"), folder / f"{CODE}.py")
+    if model.pieces:
+        (folder / tiny.PIECES).write_text(model.pieces)  # for handaxe, beside the tokenizer for transformers
 
 
 def _write_tokenizer(format: ChatFormat, folder: Path, tools: Sequence[ToolSchema]) -> bool:
     """Write the tokenizer; True if it has a `response_template` for parsing calls."""
     if isinstance(format, Compact):
-        tokenizer = byte_tokenizer()
+        tokenizer = byte_tokenizer(format)
         template = byte_template()
         response = byte_response(tools)
     elif isinstance(format, Hermes | ChatTemplate):

@@ -1,6 +1,7 @@
 """handaxe's tiny policy for transformers. This file is copied into exports and imports nothing from handaxe.
 
-Shapes: B rows, T new tokens, U all tokens with those in the cache, H heads, K width of a head, D width.
+Shapes: B rows, T new tokens, U all tokens with those in the cache, H query heads, G key-value heads, K width of a head,
+D width.
 """
 
 import torch
@@ -26,6 +27,7 @@ class HandaxeTinyConfig(PretrainedConfig):
     width = 128
     layers = 4
     heads = 4
+    kv_heads = None
     max_position_embeddings = 512
 
     @property
@@ -39,18 +41,21 @@ class _Block(nn.Module):
         super().__init__()
         width, hidden = config.width, 8 * config.width // 3
         self.heads = config.heads
+        self.kv_heads = config.kv_heads or config.heads
         self.norm_1, self.norm_2 = nn.RMSNorm(width), nn.RMSNorm(width)
-        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.qkv = nn.Linear(width, width + 2 * width // self.heads * self.kv_heads, bias=False)
         self.out = nn.Linear(width, width, bias=False)
         self.gate_up = nn.Linear(width, 2 * hidden, bias=False)
         self.down = nn.Linear(hidden, width, bias=False)
 
     def forward(self, x_BTD, turn_BTK, mask_B1TU, update_cache):
-        qkv = self.qkv(self.norm_1(x_BTD)).view(*x_BTD.shape[:2], 3, self.heads, -1)
-        turned = _rotate(qkv[:, :, :2], turn_BTK[:, :, None, None])
-        query, key, value = (part.transpose(1, 2) for part in (turned[:, :, 0], turned[:, :, 1], qkv[:, :, 2]))
+        qkv = self.qkv(self.norm_1(x_BTD)).view(*x_BTD.shape[:2], self.heads + 2 * self.kv_heads, -1)
+        turned = _rotate(qkv[:, :, : -self.kv_heads], turn_BTK[:, :, None])
+        parts = turned[:, :, : self.heads], turned[:, :, self.heads :], qkv[:, :, -self.kv_heads :]
+        query, key, value = (part.transpose(1, 2) for part in parts)
         key, value = update_cache(key, value)
-        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask_B1TU)
+        grouped = self.heads != self.kv_heads
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask_B1TU, enable_gqa=grouped)
         x_BTD = x_BTD + self.out(attended.transpose(1, 2).flatten(2))
         gate, up = self.gate_up(self.norm_2(x_BTD)).chunk(2, -1)
         return x_BTD + self.down(F.silu(gate) * up)

@@ -2,6 +2,7 @@
 
 from handaxe import rollouts
 from handaxe.losses import reductions
+from handaxe.methods.build import load_vocab_size
 from handaxe.methods.method import Method, replace
 from handaxe.papers.aepo.clip_with_gradient import clip_with_gradient
 from handaxe.papers.aepo.entropy_scaled import entropy_scaled
@@ -10,15 +11,16 @@ from handaxe.papers.aepo.probe_split import probe_split
 __all__ = ["aepo"]
 
 
-def aepo(base: Method, *, leaves: int = 8, forks: int = 4, vocabulary: int = 264) -> Method:
+def aepo(base: Method, *, leaves: int = 8, forks: int = 4, vocabulary: int | None = None) -> Method:
     """Penalise consecutive branches, let a probe rollout divide the budget, and scale advantages by entropy.
 
     Args:
         leaves: trajectories of a question; 16 in the paper.
         forks: most branches at a turn; 1 in the paper, where a trajectory has more turns to branch at.
-        vocabulary: token ids of the policy, which normalise entropies; 264 for the tiny models.
+        vocabulary: token ids that normalise entropies; None: those of the policy, 264 for the tiny one.
     """
-    turns, chance = base.settings.max_turns, rollouts.branch_chance(vocabulary=vocabulary, penalty=0.05)
+    ids = vocabulary or load_vocab_size(base.settings.model)
+    turns, chance = base.settings.max_turns, rollouts.branch_chance(vocabulary=ids, penalty=0.05)
     return replace(
         base,
         rollout=rollouts.branching(

@@ -14,17 +14,16 @@ import random
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import handaxe
+from handaxe import engines
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat, EnvFactory, StageContext
 from handaxe.core.records import Message, Task, Trajectory
-from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.models.load import Policy, load
-from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.tensor_digest import tensor_digest
@@ -36,6 +35,13 @@ from handaxe.training.stages.teach import teach
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.demonstration_noise import noisy_expert, wrong_guess
 from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Start, World
+
+if TYPE_CHECKING:
+    from handaxe.models import load as loading
+    from handaxe.models import tiny
+else:
+    loading = DeferredModule("handaxe.models.load")
+    tiny = DeferredModule("handaxe.models.tiny")
 
 __all__ = ["demonstrations", "extend_to_start_context", "start_policy"]
 
@@ -60,12 +66,12 @@ class _Phase(NamedTuple):
 def start_policy(
     world: World,
     *,
-    policy: Policy | None = None,
+    policy: loading.Policy | None = None,
     tools: Sequence[Any] | None = None,
     seed: int = 0,
     out: Path | None = None,
     progress: bool = False,
-) -> Policy:
+) -> loading.Policy:
     """Return a world's cold-start checkpoint, from the cache or freshly trained.
 
     Args:
@@ -90,7 +96,7 @@ def start_policy(
     world.need("expert")
     env = world.env(world.tools if tools is None else tools)
     tasks = world.tasks("train", min(TASKS, max(1, start.skill + start.steps) * start.batch_size), seed)
-    policy = extend_to_start_context(policy or load("tiny"), world)
+    policy = extend_to_start_context(policy or loading.load("tiny"), world)
     context = policy.model.max_length
     planned = [
         (None, start.warmup_steps, DRILL_RATE),
@@ -120,7 +126,7 @@ def start_policy(
 
     folder = cache_path("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
     if not folder.exists():
-        engine = LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
+        engine = engines.LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
         for phase in phases:
             site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
             conversations = play(phase, phase.size)
@@ -129,15 +135,15 @@ def start_policy(
             if interrupt.requested:
                 raise KeyboardInterrupt
         _keep(policy.model, folder)
-    made = load(str(folder))
+    made = loading.load(str(folder))
     if out is not None:
         made.model.save(out)
     return made
 
 
-def extend_to_start_context(policy: Policy, world: World) -> Policy:
+def extend_to_start_context(policy: loading.Policy, world: World) -> loading.Policy:
     """Return the policy; the context of a tiny one is extended in place to `world.start_context` tokens."""
-    if isinstance(policy.model, TinyModel):
+    if isinstance(policy.model, tiny.TinyModel):
         policy.model.extend_context(world.start_context)
     return policy
 
@@ -237,7 +243,7 @@ def _teach(site: StageContext, conversations: list[Trajectory], phase: _Phase, b
 
 
 def _name(
-    policy: Policy,
+    policy: loading.Policy,
     start: Start,
     tasks: Sequence[Task],
     phases: Sequence[_Phase],
@@ -245,7 +251,7 @@ def _name(
 ) -> str:
     """Digest of version, start weights, start, questions, and the first conversations with their tools."""
     parts: list[str | bytes] = [handaxe.__version__, repr(start), tensor_digest(policy.model.module.state_dict())]
-    if policy.model.max_length != TinyConfig.max_length:
+    if policy.model.max_length != tiny.TinyConfig.max_length:
         parts.append(f"context {policy.model.max_length}")
     parts += [repr((task.messages, task.answer, task.tools)) for task in tasks]
     for phase in phases:

@@ -1,13 +1,15 @@
 """Shared parts of supervised stages: trajectories as rated groups, batch order, and the training loop."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
 from handaxe.core.batch import Batch
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Loss, Restarts, StageContext
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores, Trajectory

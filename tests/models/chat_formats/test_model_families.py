@@ -48,7 +48,13 @@ def count(filter: dict, note: str = "") -> str:
     return json.dumps(filter, ensure_ascii=False)
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
+LARGE = ("gemma3", "llama4", "kimi_k2")
+"""Families whose tokenizers take longest to read."""
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in FAMILIES]
+)
 def name(request):
     pytest.importorskip("transformers")
     try:

@@ -34,7 +34,9 @@ def load(npm_files):
     return tokenizer
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "gemma3")) for name in NAMES]
+)
 def tokenizer(request, load):
     return load(request.param)
 

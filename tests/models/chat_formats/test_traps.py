@@ -310,6 +310,7 @@ def test_14_15_tool_tokens_affect_only_later_tokens(smollm2_tokenizer):
 # --- SmolLM2 ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_smollm2_answers_and_sampled_log_probs_equal_measured(smollm2_model):
     format = ChatTemplate(smollm2_model.tokenizer)
     threads = torch.get_num_threads()

@@ -47,7 +47,7 @@ CHAT = [
 def export_tokenizer(format, folder):
     """Write the tokenizer of an export to a folder and load it with transformers."""
     compact = isinstance(format, Compact)
-    tokenizer = byte_tokenizer() if compact else text_tokenizer(format.template_info().encoder)
+    tokenizer = byte_tokenizer(format) if compact else text_tokenizer(format.template_info().encoder)
     tokenizer.chat_template = byte_template() if compact else text_template(format)
     tokenizer.save_pretrained(folder)
     return transformers.AutoTokenizer.from_pretrained(folder)

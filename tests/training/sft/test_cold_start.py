@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from helpers.piece_policy import piece_policy
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Sampling, Task
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.evaluation.evaluate import evaluate
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.chat_formats.pieces import Pieces
 from handaxe.models.load import load
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
@@ -149,3 +151,13 @@ def test_lessons_come_first_and_are_learnt_by_heart(tmp_path):
 def test_a_drill_needs_lessons():
     with pytest.raises(InputError, match="warmup_steps > 0 needs warmup pairs"):
         start_policy(world(warmup_steps=1))
+
+
+def test_start_of_a_policy_of_pieces_keeps_its_format(cache):
+    pytest.importorskip("tokenizers")
+    policy = piece_policy(max_length=1024)
+    made = start_policy(world(), policy=policy)
+    assert isinstance(made.format, Pieces) and made.model.pieces == policy.model.pieces
+    assert made.model.max_length == 1024 and len(list(cache.iterdir())) == 1
+    assert torch.equal(weights(start_policy(world(), policy=piece_policy(max_length=1024))), weights(made))
+    assert len(list(cache.iterdir())) == 1
