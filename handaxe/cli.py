@@ -56,7 +56,7 @@ COMMANDS = {
 }
 RESUMABLE = ("replicate", "compare")
 """Commands that continue when called again after Ctrl-C."""
-LOCAL = ("tiny", "start", "smollm2")
+LOCAL = ("tiny", "small", "start", "smollm2")
 """Models without a download."""
 FAILED = 1
 WRONG_INPUT = 2

@@ -6,6 +6,8 @@ import json
 import re
 import resource
 import shutil
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -571,6 +573,189 @@ def test_full_disk(handaxe_, page, finished, what):
     assert steps_of(finished) == list(range(len(kept) + 1))
 
 
+# --- worlds of packages -------------------------------------------------------------------------------------------
+
+WORLDS = {
+    "scienceworld-kind": ["--world", "scienceworld", "--world.kinds", "boil-watr"],
+    "textarena-game": ["--world", "textarena", "--world.games", "Chess-v0"],
+    "repair-longest": ["--world", "repair", "--world.longest", "2"],
+    "atlas-results": ["--world", "atlas", "--world.results", "9"],
+    "toolbox-lengths": ["--world", "toolbox", "--world.lengths", "99"],
+    "tau2-requests": ["--world", "tau2", "--world.user", "requests"],
+    "bfcl-category": ["--world", "bfcl", "--world.category", "irrelevent"],
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_option_of_a_world(handaxe_, page, small, tmp_path, name):
+    for package in ("scienceworld", "py4j", "textarena", "bfcl_eval"):
+        pytest.importorskip(package) if name.startswith(package.partition("_")[0]) else None
+    result = handaxe_("train", "grpo", *small, *WORLDS[name])
+    page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_world_without_criteria(handaxe_, page, small, tmp_path):
+    pytest.importorskip("bfcl_eval")
+    result = handaxe_("train", "cm2", *small, "--world", "bfcl", "--world.category", "live_simple")
+    page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "run").exists()
+
+
+MISSING = {
+    "scienceworld": ["scienceworld"],
+    "textarena": ["textarena"],
+    "atlas": ["countryinfo"],
+    "toolbox": ["bfcl_eval"],
+    "tau2": ["tau2"],
+    "bfcl": ["bfcl_eval"],
+    "java": [],
+}
+"""World without its package -> packages to hide; "java": scienceworld without Java."""
+WITHOUT = """
+import contextlib, io, json, os, sys
+from handaxe import cli
+errors, shown = [], cli._print_error
+cli._print_error = lambda error, debug: (errors.append(type(error).__name__), shown(error, debug))
+path = os.environ["PATH"]
+for name, hidden in json.loads(sys.argv[1]).items():
+    os.environ["PATH"] = path if hidden else "/nowhere"
+    kept = {one: sys.modules.pop(one, None) for one in hidden}
+    sys.modules.update(dict.fromkeys(hidden))
+    text = io.StringIO()
+    with contextlib.redirect_stderr(text), contextlib.redirect_stdout(text):
+        code = cli.main(["train", "grpo", "--steps", "0", "--world", name.replace("java", "scienceworld")])
+    for one in hidden:
+        del sys.modules[one]
+    sys.modules.update({one: module for one, module in kept.items() if module is not None})
+    print(json.dumps([name, code, text.getvalue(), errors[-1], "torch" in sys.modules]))
+"""
+
+
+@pytest.fixture(scope="module")
+def without(tmp_path_factory):
+    """World -> exit code, output, class of the error, True if torch was imported. One process hides the packages."""
+    hidden = dict(MISSING)
+    if importlib.util.find_spec("scienceworld") is None or importlib.util.find_spec("py4j") is None:
+        del hidden["java"]
+    command = [sys.executable, "-c", WITHOUT, json.dumps(hidden)]
+    folder = tmp_path_factory.mktemp("without")
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True).stdout
+    assert not list(folder.iterdir())
+    return {name: more for name, *more in map(json.loads, shown.splitlines())}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_world_without_its_package(page, without, name):
+    if name not in without:
+        pytest.skip("ScienceWorld is not installed")
+    code, shown, error, imported = without[name]
+    assert shown.startswith("error: ") and shown.count("\n") == 1 and not imported
+    page(shown, error, code)
+
+
+# --- chat server, templates, hub ----------------------------------------------------------------------------------
+
+ASK = {"model": "tiny", "messages": [{"role": "user", "content": "1+2=?"}], "max_tokens": 4}
+BODIES = {
+    "json": b'{"model"',
+    "temperature": {**ASK, "temperature": "hot"},
+    "digits": {**ASK, "max_tokens": 10**60},
+    "context": {**ASK, "messages": [{"role": "user", "content": "1" * 4000}]},
+    "tool": {**ASK, "tools": [{"type": "function", "function": {}}]},
+    "choice": {**ASK, "tool_choice": {"type": "function", "function": {"name": "hammer"}}},
+    "model": {**ASK, "model": "large"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(model):
+    """The application of `handaxe serve --model FOLDER --name tiny`."""
+    testclient = pytest.importorskip("starlette.testclient")
+    chat_server = pytest.importorskip("handaxe.serving.chat_server")
+    engine = LocalEngine(TinyModel.load(model))
+    with testclient.TestClient(chat_server.chat_app(engine, Compact(), name="tiny")) as client:
+        yield client
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_request_to_the_chat_server(page, server, name):
+    body = BODIES[name]
+    text = body if isinstance(body, bytes) else json.dumps(body)
+    answer = server.post("/v1/chat/completions", content=text, headers={"Content-Type": "application/json"})
+    page(answer.json()["error"]["message"], f"HTTP {answer.status_code}")
+    assert server.post("/v1/chat/completions", json=ASK).status_code == 200
+
+
+def test_unknown_template(handaxe_, page):
+    result = handaxe_("doctor", "--template", "none")
+    page(one_line(result), result.error, result.code)
+
+
+@pytest.mark.hf
+def test_template_without_tool_results(handaxe_, page, small_llamas, tmp_path):
+    pytest.importorskip("transformers")
+    folder = shutil.copytree(small_llamas / "0", tmp_path / "template")
+    for file in folder.glob("*.safetensors"):
+        file.unlink()
+    file = next(one for one in (folder / "chat_template.jinja", folder / "tokenizer_config.json") if one.exists())
+    hidden = "(m.content if '<tool_response>' not in m.content else 'hidden')"
+    file.write_text(file.read_text().replace("m.content", hidden))
+    result = handaxe_("doctor", "--template", folder)
+    page(" ".join(result.out.split()), "error", result.code)
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory):
+    pytest.importorskip("huggingface_hub")
+    folder = tmp_path_factory.mktemp("hub")
+    (folder / "me" / "taken").mkdir(parents=True)
+    words = [sys.executable, str(Path(__file__).parent / "helpers" / "hub_server.py"), str(folder)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+        server.kill()
+
+
+@pytest.fixture(scope="module")
+def trained(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    words = "--steps 1 --groups 1 --group-size 2 --held-out 1 --max-tokens 4 --quiet"
+    assert cli.main(["train", "grpo", *words.split(), "--model", str(model), "--out", str(folder)]) == 0
+    return folder
+
+
+PUSHES = {
+    "login": ("me/new", ""),
+    "token": ("me/new", "hf_wrongwrongwrong"),
+    "owner": ("you/new", "hf_goodgoodgood"),
+    "name": ("new", "hf_goodgoodgood"),
+    "taken": ("me/taken", "hf_goodgoodgood"),
+    "broken": ("broken/new", "hf_goodgoodgood"),
+}
+
+
+@pytest.mark.hf
+@pytest.mark.parametrize("name", PUSHES)
+def test_push(handaxe_, page, hub, trained, tmp_path, monkeypatch, name):
+    repository, token = PUSHES[name]
+    monkeypatch.setenv("HF_ENDPOINT", hub)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: token)
+    result = handaxe_("push", trained, repository)
+    page(one_line(result), result.error, result.code)
+
+
+def test_push_of_a_folder_without_run(handaxe_, page, model):
+    result = handaxe_("push", model, "me/new")
+    page(one_line(result), result.error, result.code)
+
+
+def test_push_of_a_run_without_checkpoint(handaxe_, page, trained, tmp_path):
+    run = shutil.copytree(trained, tmp_path / "run")
+    shutil.rmtree(run / "checkpoints")
+    result = handaxe_("push", run, "me/new")
+    page(one_line(result), result.error, result.code)
+
+
 # --- in a rollout -------------------------------------------------------------------------------------------------
 
 COMPACT = Compact()
@@ -828,7 +1013,7 @@ def test_prompt_beyond_the_context(handaxe_, page, small, tmp_path):
     page(", ".join(found), found[0])
 
 
-@pytest.mark.parametrize("vocabulary", ["bytes", pytest.param("smollm2", marks=pytest.mark.hf)])
+@pytest.mark.parametrize("vocabulary", ["bytes", pytest.param("smollm2", marks=[pytest.mark.hf, pytest.mark.slow])])
 def test_tool_returns_every_special_token(page, tmp_path, vocabulary):
     """They stay text: no control id, text decodes unchanged, no call."""
     if vocabulary == "bytes":

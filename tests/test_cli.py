@@ -9,6 +9,7 @@ import pytest
 import handaxe
 from handaxe.cli import COMMANDS, main
 from handaxe.core.errors import InputError, TrainingError
+from handaxe.methods.catalog import list_methods
 
 
 def handaxe_(*words, **more):
@@ -61,6 +62,53 @@ EARLY = [
     (["compare", "grpo", "dap"], "there is no method 'dap'"),
     (["replicate", "grop"], "there is no method 'grop'"),
     (["replicate", "otc", "--seeds", "1"], "--seeds is 1; claims are decided at"),
+    (["replicate", "otc", "--stepz", "1"], "Unrecognized options: --stepz"),
+    (["compare", "grpo", "dapo --stepz 1"], "Unrecognized options: --stepz"),
+    (["compare", "grpo", "otc", "--steps", "three"], "invalid"),
+    (["train", "grpo", "--tools", "hammer"], "there is no tool 'hammer'"),
+    (["train", "grpo", "--lora", "4"], "tiny is a tiny model, without support for LoRA"),
+    (["train", "grpo", "--model", "start", "--lora", "4"], "--model start is a tiny policy without adapters"),
+    (["train", "grpo", "--dtype", "bfloat16"], "tiny is a tiny model of float32 weights"),
+    (["train", "grpo", "--aux-policies", "user"], "write NAME=MODEL"),
+    (["train", "grpo", "--world", "jsonl", "--world.file", "none.jsonl"], "there is no file 'none.jsonl'"),
+    (["train", "small_task_set", "--curriculum", "in_order"], "has a curriculum of its own"),
+    (["train", "otc", "--smooth", "-1"], "--smooth: fewer_calls has smooth=-1.0"),
+    (
+        ["train", "grpo", "--quantize", "4bit", "--lora", "4", "--model", "smollm2", "--servers", "1"],
+        "leave --trainers",
+    ),
+    (["doctor", "grpo", "--tools", "hammer"], "there is no tool 'hammer'"),
+    (["eval", "nowhere"], "there is no run record in nowhere"),
+    (["eval", "tiny"], "no method made tiny"),
+    (["eval", "tiny", "--world", "arithmetics"], "there is no world 'arithmetics'"),
+    (["eval", "tiny", "--world", "arithmetic", "--tools", "hammer"], "there is no tool 'hammer'"),
+    (["eval", "tiny", "--world", "arithmetic", "--samples", "0"], "--samples is 0; give 1 or more"),
+    (["eval", "tiny", "--world", "arithmetic", "--server", "http://127.0.0.1:1/v1"], "--server needs --server-model"),
+    (["chat", "smolm2", "hello", "--tools", "none"], "did you mean smollm2"),
+    (["chat", "tiny", "hello"], "the tools are unknown"),
+    (["chat", "tiny", "hello", "--tools", "hammer"], "there is no tool 'hammer'"),
+    (["chat", "tiny", "hello", "--max-turns", "0"], "max_turns is 0"),
+    (["export", "smolm2", "--out", "new"], "did you mean smollm2"),
+    (["export", "tiny", "--out", "/dev/null"], "/dev/null exists and is not empty"),
+    (["export", "tiny", "--out", "new", "--tools", "hammer"], "there is no tool 'hammer'"),
+    (["start", "arithmetics", "--out", "new"], "there is no world 'arithmetics'"),
+    (["start", "arithmetic", "--out", "/dev/null"], "is a file; name another one"),
+    (["start", "arithmetic", "--out", "new", "--model", "smolm2"], "did you mean smollm2"),
+    (["start", "arithmetic", "--out", "new", "--lora", "4"], "tiny is a tiny model, without support for LoRA"),
+    (["start", "arithmetic", "--out", "new", "--max-tokens", "0"], "--max-tokens is 0; give 1 or more"),
+    (["start", "arithmetic", "--out", "new", "--context", "5"], "--context 5 is below the 512 tokens"),
+    (["serve", "--model", "smolm2"], "did you mean smollm2"),
+    (["serve", "--model", "tiny", "--port", "99999"], "port 99999 is not valid"),
+    (["push", "nowhere", "me/mine"], "nowhere is no run"),
+    (["papers", "--root", "nowhere"], "nowhere is not a checkout of handaxe"),
+    (["bias", "--root", "nowhere"], "nowhere is not a checkout of handaxe"),
+    (["study", "nothing"], "there is no study 'nothing'"),
+    (["index", "nowhere", "--out", "new"], "there are no documents at 'nowhere'"),
+    (["view", "nowhere"], "there is no folder nowhere"),
+    *(
+        ([name, "--no-such-option"], "--no-such-option")
+        for name in ("quickstart", "methods", "papers", "bias", "serve")
+    ),
 ]
 
 
@@ -90,6 +138,49 @@ def early(tmp_path_factory):
 def test_error_of_a_command_line_appears_before_torch_is_imported(words, message, early):
     code, imported, shown = early[" ".join(words)]
     assert message in shown and (code, imported) == (2, False)
+
+
+SOME_WORDS = {
+    **{name: ["nowhere"] for name in ("resume", "eval", "chat", "show", "report", "trajectories", "replay")},
+    "start": ["arithmetic", "--out", "new"],
+    "export": ["nowhere", "--out", "new"],
+    "push": ["nowhere", "me/mine"],
+    "index": ["nowhere", "--out", "new"],
+    "replicate": ["otc"],
+    "compare": ["grpo", "otc"],
+}
+"""Required words of commands."""
+FOUND = """
+import sys
+from handaxe.methods.lookup import find, list_names
+for kind in ("methods", "worlds", "curricula"):
+    for name in list_names(kind):
+        find(kind, name)
+        assert "torch" not in sys.modules, f"{kind} {name} imports torch: use handaxe.core.deferred"
+"""
+
+
+def test_no_method_world_or_curriculum_imports_torch():
+    """Options are read from signatures; torch takes seconds and is imported when a method is applied."""
+    subprocess.run([sys.executable, "-c", FOUND], check=True)
+
+
+@pytest.mark.slow
+def test_wrong_option_of_every_method_and_command_is_reported_before_torch_is_imported(tmp_path):
+    """One process for all command lines."""
+    faults = (["--no-such-option", "3"], ["--steps", "three"])
+    lines = [["train", one.name, *fault] for one in list_methods() for fault in faults]
+    lines += [["doctor", one.name, "--steps", "three"] for one in list_methods()[::10]]
+    lines += [
+        [name, *SOME_WORDS.get(name, ()), "--no-such-option"] for name in COMMANDS if name not in ("train", "doctor")
+    ]
+    command = [sys.executable, "-c", EACH, json.dumps(lines)]
+    environment = {**os.environ, "COLUMNS": "200"}
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True).stdout
+    for words, line in zip(lines, shown.splitlines(), strict=True):
+        code, imported, text = json.loads(line)
+        assert (code, imported) == (2, False), words
+        assert "--no-such-option" in text or "--steps" in text, words
 
 
 def test_help_lists_every_command(capsys):

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from handaxe import engines
 from handaxe.chat.persistent_env import PersistentEnv, Watch
 from handaxe.chat.result import ChatAnswer, last_answer
 from handaxe.chat.run_facts import run_facts
@@ -22,7 +23,6 @@ from handaxe.core.model_api import Model
 from handaxe.core.protocols import ChatFormat, Engine, EnvFactory
 from handaxe.core.records import Message, Sampling, Task, Trajectory
 from handaxe.core.requests import Attempt
-from handaxe.engines.local.engine import LocalEngine
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.load import Policy, load
 from handaxe.ops.seeds import derive_seed
@@ -208,7 +208,7 @@ def _engine(model: Any, format: ChatFormat | None, device: str) -> tuple[Engine,
             raise InputError("an engine does not know its chat format: pass format=, such as load(...).format")
         return model, format
     policy = load(model, format=format)
-    return LocalEngine(policy.model, device=device), policy.format
+    return engines.LocalEngine(policy.model, device=device), policy.format
 
 
 def _messages(question: Question) -> list[Message]:

@@ -1,20 +1,28 @@
 """`handaxe bias [--check]`: write docs/bias.md and its plot, bias and variance of every credit, or check the page."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
 import handaxe
 from handaxe.commands.output import console, note
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import HandaxeError, InputError
-from handaxe.evaluation.decomposition import compare_normalization
-from handaxe.evaluation.gradient_bias import BiasCase, BiasRow, measure_bias
 from handaxe.evaluation.mechanisms import list_mechanisms, locate_test, read_test_constant
 from handaxe.view.plots import plot_bias
+
+if TYPE_CHECKING:
+    from handaxe.evaluation import decomposition, gradient_bias
+else:
+    decomposition = DeferredModule("handaxe.evaluation.decomposition")
+    gradient_bias = DeferredModule("handaxe.evaluation.gradient_bias")
 
 __all__ = ["BiasOptions", "bias_cases", "main"]
 
@@ -88,7 +96,7 @@ def main(arguments: list[str]) -> int:
     if not (root / "pyproject.toml").exists():
         raise InputError(f"{root} is not a checkout of handaxe; pass --root FOLDER")
     cases, reasons = bias_cases()
-    found = measure_bias(cases, size=SIZE)
+    found = gradient_bias.measure_bias(cases, size=SIZE)
     file, text = root / "docs" / "bias.md", _page(found, reasons)
     if not options.check:
         file.write_text(text, encoding="utf-8")
@@ -105,13 +113,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def bias_cases() -> tuple[list[BiasCase], dict[str, str]]:
+def bias_cases() -> tuple[list[gradient_bias.BiasCase], dict[str, str]]:
     """Cases of all credits and advantage transforms, and the reason for each mechanism without a case.
 
     Raises:
         InputError: a mechanism's test has no constant BIAS, which is a list of cases or a reason.
     """
-    cases, reasons = list[BiasCase](), dict[str, str]()
+    cases: list[gradient_bias.BiasCase] = []
+    reasons: dict[str, str] = {}
     for module in list_mechanisms(*KINDS):
         rows = read_test_constant(module, "BIAS")
         if not rows:
@@ -125,7 +134,7 @@ def bias_cases() -> tuple[list[BiasCase], dict[str, str]]:
     return cases, reasons
 
 
-def _page(found: Sequence[BiasRow], reasons: Mapping[str, str]) -> str:
+def _page(found: Sequence[gradient_bias.BiasRow], reasons: Mapping[str, str]) -> str:
     linear = [one for one in found if not one.case.forks]
     turns = [one.case.text for one in linear if one.unbiased == "yes" and one.case.by_turn]
     index = next(one for one in linear if one.case.text == 'turn_norm(norm="index", std=None)')
@@ -164,7 +173,7 @@ def _decomposed() -> list[str]:
     lines.append("|" + "---|" * (6 + len(sizes)))
     for correlation in correlations:
         for spread in spreads:
-            found = [compare_normalization(correlation, spread, size=size) for size in sizes]
+            found = [decomposition.compare_normalization(correlation, spread, size=size) for size in sizes]
             last = found[-1]
             cells = [f"{correlation:g}", f"{spread:g}", f"{last.within_angle:.1f}", f"{last.within_length:.3f}"]
             cells += [f"{one.angle:.1f}" for one in found] + [f"{last.joint_bias:.1f}", f"{last.separate_bias:.1f}"]
@@ -172,7 +181,7 @@ def _decomposed() -> list[str]:
     return [*DECOMPOSED.strip().split("\n"), "", *lines, ""]
 
 
-def _table(found: Sequence[BiasRow]) -> list[str]:
+def _table(found: Sequence[gradient_bias.BiasRow]) -> list[str]:
     rows = [
         f"| `{one.case.text}` | {one.unbiased} | {one.length:.3f} | {_number(one.bias)} | {one.angle:.1f} "
         f"| {_number(one.variance)} |"

@@ -44,10 +44,11 @@ class Names:
 
 
 class Parsed(NamedTuple):
-    """A parsed command line, before the engine is imported: an instance for each name of `also`, and the settings."""
+    """A parsed command line, before the engine is imported: an instance for each name of `also`, and the spec without
+    options of the engine."""
 
     also: Mapping[str, Any]
-    settings: RunSettings
+    spec: RunSpec
 
 
 def parse_train(
@@ -57,6 +58,7 @@ def parse_train(
     prog: str,
     also: Mapping[str, type],
     check: Callable[[Parsed], None] = lambda parsed: None,
+    import_engine: bool = True,
 ) -> tuple[RunSpec, dict[str, Any]]:
     """Parse a command line: first the names, then the options of the named parts.
 
@@ -72,6 +74,7 @@ def parse_train(
         prog: shown in help.
         also: name -> dataclass of further options without a prefix.
         check: called before the engine is imported, which takes seconds, unless an option of the engine is given.
+        import_engine: False leaves options of the engine out of the spec, if none is given.
 
     Returns:
         The spec, and an instance for each name of `also`.
@@ -101,10 +104,10 @@ def parse_train(
     kinds = _kinds(template, chosen, config, also)
     found = parse(kinds, words, prog=prog, description=_summary(template))
     check_settings(found["settings"])
-    check(Parsed({name: found[name] for name in also}, found["settings"]))
     options = {"": vars(found["own"])}
     options |= {part: vars(found[part]) if part in found else {} for part in template.parts() if part}
-    if not eager:
+    check(Parsed({name: found[name] for name in also}, RunSpec(template, found["settings"], options)))
+    if not eager and import_engine:
         template = template.with_engine()
         options["engine"] = read_options(template.engine.options(), {}, owner=f"engine {template.engine.name}")
     return RunSpec(template, found["settings"], options), {name: found[name] for name in also}

@@ -15,10 +15,10 @@ from rich.console import Console
 
 import handaxe
 from handaxe.commands.configure import Parsed, parse_train
-from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
 from handaxe.commands.picture import picture
 from handaxe.commands.train import MODELS, RunOptions, check_services, parse_method
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError, MethodError
 from handaxe.doctor.finding import Finding
 from handaxe.doctor.findings_table import findings_table, summary
@@ -100,9 +100,10 @@ def _check(parsed: Parsed) -> None:
         raise InputError(f"--seconds is {options.seconds:g}; give more than 0")
     check_services(options.log)
     options.machines.check()
-    check_model_name(parsed.settings.model, MODELS)
+    check_model_name(parsed.spec.settings.model, MODELS)
     for file in (options.json, options.svg):
         check_writable(file)
+    building.check_run(parsed.spec, machines=options.machines)
 
 
 def check_spec(spec: RunSpec, options: DoctorOptions, terminal: Console) -> list[Finding]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from handaxe import engines
 from handaxe.chat.run_facts import RunFacts, run_facts
 from handaxe.chat.use import MAX_TOKENS
 from handaxe.commands.configure import FLAT, options_dataclass, parse
@@ -16,12 +17,11 @@ from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.protocols import Engine
 from handaxe.core.records import Sampling, Task
-from handaxe.engines.local.engine import LocalEngine
-from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.methods.build import build, create_world
 from handaxe.methods.evaluator import HeldOutEvaluator
+from handaxe.methods.flags import flag
 from handaxe.methods.hardware import THIS_PROCESS, Machines, closing_engine, make_engine
 from handaxe.methods.lookup import find, find_tools
 from handaxe.methods.run_folder import recorded_run
@@ -91,8 +91,7 @@ def main(arguments: list[str]) -> int:
     options, world = _parse(arguments)
     check_writable(options.json)
     options.machines.check()
-    if options.server is not None and options.machines:
-        raise InputError("--server evaluates a remote model: leave --trainers and --servers out")
+    _check(options)
     facts = run_facts(options.run)
     if world is None and not (facts.method and not options.reward):
         world = _recorded_tasks(facts, options)
@@ -101,7 +100,7 @@ def main(arguments: list[str]) -> int:
         engine, held_out = _of_method(facts, policy, options)
     else:
         held_out = _of_world(world, facts, policy, options)
-        engine = make_engine(LocalEngine, policy.model, options.machines, {"max_rows": 64})
+        engine = make_engine(engines.LocalEngine, policy.model, options.machines, {"max_rows": 64})
     terminal = console()
     steps = facts.steps
     if options.server is not None:
@@ -137,6 +136,18 @@ def _parse(arguments: list[str]) -> tuple[EvalOptions, World | None]:
     if made is None:
         return found["eval"], None
     return found["eval"], create_world(made, vars(found["world"]) if "world" in found else {})
+
+
+def _check(options: EvalOptions) -> None:
+    """Raise InputError for the faults that need no model and no torch."""
+    if options.server is not None and options.machines:
+        raise InputError("--server evaluates a remote model: leave --trainers and --servers out")
+    if options.server is not None and not (options.server and options.server_model):
+        raise InputError("--server needs --server-model, the name of the model on the server")
+    for name in ("tasks", "samples", "max_turns", "max_tokens"):
+        if (value := getattr(options, name)) is not None and value < 1:
+            raise InputError(f"{flag(name)} is {value}; give 1 or more")
+    find_tools(options.tools or ())
 
 
 def _of_method(facts: RunFacts, policy: Policy, options: EvalOptions) -> tuple[Engine, HeldOutEvaluator]:
@@ -196,12 +207,11 @@ def _recorded_tasks(facts: RunFacts, options: EvalOptions) -> World:
     return World(name=RECORD, tasks=first, env=tool_chat, correct=reward_by_name(options.reward))
 
 
-def _server(options: EvalOptions) -> OpenAICompatible:
+def _server(options: EvalOptions) -> "engines.OpenAICompatible":
     """The engine of a chat server."""
-    if not options.server or not options.server_model:
-        raise InputError("--server needs --server-model, the name of the model on the server")
+    assert options.server and options.server_model
     key = options.server_key_env
-    return OpenAICompatible(options.server, model=options.server_model, format=Transcript(), key_env=key)
+    return engines.OpenAICompatible(options.server, model=options.server_model, format=Transcript(), key_env=key)
 
 
 def _evaluate(held_out: HeldOutEvaluator, engine: Engine, options: EvalOptions) -> Evaluation:

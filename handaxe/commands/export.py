@@ -45,13 +45,14 @@ def main(arguments: list[str]) -> int:
     check_output_free(options.out)
     check_folder(options.out)
     facts = run_facts(options.model)
+    tools = recorded_tools(facts) if options.tools is None else tool_schemas(options.tools)
     model, format = load(options.model, base=options.base)
     done = export_policy(
         model,
         format,
         options.out,
         adapter=options.adapter,
-        tools=recorded_tools(facts) if options.tools is None else tool_schemas(options.tools),
+        tools=tools,
         system="\n\n".join(message.content for message in facts.system),
         about=_about(options.model, facts),
     )

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_writable, command_line, console, write_json
 from handaxe.commands.picture import picture
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
 from handaxe.methods.catalog import find_method
 from handaxe.methods.lookup import find

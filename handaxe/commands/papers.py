@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 import handaxe
-from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import checkout, console, note
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalog import list_methods, list_studies

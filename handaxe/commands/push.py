@@ -100,13 +100,14 @@ def _write(options: PushOptions, facts: RunFacts, folder: Path, *, token: str) -
         "world": public_text(str(arguments.get("world", ""))),
         "initial model": public_text(base),
     }
+    tools = recorded_tools(facts) if options.tools is None else tool_schemas(options.tools)
     model, format = load(options.run, base=options.base)
     export_policy(
         model,
         format,
         folder,
         adapter=options.adapter,
-        tools=recorded_tools(facts) if options.tools is None else tool_schemas(options.tools),
+        tools=tools,
         system="\n\n".join(message.content for message in facts.system),
         about=about,
     )

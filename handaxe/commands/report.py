@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import console, note
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
 from handaxe.core.escape import escape
 from handaxe.view.report_file import write_report

@@ -10,10 +10,10 @@ from typing import Literal
 
 import tyro
 
+from handaxe import engines
 from handaxe.core.errors import InputError
 from handaxe.core.import_string import attribute
-from handaxe.engines.local.engine import LocalEngine
-from handaxe.models.load import load
+from handaxe.models.load import check_options, load
 from handaxe.tools.bearer_auth import check_token, require_token
 from handaxe.tools.bind_socket import bind_socket
 
@@ -92,10 +92,12 @@ def _serve_model(options: ServeOptions, token: str) -> None:
     if options.max_tokens < 1:
         raise InputError(f"--max-tokens is {options.max_tokens}; give 1 or more")
     require_token(options.host, token)
+    bind_socket(options.host, options.port).close()
+    check_options(options.model)
     chat_server = importlib.import_module("handaxe.serving.chat_server").chat_server
     model, format = load(options.model)
     chat_server(
-        LocalEngine(model),
+        engines.LocalEngine(model),
         format,
         name=options.name or Path(options.model).resolve().name,
         host=options.host,
@@ -107,11 +109,10 @@ def _serve_model(options: ServeOptions, token: str) -> None:
 
 def _check_address(options: ServeOptions) -> None:
     """Raise InputError if the address is invalid or in use."""
-    host, port = options.host, options.port
-    if not 1 <= port <= MOST:
-        raise InputError(f"--port is {port}; give 1 to {MOST}")
+    if not 1 <= options.port <= MOST:
+        raise InputError(f"--port is {options.port}; give 1 to {MOST}")
     if options.transport == "http":
-        bind_socket(host, port).close()
+        bind_socket(options.host, options.port).close()
 
 
 def _token(options: ServeOptions) -> str:

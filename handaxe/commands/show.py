@@ -10,9 +10,9 @@ import numpy as np
 import tyro
 from rich.console import Console
 
-from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.commands.selection import find_id, find_step
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
 from handaxe.core.escape import escape
 from handaxe.core.records import Trajectory

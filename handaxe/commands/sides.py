@@ -20,7 +20,7 @@ from handaxe.methods.lookup import check_name
 from handaxe.methods.run_spec import RunSpec
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["Side", "check_method_names", "make_job", "read_run", "side", "split_options"]
+__all__ = ["Side", "check_method_names", "check_sides", "make_job", "read_run", "side", "split_options"]
 
 NO_EFFECT = ("commands", "testing", "view")
 """Folders of the package without effect on runs."""
@@ -93,6 +93,20 @@ def check_method_names(sides: Sequence[str]) -> None:
         if not name:
             raise InputError("a side of a comparison is a method and its options, such as 'otc --smooth 2'")
         check_name("methods", name)
+
+
+def check_sides(sides: Sequence[str], options: Sequence[str] = ()) -> None:
+    """Raise InputError, or SystemExit after a parse error, as `side` for each side. Imports no engine, and so no torch.
+
+    Args:
+        sides: as `words` of `side`.
+        options: further options of `train`.
+    """
+    check_method_names(sides)
+    for words in sides:
+        name, *rest = shlex.split(words)
+        also: dict[str, type] = {}
+        parse_train(name, [*rest, *options], prog=f"handaxe train {name}", also=also, import_engine=False)
 
 
 def side(words: str, options: Sequence[str] = (), *, like: Side | None = None) -> Side:

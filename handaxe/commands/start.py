@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import tyro
 
+from handaxe import engines
 from handaxe.commands.configure import options_dataclass, parse
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
 from handaxe.commands.part_words import part_words
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat
 from handaxe.core.records import Sampling
-from handaxe.engines.local.engine import LocalEngine
 from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.methods.build import create_world, missing_tools
 from handaxe.methods.evaluator import HeldOutEvaluator
@@ -23,8 +23,7 @@ from handaxe.methods.flags import flag
 from handaxe.methods.lookup import find, find_tools, list_names
 from handaxe.methods.method import RunSettings
 from handaxe.methods.run_spec import NamedFactory
-from handaxe.models.load import Policy, load
-from handaxe.models.tiny import TinyConfig
+from handaxe.models.load import Policy, check_options, load
 from handaxe.training.sft.cold_start import extend_to_start_context, start_policy
 from handaxe.view.terminal_tables import evaluation_table
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -40,6 +39,8 @@ FULL = 0.98
 STEPS = "100"
 """Noisy steps of printed commands."""
 EXACT = DemonstrationNoise()
+LEAST = {"held_out": 0, "max_turns": 1, "max_tokens": 1, "lora": 0}
+"""Minimum of options."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,10 @@ def main(arguments: list[str]) -> int:
     options: StartOptions = found["start"]
     check_new_folder(options.out)
     check_writable(options.json)
+    for name, least in LEAST.items():
+        if getattr(options, name) < least:
+            raise InputError(f"{flag(name)} is {getattr(options, name)}; give {least} or more")
+    check_options(options.model, lora=options.lora)
     given = vars(found["world"]) if "world" in found else {}
     world = _with_start(create_world(made, given), options, arguments)
     hints = _Hints(tuple(arguments), ("--world", made.name, *part_words(made, given, prefix="world")))
@@ -194,8 +199,8 @@ def _with_start(world: World, options: StartOptions, arguments: Sequence[str]) -
     ):
         raise InputError("give --skill and --steps from 0, --batch-size from 1 and --learning-rate above 0")
     start = world.start._replace(noise=world.start.noise._replace(**given), **counts)
-    if options.context is not None and options.context < TinyConfig.max_length:
-        raise InputError(f"--context {options.context} is below the {TinyConfig.max_length} tokens of the tiny policy")
+    if options.context is not None and options.context < World.start_context:
+        raise InputError(f"--context {options.context} is below the {World.start_context} tokens of the tiny policy")
     return replace(world, start=start, start_context=options.context or world.start_context)
 
 
@@ -210,7 +215,7 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
         rollout=world.make_rollout(options.max_turns),
         sampling=Sampling(max_tokens=options.max_tokens),
     )
-    return held_out.evaluation_with_bar(LocalEngine(policy.model, max_rows=64), enabled=not options.quiet)
+    return held_out.evaluation_with_bar(engines.LocalEngine(policy.model, max_rows=64), enabled=not options.quiet)
 
 
 def _longest(world: World, tools: Sequence[Any], format: ChatFormat) -> _Longest:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from handaxe.commands.configure import FLAT, Parsed, parse_train
-from handaxe.commands.deferred import DeferredModule
 from handaxe.commands.output import check_new_folder, check_writable, command_line, console, note, write_json
 from handaxe.commands.run_outcome import print_claims, print_outcome, read_outcome, result_body
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError, MethodError
+from handaxe.methods.build import check_run
 from handaxe.methods.catalog import find_method, list_methods
 from handaxe.methods.config_file import dump_config
 from handaxe.methods.hardware import THIS_PROCESS, Machines
@@ -44,7 +45,7 @@ __all__ = [
 
 Service = Literal["tensorboard", "wandb", "trackio"]
 INTERRUPTED = 130
-MODELS = ("tiny", "start", "smollm2")
+MODELS = ("tiny", "small", "start", "smollm2")
 """Models in packages."""
 
 
@@ -126,7 +127,8 @@ def _check(parsed: Parsed) -> None:
     check_writable(options.json)
     check_services(options.log)
     options.machines.check()
-    check_model_name(parsed.settings.model, MODELS)
+    check_model_name(parsed.spec.settings.model, MODELS)
+    check_run(parsed.spec, machines=options.machines)
 
 
 def check_services(services: Sequence[Service]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from handaxe.commands.deferred import DeferredModule
+from handaxe.core.deferred import DeferredModule
 from handaxe.view.web import serve_view
 
 if TYPE_CHECKING:

@@ -162,7 +162,8 @@ def check_forecast(
     figures |= {"peak": at.peak, "longest": float(longest), "fitting": float(max(fitting, 0)), "share": share}
     found = f"forecast {at.peak / GIB:.2f} GiB for micro-batches of {rows} rows of {longest} tokens: weights "
     found += f"{at.weights / GIB:.2f}, gradients and optimizer {at.optimizer / GIB:.2f}, activations "
-    found += f"{at.activations / GIB:.2f} or KV cache {at.cache / GIB:.2f}; rows of up to {max(fitting, 0)} tokens fit"
+    found += f"{at.activations / GIB:.2f}, kept by the C library {at.retained / GIB:.2f}, or KV cache "
+    found += f"{at.cache / GIB:.2f}; rows of up to {max(fitting, 0)} tokens fit"
     level = grade(share, limits.memory)
     remedy = "" if level == "ok" else "use --engine.gradient-checkpointing, --lora, --dtype bfloat16 or --quantize 8bit"
     return [Finding("forecast", level, found, remedy, figures)]

@@ -7,10 +7,16 @@ feed-forward width F, H heads of width K and LoRA rank r:
     bfloat16, all weights   16 D +  8 F +  8 H K        bfloat16, LoRA   28 D + 10 F + 12 H K + 28 r
 
 plus 4 H + 8. peft reads bfloat16 inputs of an adapter as float32, so LoRA takes more there.
+
+On a CPU, the C library keeps freed blocks of up to 32 MiB: glibc raises its limit for separate blocks (mmap) to the
+largest block that was freed. The next tensor of another size does not fit into the holes, so the resident memory of a
+pass exceeds the live tensors by a share of the activations (RETAINED, fitted to `python -m bench.memory`). With
+MALLOC_MMAP_THRESHOLD_=131072 in the environment the limit is fixed, and the share is 0.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -41,6 +47,10 @@ ACTIVATIONS = {
     ("bfloat16", True): (28, 10, 12),
 }
 """(dtype, LoRA) -> bytes of a token in a layer for each unit of hidden width, feed-forward width and width of heads."""
+RETAINED = {("float32", False): 0.14, ("float32", True): 0.72, ("bfloat16", False): 0.28, ("bfloat16", True): 0.34}
+"""(dtype, LoRA) -> freed memory that glibc keeps, as a share of the activations."""
+RETAINED_CHECKPOINTING = 2.1
+"""The same with gradient checkpointing, where each layer frees its activations twice."""
 ON_CPU = " on the CPU"
 QUANTIZED = {"8bit": 1.02, "4bit": 0.5625, f"8bit{ON_CPU}": 1.02, f"4bit{ON_CPU}": 1.16}
 """Bytes of a quantized weight, with scales: LLM.int8 and NF4 of bitsandbytes, int8 and int4 of torchao."""
@@ -96,6 +106,7 @@ class MemoryPlan:
     prefix_cache   tokens of the prefix cache
     checkpointing  recompute the activations of the layers in the backward pass
     reference      a frozen copy of the weights; an adapter needs none
+    heap           on a CPU, where the C library keeps freed memory
     """
 
     dtype: Dtype
@@ -107,6 +118,7 @@ class MemoryPlan:
     prefix_cache: int = 32768
     checkpointing: bool = False
     reference: bool = False
+    heap: bool = False
 
 
 class MemoryForecast(NamedTuple):
@@ -116,17 +128,19 @@ class MemoryForecast(NamedTuple):
     optimizer    gradients, moments of AdamW and master weights
     activations  of a micro-batch, at the peak of the backward pass
     cache        keys, values and logits of sampling
+    retained     freed memory that the C library keeps beside the activations
     """
 
     weights: float
     optimizer: float
     activations: float
     cache: float
+    retained: float = 0.0
 
     @property
     def peak(self) -> float:
         """Peak of training and sampling, which take turns."""
-        return self.weights + self.optimizer + max(self.activations, self.cache)
+        return self.weights + self.optimizer + max(self.activations + self.retained, self.cache)
 
 
 def forecast_memory(shape: ModelShape, plan: MemoryPlan) -> MemoryForecast:
@@ -145,7 +159,10 @@ def forecast_memory(shape: ModelShape, plan: MemoryPlan) -> MemoryForecast:
         weights *= 2 if plan.reference else 1
         # gradient and two moments in float32; with bfloat16 also the master weights
         optimizer = (12.0 if plan.dtype == "float32" else 16.0) * (shape.linear + shape.embeddings)
-    return MemoryForecast(weights, optimizer, _activations(shape, plan), _cache(shape, plan))
+    activations = _activations(shape, plan)
+    share = RETAINED_CHECKPOINTING if plan.checkpointing else RETAINED[plan.dtype, plan.lora > 0]
+    retained = share * activations if plan.heap else 0.0
+    return MemoryForecast(weights, optimizer, activations, _cache(shape, plan), retained)
 
 
 def layer_bytes(shape: ModelShape, plan: MemoryPlan) -> int:
@@ -214,4 +231,5 @@ def engine_plan(engine: LocalEngine, *, tokens: int, rows: int, sampled_rows: in
         prefix_cache=engine.prefix_cache_tokens,
         checkpointing=model.checkpointing,
         reference=reference and not adapted,
+        heap=engine.device.type == "cpu" and "MALLOC_MMAP_THRESHOLD_" not in os.environ,
     )

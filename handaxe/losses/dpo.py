@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
-from torch.nn.functional import logsigmoid
-
 from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Loss
 from handaxe.losses.parts.components import extra, sum_over_rollout
@@ -73,7 +71,7 @@ def dpo(*, beta: float = 0.1, steps: Literal["sum", "mean"] = "sum") -> Loss:
         margin_B = sum_by_key(torch.where(chosen_B, share_B, -share_B) * reward_B, pair_B)
         pairs = (batch.denominators.rollouts or 2.0) / 2
         weight_B = masked(share_B, chosen_B) / pairs
-        value = -(weight_B * logsigmoid(margin_B)).sum()
+        value = -(weight_B * torch.nn.functional.logsigmoid(margin_B)).sum()
         metrics = {
             "loss": value,
             "accuracy": (weight_B * (margin_B > 0)).sum(),

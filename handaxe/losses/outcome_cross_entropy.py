@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from torch.nn.functional import logsigmoid
-
 from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.protocols import Loss
 from handaxe.losses.parts.components import extra, sum_over_rollout
 from handaxe.losses.parts.token_metrics import floats
@@ -50,7 +49,7 @@ def outcome_cross_entropy(*, beta: float = 0.05) -> Loss:
         rows_B = sum_by_key(live_B.to(reward_B.dtype), batch.rollout_B).clamp(min=1)
         weight_B = masked(1 / rows_B, live_B) / (batch.denominators.rollouts or 1.0)
         signed_B = reward_B.where(right_B, -reward_B)
-        value = -(weight_B * logsigmoid(signed_B)).sum()
+        value = -(weight_B * torch.nn.functional.logsigmoid(signed_B)).sum()
         metrics = {
             "loss": value,
             "accuracy": (weight_B * (signed_B > 0)).sum(),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Loss
 from handaxe.losses.parts.components import Adjustment, Correction, Ratio, Reduction, Surrogate, Term
@@ -15,6 +14,9 @@ from handaxe.losses.parts.token_metrics import floats, mean_over_tokens
 from handaxe.ops.kl_estimators import k3
 from handaxe.ops.masked import masked
 from handaxe.ops.shapes import check_shapes
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["policy"]
 

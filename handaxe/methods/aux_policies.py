@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handaxe import engines
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Sampling
-from handaxe.engines.local.engine import LocalEngine
-from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.models.chat_formats.transcript import Transcript
-from handaxe.models.load import load
+from handaxe.models.check_model_name import check_model_name
+from handaxe.models.load import NAMED, load
 
-__all__ = ["load_aux_policies"]
+__all__ = ["check_aux_policies", "load_aux_policies"]
 
+SERVER = ("http://", "https://")
 FORM = "write NAME=MODEL, such as user=smollm2, or NAME=ADDRESS#MODEL for a chat server"
 
 
@@ -32,20 +33,28 @@ def load_aux_policies(entries: Sequence[str], *, max_tokens: int) -> dict[str, A
         load_aux_policies(["user=http://127.0.0.1:8000/v1#clerk"], max_tokens=64)
     """
     found = dict[str, AuxPolicy]()
-    for entry in entries:
-        name, equals, model = entry.partition("=")
-        if not (name and equals and model) or name in found:
-            raise InputError(
-                f"--aux-policies {entry!r}: {f'two entries are named {name!r}' if name in found else FORM}"
-            )
+    for name, model in check_aux_policies(entries).items():
         sampling = Sampling(max_tokens=max_tokens)
-        if model.startswith(("http://", "https://")):
-            address, mark, served = model.partition("#")
-            if not (mark and served):
-                raise InputError(f"--aux-policies {entry!r}: {FORM}")
+        if model.startswith(SERVER):
+            address, _, served = model.partition("#")
             chat = Transcript()
-            found[name] = AuxPolicy(OpenAICompatible(address, model=served, format=chat), chat, sampling)
+            found[name] = AuxPolicy(engines.OpenAICompatible(address, model=served, format=chat), chat, sampling)
         else:
             policy = load(model)
-            found[name] = AuxPolicy(LocalEngine(policy.model), policy.format, sampling)
+            found[name] = AuxPolicy(engines.LocalEngine(policy.model), policy.format, sampling)
+    return found
+
+
+def check_aux_policies(entries: Sequence[str]) -> dict[str, str]:
+    """Split the entries into names and models, without loading a model. Raises InputError as `load_aux_policies`."""
+    found = dict[str, str]()
+    for entry in entries:
+        name, _, model = entry.partition("=")
+        if name in found:
+            raise InputError(f"--aux-policies {entry!r}: two entries are named {name!r}")
+        if not (name and model) or (model.startswith(SERVER) and not all(model.partition("#"))):
+            raise InputError(f"--aux-policies {entry!r}: {FORM}")
+        if not model.startswith(SERVER):
+            check_model_name(model, NAMED)
+        found[name] = model
     return found

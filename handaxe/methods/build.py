@@ -11,17 +11,17 @@ from handaxe.core.records import Sampling
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.policy import policy as policy_loss
-from handaxe.methods.aux_policies import load_aux_policies
+from handaxe.methods.aux_policies import check_aux_policies, load_aux_policies
 from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.flags import flag, list_options
 from handaxe.methods.hardware import THIS_PROCESS, Machines, make_engine
 from handaxe.methods.lookup import find_tools
 from handaxe.methods.method import Method, RunSettings
-from handaxe.methods.named_curriculum import make_curriculum
+from handaxe.methods.named_curriculum import check_curriculum, make_curriculum
 from handaxe.methods.named_mixture import replace_paths
 from handaxe.methods.run_spec import NamedFactory, RunSpec, default_base, is_root
-from handaxe.methods.run_stop import run_stop
-from handaxe.models.load import Policy, dummy_policy, load
+from handaxe.methods.run_stop import check_closing, run_stop
+from handaxe.models.load import TINY, Policy, check_options, dummy_policy, load
 from handaxe.rewards.permuted import permuted
 from handaxe.training.loop.config import PeriodicEvaluation, RunConfig, Updates
 from handaxe.training.loop.schedule import make_schedule
@@ -31,7 +31,9 @@ from handaxe.worlds.world import World
 
 __all__ = [
     "build",
+    "check_run",
     "create_world",
+    "load_vocab_size",
     "make_loss",
     "make_method",
     "make_updates",
@@ -126,6 +128,38 @@ def build(
     }
 
 
+def check_run(spec: RunSpec, *, machines: Machines = THIS_PROCESS) -> None:
+    """Raise the errors of `build` that need neither engine nor weights, before torch is imported.
+
+    Makes world, tools, environment factory and method, and no task. Options of the engine are not read.
+
+    Raises:
+        InputError: a named object does not exist, or an option does not fit.
+    """
+    settings, world = spec.settings, make_world(spec)
+    run_stop(settings, world)
+    world.env(offered_tools(settings, world))
+    check_aux_policies(settings.aux_policies)
+    if settings.model == START:
+        _check_start(settings)
+    else:
+        check_options(settings.model, **_load_options(settings))
+    if machines:
+        _remote_loader(settings)
+    method = make_method(spec, world)
+    check_curriculum(spec, method)
+    check_closing(settings, method)
+    if method.epochs:
+        check_siblings(settings.group_size, credit=method.credit, transform=method.transform, rollout=method.rollout)
+
+
+def _check_start(settings: RunSettings) -> None:
+    if settings.lora:
+        raise InputError("--model start is a tiny policy without adapters: leave --lora out")
+    if settings.dtype not in ("auto", "float32") or settings.quantize != "none":
+        raise InputError("--model start is a tiny policy of float32 weights: leave --dtype and --quantize out")
+
+
 def make_updates(method: Method) -> Updates:
     """Settings of a method's optimiser steps."""
     return Updates(
@@ -179,10 +213,7 @@ def make_method(spec: RunSpec, world: World) -> Method:
 
 def _load_policy(settings: RunSettings, world: World, tools: Sequence[Any], progress: bool) -> Policy:
     if settings.model == START:
-        if settings.lora:
-            raise InputError("--model start is a tiny policy without adapters: leave --lora out")
-        if settings.dtype not in ("auto", "float32") or settings.quantize != "none":
-            raise InputError("--model start is a tiny policy of float32 weights: leave --dtype and --quantize out")
+        _check_start(settings)
         return start_policy(world, tools=tools, progress=progress)
     return load(settings.model, **_load_options(settings))
 
@@ -194,6 +225,11 @@ def _load_options(settings: RunSettings) -> dict[str, Any]:
         "dtype": None if settings.dtype == "auto" else settings.dtype,
         "quantize": None if settings.quantize == "none" else settings.quantize,
     }
+
+
+def load_vocab_size(model: str) -> int:
+    """Number of token ids of a model of `RunSettings.model`. Reads no weights."""
+    return dummy_policy(TINY if model == START else model).model.vocab_size
 
 
 def _remote_loader(settings: RunSettings) -> Callable[[], Policy] | None:

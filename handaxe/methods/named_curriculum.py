@@ -14,7 +14,7 @@ from handaxe.methods.method import Method
 from handaxe.methods.run_spec import NamedFactory, RunSpec
 from handaxe.worlds.world import World
 
-__all__ = ["ignored_order", "make_curriculum"]
+__all__ = ["check_curriculum", "ignored_order", "make_curriculum"]
 
 Order = Callable[[list[Task], int], Curriculum]
 
@@ -27,11 +27,10 @@ def make_curriculum(spec: RunSpec, method: Method, world: World, tasks: list[Tas
     Raises:
         InputError: the run names a curriculum, and the method has one of its own; or an option does not fit.
     """
+    check_curriculum(spec, method)
     named, seed = spec.template.curriculum, spec.settings.seed
     if named is None:
         order: Order = method.tasks or world.curriculum or _in_order
-    elif method.tasks is not None:
-        raise InputError(f"method {spec.name} has a curriculum of its own: leave --curriculum {named.name} out")
     else:
         order = _order(named, spec.options["curriculum"], world.curriculum)
     found = order(tasks, seed)
@@ -41,6 +40,13 @@ def make_curriculum(spec: RunSpec, method: Method, world: World, tasks: list[Tas
             f"{who} returns {type(found).__name__} and no curriculum: give an object with next(step, count)"
         )
     return found
+
+
+def check_curriculum(spec: RunSpec, method: Method) -> None:
+    """Raise InputError if the run names a curriculum, and the method has one of its own."""
+    named = spec.template.curriculum
+    if named is not None and method.tasks is not None:
+        raise InputError(f"method {spec.name} has a curriculum of its own: leave --curriculum {named.name} out")
 
 
 def ignored_order(spec: RunSpec, method: Method, world: World) -> str:

@@ -160,11 +160,22 @@ def read_paper(folder: Path) -> Paper:
         MethodError: the file is not TOML, or a field is unknown or has a wrong value. The message names file and field.
             Or a claim without margin about a figure without a default margin.
     """
-    file, name = folder / PAGE, folder.name
+    file = folder / PAGE
     try:
-        body = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    except UnicodeDecodeError as error:
         raise MethodError(f"{file}: {error}") from error
+    return _parse(file, text)
+
+
+@cache
+def _parse(file: Path, text: str) -> Paper:
+    """Parse a page. A listing of all methods parses a hundred, and a command makes several listings."""
+    try:
+        body = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MethodError(f"{file}: {error}") from error
+    name = file.parent.name
     if "name" in body:
         raise MethodError(f"{file}: name: the method is named as its folder, {name!r}; remove this line")
     try:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.protocols import Curriculum, Stage
-from handaxe.methods.build import make_loss, make_updates
 from handaxe.methods.method import Method
 from handaxe.training.stages.reinforce import reinforce
+
+if TYPE_CHECKING:
+    from handaxe.methods import build as building
+else:
+    building = DeferredModule("handaxe.methods.build")
 
 __all__ = ["rl_stage", "update_arguments"]
 
@@ -34,8 +39,8 @@ def update_arguments(method: Method) -> dict[str, Any]:
     """Arguments of `train` for a method's policy update."""
     return {
         "credit": method.credit,
-        "loss": make_loss(method),
+        "loss": building.make_loss(method),
         "transform": method.transform,
         "select": method.select,
-        "updates": make_updates(method),
+        "updates": building.make_updates(method),
     }

@@ -18,6 +18,7 @@ from handaxe.methods.named_curriculum import ignored_order
 from handaxe.methods.run_folder import recorded_sources
 from handaxe.methods.run_sources import record_sources
 from handaxe.methods.run_spec import RunSpec
+from handaxe.methods.run_stop import check_closing
 from handaxe.ops.seeds import derive_seed
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.loop.run import TrainResult
@@ -52,11 +53,7 @@ def run(spec: RunSpec, keep: RunConfig, *, machines: Machines = THIS_PROCESS) ->
         print(f"warning: {missing}", file=sys.stderr)
     if ignored := ignored_order(spec, method, world):
         print(f"warning: {ignored}", file=sys.stderr)
-    if method.closing and (spec.settings.stop_when or spec.settings.patience):
-        raise InputError(
-            "--stop-when and --patience end a run before its last step, after which this method has further stages: "
-            "leave the options out"
-        )
+    check_closing(spec.settings, method)
     # One method for both: a stage and a role of the loop may share an object, such as a judge that learns.
     made = build(spec, method=method, progress=keep.progress, machines=machines)
     with closing_engine(made["engine"]):

@@ -5,11 +5,11 @@ from collections.abc import Collection
 
 from handaxe.core.errors import InputError
 from handaxe.evaluation.estimates import columns
-from handaxe.methods.method import RunSettings
+from handaxe.methods.method import Method, RunSettings
 from handaxe.training.loop.stopping import RunStop, parse_condition
 from handaxe.worlds.world import World
 
-__all__ = ["check_stop", "run_stop"]
+__all__ = ["check_closing", "check_stop", "run_stop"]
 
 STEP_METRICS = (
     "reward",
@@ -62,6 +62,15 @@ def run_stop(settings: RunSettings, world: World) -> RunStop | None:
         if one.evaluated and not one.metric.startswith(SHARES):
             _check(one.metric, known, "evaluations")
     return rule if rule.conditions or rule.patience else None
+
+
+def check_closing(settings: RunSettings, method: Method) -> None:
+    """Raise InputError if a rule may end the run of a method that needs its last step."""
+    if method.closing and (settings.stop_when or settings.patience):
+        raise InputError(
+            "--stop-when and --patience end a run before its last step, after which this method has further stages: "
+            "leave the options out"
+        )
 
 
 def _rule(settings: RunSettings) -> RunStop:

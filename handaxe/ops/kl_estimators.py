@@ -13,8 +13,12 @@ Paper: arXiv:2510.01555 (values against gradients); the estimators are from J. S
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
+
+from handaxe.core.deferred import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["k1", "k2", "k3", "k3_straight_through"]
 

@@ -6,8 +6,12 @@ neither the value nor the gradient. Multiplying by the mask is not enough: 0 * N
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
+
+from handaxe.core.deferred import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["masked", "masked_mean", "masked_sum", "sum_by_key"]
 

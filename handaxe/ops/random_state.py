@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import torch
+
+from handaxe.core.deferred import torch
 
 __all__ = ["kept_random_state"]
 

@@ -1,10 +1,15 @@
 """Digests of named tensors: equal if names, types, shapes and all bits of the values are equal."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from handaxe.core.deferred import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["describe_tensor", "tensor_digest"]
 
@@ -21,7 +26,7 @@ def tensor_digest(tensors: Mapping[str, Tensor], about: str = "") -> str:
 
 def _plain_parts(tensor: Tensor) -> list[Tensor]:
     """Return the stored tensors of a quantized tensor, and a plain tensor itself."""
-    if type(tensor) in (Tensor, torch.nn.Parameter) or not hasattr(tensor, "__tensor_flatten__"):
+    if type(tensor) in (torch.Tensor, torch.nn.Parameter) or not hasattr(tensor, "__tensor_flatten__"):
         return [tensor]
     names, _ = tensor.__tensor_flatten__()
     return [getattr(tensor, name) for name in names]

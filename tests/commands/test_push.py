@@ -44,6 +44,7 @@ def one_line(done, code, message):
     assert message in text and text.count("\n") == 1 and TOKEN not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_pushed_repository_loads_and_its_card_has_the_results(finished, hub):
     folder, endpoint = hub
     done = push(endpoint, finished, "me/first", "--private")

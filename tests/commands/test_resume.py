@@ -35,7 +35,7 @@ def test_run_of_a_script_names_its_script(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("number", "ignored"),
     [
-        (signal.SIGINT, ""),
+        pytest.param(signal.SIGINT, "", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, "", marks=pytest.mark.slow),
         (signal.SIGTERM, "signal.signal(signal.SIGINT, signal.SIG_IGN); "),
     ],

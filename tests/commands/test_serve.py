@@ -71,7 +71,7 @@ def status_of(url, method, **headers):
         return error.code
 
 
-@pytest.mark.parametrize("where", ["environment", "file"])
+@pytest.mark.parametrize("where", ["environment", pytest.param("file", marks=pytest.mark.slow)])
 def test_http_server_with_a_token_refuses_other_clients(where, tmp_path):
     (tmp_path / "token").write_text(TOKEN + "\n")
     words = ["--token-env", "LAB_TOKEN"] if where == "environment" else ["--token-file", str(tmp_path / "token")]
@@ -122,7 +122,7 @@ def test_invalid_token_is_an_error(words, message, capsys, monkeypatch):
     assert message in error and TOKEN not in error and "sh0rt" not in error
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_signal_ends_a_stdio_server_with_a_silent_client(number):
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}}
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})

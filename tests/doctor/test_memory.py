@@ -8,6 +8,7 @@ import torch
 
 from handaxe.doctor.fits import SHAPES
 from handaxe.doctor.memory import (
+    GIB,
     MemoryPlan,
     ModelShape,
     engine_plan,
@@ -108,6 +109,43 @@ def test_checkpointing_longer_rows_and_a_reference_change_the_forecast():
     on_cpu, on_gpu = (forecast_memory(shape, replace(lora, quantize=q)) for q in ("8bit on the CPU", "8bit"))
     assert on_cpu.weights == on_gpu.weights and on_cpu.activations - on_gpu.activations == 4 * shape.linear
     assert forecast_memory(shape, replace(plan, prefix_cache=0, sampled_rows=0)).cache == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "share"),
+    [
+        ({}, 0.14),
+        ({"lora": 16}, 0.72),
+        ({"dtype": "bfloat16"}, 0.28),
+        ({"dtype": "bfloat16", "lora": 16}, 0.34),
+        ({"lora": 16, "checkpointing": True}, 2.1),
+    ],
+)
+def test_retained_memory_of_the_c_library_is_a_share_of_the_activations(changes, share):
+    plan = replace(MemoryPlan("float32", tokens=1024, sampled_rows=0, prefix_cache=0), **changes)
+    live, heap = (forecast_memory(SHAPES[0], replace(plan, heap=heap)) for heap in (False, True))
+    assert live.retained == 0 and heap[:4] == live[:4]
+    assert heap.peak - live.peak == pytest.approx(share * live.activations, rel=1e-6)
+
+
+def test_retained_memory_is_forecast_on_a_cpu_without_a_fixed_mmap_threshold(monkeypatch):
+    engine = LocalEngine(llama(rank=4))
+    monkeypatch.delenv("MALLOC_MMAP_THRESHOLD_", raising=False)
+    sizes = {"tokens": 8, "rows": 1, "sampled_rows": 1, "reference": False}
+    assert engine_plan(engine, **sizes).heap
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "131072")
+    assert not engine_plan(engine, **sizes).heap
+
+
+# GiB of docs/memory.md, SmolLM2-135M in float32 with one row, by `python -m bench.memory`.
+@pytest.mark.parametrize(
+    ("tokens", "lora", "checkpointing", "measured"),
+    [(1024, 16, False, 2.95), (4096, 16, False, 9.98), (4096, 0, False, 8.72), (4096, 0, True, 4.39)],
+)
+def test_forecast_is_within_a_twentieth_of_the_measured_peak(tokens, lora, checkpointing, measured):
+    plan = MemoryPlan("float32", lora=lora, tokens=tokens, checkpointing=checkpointing, heap=True)
+    found = forecast_memory(SHAPES[0], plan)._replace(cache=0.0)
+    assert found.peak / GIB == pytest.approx(measured, rel=0.05)
 
 
 def test_known_models_have_their_published_number_of_weights():

@@ -179,6 +179,7 @@ def test_negated_reward_has_an_angle_of_2_before_momentum_accumulates(measure):
     assert min(differences(found)) > 0.8, "a group of equal rewards stays equal"
 
 
+@pytest.mark.slow
 def test_scaled_advantages_change_the_batch_and_not_the_update(measure):
     found = measure("scaled_twice", steps=1)
     assert angles(found)[0] < 1e-3 and differences(found) == [1]
@@ -196,6 +197,7 @@ def test_clip_acts_after_the_first_optimiser_step_only(measure):
     assert min(angles(acting)) > 0 and differences(acting) == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_features_of_the_base_are_measured_for_it(measure):
     assert angles(measure("same", base="with_reference")) == [0, 0, 0]
     assert angles(measure("without_features", base="with_reference")) == [0, 0, 0]
@@ -206,6 +208,7 @@ def test_base_that_cannot_rate_the_groups_has_no_angle_and_a_reason(measure):
     assert math.isnan(found.steps[0].update_angle) and "reads a rubric" in found.steps[0].reason and found.acts
 
 
+@pytest.mark.slow
 def test_other_tasks_and_stages_that_move_the_policy_count_in_full(measure):
     assert differences(measure("other_tasks")) == [1, 1, 1]
     assert differences(measure("staged", steps=1)) == [1]
@@ -217,11 +220,13 @@ def test_tokens_older_than_the_base_allows_count(measure):
     assert (first, second) == (0, 1), "groups of the second step are launched in the first"
 
 
+@pytest.mark.slow
 def test_learner_acts_beside_a_frozen_policy_only(measure):
     assert measure("watched", base="frozen").beside == ("learners",)
     assert measure("watched").beside == () and not measure("watched").acts
 
 
+@pytest.mark.slow
 def test_method_that_trains_differs_from_a_frozen_base_in_full(measure):
     found = measure("trained", base="frozen", steps=1)
     assert found.steps == (ActivationStep(1, 1.0, 1.0),)

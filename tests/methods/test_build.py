@@ -1,10 +1,11 @@
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.methods.build import build, make_method, make_world
+from handaxe.methods.build import build, load_vocab_size, make_method, make_world
 from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.run_spec import NamedFactory, run_template
 from handaxe.models.load import load
+from handaxe.models.tiny import TinyConfig, TinyModel
 
 SMALL = {"steps": 2, "groups": 3, "group_size": 4, "held_out": 4, "model": "tiny"}
 
@@ -49,6 +50,11 @@ def test_offered_tools_are_of_the_world_named_or_none(tools, offered):
 def test_policy_argument_replaces_the_model():
     policy = load("tiny")
     assert build(make_spec("grpo_no_kl", model="nowhere"), policy=policy)["engine"].model is policy.model
+
+
+def test_vocabulary_size_is_that_of_the_policy(tmp_path):
+    TinyModel.new(TinyConfig(300, width=8, layers=1, heads=1)).save(tmp_path)
+    assert [load_vocab_size(model) for model in ("tiny", "start", str(tmp_path))] == [264, 264, 300]
 
 
 def test_chain_of_bases_is_applied_from_the_root():

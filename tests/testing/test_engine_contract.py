@@ -1,6 +1,7 @@
 """Engines with one fault each, and the messages of `check_engine`."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -13,8 +14,8 @@ from handaxe.testing.engine_contract import check_engine
 CONFIG = TinyConfig(vocab_size=20, width=8, layers=1, heads=2, max_length=18)
 
 
-def make_model():
-    model = TinyModel(TinyModel.new(CONFIG, seed=2).module, pad_id=3)
+def make_model(config=CONFIG):
+    model = TinyModel(TinyModel.new(config, seed=2).module, pad_id=3)
     with torch.no_grad():
         model.module.embed.weight.mul_(8)  # sharp enough for greedy and temperature to show
     return model
@@ -31,6 +32,11 @@ def test_good_engine_passes(tmp_path):
     assert names[:7] == ["measures", "hidden_states", "sampled_logp", "seeds", "endings", "greedy", "limits"]
     assert names[7:13] == ["gradient", "splits", "step", "bad_loss", "checkpoint", "damaged_checkpoint"]
     assert names[13:] == ["joining", "interrupting", "prefixes", "new_weights", "refusals"]
+
+
+def test_good_engine_of_a_model_with_grouped_queries_passes(tmp_path):
+    grouped = partial(make_model, replace(CONFIG, width=16, heads=4, kv_heads=2))
+    check_engine(lambda: LocalEngine(grouped()), grouped, folder=tmp_path)
 
 
 def test_engine_without_streams_passes(tmp_path):

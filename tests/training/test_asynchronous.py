@@ -364,6 +364,7 @@ def test_a_window_that_cuts_off_what_is_slow(world):
     assert push(duration_weight()(batch)) == pytest.approx(0.03 * fast) == pytest.approx(0.27)
 
 
+@pytest.mark.slow
 def test_first_come_and_killed_no_task_is_trained_twice_and_none_lost(world, tmp_path):
     """What ends is trained once; what was drawn and is not there is no more than what is under way."""
     steps, file = 6, Path(world.__file__)

@@ -40,7 +40,9 @@ def test_an_attempt_is_a_whole_group_of_which_what_was_given_up_is_not_scored(wo
     assert (stopped > 0) == (name == "tree")
 
 
-@pytest.mark.parametrize("name", SIZE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "branching")) for name in SIZE]
+)
 def test_killed_in_the_middle_of_a_tree_and_resumed_is_uninterrupted(world, tmp_path, name):
     """A child process that is killed again and again while a tool answers: the same weights, and the same trees."""
     steps = 5

@@ -114,7 +114,7 @@ def test_a_step_that_is_filled_up_keeps_what_was_added(world):
     assert max(fresh) == 3 and again and set(again) == {2}
 
 
-@pytest.mark.parametrize("name", ["selector", "split"])
+@pytest.mark.parametrize("name", ["selector", pytest.param("split", marks=pytest.mark.slow)])
 def test_killed_and_resumed_is_uninterrupted(world, tmp_path, name):
     steps, engine = 6, world.make_engine()
     result, _ = run(world, engine=engine, steps=steps, select=globals()[name](world))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor, nn
-
+from handaxe.core.deferred import torch
 from handaxe.core.model_api import Model
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 __all__ = [
     "adamw",
@@ -50,9 +52,9 @@ def frozen_copy(model: Model) -> Model:
 
 def value_head(width: int, dtype: torch.dtype, device: torch.device) -> nn.Linear:
     """A linear layer from hidden state to value, initialised to 0; does not use torch's random state."""
-    head = nn.utils.skip_init(nn.Linear, width, 1, dtype=dtype, device=device)
-    nn.init.zeros_(head.weight)
-    nn.init.zeros_(head.bias)
+    head = torch.nn.utils.skip_init(torch.nn.Linear, width, 1, dtype=dtype, device=device)
+    torch.nn.init.zeros_(head.weight)
+    torch.nn.init.zeros_(head.bias)
     return head
 
 

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-import torch
-
 from handaxe.core.batch import Batch, LossOut
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.protocols import ChatFormat, HiddenMeasure, Loss
 from handaxe.core.records import Message, ParsedTurn, Sampling, ToolSchema

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import CHANNEL, Batch, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.losses.parts.components import Adjustment, extra
 from handaxe.ops.masked import masked
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["widened_clip"]
 

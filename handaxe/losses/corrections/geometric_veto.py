@@ -5,9 +5,8 @@ Kept: the geometric rejection of verl's rollout correction, which users combine 
 
 from __future__ import annotations
 
-import torch
-
 from handaxe.core.batch import Batch
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.losses.parts.components import Correction, Weights, sum_over_rollout
 from handaxe.ops.masked import masked

@@ -5,9 +5,8 @@ Kept: a standard correction between sampler and trainer, in addition to `tis`.
 
 from __future__ import annotations
 
-import torch
-
 from handaxe.core.batch import Batch
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.losses.parts.components import Correction, Weights
 from handaxe.losses.parts.mismatch import Unit, log_mismatch, validate_unit

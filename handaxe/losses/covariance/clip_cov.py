@@ -5,14 +5,18 @@ Kept: the standard entropy control by covariance, beside `kl_cov`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
-from torch import Tensor
 
 from handaxe.core.batch import Batch, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.losses.parts.components import Adjustment
 from handaxe.ops.masked import masked, masked_mean
 from handaxe.ops.seeds import generator
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["clip_cov"]
 

@@ -5,12 +5,15 @@ Kept: the variant of Clip-Cov that users expect beside it.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import Batch, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.losses.parts.components import Adjustment
 from handaxe.ops.masked import masked, masked_mean
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["kl_cov"]
 

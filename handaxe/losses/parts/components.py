@@ -14,14 +14,15 @@ arbitrary, so a component passes every tensor of the batch or the policy through
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, NamedTuple
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.ops.masked import masked, sum_by_key
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = [
     "Adjustment",
@@ -52,13 +53,13 @@ class Weights(NamedTuple):
     raw_BT: Tensor
 
 
-Ratio = Callable[[PolicyOut, Batch], Tensor]
-Surrogate = Callable[[Tensor, Tensor, Tensor], Tensor]
-Adjustment = Callable[[Tensor, Tensor, PolicyOut, Batch], Tensor]
+Ratio = Callable[[PolicyOut, Batch], "Tensor"]
+Surrogate = Callable[["Tensor", "Tensor", "Tensor"], "Tensor"]
+Adjustment = Callable[["Tensor", "Tensor", PolicyOut, Batch], "Tensor"]
 Correction = Callable[[Batch], Weights]
-Reduction = Callable[[Tensor, Batch], Tensor]
+Reduction = Callable[["Tensor", Batch], "Tensor"]
 Term = Callable[[PolicyOut, Batch], LossOut]
-Estimator = Callable[[Tensor], Tensor]
+Estimator = Callable[["Tensor"], "Tensor"]
 
 
 def extra(batch: Batch, name: str) -> Tensor:

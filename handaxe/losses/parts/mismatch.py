@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
 from handaxe.losses.parts.components import mean_over_turn, sum_over_rollout
 from handaxe.ops.masked import masked
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["Unit", "log_mismatch", "validate_unit"]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import Batch
+from handaxe.core.deferred import torch
 from handaxe.ops.masked import masked_sum
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["effective_sample_size", "floats", "mean_over_tokens"]
 

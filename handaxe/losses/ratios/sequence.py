@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import Batch, PolicyOut
 from handaxe.losses.parts.components import Ratio, sum_over_rollout
 from handaxe.ops.masked import masked
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["sequence"]
 

@@ -6,13 +6,15 @@ Kept: GSPO-token, which users expect beside `sequence`.
 from __future__ import annotations
 
 from dataclasses import replace
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import Batch, PolicyOut
 from handaxe.losses.parts.components import Ratio
 from handaxe.losses.ratios.sequence import sequence
 from handaxe.ops.masked import masked
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["sequence_token"]
 

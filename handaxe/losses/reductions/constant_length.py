@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
 from handaxe.losses.parts.components import Reduction
 from handaxe.ops.masked import masked_sum
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["constant_length"]
 

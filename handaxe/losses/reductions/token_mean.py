@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import Batch
 from handaxe.losses.parts.components import Reduction
 from handaxe.ops.masked import masked_sum
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["token_mean"]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import Batch
+from handaxe.core.deferred import torch
 from handaxe.losses.parts.components import Reduction, sum_over_turn
 from handaxe.ops.masked import masked
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["turn_mean"]
 

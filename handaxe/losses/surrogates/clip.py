@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
+from handaxe.core.deferred import torch
 from handaxe.losses.parts.components import Surrogate
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["clip"]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.losses.parts.components import Surrogate
 from handaxe.losses.surrogates.clip import clip
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["dual_clip"]
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from handaxe.losses.parts.components import Surrogate
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["unclipped"]
 

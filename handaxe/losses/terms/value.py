@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import torch
-
 from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.losses.parts.components import Reduction, Term, extra
 from handaxe.losses.parts.token_metrics import floats, mean_over_tokens

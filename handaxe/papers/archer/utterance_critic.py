@@ -8,18 +8,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, RatedGroup, Trajectory
 from handaxe.engines.local.modules import moments, set_moments
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.ops.turn_positions import turn_positions
 from handaxe.ops.turn_tree import shared_turn_count
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["Embed", "Transition", "UtteranceCritic", "bag_of_words", "utterance_critic"]
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Literal
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.losses.parts.components import Term, check_whole_rollouts, sum_over_rollout, sum_over_turn
 from handaxe.losses.parts.token_metrics import floats
 from handaxe.ops.masked import masked
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["keep_likelihood"]
 

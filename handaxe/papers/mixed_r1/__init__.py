@@ -1,10 +1,10 @@
 """Mixed-R1 (arXiv:2505.24164): train on a mixture of tasks with one reward per kind of task."""
 
+import handaxe
 from handaxe import rewards
 from handaxe.curricula.only_tasks import only_tasks
 from handaxe.methods.method import Method, replace
 from handaxe.models.embeddings import embeddings
-from handaxe.models.load import load
 from handaxe.papers.mixed_r1.arithmetic_and_screens import PARTS, score_parts
 from handaxe.papers.mixed_r1.embedding_match import embedding_match
 
@@ -19,7 +19,7 @@ def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, bmas: float = 1.0,
         bmas: weight of BMAS, on embeddings of the tiny checkpoint; the paper takes the policy's.
         bleu: weight of BLEU, which the paper compares with; 0 in the paper.
     """
-    similarity = embedding_match(embed=embeddings(load("tiny")))
+    similarity = embedding_match(embed=embeddings(handaxe.load("tiny")))
     words = rewards.weighted({"bmas": (bmas, similarity), "bleu": (bleu, rewards.bleu())})
     form = rewards.well_formed(arguments=True)
     reward = rewards.weighted({"task": (1.0, score_parts(words=words)), "format": (0.1, form)})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import torch
-
 from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Loss
 from handaxe.losses.parts.components import ends_turn, extra, sum_over_rollout

@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import torch
 
 from handaxe.core.batch import Batch
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Loss, Pairs, Source, Stage, StageContext
 from handaxe.core.records import Pair

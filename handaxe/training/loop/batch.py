@@ -1,17 +1,21 @@
 """Padding of rated groups to tensors, in one place."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from handaxe.core.batch import CHANNEL, Batch, Denominators
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError, TrainingError
 from handaxe.core.records import RatedGroup, TokenSequence, Trajectory
 from handaxe.training.loop.denominators import add_denominators
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperature"]
 
@@ -32,7 +36,7 @@ class Row(NamedTuple):
 
 
 def make_batch(
-    rated: Sequence[RatedGroup], *, pad_id: int, dtype: torch.dtype = torch.float32, compares: bool = True
+    rated: Sequence[RatedGroup], *, pad_id: int, dtype: torch.dtype | None = None, compares: bool = True
 ) -> Batch:
     """Make one batch of all sequences with training tokens; a row is a sequence.
 
@@ -40,7 +44,7 @@ def make_batch(
         rated: groups with their advantages. Trajectories outside `trained` and tokens outside `Advantages.trains` are
             left out, also of denominators.
         pad_id: fills rows up to the longest.
-        dtype: of the floating tensors.
+        dtype: of the floating tensors; None for float32.
         compares: True if the loss reads old log-probs. False, as for cross-entropy, accepts FORCED tokens without
             old_logp.
 
@@ -85,12 +89,13 @@ def temperature(trajectory: Trajectory) -> float:
     return (trajectory.turns[0].sampling.temperature or 1.0) if trajectory.turns else 1.0
 
 
-def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32) -> Batch:
+def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype | None = None) -> Batch:
     """Pad rows on the right into one batch and count its denominators."""
+    real = dtype or torch.float32
     length = max(len(row.sequence) for row in rows)
 
     def floats(arrays: Sequence[np.ndarray]) -> Tensor:
-        return torch.tensor(np.stack([_fill(a, length, 0.0, np.float64) for a in arrays])).to(dtype)
+        return torch.tensor(np.stack([_fill(a, length, 0.0, np.float64) for a in arrays])).to(real)
 
     def integers(arrays: Sequence[np.ndarray], fill: int) -> Tensor:
         return torch.tensor(np.stack([_fill(a, length, fill, np.int64) for a in arrays]))
@@ -113,9 +118,9 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype = torch.float32)
         turn_BT=integers([s.turn for s in sequences], -1),
         group_B=torch.tensor([row.group for row in rows]),
         rollout_B=torch.tensor([row.rollout for row in rows]),
-        rollout_tokens_B=torch.zeros(len(rows), dtype=dtype),
-        rollout_turns_B=torch.zeros(len(rows), dtype=dtype),
-        temperature_B=torch.tensor([row.temperature for row in rows], dtype=dtype),
+        rollout_tokens_B=torch.zeros(len(rows), dtype=real),
+        rollout_turns_B=torch.zeros(len(rows), dtype=real),
+        temperature_B=torch.tensor([row.temperature for row in rows], dtype=real),
         denominators=Denominators(0, 0, 0, 0, 0),
         extras=extras,
     )

@@ -1,11 +1,15 @@
 """Denominators of a loss over a whole optimiser step, counted in one place."""
 
-from dataclasses import replace
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from handaxe.core.batch import CHANNEL, Batch, Denominators
+from handaxe.core.deferred import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["add_denominators"]
 

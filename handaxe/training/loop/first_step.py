@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
 from handaxe.core.advantage_problems import advantage_problems
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.isolated_copy import isolated_copy
 from handaxe.core.protocols import AdvantageTransform, Credit, Loss, Reward, Selector

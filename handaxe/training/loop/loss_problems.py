@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, NamedTuple
 
 from handaxe.core.batch import Batch, PolicyOut
+from handaxe.core.deferred import torch
 from handaxe.core.protocols import Loss
 from handaxe.ops.seeds import derive_seed
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["loss_problems"]
 
@@ -68,7 +69,7 @@ def loss_problems(loss: Loss, batch: Batch) -> Iterator[str]:
 
 def _form_problem(found: object) -> str:
     value, metrics = getattr(found, "value", None), getattr(found, "metrics", None)
-    if not isinstance(value, Tensor) or not isinstance(metrics, dict):
+    if not isinstance(value, torch.Tensor) or not isinstance(metrics, dict):
         return f"the result is a {type(found).__name__}, not a LossOut"
     if value.shape != () or not value.requires_grad:
         return f"the value has shape {tuple(value.shape)} and requires_grad={value.requires_grad}; give a scalar"

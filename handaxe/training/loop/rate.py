@@ -1,13 +1,15 @@
 """Scoring and rating of played groups: reward, features, credit."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
+from handaxe.core.deferred import torch
 from handaxe.core.endings import Treatment
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Credit, Engine, HiddenMeasure, Reward, Stateful

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import torch
-
+from handaxe.core.deferred import torch
 from handaxe.core.protocols import (
     AdvantageTransform,
     ChatFormat,

@@ -9,18 +9,19 @@ A checkpoint is written to a temporary folder, flushed to disk and renamed; the 
 checkpoint is renamed before removal. JSON and safetensors only: reading one never runs code.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
+from handaxe.core.deferred import DeferredModule, torch
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.protocols import Engine, Stateful
 from handaxe.models.saved_policy import (
@@ -32,6 +33,11 @@ from handaxe.models.saved_policy import (
     verify_checkpoint,
 )
 from handaxe.training.record.folder import flush_folder
+
+if TYPE_CHECKING:
+    import safetensors.torch as tensor_files
+else:
+    tensor_files = DeferredModule("safetensors.torch")
 
 __all__ = ["Checkpoints"]
 
@@ -80,7 +86,7 @@ class Checkpoints:
             arrays: dict[str, torch.Tensor] = {}
             states = {name: _lift(p.state_dict(), name, arrays) for name, p in parts.items() if isinstance(p, Stateful)}
             (part / STATE).write_text(json.dumps({"steps": steps, "parts": states}))
-            save_file(arrays, part / ARRAYS)
+            tensor_files.save_file(arrays, part / ARRAYS)
             (part / "manifest.json").write_text(json.dumps(file_manifest(part), indent=1))
             _flush(part)
             os.replace(part, path)
@@ -122,7 +128,7 @@ class Checkpoints:
         if parts is None:
             engine.load(path / "engine")
             return state["steps"]
-        arrays = load_file(path / ARRAYS)
+        arrays = tensor_files.load_file(path / ARRAYS)
         wanted = {name for name, part in parts.items() if isinstance(part, Stateful)}
         if wanted != set(state["parts"]):
             raise CheckpointError(

@@ -16,15 +16,14 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 import numpy as np
-import torch
 
 import handaxe
+from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 
 __all__ = ["code_version", "fingerprint"]
 
-PLAIN: tuple[type, ...] = (bool, int, float, complex, str, bytes, range)
-PLAIN += (PurePath, Enum, re.Pattern, np.generic, torch.dtype, torch.device)
+PLAIN = (bool, int, float, complex, str, bytes, range, PurePath, Enum, re.Pattern, np.generic)
 MEMBERS = (FunctionType, str, int, float, tuple)
 IMMUTABLE = 1 << 8  # CPython's flag of classes written in C
 PLACES = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
@@ -61,7 +60,7 @@ def code_version() -> str:
 def _of(value: Any, where: str, inside: tuple[int, ...]) -> Iterator[bytes]:
     kind = type(value)
     yield f"{kind.__module__}.{kind.__qualname__}:".encode()
-    if value is None or isinstance(value, PLAIN):
+    if value is None or isinstance(value, (*PLAIN, torch.dtype, torch.device)):
         yield repr(value).encode()
     elif isinstance(value, (np.ndarray, torch.Tensor)):
         array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value

@@ -15,8 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
-
+from handaxe.core.deferred import torch
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.protocols import Restarts, Stage, StageContext
 from handaxe.ops.cache_path import cache_path, content_digest

@@ -20,6 +20,7 @@ from handaxe.core.records import ToolSchema
 __all__ = [
     "MULTI_TURN",
     "SINGLE_TURN",
+    "check_bfcl_installed",
     "new_simulator",
     "parse_call",
     "read_answers",
@@ -222,6 +223,12 @@ def _classes() -> dict[str, type]:
         "TwitterAPI": posting_api.TwitterAPI,
         "VehicleControlAPI": vehicle_control.VehicleControlAPI,
     }
+
+
+def check_bfcl_installed() -> None:
+    """Raise InputError if the package is missing. Imports nothing."""
+    if importlib.util.find_spec("bfcl_eval") is None:
+        raise _missing()
 
 
 def _missing() -> InputError:

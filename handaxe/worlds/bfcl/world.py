@@ -21,7 +21,7 @@ from handaxe.tools.tool_owners import collect_tools, flatten_sources
 from handaxe.worlds.bfcl import short as bfcl_short
 from handaxe.worlds.bfcl.matching import matches
 from handaxe.worlds.bfcl.notation import NOTATIONS
-from handaxe.worlds.bfcl.package import MULTI_TURN, SINGLE_TURN, tool_schema
+from handaxe.worlds.bfcl.package import MULTI_TURN, SINGLE_TURN, check_bfcl_installed, tool_schema
 from handaxe.worlds.bfcl.simulators import Simulators
 from handaxe.worlds.bfcl.tasks import CALL_IS_RIGHT, all_tasks, question_split
 from handaxe.worlds.bfcl.turn_criteria import check_turns, turn_criteria
@@ -73,7 +73,7 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",), user_turns: int = 
 
     Raises:
         InputError: an unknown category, or short with another category; user_turns out of range, or for another
-            category; bfcl-eval is missing, when tasks are made.
+            category; bfcl-eval is missing.
     """
     known = (SHORT, *MULTI_TURN, *SINGLE_TURN)
     if unknown := [name for name in category if name not in known]:
@@ -84,6 +84,7 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",), user_turns: int = 
         raise InputError("name one category or more; short stands alone")
     if not 1 <= user_turns <= MOST_TURNS or (user_turns != 2 and SHORT not in category):
         raise InputError(f"user_turns is 1 to {MOST_TURNS} and for --world.category short, not {user_turns}")
+    check_bfcl_installed()
     conversations = all(name in MULTI_TURN for name in category)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from handaxe import engines
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import Retry
 from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Sampling, Task
-from handaxe.engines.local.engine import LocalEngine
 from handaxe.tools.ask import PolicyAnswer, sample_answer
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
@@ -18,7 +19,11 @@ from handaxe.tools.definition import Billed, ToolContext
 from handaxe.tools.python import python
 from handaxe.tools.truncate import truncate
 from handaxe.worlds.parts import arithmetic_tasks as arithmetic
-from handaxe.worlds.routing.small import small_expert
+
+if TYPE_CHECKING:
+    from handaxe.worlds.routing import small
+else:
+    small = DeferredModule("handaxe.worlds.routing.small")
 
 __all__ = ["CALCULATOR", "Desk", "EXPERTS", "PYTHON", "SECONDS", "SMALL", "small_model"]
 
@@ -105,8 +110,8 @@ def small_model() -> Callable[[str], PolicyAnswer]:
 
     The model is trained on all operations of two one-digit numbers, in some seconds, unless it is cached.
     """
-    policy = small_expert(FACTS)
-    speaker = AuxPolicy(LocalEngine(policy.model), policy.format, Sampling(temperature=0.0, max_tokens=8))
+    policy = small.small_expert(FACTS)
+    speaker = AuxPolicy(engines.LocalEngine(policy.model), policy.format, Sampling(temperature=0.0, max_tokens=8))
     lock = threading.Lock()
 
     @functools.lru_cache(maxsize=4096)

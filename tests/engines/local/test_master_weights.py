@@ -23,6 +23,7 @@ def train(trained, steps, learning_rate=1e-5):
         trained.optim_step(learning_rate=learning_rate)
 
 
+@pytest.mark.slow
 def test_small_steps_add_up_in_bfloat16():
     """A step of 1e-5 is below the rounding of most weights; AdamW on bfloat16 weights alone would lose it."""
     half, single = engine(), engine(torch.float32)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -16,8 +18,9 @@ ROWS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=8), min_size=1,
 TEMPERATURES = [1.0, 0.7, 0.0, 1.0, 1.3, 0.7, 0.7]
 
 
-def tiny(dtype=torch.float64):
-    return TinyModel(TinyModel.new(CONFIG, seed=1).module.to(dtype), pad_id=0)
+def tiny(dtype=torch.float64, kv_heads=None):
+    config = replace(CONFIG, kv_heads=kv_heads)
+    return TinyModel(TinyModel.new(config, seed=1).module.to(dtype), pad_id=0)
 
 
 def full_loss(out, batch):
@@ -54,10 +57,11 @@ def engines(make=tiny, **options):
     return pair
 
 
+@pytest.mark.parametrize("kv_heads", [None, 1])
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-10), (torch.float32, 1e-6)])
 @pytest.mark.parametrize("options", [{}, {"critic": True}, {"pack_tokens": 1}, {"gradient_checkpointing": True}])
-def test_trees_and_rows_have_equal_loss_and_gradient(batch_from_rows, dtype, tolerance, options):
-    tree, rows = engines(lambda: tiny(dtype), **options)
+def test_trees_and_rows_have_equal_loss_and_gradient(batch_from_rows, dtype, tolerance, options, kv_heads):
+    tree, rows = engines(lambda: tiny(dtype, kv_heads), **options)
     batch = batch_from_rows(SIBLINGS, temperature=TEMPERATURES, pad=2, dtype=dtype)
     assert_same(step(tree, [batch]), step(rows, [batch]), tolerance)
 
@@ -109,8 +113,9 @@ def test_layout_counts_computed_and_saved_tokens(batch_from_rows):
     assert trees.saved == pytest.approx(1 - distinct / 28) and rows.saved < 0
 
 
-def test_packed_trees_have_equal_hidden_states_to_rows(batch_from_rows):
-    model, batch = tiny(), batch_from_rows(SIBLINGS)
+@pytest.mark.parametrize("kv_heads", [None, 1])
+def test_packed_trees_have_equal_hidden_states_to_rows(batch_from_rows, kv_heads):
+    model, batch = tiny(kv_heads=kv_heads), batch_from_rows(SIBLINGS)
     want = hidden_states(model, batch, padded_layout(batch))[padded_layout(batch).node_BT[batch.attend_BT]]
     for pack_tokens, packs in ((1, 3), (8, 2), (1024, 1)):
         layout = tree_layout(batch, pack_tokens=pack_tokens, width=16)

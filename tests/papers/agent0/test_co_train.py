@@ -50,6 +50,7 @@ def chosen():
     return parse_train("grpo_no_kl", [*words, "--world", "arithmetic_questions"], prog="handaxe train", also={})[0]
 
 
+@pytest.mark.slow
 def test_both_policies_are_in_every_checkpoint(chosen, tmp_path, monkeypatch):
     made = method()
     monkeypatch.setattr("handaxe.methods.run.make_method", lambda *given: made)

@@ -238,7 +238,7 @@ def test_chat_completions_answer_fuzzed_bodies(chat, drawn):
 GETS = {"/v1/models": 200, "/v1/models/tiny": 200, "/v1/models/other": 404, "/health": 200, "/v1": 404}
 
 
-@pytest.mark.parametrize("path", GETS)
+@pytest.mark.parametrize("path", [pytest.param(path, marks=[pytest.mark.slow] * (GETS[path] == 404)) for path in GETS])
 @fuzz
 @given(CHAT_BODIES, st.sampled_from(["GET", "POST"]))
 def test_other_routes_of_the_chat_server_answer_fuzzed_bodies(chat, path, drawn, method):
@@ -302,7 +302,13 @@ def test_mcp_answers_fuzzed_bodies(tools, drawn):
 # --- incomplete requests ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", [["--model", "tiny"], ["handaxe.tools.calculator:calculator", "--transport", "http"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--model", "tiny"],
+        pytest.param(["handaxe.tools.calculator:calculator", "--transport", "http"], marks=pytest.mark.slow),
+    ],
+)
 def test_incomplete_requests_do_not_exhaust_the_server(words):
     body, path = (QUESTION, CHAT) if "--model" in words else (INITIALIZE, "/mcp")
     with contextlib.ExitStack() as stack:

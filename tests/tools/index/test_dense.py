@@ -48,6 +48,7 @@ def test_vectors_are_normalized_and_reproducible():
     assert embed([]).shape == (0, 384)
 
 
+@pytest.mark.slow
 def test_embed_works_without_sockets():
     """A process that has no sockets at all can embed."""
     code = (

@@ -5,7 +5,7 @@ import sys
 def test_module_is_imported_at_the_first_use():
     code = """
 import sys
-from handaxe.commands.deferred import DeferredModule
+from handaxe.core.deferred import DeferredModule
 colors = DeferredModule("colorsys")
 print("colorsys" in sys.modules, colors.rgb_to_hsv(1, 0, 0), "colorsys" in sys.modules)
 """
