@@ -23,6 +23,14 @@ if os.environ.get("HANDAXE_ROUNDING") == "shapes":
     KERNELS = round_by_shape()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def folders_of_libraries():
+    """Ray keeps the folder of a session, and torch the one of its compiler: here both go with the tests."""
+    with tempfile.TemporaryDirectory(prefix="hx-", ignore_cleanup_errors=True) as folder:  # short, for names of sockets
+        os.environ["RAY_TMPDIR"] = os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        yield
+
+
 @pytest.fixture(scope="session")
 def world():
     """The small trainable world of `helpers.training_world`."""

@@ -1,4 +1,17 @@
+import os
+import tempfile
+
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folder_of_servers():
+    """A server that is killed leaves its sockets behind: here they go with the tests."""
+    with tempfile.TemporaryDirectory(prefix="hx-", ignore_cleanup_errors=True) as folder:
+        before = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = folder
+        yield
+        os.environ.pop("TMPDIR") if before is None else os.environ.update(TMPDIR=before)
 
 
 @pytest.fixture
