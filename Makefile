@@ -80,8 +80,8 @@ docs: $(VENV)/.docs
 cold-start: $(VENV)/.quickstart
 	$(VENV)/bin/python -m handaxe.training.sft.rebuild_tiny
 
-# Trains a new small policy in runs/small; the same command continues a killed one. Needs the extras of every world.
-small:
+# Trains a new small policy in runs/small; the same command continues a killed one.
+small: $(VENV)/.test sandbox
 	$(VENV)/bin/python -m handaxe.training.sft.train_small --out runs/small
 
 # torch comes first and pinned, so that the build on the disk is taken and no dependency pulls in another.

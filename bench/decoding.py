@@ -209,7 +209,9 @@ def copy_bandwidth(size=1 << 26):
 
 def matmul_peak(size=1024):
     """Floating-point operations a second of a product of square matrices."""
-    left, right, out = torch.ones(size, size), torch.ones(size, size), torch.empty(size, size)
+    left = torch.ones(size, size)
+    right = torch.ones(size, size)
+    out = torch.empty(size, size)
     return 2 * size**3 / seconds_of(lambda: torch.mm(left, right, out=out), times=4)
 
 

@@ -104,7 +104,9 @@ def estimate_claim(ours: Cells, theirs: Cells, *, stored: list[float]) -> dict[s
     three_SF = (late_SLF.sum(axis=1) + first_SF) / (late_SLF.shape[1] + 1)
     sides = [one.end_STK[:, known] for one in (ours, theirs)]
     measured, *alone = (variance_components(one) for one in (sides[0] - sides[1], *sides))
-    count, free, more = int(early.sum()), len(first_SF) - 1, max(0, len(stored) - 1)
+    count = int(early.sum())
+    free = len(first_SF) - 1
+    more = max(0, len(stored) - 1)
     own = measured.of_pair(tasks=count)
     now = (free * own + (more * float(np.var(stored, ddof=1)) if more else 0.0)) / (free + more)
     made = Estimates(
@@ -142,7 +144,9 @@ def estimate_claim(ours: Cells, theirs: Cells, *, stored: list[float]) -> dict[s
 
 def _settings(made: Estimates, ours: Cells, theirs: Cells) -> dict[str, Reduction]:
     """Name -> setting, relative to the reference: `few` tasks and one sample, before and after training."""
-    few, parts, count = ours.start_SF.shape[1], made.parts, made.tasks
+    few = ours.start_SF.shape[1]
+    parts = made.parts
+    count = made.tasks
     train, rollout, exact = ((one + other) / 2 for one, other in zip(ours[-3:], theirs[-3:]))
 
     def setting(variance: float, rollouts: int, each: float = rollout) -> Reduction:

@@ -51,7 +51,7 @@ class StartOptions:
         out: folder of the policy, for `handaxe train METHOD --model FOLDER`. A copy goes to the cache (HANDAXE_CACHE,
             or ~/.cache/handaxe).
         tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the world.
-        model: model to train: tiny, smollm2, a folder, a file or a hub name.
+        model: model to train: tiny, small, smollm2, a folder, a file or a hub name.
         lora: rank of a LoRA adapter that trains instead of the model's weights, 0 for none.
         call_rate: share of the expert's calls in the demonstrations; 1 for all calls. The default of this and the next
             six options is that of the world.

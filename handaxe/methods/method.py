@@ -47,7 +47,7 @@ class RunSettings:
     """Settings of every run, independent of the method.
 
     Args:
-        model: tiny, start (the cold-start checkpoint of the world), smollm2, a folder, a file or a hub name.
+        model: tiny, small, start (the cold-start checkpoint of the world), smollm2, a folder, a file or a hub name.
         lora: rank of a LoRA adapter that trains instead of the model's weights, scaled by 2; 0 for none.
         dtype: of the model's weights; auto is float32, and for a saved adapter the dtype of its base. Trained bfloat16
             weights have float32 master weights in the optimizer.
