@@ -23,6 +23,12 @@ if os.environ.get("HANDAXE_ROUNDING") == "shapes":
     KERNELS = round_by_shape()
 
 
+if DEVICE := os.environ.get("HANDAXE_DEVICE"):  # engines of one process compute there unless a test names a device
+    from handaxe.engines.local.engine import LocalEngine
+
+    LocalEngine.__init__.__kwdefaults__["device"] = DEVICE
+
+
 @pytest.fixture(scope="session", autouse=True)
 def folders_of_libraries():
     """Ray keeps the folder of a session, and torch the one of its compiler: here both go with the tests."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from handaxe.core.images import Image
+
 __all__ = ["Batch", "CHANNEL", "Denominators", "LossOut", "PolicyOut", "combine_metrics"]
 
 CHANNEL = "advantage/"
@@ -55,6 +57,7 @@ class Batch:
         the
                       additional advantages of `Advantages.channels`
     channels          per such channel, counts over the rollouts with a nonzero value in it
+    images            every distinct image of the image tokens in the rows, and possibly others; not aligned with rows
     """
 
     ids_BT: Tensor
@@ -72,16 +75,17 @@ class Batch:
     denominators: Denominators
     extras: Mapping[str, Tensor] = field(default_factory=dict)
     channels: Mapping[str, Denominators] = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
 
     def __len__(self) -> int:
         return int(self.ids_BT.shape[0])
 
     def map(self, change: Callable[[Tensor], Tensor]) -> Batch:
         """Return the batch with `change` applied to every tensor; all denominators stay."""
-        names = [f.name for f in fields(self) if f.name not in ("denominators", "extras", "channels")]
+        names = [f.name for f in fields(self) if f.name not in ("denominators", "extras", "channels", "images")]
         extras = {name: change(tensor) for name, tensor in self.extras.items()}
         parts = {name: change(self.__dict__[name]) for name in names}
-        return Batch(**parts, denominators=self.denominators, extras=extras, channels=self.channels)
+        return Batch(**parts, denominators=self.denominators, extras=extras, channels=self.channels, images=self.images)
 
     def rows(self, index: Tensor | slice) -> Batch:
         """Return the chosen rows, cut to their longest row; denominators stay global."""
@@ -99,11 +103,13 @@ class PolicyOut:
     logp_BT [B, T] log-prob of each token under softmax(logits / temperature), 0 in column 0.
     entropy() -> [B, T] entropy in nats of each token's distribution (computed when called).
     value_BT [B, T] or None: the critic's value of the state before token t.
+    heads {name: [B, T, K]}: scores of the engine's heads (`core.heads.Head`).
     """
 
     logp_BT: Tensor
     entropy: Callable[[], Tensor]
     value_BT: Tensor | None = None
+    heads: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 class LossOut(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from handaxe.core.errors import TaskError
+from handaxe.core.images import PLACEHOLDER
 from handaxe.core.records import Message, Role, Task
 
 __all__ = ["check_tasks", "describe_value"]
@@ -28,6 +29,12 @@ def check_tasks(tasks: Sequence[Any]) -> None:
                 raise TaskError(f"{where} is {describe_value(message)}: write Message({role!r}, {content!r})")
             if message.role not in get_args(Role):
                 raise TaskError(f"{where} has the role {message.role!r}; roles are {', '.join(get_args(Role))}")
+            count = message.content.count(PLACEHOLDER) if message.images else 0
+            if count != len(message.images):
+                raise TaskError(
+                    f"{where} has {len(message.images)} images and {count} image placeholders in its text: write "
+                    f"Message.of({message.role!r}, 'text', image, 'text')"
+                )
 
 
 def describe_value(value: Any) -> str:

@@ -5,7 +5,7 @@ Legend: B rows, T tokens, V vocabulary, D hidden width.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import torch
 
+    from handaxe.core.images import Image
     from handaxe.ops.token_trees import Pack
 
 __all__ = [
@@ -21,14 +22,17 @@ __all__ = [
     "CachedModel",
     "Copying",
     "EmbeddingModel",
+    "ImageProcessor",
     "LinearHeadModel",
     "Model",
     "PaddedModel",
+    "PatchGrid",
     "Reading",
     "RecomputingModel",
     "ShardableModel",
     "SlotCache",
     "TreeModel",
+    "VisionModel",
 ]
 
 
@@ -45,8 +49,10 @@ class Model(Protocol):
         """Module with the parameters."""
         ...
 
-    def hidden(self, ids_BT: torch.Tensor, attend_BT: torch.Tensor) -> torch.Tensor:
-        """Right-padded ids -> hidden states [B, T, D], the input of the head."""
+    def hidden(self, ids_BT: torch.Tensor, attend_BT: torch.Tensor, images: Sequence[Image] = ()) -> torch.Tensor:
+        """Right-padded ids -> hidden states [B, T, D], the input of the head. `images` has those of the image tokens;
+        a model that is no VisionModel is never given any.
+        """
         ...
 
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -66,8 +72,12 @@ class PaddedModel(Protocol):
 
     max_length: int
 
-    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[torch.Tensor, Any]:
-        """Return logits [B, V] after each row (ragged), and a cache with room for `room` more tokens per row."""
+    def prefill(
+        self, rows: Sequence[Sequence[int]], room: int, images: Sequence[Image] = ()
+    ) -> tuple[torch.Tensor, Any]:
+        """Return logits [B, V] after each row (ragged), and a cache with room for `room` more tokens per row. `images`
+        as in `Model.hidden`.
+        """
         ...
 
     def decode(self, ids_B: torch.Tensor, cache: Any) -> tuple[torch.Tensor, Any]:
@@ -80,11 +90,14 @@ class PaddedModel(Protocol):
 
 
 class Reading(NamedTuple):
-    """Prompt of a slot: `ids` from position 0 on. The ids from `start` on (at least one) are new."""
+    """Prompt of a slot: `ids` from position 0 on. The ids from `start` on (at least one) are new. `images` has those
+    of the image tokens among `ids`, and possibly others.
+    """
 
     slot: int
     ids: Sequence[int]
     start: int
+    images: Sequence[Image] = ()
 
 
 class Copying(NamedTuple):
@@ -212,4 +225,62 @@ class ShardableModel(Protocol):
 
     def layers(self) -> Sequence[torch.nn.Module]:
         """Layers, first to last; layers share no parameter with each other or with the rest of the model."""
+        ...
+
+
+class PatchGrid(NamedTuple):
+    """Places of an image's tokens on the image. A processor whose tokens are a grid has `patch_grid(image)`.
+
+    first          number of the token of the upper left patch; the others follow row by row
+    rows, columns  of patches
+    width, height  of a patch, as shares of the sides of the image; the last patches may end outside of the image
+    """
+
+    first: int
+    rows: int
+    columns: int
+    width: float
+    height: float
+
+
+class ImageProcessor(Protocol):
+    """Tokens of one image, independent of the conversation around it. Model and chat format share one."""
+
+    def token_ids(self, image: Image) -> list[int]:
+        """Ids of the image's tokens, `image.ids(n)`; n depends on the image alone."""
+        ...
+
+    def expand(self, ids: Sequence[int], images: Mapping[int, Image]) -> list[int]:
+        """Replace ids of image tokens by ids of the vocabulary, one for one. `images` by key."""
+        ...
+
+    def collapse(self, ids: Sequence[int]) -> list[int]:
+        """Replace each image's run of ids by the placeholder id of the vocabulary, as a chat template writes it."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Kind and settings, as JSON: stored with the chat format, and compared when a run is resumed."""
+        ...
+
+
+@runtime_checkable
+class VisionModel(Protocol):
+    """Model that reads image tokens.
+
+    trains_vision  some parameter behind the pixels requires a gradient: features are not kept over optimiser steps
+    whole_images   an image must be read in one forward, since its tokens attend to each other in both directions
+    """
+
+    image_processor: ImageProcessor
+    trains_vision: bool
+    whole_images: bool
+
+    def position_shift(self, ids: Sequence[int], images: Mapping[int, Image]) -> int:
+        """Position of the next token less the number of tokens before it; 0 unless positions of image tokens are grids.
+        `images` by key.
+        """
+        ...
+
+    def image_features(self, images: Sequence[Image]) -> list[list[torch.Tensor]]:
+        """Per image its features [P, D], and features for deeper layers, if any. A repeated image is computed once."""
         ...

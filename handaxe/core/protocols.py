@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from handaxe.core.batch import Batch, LossOut, PolicyOut
+from handaxe.core.heads import Head
 from handaxe.core.records import (
     Advantages,
     Criterion,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
+    from handaxe.core.model_api import ImageProcessor
     from handaxe.tools.deadline import Threads
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "Fittable",
     "FromPolicy",
     "HiddenMeasure",
+    "ImageChatFormat",
     "Judge",
     "Labelled",
     "Learner",
@@ -85,6 +88,7 @@ __all__ = [
     "StepJudge",
     "Stream",
     "Streams",
+    "shows_images",
 ]
 
 
@@ -214,8 +218,24 @@ class ChatFormat(Protocol):
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Decode ids for people; control ids are shown by name."""
+        """Decode ids for people; control ids are shown by name, an image as `images.PLACEHOLDER`."""
         ...
+
+
+@runtime_checkable
+class ImageChatFormat(Protocol):
+    """Optional for a ChatFormat: shows images, whose token ids come from `image_processor`; None shows none.
+
+    A format without images writes "[image 640x480]" for images of tool results, and raises InputError for those of
+    other messages.
+    """
+
+    image_processor: ImageProcessor | None
+
+
+def shows_images(format: ChatFormat) -> bool:
+    """True if a chat format shows images."""
+    return isinstance(format, ImageChatFormat) and format.image_processor is not None
 
 
 # --- engines ----------------------------------------------------------------------------------------
@@ -312,8 +332,16 @@ class StatefulEngine(Engine, Protocol):
 class Copyable(Protocol):
     """Optional method of an engine for parts that begin as a copy of the policy."""
 
-    def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> StatefulEngine:
-        """Make an independent engine with a copy of the current policy. A critic starts from scratch."""
+    def twin(
+        self,
+        *,
+        reference: bool = False,
+        critic: bool = False,
+        clip_norm: float = 1.0,
+        heads: Mapping[str, Head] | None = None,
+    ) -> StatefulEngine:
+        """Make an independent engine with a copy of the current policy. A critic and heads start from scratch.
+        Raises InputError for heads on an engine without them."""
         ...
 
 

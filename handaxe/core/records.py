@@ -18,14 +18,16 @@ group holds the history of decisions (`Disposition`) on every rollout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from handaxe.core.images import Image, is_image_id, join_images, message_images
+from handaxe.core.usage import Usage
 from handaxe.core.validation import check
 
 __all__ = [
@@ -54,7 +56,6 @@ __all__ = [
     "ToolSchema",
     "Trajectory",
     "Turn",
-    "Usage",
     "check",
 ]
 
@@ -93,7 +94,9 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolReply:
-    """Result of one tool call. The policy reads `content`; `status` names the cause of a failure."""
+    """Result of one tool call. The policy reads `content` and sees `images`, one for each `images.PLACEHOLDER` of the
+    content, in order; `status` names the cause of a failure.
+    """
 
     call_id: str
     name: str
@@ -101,6 +104,7 @@ class ToolReply:
     status: Status = "ok"
     seconds: float = 0.0
     cost: float = 0.0
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,8 @@ class Message:
     """Chat message.
 
     Only assistants have `calls`, only tools a `call_id`. A `name` on another role marks a message of the rollout
-    strategy.
+    strategy. `images` holds one image for each `images.PLACEHOLDER` of the content, in order; without images the
+    character means nothing.
     """
 
     role: Role
@@ -125,6 +130,24 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     name: str = ""
+    images: tuple[Image, ...] = ()
+
+    @classmethod
+    def of(
+        cls, role: Role, *parts: str | Image, calls: tuple[ToolCall, ...] = (), call_id: str = "", name: str = ""
+    ) -> Message:
+        """Make a message of texts and images, in order.
+
+        Example:
+            Message.of("user", "Which number is on the red plate? ", image)
+        """
+        content, images = join_images(*parts)
+        return cls(role, content, calls, call_id, name, images)
+
+    def __repr__(self) -> str:
+        """Without images as before images existed: names of caches are digests of it."""
+        shown = [one.name for one in fields(self) if one.name != "images" or self.images]
+        return f"Message({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 @dataclass(frozen=True)
@@ -214,41 +237,11 @@ class Turn:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Usage(NamedTuple):
-    """Resources of a rollout: tokens sampled by the policy, calls, seconds and cost of sampling and tools."""
-
-    tokens: int = 0
-    calls: int = 0
-    seconds: float = 0.0
-    cost: float = 0.0
-
-    @classmethod
-    def of(cls, turns: Iterable[Turn]) -> Usage:
-        """Sum over turns and their replies."""
-        usage = cls()
-        for turn in turns:
-            usage = usage.plus_turn(turn)
-        return usage
-
-    def plus_turn(self, turn: Turn) -> Usage:
-        """Add a turn and its replies."""
-        return Usage(
-            self.tokens + turn.stop - turn.start,
-            self.calls + len(turn.parsed.calls),
-            self.seconds + turn.seconds + sum(reply.seconds for reply in turn.replies),
-            self.cost + turn.cost + sum(reply.cost for reply in turn.replies),
-        )
-
-    def plus(self, other: Usage) -> Usage:
-        """Add another usage."""
-        tokens, calls = self.tokens + other.tokens, self.calls + other.calls
-        return Usage(tokens, calls, self.seconds + other.seconds, self.cost + other.cost)
-
-
 @dataclass(frozen=True, eq=False)
 class TokenSequence:
     """Parallel arrays over the T tokens of one row; the module's drawing shows one.
 
+    ids             [T] int32, or int64 where some are image tokens (`handaxe.core.images`)
     logp            [T] float32, log softmax(logits / temperature) over the whole vocabulary; 0 off the mask and at
                     FORCED tokens, whose version is -1
     behaviour_logp  [T] float32, log-prob under the sampling distribution after top_k and top_p; at FORCED tokens under
@@ -336,7 +329,9 @@ class Trajectory:
     @property
     def usage(self) -> Usage:
         """All resources of the rollout, with turns that were taken back."""
-        return self.total_usage or Usage(self.num_tokens, len(self.calls), self.seconds, self.cost)
+        images = sum([len(reply.images) for reply in self.replies])
+        read = self._reply_image_tokens() if images else 0
+        return self.total_usage or Usage(self.num_tokens, len(self.calls), self.seconds, self.cost, images, read)
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -347,6 +342,20 @@ class Trajectory:
     def replies(self) -> list[ToolReply]:
         """Tool replies, in order."""
         return [reply for turn in self.turns for reply in turn.replies]
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """Every distinct image of the conversation, in order; those of auxiliary policies apart."""
+        return message_images(self.messages)
+
+    @property
+    def num_image_tokens(self) -> int:
+        """Number of ids that are image tokens."""
+        return sum(int(is_image_id(sequence.ids).sum()) for sequence in self.sequences)
+
+    def _reply_image_tokens(self) -> int:
+        """Number of image tokens of tool results."""
+        return sum(int(is_image_id(one.ids[one.author == Author.TOOL]).sum()) for one in self.sequences)
 
     @property
     def num_tokens(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from handaxe.core.images import Image
 from handaxe.core.records import (
     Ending,
     Finish,
@@ -17,8 +18,8 @@ from handaxe.core.records import (
     ToolReply,
     ToolSchema,
     Trajectory,
-    Usage,
 )
+from handaxe.core.usage import Usage
 
 if TYPE_CHECKING:
     from handaxe.core.protocols import ChatFormat, Env, RolloutPlan
@@ -95,7 +96,8 @@ class Splice(NamedTuple):
 
 class Completion(NamedTuple):
     """Sampled tokens of one request; arrays of length n >= 1. `version` [n] are the weights of each token. `splice` is
-    set if a strategy put the turn together from other turns, or a replay repeats such a turn."""
+    set if a strategy put the turn together from other turns, or a replay repeats such a turn. `top` holds the most
+    likely (id, log-prob) before each token after the request's prefix, for `Sample.top`; () if none were requested."""
 
     ids: list[int]
     logp: list[float]
@@ -105,6 +107,7 @@ class Completion(NamedTuple):
     seconds: float = 0.0
     cost: float = 0.0
     splice: Splice | None = None
+    top: Sequence[Sequence[tuple[int, float]]] = ()
 
 
 class Partial(NamedTuple):
@@ -123,6 +126,9 @@ class Sample(NamedTuple):
             completion holds the whole turn. `max_tokens` and draws count from the turn's first token: token n takes the
             n-th uniform number of `seed`
     by      name of the engine; "" is the policy
+    images  images of the image tokens among `ids`, and possibly others; their order means nothing
+    top     alternatives to report with each token, at the request's temperature (1 for greedy sampling); they change no
+            token. Engines other than `LocalEngine` may report none
     """
 
     ids: Sequence[int]
@@ -133,6 +139,8 @@ class Sample(NamedTuple):
     turn: int = 0
     prefix: Partial | None = None
     by: str = ""
+    images: tuple[Image, ...] = ()
+    top: int = 0
 
 
 class Measure(NamedTuple):
@@ -140,7 +148,7 @@ class Measure(NamedTuple):
 
     The answer has for each of `names` a list of floats, one per token of ids[start:], start >= 1: "logp" of the token
     under softmax(logits / temperature); "entropy" in nats and "collision" (sum of squared probabilities) of the
-    distribution before the token. `reference` measures the frozen reference model.
+    distribution before the token. `reference` measures the frozen reference model. `images` as in Sample.
     """
 
     ids: Sequence[int]
@@ -148,6 +156,7 @@ class Measure(NamedTuple):
     names: tuple[str, ...] = ("logp",)
     temperature: float = 1.0
     reference: bool = False
+    images: tuple[Image, ...] = ()
 
     @property
     def key(self) -> str:

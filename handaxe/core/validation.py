@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from handaxe.core.errors import RecordError
+from handaxe.core.images import PLACEHOLDER, image_key, image_spans, is_image_id, token_number
 
 if TYPE_CHECKING:
-    from handaxe.core.records import Group, TokenSequence, Trajectory, Turn
+    from handaxe.core.records import Group, Message, TokenSequence, ToolReply, Trajectory, Turn
 
 __all__ = ["check", "check_group"]
 
 REASONS = ("length", "turns", "budget", "stopped")
+SHOWING = (0, 1, 2)
+"""Authors of image tokens: TEMPLATE, USER and TOOL of `records.Author`. Policies draw no images."""
 
 
 def check(trajectory: Trajectory) -> None:
@@ -29,7 +32,7 @@ def check(trajectory: Trajectory) -> None:
     if not trajectory.sequences:
         problems.append("it has no sequence")
     if not problems:
-        problems = _turn_problems(trajectory)
+        problems = _turn_problems(trajectory) + _image_problems(trajectory)
     if problems:
         raise RecordError(f"trajectory {trajectory.id!r} breaks the record:\n  " + "\n  ".join(problems))
 
@@ -117,6 +120,35 @@ def _turn_problems(trajectory: Trajectory) -> list[str]:
             problems.append(f"sequence {i}: sampled tokens that belong to no turn")
     if trajectory.ending.kind == "truncated" and trajectory.ending.reason not in REASONS:
         problems.append(f"truncated for {trajectory.ending.reason!r}; give {', '.join(REASONS)}")
+    return problems
+
+
+def _image_problems(trajectory: Trajectory) -> list[str]:
+    problems = []
+    named: list[tuple[str, Message | ToolReply]]
+    named = [(f"message {k}", message) for k, message in enumerate(trajectory.messages)]
+    named += [(f"turn {k}: a reply", reply) for k, turn in enumerate(trajectory.turns) for reply in turn.replies]
+    for name, shown in named:
+        if shown.images and shown.content.count(PLACEHOLDER) != len(shown.images):
+            count = shown.content.count(PLACEHOLDER)
+            problems.append(f"{name}: {count} placeholders in the text for {len(shown.images)} images beside it")
+    known: set[int] | None = None
+    lengths: dict[int, set[int]] = {}
+    for i, sequence in enumerate(trajectory.sequences):
+        at = is_image_id(sequence.ids)
+        if not np.any(at):
+            continue
+        known = {image.key for image in trajectory.images} if known is None else known
+        if not known.issuperset(image_key(sequence.ids[at]).tolist()):
+            problems.append(f"sequence {i}: ids of an image that no message shows")
+        if not np.all(np.isin(sequence.author[at], SHOWING)):
+            problems.append(f"sequence {i}: image tokens written by the policy, another process or an expert")
+        for start, stop, key in image_spans(sequence.ids):
+            lengths.setdefault(key, set()).add(stop - start)
+            if token_number(sequence.ids[start]) != 0:
+                problems.append(f"sequence {i}: the image tokens at {start} do not begin with token 0")
+    if any(len(counts) > 1 for counts in lengths.values()):
+        problems.append("one image has runs of different lengths, so that one of them was cut")
     return problems
 
 

@@ -1,4 +1,5 @@
 from .inherit_bound import inherit_bound as inherit_bound
+from .limited_images import limited_images as limited_images
 from .noisy_replies import noisy_replies as noisy_replies
 from .slow import slow as slow
 from .task_router import task_router as task_router

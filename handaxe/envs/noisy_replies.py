@@ -23,7 +23,7 @@ def noisy_replies(env: EnvFactory, *, share: float = 0.2, length: int = 16) -> E
     """Replace a share of tool replies by noise.
 
         each tool reply, with probability `share`, drawn from the seed of the step: status failed, and `length` random
-        signs instead of its text
+        signs instead of its text and images
 
     The call itself is carried out: its effects, cost and seconds remain. Replies with status infra_error are unchanged.
     The noise of a rollout is reproducible.
@@ -76,10 +76,10 @@ class _Noisy(AsyncEnvWrapper):
             noisy = rng.random() < self.share and tool_reply.status != "infra_error"
             if noisy:
                 noise[tool_reply.call_id] = "".join(rng.choice(SIGNS, self.length))
-                tool_reply = replace(tool_reply, content=noise[tool_reply.call_id], status="failed")
+                tool_reply = replace(tool_reply, content=noise[tool_reply.call_id], status="failed", images=())
             replies.append(tool_reply)
         messages = tuple(
-            replace(message, content=noise[message.call_id])
+            replace(message, content=noise[message.call_id], images=())
             if message.role == "tool" and message.call_id in noise
             else message
             for message in reply.messages

@@ -8,6 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
 from handaxe.core.errors import HandaxeError, InfrastructureError, InputError, TaskError, ToolDefinitionError
+from handaxe.core.images import Image
 from handaxe.core.protocols import EnvFactory
 from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.core.requests import EnvReply
@@ -52,6 +53,8 @@ def tool_chat(
         policy's fault
 
     A call to an unknown tool, or to one that the task does not offer, is answered with status "invalid".
+
+    Tools receive the images of the task's messages and of the tool messages so far, in order (`ToolContext.images`).
 
     Args:
         tools: each a tool, a list or tuple of tools, or a function without arguments that makes for every rollout a new
@@ -111,6 +114,7 @@ class _ToolChat:
         self.final = final
         self.replies: Counter[str] = Counter()
         self.malformed = 0
+        self.images: tuple[Image, ...] = tuple([image for message in task.messages for image in message.images])
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         return self.task.messages, tuple(tool.schema for tool in self.offered.values())
@@ -123,7 +127,7 @@ class _ToolChat:
                 tool, call, call_seed = plan.send(reply)
             except StopIteration as over:
                 return over.value
-            reply = tool.run(call, seed=call_seed)
+            reply = tool.run(call, seed=call_seed, images=self.images)
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
         plan = self._answer(turn, seed)
@@ -133,7 +137,7 @@ class _ToolChat:
                 tool, call, call_seed = plan.send(reply)
             except StopIteration as over:
                 return over.value
-            reply = await tool.arun(call, seed=call_seed, threads=threads)
+            reply = await tool.arun(call, seed=call_seed, images=self.images, threads=threads)
 
     def _answer(self, turn: ParsedTurn, seed: int) -> Generator[tuple[Tool, ToolCall, int], Any, EnvReply]:
         """Answer a turn: yield the calls in order, receive the replies, and return the environment's reply."""
@@ -152,12 +156,13 @@ class _ToolChat:
                 ending = fault.ending(reply, timeout_is=tool.timeout_is)
             else:
                 outcome = fault.unknown(call.name, offered=self.offered)
-                reply = ToolReply(call.id, call.name, outcome.content, outcome.status)
+                reply = ToolReply(call.id, call.name, outcome.content, outcome.status, images=outcome.images)
             self.replies[reply.status] += 1
             replies.append(reply)
             if ending is not None:
                 return EnvReply(tuple(messages), tuple(replies), done=True, ending=ending)
-            messages.append(Message("tool", reply.content, call_id=call.id, name=call.name))
+            messages.append(Message("tool", reply.content, call_id=call.id, name=call.name, images=reply.images))
+            self.images += reply.images
             if reply.status == "ok" and call.name in self.final:
                 return EnvReply(tuple(messages), tuple(replies), done=True)
         messages += [Message("tool", fault.unparsed(error)) for error in turn.errors]
@@ -173,10 +178,10 @@ class _ToolChat:
         return {"replies": dict(self.replies), "malformed": self.malformed, "state": state}
 
     def snapshot(self) -> Any:
-        return self.replies.copy(), self.malformed, [owner.snapshot() for owner in self._forkable()]
+        return self.replies.copy(), self.malformed, self.images, [owner.snapshot() for owner in self._forkable()]
 
     def restore(self, state: Any) -> None:
-        replies, self.malformed, states = state
+        replies, self.malformed, self.images, states = state
         self.replies = replies.copy()
         for owner, part in zip(self._forkable(), states, strict=True):
             owner.restore(part)

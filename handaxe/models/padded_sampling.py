@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 from handaxe.models.trunk import Trunk, to_float32
 
 __all__ = ["PREFILL_CHUNK", "PaddedCache", "PaddedSampling"]
@@ -35,14 +37,21 @@ class PaddedSampling(Trunk):
 
     pad_id: int
 
-    def prefill(self, rows: Sequence[Sequence[int]], room: int) -> tuple[Tensor, PaddedCache]:
+    def prefill(
+        self, rows: Sequence[Sequence[int]], room: int, images: Sequence[Image] = ()
+    ) -> tuple[Tensor, PaddedCache]:
         """Return the logits [B, V] after each row, and a cache.
 
         Long prompts are read `PREFILL_CHUNK` columns at a time.
 
         The cache grows on demand, so `room` is not used.
+
+        Raises:
+            InputError: there are images.
         """
         del room
+        if images:
+            raise InputError("a model that is sampled in padded rows reads no images: use a model with a slot cache")
         device = self.module.get_input_embeddings().weight.device
         longest = max(len(row) for row in rows)
         ids_BT = torch.tensor([[self.pad_id] * (longest - len(row)) + list(row) for row in rows], device=device)

@@ -4,8 +4,8 @@
              layout holds a 4-bit value in a byte, so the memory is that of 8bit.
     GPU      bitsandbytes (extra [bitsandbytes]): LLM.int8 and NF4.
 
-Embeddings, norms and the output layer keep their dtype. bitsandbytes is not used on the CPU: its 4-bit product for the
-CPU (0.50) has no gradient.
+Embeddings, norms and the output layer keep their dtype, and so do vision tower and projector of a vision-language
+model. bitsandbytes is not used on the CPU: its 4-bit product for the CPU (0.50) has no gradient.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def quantize_linear_layers(module: Any, bits: str) -> None:
     """Quantize the linear layers of a transformers model in place, except the output layer; freezes all weights.
 
     Args:
-        module: a causal language model on the CPU. bitsandbytes moves the model to the GPU.
+        module: a causal or a vision-language model on the CPU; of the second, the layers of its language model are
+            quantized. bitsandbytes moves the model to the GPU.
         bits: "4bit" or "8bit".
 
     Raises:
@@ -70,7 +71,9 @@ def quantize_linear_layers(module: Any, bits: str) -> None:
     check_bits(bits)
     module.requires_grad_(False)
     head = module.get_output_embeddings()
-    chosen = [part for part in module.modules() if type(part) is nn.Linear and part is not head]
+    inner = getattr(module, "model", module)
+    language = getattr(inner, "language_model", None) or getattr(inner, "text_model", None) or module
+    chosen = [part for part in language.modules() if type(part) is nn.Linear and part is not head]
     if torch.cuda.is_available():
         _quantize_on_gpu(module, chosen, bits)
     else:

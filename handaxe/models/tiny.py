@@ -13,7 +13,7 @@ Legend: B rows, T tokens, H query heads, G key-value heads, K width of a head, D
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -25,7 +25,11 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.images import Image, is_image_id, unique_images
+from handaxe.core.model_api import ImageProcessor
 from handaxe.models.tiny_cache import TinySlots
+from handaxe.models.tiny_image_processor import TinyImageProcessor
+from handaxe.models.tiny_vision import TinyVision
 from handaxe.ops.token_trees import Pack
 from handaxe.ops.tree_attention import tree_attention
 
@@ -45,6 +49,7 @@ class TinyConfig:
 
     Attributes:
         kv_heads: key-value heads, a divisor of `heads`; None: as many as query heads.
+        patch: side in pixels of an image's patches, 4, 8, 16 or 32; 0: no vision.
     """
 
     vocab_size: int = 264
@@ -53,15 +58,22 @@ class TinyConfig:
     heads: int = 4
     max_length: int = 512
     kv_heads: int | None = None
+    patch: int = 0
 
     @property
     def cached_heads(self) -> int:
         """Number of key-value heads."""
         return self.heads if self.kv_heads is None else self.kv_heads
 
+    @property
+    def image_processor(self) -> TinyImageProcessor | None:
+        """Image processor of the chat format; None without vision."""
+        return TinyImageProcessor(self.patch) if self.patch else None
+
     def values(self) -> dict[str, int]:
-        """Return the fields that are not None, for config.json."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """Return the fields for config.json, without `kv_heads` of None and `patch` of 0."""
+        absent = {"kv_heads": None, "patch": 0}
+        return {name: value for name, value in asdict(self).items() if name not in absent or value != absent[name]}
 
     @classmethod
     def load(cls, folder: Path) -> "TinyConfig":
@@ -136,16 +148,25 @@ class TinyNet(nn.Module):
         for block in self.stack:
             for layer in (block.out, block.down):
                 nn.init.normal_(layer.weight, std=0.05 / (2 * config.layers) ** 0.5)
+        self.vision = TinyVision(config.width, config.patch) if config.patch else None
 
-    def hidden(self, ids_BT: Tensor, *, checkpointing: bool = False) -> Tensor:
+    def hidden(self, ids_BT: Tensor, images: Sequence[Image] = (), *, checkpointing: bool = False) -> Tensor:
         """Compute hidden states [B, T, D]; causal attention excludes padding on the right."""
         rotation_1TK = self.rotation(torch.arange(ids_BT.shape[1], device=ids_BT.device)[None])
-        return self._run_blocks(self.embed_ids(ids_BT), rotation_1TK, _causal, checkpointing)
+        if images:
+            before_N = F.pad(ids_BT[:, :-1], (1, 0), value=-1).flatten()
+            x_BTD = self.embed_images(ids_BT.flatten(), before_N, images).view(*ids_BT.shape, -1)
+        else:
+            x_BTD = self.embed_ids(ids_BT)
+        return self._run_blocks(x_BTD, rotation_1TK, _causal, checkpointing)
 
     def hidden_tree(self, pack: Pack, *, checkpointing: bool = False) -> Tensor:
         """Compute the hidden states [N, D] of the tokens of trees."""
-        before_ND = self.embed_before(pack.before_N.clamp(min=0)) * (pack.before_N >= 0)[:, None]
-        x_1ND = (self.embed(pack.ids_N) + before_ND)[None]
+        if pack.images:
+            x_1ND = self.embed_images(pack.ids_N, pack.before_N, pack.images)[None]
+        else:
+            before_ND = self.embed_before(pack.before_N.clamp(min=0)) * (pack.before_N >= 0)[:, None]
+            x_1ND = (self.embed(pack.ids_N) + before_ND)[None]
         blocks = pack.spans
 
         def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -165,6 +186,24 @@ class TinyNet(nn.Module):
         """Add the embeddings of each id and of the previous id; the first position has no previous id."""
         before_BTD = F.pad(self.embed_before(ids_BT[:, :-1]), (0, 0, 1, 0))
         return self.embed(ids_BT) + before_BTD
+
+    def embed_images(self, ids_N: Tensor, before_N: Tensor, images: Sequence[Image]) -> Tensor:
+        """Embed tokens [N, D] of which some may be of images. A token after an image has no previous id.
+
+        Args:
+            ids_N: token ids.
+            before_N: previous ids; -1 for none.
+            images: of the image tokens, and possibly others.
+
+        Raises:
+            InputError: the network has no vision, or an image is missing.
+        """
+        if self.vision is None:
+            raise InputError("this tiny policy reads no images: make one with TinyConfig(patch=8)")
+        is_text_N = ~is_image_id(ids_N)
+        has_before_N = (before_N >= 0) & ~is_image_id(before_N)
+        before_ND = self.embed_before(before_N.where(has_before_N, 0)) * has_before_N[:, None]
+        return self.vision.insert(self.embed(ids_N.where(is_text_N, 0)) + before_ND, ids_N, images)
 
     def head(self, hidden_BTD: Tensor) -> Tensor:
         """Compute logits by the tied output layer."""
@@ -194,14 +233,21 @@ def _rotate(x: Tensor, rotation: Tensor) -> Tensor:
 
 
 class TinyModel:
-    """TinyNet for engines; implements `core.model_api.Model`.
+    """TinyNet for engines; implements `core.model_api.Model`, and `VisionModel` if `TinyConfig.patch` is set.
 
     Attributes:
+        image_processor: of a model with vision; others have no such attribute.
+        whole_images: False: image tokens attend to earlier tokens only.
         checkpointing: recompute the activations of the blocks in the backward pass (gradient checkpointing).
         pieces: content of the vocabulary file; "" for a model that reads bytes.
     """
 
+    image_processor: ImageProcessor
+    whole_images = False
+
     def __init__(self, module: TinyNet, *, pad_id: int = 256, pieces: str = ""):
+        if module.vision is not None:
+            self.image_processor = module.vision.processor
         self.checkpointing = False
         self.module = module
         self.pad_id = pad_id
@@ -252,10 +298,10 @@ class TinyModel:
             self.module.config = replace(self.module.config, max_length=max_length)
             self.max_length = max_length
 
-    def hidden(self, ids_BT: Tensor, attend_BT: Tensor) -> Tensor:
+    def hidden(self, ids_BT: Tensor, attend_BT: Tensor, images: Sequence[Image] = ()) -> Tensor:
         """Compute hidden states [B, T, D] of right-padded ids; `attend_BT` is not used."""
         del attend_BT
-        return self.module.hidden(ids_BT, checkpointing=self.checkpointing)
+        return self.module.hidden(ids_BT, images, checkpointing=self.checkpointing)
 
     def head(self, hidden: Tensor) -> Tensor:
         """Compute logits [..., V] from hidden states [..., D]."""
@@ -280,6 +326,28 @@ class TinyModel:
     def hidden_tree(self, pack: Pack) -> Tensor:
         """Compute the hidden states [N, D] of the tokens of trees."""
         return self.module.hidden_tree(pack, checkpointing=self.checkpointing)
+
+    @property
+    def trains_vision(self) -> bool:
+        """True if a parameter of the vision tower requires a gradient."""
+        return self.module.vision is not None and any(p.requires_grad for p in self.module.vision.parameters())
+
+    def position_shift(self, ids: Sequence[int], images: Mapping[int, Image]) -> int:
+        """Return 0: image tokens have consecutive positions."""
+        del ids, images
+        return 0
+
+    def image_features(self, images: Sequence[Image]) -> list[list[Tensor]]:
+        """Compute the features [P, D] of each image; a repeated image is computed once.
+
+        Raises:
+            InputError: the model has no vision, or an image is too large.
+        """
+        if self.module.vision is None:
+            raise InputError("this tiny policy reads no images: make one with TinyConfig(patch=8)")
+        distinct = unique_images(images)
+        features = dict(zip(distinct, self.module.vision(distinct)))
+        return [[features[image]] for image in images]
 
     def slots(self) -> TinySlots:
         """Make an empty KV cache."""

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from handaxe.core.images import FIRST_IMAGE_ID, Image
 from handaxe.core.model_api import Copying, Reading
 
 if TYPE_CHECKING:
@@ -145,7 +146,8 @@ class TinySlots:
                 outs.append(out)
             return torch.cat(outs, 1)[None]
 
-        x_ND = self._run(ids, before, positions, attend)
+        images = [] if self._net.vision is None else [image for row in rows for image in row.images]
+        x_ND = self._run(ids, before, positions, attend, images)
         return x_ND[torch.tensor(ends, device=x_ND.device) - 1]
 
     def _mask(self, start: int, stop: int) -> Tensor | None:
@@ -200,12 +202,22 @@ class TinySlots:
 
     # --- the network, token by token -------------------------------------------------------------------------------
 
-    def _run(self, ids: Sequence[int], before: Sequence[int], positions: Sequence[int], attend: _Attend) -> Tensor:
+    def _run(
+        self,
+        ids: Sequence[int],
+        before: Sequence[int],
+        positions: Sequence[int],
+        attend: _Attend,
+        images: Sequence[Image] = (),
+    ) -> Tensor:
         """Compute the hidden states [N, D] before the final norm."""
         net = self._net
         ids_N, before_N, position_N = torch.tensor([ids, before, positions], device=self._rotations.device)
-        previous_ND = net.embed_before(before_N.clamp(min=0))
-        x_1ND = (net.embed(ids_N) + torch.where((before_N < 0)[:, None], 0.0, previous_ND))[None]
+        if net.vision is not None and (images or max(before) >= FIRST_IMAGE_ID):
+            x_1ND = net.embed_images(ids_N, before_N, images)[None]
+        else:
+            previous_ND = net.embed_before(before_N.clamp(min=0))
+            x_1ND = (net.embed(ids_N) + torch.where((before_N < 0)[:, None], 0.0, previous_ND))[None]
         rotation_1NK = self._rotations[position_N.clamp(min=0)][None]
         for layer, block in enumerate(net.stack):
             x_1ND = block(x_1ND, rotation_1NK, partial(attend, layer))

@@ -6,7 +6,7 @@ Shapes: B rows, T tokens, N tokens of trees, D width, V vocabulary.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from handaxe.core.images import Image
 from handaxe.models.layer_override import checkpoint_layers, override_layers
 from handaxe.models.llama_decoder import LlamaDecoder, find_llama_decoder
 from handaxe.ops.token_trees import Pack, build_forest, make_pack
@@ -46,12 +47,12 @@ class Trunk:
         self._direct: bool | None = None
         self._linear: bool | None = None
 
-    def hidden(self, ids_BT: Tensor, attend_BT: Tensor) -> Tensor:
+    def hidden(self, ids_BT: Tensor, attend_BT: Tensor, images: Sequence[Image] = ()) -> Tensor:
         """Compute the last hidden states [B, T, D] of right-padded ids.
 
-        `attend_BT` is not used: causal attention excludes padding on the right.
+        `attend_BT` is not used: causal attention excludes padding on the right. A model without vision has no images.
         """
-        del attend_BT
+        del attend_BT, images
         position_BT = torch.arange(ids_BT.shape[1], device=ids_BT.device).expand(ids_BT.shape)
         return self._trunk(ids_BT, self._options(position_BT))
 

@@ -17,6 +17,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Scores, Trajectory
 
 __all__ = [
+    "channel_values",
     "gather",
     "group_rewards",
     "kl_penalty",
@@ -115,6 +116,21 @@ def resolve_channel(scores: Scores, channel: str) -> str:
     return wrapped[0] if channel not in scores.channels and len(wrapped) == 1 else channel
 
 
+def channel_values(scores: Scores, channel: str | None) -> np.ndarray:
+    """[G] float64: a channel of the scores by its name, see `resolve_channel`; None for their outcome.
+
+    Raises:
+        InputError: the scores have no such channel; the message lists the channels.
+    """
+    if channel is None:
+        return np.array(scores.outcome, np.float64)
+    name = resolve_channel(scores, channel)
+    if name not in scores.channels:
+        there = ", ".join(sorted(scores.channels)) or "none"
+        raise InputError(f"the scores have no channel {channel!r}; there are {there}")
+    return np.array(scores.channels[name], np.float64)
+
+
 def group_rewards(group: Group, scores: Scores, *, channel: str | None = None) -> np.ndarray:
     """Compute the total reward of each sibling: [G] float64, outcome plus per-turn rewards; NaN if unscored.
 
@@ -126,10 +142,7 @@ def group_rewards(group: Group, scores: Scores, *, channel: str | None = None) -
         InputError: a wrong shape, an infinite value, an unknown channel, or a per-turn reward that is not finite in a
             scored trajectory.
     """
-    channel = None if channel is None else resolve_channel(scores, channel)
-    if channel is not None and channel not in scores.channels:
-        raise InputError(f"the scores have no channel {channel!r}; there are {', '.join(sorted(scores.channels))}")
-    values = np.array(scores.outcome if channel is None else scores.channels[channel], np.float64)
+    values = channel_values(scores, channel)
     if values.shape != (len(group),) or np.shape(scores.outcome) != (len(group),):
         raise InputError(f"scores of shape {values.shape} for a group of {len(group)} siblings")
     if channel is None and scores.turns is not None:

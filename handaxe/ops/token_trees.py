@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from handaxe.core.images import Image
 from handaxe.ops.tree_attention import KeyBlock, attention_blocks
 
 __all__ = ["Forest", "Pack", "build_forest", "make_pack"]
@@ -93,13 +94,14 @@ class Pack:
     """Trees in a single row of N tokens; a token attends to its ancestors and itself.
 
     ids_N, before_N (-1 for a root) and depth_N are int64 tensors on the model's device, last_N [N] an array; see
-    `Forest`.
+    `Forest`. `images` has those of the image tokens, and possibly others.
     """
 
     ids_N: Tensor
     before_N: Tensor
     depth_N: Tensor
     last_N: np.ndarray
+    images: tuple[Image, ...] = ()
 
     def __len__(self) -> int:
         return len(self.last_N)

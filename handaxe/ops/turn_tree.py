@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.core.records import Author, Branch, Group, Trajectory, Usage
+from handaxe.core.images import is_image_id
+from handaxe.core.records import Author, Branch, Group, TokenSequence, Trajectory
+from handaxe.core.usage import Usage
 
 __all__ = ["TurnTree", "shared_turn_count", "token_owners", "total_usage", "turn_tree"]
 
@@ -104,7 +107,8 @@ def shared_turn_count(trajectory: Trajectory) -> int:
 
 
 def total_usage(group: Group) -> Usage:
-    """Sum the resources that a group used: sampled tokens, tool calls, seconds and cost.
+    """Sum the resources that a group used: sampled tokens, tool calls, seconds, cost, and images of tool
+    results.
 
     Tokens and calls that a fork shares with its parent in the group count once. Forced tokens do not count as sampled.
     A fork of a trajectory outside the group counts in full, as its `used` states.
@@ -117,15 +121,21 @@ def total_usage(group: Group) -> Usage:
         shared = Usage()
         if fork.branch_of is not None and fork.branch_of.trajectory in siblings:
             shared = Usage.of(fork.turns[: shared_turn_count(fork)])._replace(
-                tokens=_sampled_before(fork, fork.branch_of)
+                tokens=_count_before(fork, fork.branch_of, lambda one: one.author == Author.POLICY),
+                image_tokens=_count_before(fork, fork.branch_of, _is_reply_image),
             )
         forced = sum(int(sequence.forced.sum()) for sequence in fork.sequences)
-        own = fork.usage.plus(Usage(-shared.tokens - forced, -shared.calls, -shared.seconds, -shared.cost))
-        total = total.plus(own)
+        total = total.plus(fork.usage.minus(shared).minus(Usage(forced)))
     return total
 
 
-def _sampled_before(trajectory: Trajectory, branch: Branch) -> int:
-    """Count the tokens that the policy sampled before a position."""
-    earlier = sum(int((sequence.author == Author.POLICY).sum()) for sequence in trajectory.sequences[: branch.sequence])
-    return earlier + int((trajectory.sequences[branch.sequence].author[: branch.token] == Author.POLICY).sum())
+def _count_before(trajectory: Trajectory, branch: Branch, chosen: Callable[[TokenSequence], np.ndarray]) -> int:
+    """Count the chosen tokens before a position."""
+    earlier = sum(int(chosen(sequence).sum()) for sequence in trajectory.sequences[: branch.sequence])
+    return earlier + int(chosen(trajectory.sequences[branch.sequence])[: branch.token].sum())
+
+
+def _is_reply_image(sequence: TokenSequence) -> np.ndarray:
+    """True at image tokens of tool results, [T]."""
+    found: np.ndarray = (sequence.author == Author.TOOL) & is_image_id(sequence.ids)
+    return found

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -92,13 +92,14 @@ class BatchingServer:
 
     async def steps(self, request: Sample) -> AsyncGenerator[Completion]:
         """Sample a completion in steps of a few tokens; yields growing completions, the last one complete."""
-        partial = Partial([], [], [], [])
+        partial, top = Partial([], [], [], []), list[Sequence[tuple[int, float]]]()
         limit = min(request.sampling.max_tokens, self._engine.max_length - len(request.ids))
         while True:
             max_tokens = min(len(partial.ids) + STEP, limit)
             sampling = replace(request.sampling, max_tokens=max_tokens)
             done = await self.complete(request._replace(sampling=sampling, prefix=partial))
-            yield done
+            top += done.top
+            yield done._replace(top=list(top))
             if done.finish != "length" or len(done.ids) >= limit:
                 return
             partial = Partial(*done[:4])

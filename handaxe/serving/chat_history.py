@@ -12,12 +12,14 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
 
 from handaxe.core.protocols import ChatFormat
 from handaxe.core.records import Message, ToolSchema
+from handaxe.models.chat_formats.safe_encoder import TooManyIds, at_most
 
 __all__ = ["ChatHistory"]
 
@@ -72,15 +74,18 @@ class ChatHistory:
 
         Raises:
             InputError: as `ids`.
+            TooManyIds: a text of the conversation alone is above the context length.
         """
         keys = {k: _message_key(message) for k, message in enumerate(messages) if message.role == "assistant"}
         first = next((k for k, key in keys.items() if key in self._message_counts), None)
         ids = None
         if first is not None:
             yield None
-            ids = yield from self._extend(messages, tools, {k: key for k, key in keys.items() if k >= first})
+            with suppress(TooManyIds):
+                ids = yield from self._extend(messages, tools, {k: key for k, key in keys.items() if k >= first})
         if ids is None or len(ids) >= self._max_length:
-            ids = self._format.start(messages, tools).ids
+            with at_most(self._max_length):
+                ids = self._format.start(messages, tools).ids
         yield ids
 
     def _extend(
@@ -92,7 +97,8 @@ class ChatHistory:
         if not turns[0] or any(after == k + 1 for k, after in pairwise(turns)):
             return None
         found, before = False, _Digest()
-        ids = list(self._format.start(messages[: turns[0]], tools).ids)
+        with at_most(self._max_length):
+            ids = list(self._format.start(messages[: turns[0]], tools).ids)
         before.update(ids)
         for k, after in pairwise(turns):
             if len(ids) >= self._max_length:
@@ -100,8 +106,9 @@ class ChatHistory:
             yield None
             sampled = self._find(keys[k] + before.value())
             found = found or sampled is not None
-            turn = sampled or self._format.encode_turn(messages[k], tools)
-            part = self._format.extend(messages[: k + 1], messages[k + 1 : after], turn, tools)
+            with at_most(self._max_length):
+                turn = sampled or self._format.encode_turn(messages[k], tools)
+                part = self._format.extend(messages[: k + 1], messages[k + 1 : after], turn, tools)
             if part.fresh:
                 ids, before = [], _Digest()
             new = part.ids if part.fresh else [*turn, *part.ids]

@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import ChatFormat
+from handaxe.core.protocols import ChatFormat, shows_images
 from handaxe.core.requests import Completion, Sample
+from handaxe.models.chat_formats.safe_encoder import TooManyIds
 from handaxe.serving.batching_server import BatchingServer, StreamingEngine
 from handaxe.serving.chat_history import ChatHistory
 from handaxe.serving.format_threads import FormatThreads
@@ -41,6 +42,8 @@ __all__ = ["chat_app", "chat_server"]
 LOGGER = logging.getLogger(__name__)
 BASE_BODY, MAX_BODY = 200_000, 2_000_000
 """Bytes of a request without messages, and of any request. Parsing JSON stops all Python threads."""
+IMAGE_BODY = 6_000_000
+"""Further bytes of a request, if the model shows images."""
 BODY_PER_TOKEN = 32
 SWITCH_SECONDS = 0.001
 """Time after which a thread lets another one run: a fifth of Python's default, for short waits beside long requests."""
@@ -99,10 +102,11 @@ def chat_app(
     Args:
         engine, format, name, max_tokens: as in `chat_server`.
         max_body: most bytes of a request; None: 200,000, and 32 for each token of the model's context length, at most
-            2,000,000.
+            2,000,000; 6,000,000 more if the format shows images.
         max_waiting: most requests at a time; further requests get status 429.
     """
-    max_body = max_body or min(BASE_BODY + BODY_PER_TOKEN * engine.max_length, MAX_BODY)
+    usual = min(BASE_BODY + BODY_PER_TOKEN * engine.max_length, MAX_BODY)
+    max_body = max_body or usual + IMAGE_BODY * shows_images(format)
     handlers = _Handlers(engine, format, name, max_tokens=max_tokens, max_body=max_body, max_waiting=max_waiting)
     return Starlette(
         routes=[
@@ -132,6 +136,7 @@ class _Handlers:
         self.engine, self.format = engine, format
         self.name, self.max_tokens = name, max_tokens
         self.max_body, self.max_waiting = max_body, max_waiting
+        self.images = shows_images(format)
         self.history = ChatHistory(format, max_length=engine.max_length)
         self.running = 0
 
@@ -168,13 +173,13 @@ class _Handlers:
         """POST /v1/chat/completions."""
         body = await _body(http, self.max_body)
         run = partial(self._in_format_thread, len(body))
-        request = await run(lambda: read_request(body, model=self.name, max_tokens=self.max_tokens))
+        request = await run(lambda: read_request(body, model=self.name, max_tokens=self.max_tokens, images=self.images))
         if self.running + len(request.seeds) > self.max_waiting:
             raise ApiError(429, f"{self.running} requests are running; retry later", code="rate_limit_exceeded")
         ids = await _until_disconnect(http, asyncio.ensure_future(self._ids(request, run)))
-        samples = [
-            Sample(ids, request.sampling, seed, self.format.stop_ids, self.format.header_ids) for seed in request.seeds
-        ]
+        stop, header = self.format.stop_ids, self.format.header_ids
+        first = Sample(ids, request.sampling, 0, stop, header, images=request.images, top=request.top_logprobs)
+        samples = [first._replace(seed=seed) for seed in request.seeds]
         request_id = f"chatcmpl-{secrets.token_hex(12)}"
         if request.stream:
             return StreamingResponse(self._stream(request_id, request, samples, run), media_type="text/event-stream")
@@ -183,21 +188,19 @@ class _Handlers:
         return await run(lambda: JSONResponse(completion_body(request_id, self.name, choices, len(ids))))
 
     async def _ids(self, request: ChatRequest, run: Run) -> list[int]:
+        if len(request.messages) >= self.engine.max_length:  # a message has at least one token
+            raise _above_context(f"at least {len(request.messages)}", self.engine.max_length)
         steps = self.history.steps(request.messages, request.tools)
         ids = None
         try:
             while ids is None:
                 ids = await run(next, steps)
+        except TooManyIds as error:
+            raise _above_context(f"at least {error.count}", self.engine.max_length) from None
         except InputError as error:
             raise ApiError(400, str(error), param="messages") from None
         if len(ids) >= self.engine.max_length:
-            raise ApiError(
-                400,
-                f"the conversation has {len(ids)} tokens, and this model's maximum context length is "
-                f"{self.engine.max_length}",
-                param="messages",
-                code="context_length_exceeded",
-            )
+            raise _above_context(str(len(ids)), self.engine.max_length)
         return ids
 
     async def _choice(self, request: ChatRequest, sample: Sample, run: Run) -> Choice:
@@ -215,6 +218,9 @@ class _Handlers:
             steps = self.sampler.steps(sample) if incremental else _single(self.sampler.complete(sample))
             async with contextlib.aclosing(steps):
                 async for completion in steps:
+                    if request.top_logprobs and len(completion.top) < len(completion.ids):
+                        message = "this server's engine reports no alternatives: leave top_logprobs out"
+                        raise ApiError(400, message, param="top_logprobs")
                     await run(turn.update, completion)
                     if turn.stopped:
                         break
@@ -280,6 +286,11 @@ class _Handlers:
             return await self.threads.run(size, call, *arguments)
         except RecursionError:
             raise ApiError(400, "the request nests too deep", param="messages") from None
+
+
+def _above_context(count: str, longest: int) -> ApiError:
+    message = f"the conversation has {count} tokens, and this model's maximum context length is {longest}"
+    return ApiError(400, message, param="messages", code="context_length_exceeded")
 
 
 async def _single(completion: Awaitable[Completion]) -> AsyncGenerator[Completion]:

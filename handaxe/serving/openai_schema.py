@@ -15,17 +15,24 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import HandaxeError
+from handaxe.core.images import Image, join_images, message_images
 from handaxe.core.records import Message, Sampling, ToolCall, ToolSchema
 from handaxe.engines.local.sample_requests import MIN_TEMPERATURE
+from handaxe.serving.image_parts import ImageBudget, ImagePartError
 
-__all__ = ["ApiError", "ChatRequest", "Choice", "completion_body", "completion_chunk", "read_request"]
+__all__ = ["ApiError", "ChatRequest", "Choice", "TokenLogp", "completion_body", "completion_chunk", "read_request"]
 
 MAX_CHOICES = 128
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """JSON escape of half a character, paired or not."""
+MAX_TOP = 20
+MAX_ALTERNATIVES = 8192
+"""Most alternatives of a response, of all tokens and choices. Writing JSON stops all Python threads."""
+UNLIKELY = -9999.0
+"""Log-prob of the protocol for a probability of 0."""
 DEFAULT_ONLY = {
     "function_call": ("none", "auto"), "functions": ([],), "logit_bias": ({},), "presence_penalty": (0,),
-    "frequency_penalty": (0,), "top_logprobs": (0,), "response_format": ({"type": "text"},), "modalities": (["text"],),
+    "frequency_penalty": (0,), "response_format": ({"type": "text"},), "modalities": (["text"],),
     "prediction": (), "audio": (), "web_search_options": (), "min_p": (0,), "repetition_penalty": (1,),
     "reasoning_effort": (), "echo": (False,), "best_of": (1,), "chat_template_kwargs": ({},),
 }  # fmt: skip
@@ -48,7 +55,8 @@ class ApiError(HandaxeError):
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A parsed request. `stop`: stop strings; `seeds`: one for each choice; `usage`: include usage in the stream."""
+    """A parsed request. `stop`: stop strings; `seeds`: one for each choice; `usage`: include usage in the stream;
+    `top_logprobs`: alternatives to report with each token."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...]
@@ -58,17 +66,40 @@ class ChatRequest:
     stream: bool = False
     usage: bool = False
     logprobs: bool = False
+    top_logprobs: int = 0
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """Every distinct image of the conversation."""
+        return message_images(self.messages)
+
+
+class TokenLogp(NamedTuple):
+    """Text and log-prob of a sampled token, and of its alternatives, most likely first.
+
+    `decoded` is False for a token without a text of its own: a control token, or a part of a character.
+    """
+
+    token: str
+    logp: float
+    decoded: bool = True
+    top: Sequence[TokenLogp] = ()
+
+    def entry(self) -> dict[str, Any]:
+        """The entry of the protocol, without alternatives."""
+        data = list(self.token.encode()) if self.decoded else None
+        return {"token": self.token, "logprob": max(self.logp, UNLIKELY), "bytes": data}
 
 
 class Choice(NamedTuple):
     """One choice of a response: text, (id, name, arguments as JSON text) of each call, finish reason, number of tokens
-    and, if requested, (token, log-prob) of each token."""
+    and, if requested, the log-prob of each token."""
 
     content: str
     calls: Sequence[tuple[str, str, str]]
     finish: str
     tokens: int
-    logprobs: Sequence[tuple[str, float]] | None = None
+    logprobs: Sequence[TokenLogp] | None = None
 
     def message(self) -> dict[str, Any]:
         """The message of the protocol."""
@@ -77,13 +108,14 @@ class Choice(NamedTuple):
         return {**message, "tool_calls": calls} if calls else message
 
 
-def read_request(body: bytes, *, model: str, max_tokens: int) -> ChatRequest:
+def read_request(body: bytes, *, model: str, max_tokens: int, images: bool = False) -> ChatRequest:
     """Parse a request body.
 
     Args:
         body: raw bytes.
         model: name of the served model.
         max_tokens: token limit of an answer, if the client sets none.
+        images: the model shows images.
 
     Raises:
         ApiError: a field is invalid or unsupported; the error names the field.
@@ -106,15 +138,17 @@ def read_request(body: bytes, *, model: str, max_tokens: int) -> ChatRequest:
     logprobs = _flag(fields, "logprobs")
     if stream and logprobs:
         raise ApiError(400, "logprobs are not supported with stream", param="logprobs")
+    sampling, seeds = _sampling(fields, max_tokens), _seeds(fields)
     return ChatRequest(
-        messages=_messages(fields.get("messages")),
+        messages=_messages(fields.get("messages"), ImageBudget(images)),
         tools=_tools(fields),
-        sampling=_sampling(fields, max_tokens),
-        seeds=_seeds(fields),
+        sampling=sampling,
+        seeds=seeds,
         stop=_stop(fields.get("stop")),
         stream=stream,
         usage=bool(isinstance(fields.get("stream_options"), dict) and fields["stream_options"].get("include_usage")),
         logprobs=logprobs,
+        top_logprobs=_top_logprobs(fields, logprobs, len(seeds) * sampling.max_tokens),
     )
 
 
@@ -154,7 +188,7 @@ def _usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
 def _logprobs(choice: Choice) -> dict[str, Any] | None:
     if choice.logprobs is None:
         return None
-    return {"content": [{"token": t, "logprob": p, "bytes": None, "top_logprobs": []} for t, p in choice.logprobs]}
+    return {"content": [{**one.entry(), "top_logprobs": [each.entry() for each in one.top]} for one in choice.logprobs]}
 
 
 # --- parsing fields --------------------------------------------------------------------------------------------------
@@ -171,7 +205,7 @@ def _check_characters(text: str, value: Any, *, param: str | None = None) -> Non
             raise ApiError(400, message, param=param) from None
 
 
-def _messages(value: Any) -> tuple[Message, ...]:
+def _messages(value: Any, budget: ImageBudget) -> tuple[Message, ...]:
     if not isinstance(value, list) or not value:
         raise ApiError(400, "messages must be a list of at least one message", param="messages")
     messages = list[Message]()
@@ -186,20 +220,31 @@ def _messages(value: Any) -> tuple[Message, ...]:
         call_names |= {call.id: call.name for call in calls}
         call_id = _text(item, "tool_call_id", path) if role == "tool" else ""
         name = (_text(item, "name", path) or call_names.get(call_id, "")) if role == "tool" else ""
-        messages.append(Message(role, _content(item.get("content"), path), calls, call_id, name))
+        content, images = join_images(*_parts(item.get("content"), path, budget))
+        if images and role not in ("user", "tool"):
+            raise ApiError(400, f"{path} has an image; images stand in messages of users and tools", param=path)
+        messages.append(Message(role, content, calls, call_id, name, images))
     return tuple(messages)
 
 
-def _content(value: Any, path: str) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    parts = value if isinstance(value, list) else [None]
-    texts = [part.get("text") if isinstance(part, dict) else None for part in parts]
-    if not all(isinstance(text, str) for text in texts):
-        raise ApiError(400, f"{path}.content must be text or a list of parts of type text", param=path)
-    return "".join(str(text) for text in texts)
+def _parts(value: Any, path: str, budget: ImageBudget) -> list[str | Image]:
+    """Texts and images of a message's content, in order."""
+    if value is None or isinstance(value, str):
+        return [value or ""]
+    found = list[str | Image]()
+    for k, part in enumerate(value if isinstance(value, list) else [None]):
+        if isinstance(part, dict) and part.get("type") == "image_url":
+            try:
+                found.append(budget.read(part, sum(isinstance(one, Image) for one in found)))
+            except ImagePartError as error:
+                raise ApiError(400, f"{path}.content[{k}]: {error}", param=path) from None
+            continue
+        text = part.get("text") if isinstance(part, dict) else None
+        if not isinstance(text, str):
+            message = f"{path}.content must be text or a list of parts of type text or image_url"
+            raise ApiError(400, message, param=path)
+        found.append(text)
+    return found
 
 
 def _calls(message: Mapping[str, Any], path: str) -> tuple[ToolCall, ...]:
@@ -259,6 +304,17 @@ def _seeds(fields: Mapping[str, Any]) -> tuple[int, ...]:
     seed = fields.get("seed")
     first = secrets.randbelow(2**62) if seed is None else int(_number(fields, "seed", 0, -(2**63), 2**64))
     return tuple((first + k) % 2**63 for k in range(count))
+
+
+def _top_logprobs(fields: Mapping[str, Any], logprobs: bool, tokens: int) -> int:
+    """Alternatives a token, for a response of at most `tokens` tokens."""
+    count = int(_number(fields, "top_logprobs", 0, 0, MAX_TOP))
+    if count and not logprobs:
+        raise ApiError(400, "top_logprobs needs logprobs: true", param="top_logprobs")
+    if count * tokens > MAX_ALTERNATIVES:
+        message = f"top_logprobs is {count} for up to {tokens} tokens; give at most {MAX_ALTERNATIVES} in all"
+        raise ApiError(400, f"{message}, by a lower max_tokens, n or top_logprobs", param="top_logprobs")
+    return count
 
 
 def _stop(value: Any) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from handaxe.core.protocols import ChatFormat
 from handaxe.core.records import Message, ParsedTurn, ToolSchema
 from handaxe.core.requests import Completion
-from handaxe.serving.openai_schema import Choice
+from handaxe.serving.openai_schema import Choice, TokenLogp
 
 __all__ = ["StreamedTurn"]
 
@@ -76,8 +76,20 @@ class StreamedTurn:
             content = self.message.content
         elif self._parsed.calls or self._parsed.errors:
             content = self._raw_text()
-        token_logp = [(self._format.decode([i]), p) for i, p in zip(done.ids, done.logp)] if logprobs else None
+        token_logp = self._token_logp(done) if logprobs else None
         return Choice(content, calls, finish, len(done.ids), token_logp)
+
+    def _token_logp(self, done: Completion) -> list[TokenLogp]:
+        """Texts and log-probs of the sampled tokens and of their alternatives."""
+        top = done.top or [()] * len(done.ids)
+        return [
+            self._token(token, logp)._replace(top=[self._token(*one) for one in others])
+            for token, logp, others in zip(done.ids, done.logp, top, strict=True)
+        ]
+
+    def _token(self, token: int, logp: float) -> TokenLogp:
+        text = self._format.decode([token])
+        return TokenLogp(text, logp, token not in self._end_ids and "\ufffd" not in text)
 
     def _raw_text(self) -> str:
         ids = self.ids[:-1] if self.ids and self.ids[-1] in self._end_ids else self.ids

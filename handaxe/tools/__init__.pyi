@@ -2,6 +2,7 @@ from .ask import ask as ask
 from .calculator import calculator as calculator
 from .compute import compute as compute
 from .cpython import cpython as cpython
+from .crop import crop as crop
 from .decorator import Tool as Tool
 from .decorator import tool as tool
 from .definition import Billed as Billed
@@ -11,8 +12,11 @@ from .fold_memory import fold_memory as fold_memory
 from .http import http as http
 from .mcp import mcp as mcp
 from .noisy import noisy as noisy
+from .ocr import ocr as ocr
 from .python import python as python
+from .read_code import read_code as read_code
 from .search import search as search
+from .segment import segment as segment
 from .serve import serve as serve
 from .sql import sql as sql
 from .tool_from_schema import tool_from_schema as tool_from_schema

@@ -12,12 +12,18 @@ from docstring_parser import parse as parse_docstring
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
-from handaxe.core.errors import ToolDefinitionError
+from handaxe.core.errors import Retry, ToolDefinitionError
+from handaxe.core.images import Image
 from handaxe.core.records import ToolSchema
 
 __all__ = ["Billed", "Definition", "ToolContext", "check_names", "define"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+Number = Annotated[int, Field(ge=1)]
+"""Argument of a policy for a parameter of type Image."""
+NUMBERS = ((Image, Number), (Image | None, Number | None), (list[Image], list[Number]))
+"""Types of parameters that take images, and the types of the arguments."""
+NUMBERED = "number of an image of the conversation, from 1"
 
 
 class ToolContext(NamedTuple):
@@ -25,10 +31,12 @@ class ToolContext(NamedTuple):
 
     call_id: unique within the rollout; ids repeat in other rollouts.
     seed: derived from (run, step, task, sample, turn, call), the only source of randomness that a tool should use.
+    images: every image that the conversation has shown so far, in order.
     """
 
     call_id: str
     seed: int
+    images: tuple[Image, ...] = ()
 
     @property
     def key(self) -> str:
@@ -38,6 +46,18 @@ class ToolContext(NamedTuple):
         `evaluate`, but in two runs of one seed, of which the second repeats the first.
         """
         return f"{self.call_id}-{self.seed:016x}"
+
+    def image(self, number: int = 1) -> Image:
+        """Return an image of the conversation by its number, from 1.
+
+        Raises:
+            Retry: there is no such image; the policy reads how many there are.
+        """
+        count = len(self.images)
+        if 1 <= number <= count:
+            return self.images[number - 1]
+        shown = "no image was shown so far" if not count else f"{count} image{'s were' if count > 1 else ' was'} shown"
+        raise Retry(f"there is no image {number}: {shown}")
 
 
 class Billed(NamedTuple):
@@ -65,12 +85,14 @@ class Definition(NamedTuple):
     arguments: pydantic model that validates a call's arguments, one field a parameter, by alias.
     parameters: names of the parameters, in the order of the fields p0, p1, ...
     context: name of the parameter of type ToolContext, or None.
+    images: names of the parameters that take images; their arguments are numbers of images.
     """
 
     schema: ToolSchema
     arguments: type[BaseModel]
     parameters: tuple[str, ...]
     context: str | None
+    images: tuple[str, ...] = ()
 
     def prefixed(self, prefix: str) -> Definition:
         """Copy the definition with a prefix before the name. Raises ToolDefinitionError for an invalid name."""
@@ -82,7 +104,8 @@ def define(function: Callable[..., Any], *, name: str | None = None, method: boo
 
     Args:
         function: typed, with a docstring. Parameters are described by `Annotated[str, "..."]`, else pydantic's
-            `Field(description=...)`, else the docstring (Google, numpy, reST or epydoc style).
+            `Field(description=...)`, else the docstring (Google, numpy, reST or epydoc style). A policy names the image
+            for a parameter of type Image, Image | None or list[Image] by number, see `ToolContext.image`.
         name: name of the tool; by default the function's name.
         method: the first parameter is `self`.
 
@@ -99,8 +122,11 @@ def define(function: Callable[..., Any], *, name: str | None = None, method: boo
     hints = _hints(function, name)
     context = [p.name for p in signature if hints.get(p.name) is ToolContext]
     parameters = [p for p in signature if p.name not in context]
+    hints, images = _numbered(hints)
     fields: dict[str, Any] = {}
     for number, parameter in enumerate(parameters):
+        if parameter.name in images:
+            described[parameter.name] = ", ".join(filter(None, (described.get(parameter.name), NUMBERED)))
         fields[f"p{number}"] = _field(name, parameter, hints, described.get(parameter.name, ""))
     unknown = set(described) - {p.name for p in signature}
     if unknown:
@@ -115,6 +141,7 @@ def define(function: Callable[..., Any], *, name: str | None = None, method: boo
         arguments,
         tuple(p.name for p in parameters),
         context[0] if context else None,
+        images,
     )
 
 
@@ -148,6 +175,18 @@ def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         raise ToolDefinitionError(
             f"the types of tool {name!r} cannot be read ({error}): define {error.name!r} at the top level of the module"
         ) from error
+
+
+def _numbered(hints: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Replace types of images by types of numbers; returns the names of these parameters, too."""
+    found = dict(hints)
+    for name, hint in hints.items():
+        plain, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        number = next((number for kind, number in NUMBERS if plain == kind), None)
+        if number is not None:
+            described = [f"{extra}, {NUMBERED}" if isinstance(extra, str) else extra for extra in extras]
+            found[name] = Annotated[number, *described] if described else number
+    return found, tuple(name for name in hints if found[name] is not hints[name] and name != "return")
 
 
 def _field(tool: str, parameter: inspect.Parameter, hints: Mapping[str, Any], described: str) -> tuple[Any, Any]:

@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ValidationError
 
 from handaxe.core.errors import Failed, InfrastructureError, Retry
+from handaxe.core.images import Image
 from handaxe.core.records import Ending, Status, ToolReply
 from handaxe.ops.nested_values import MAX_NESTING, exceeds_depth, iter_strings
 from handaxe.tools.deadline import DeadlineError
@@ -50,10 +51,12 @@ TimeoutIs = Literal["infra_error", "policy"]
 
 
 class CallOutcome(NamedTuple):
-    """Outcome of a call. `content` is for the policy, or for the record only after a fault of the infrastructure."""
+    """Outcome of a call. `content` is for the policy, or for the record only after a fault of the infrastructure;
+    `images` stand beside it as in `ToolReply`."""
 
     status: Status
     content: str
+    images: tuple[Image, ...] = ()
 
 
 def classify_error(error: BaseException, *, name: str, timeout: float | None) -> CallOutcome:

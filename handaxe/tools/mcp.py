@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InfrastructureError, InputError, ToolDefinitionError
+from handaxe.core.images import Image
 from handaxe.core.records import ToolSchema
 from handaxe.tools.decorator import Tool
 from handaxe.tools.definition import ToolContext
@@ -53,6 +54,7 @@ def mcp(
     timeout_is: TimeoutIs = "infra_error",
     startup: float = 30.0,
     max_chars: int = 10_000,
+    max_images: int = 8,
     cost: float = 0.0,
     limit: int | None = None,
     retries: int = 0,
@@ -68,8 +70,9 @@ def mcp(
 
     All server output is untrusted. Names are made valid (other characters become "_", at most 64), descriptions are cut
     to 2,000 characters, schemas may have 50,000 characters and 40 levels, messages 64 MiB, lists 1,000 tools; a later
-    session with other tools than the first is refused. Texts of a result are joined, of at most 1,000 parts; images,
-    audio and resources are named, not inlined; a result without content is its structured content as JSON. A result
+    session with other tools than the first is refused. Texts of a result are joined, of at most 1,000 parts. Its first
+    `max_images` images reach the policy, if `Image.read` accepts them; other images, audio and resources are named with
+    kind and size. A result without content is its structured content as JSON. A result
     marked as an error, arguments refused by the server, and arguments that cannot be sent are status "retry". Requests
     of the server to its client (sampling, elicitation, roots) are declined.
 
@@ -87,7 +90,8 @@ def mcp(
         servers: most open sessions of the rollouts of one driver, >= 1; further rollouts wait, and their waiting counts
             against no limit. None for no limit. `shared` always opens one.
         warm: additional sessions started in advance, >= 0. Each serves one rollout.
-        timeout, timeout_is, max_chars, cost: of each tool, as in `tool`. A timeout cancels the request at the server.
+        timeout, timeout_is, max_chars, max_images, cost: of each tool, as in `tool`. A timeout cancels the request at
+            the server.
         startup: seconds until a session must be ready.
         limit: most calls at the same time, over all rollouts and all tools of this factory; None for no limit.
         retries: further tries of a call after a timeout or an internal error of the server, with the same
@@ -128,6 +132,7 @@ def mcp(
         "timeout": timeout,
         "timeout_is": timeout_is,
         "max_chars": max_chars,
+        "max_images": max_images,
         "cost": cost,
         "limit": shared_limit,
     }
@@ -270,7 +275,11 @@ class McpTools:
                 retries = self._options.retries_for(tool.name, tool.annotations)
                 made.append(
                     tool_from_schema(
-                        schema, _carry(find, tool.name), owner=owner, retries=retries, **self._tool_settings
+                        schema,
+                        _carry(find, tool.name, self._tool_settings["max_images"]),
+                        owner=owner,
+                        retries=retries,
+                        **self._tool_settings,
                     )
                 )
         except ToolDefinitionError as error:
@@ -290,9 +299,9 @@ class _Shared:
         """Do nothing: other rollouts use the session."""
 
 
-def _carry(find: Callable[[], McpSession], name: str) -> Any:
-    async def carry(arguments: dict[str, Any], context: ToolContext) -> str:
-        return await find().call(name, arguments, context.key)
+def _carry(find: Callable[[], McpSession], name: str, max_images: int) -> Any:
+    async def carry(arguments: dict[str, Any], context: ToolContext) -> str | list[str | Image]:
+        return await find().call(name, arguments, context.key, max_images=max_images)
 
     return carry
 

@@ -17,12 +17,14 @@ try:
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
-__all__ = ["CappedStream", "MAX_PARTS", "MAX_TOOLS", "cap_messages"]
+__all__ = ["CappedStream", "MAX_BASE64", "MAX_PARTS", "MAX_TOOLS", "cap_messages"]
 
 MAX_PARTS = 1_000
 """Parts of the longest result; further parts are replaced by their number."""
 MAX_TOOLS = 1_000
 """Tools that a server may list."""
+MAX_BASE64 = 64_000_000
+"""Characters of base64 of a result, over all its parts; later parts with data are replaced by their kind."""
 
 
 class CappedStream:
@@ -82,6 +84,24 @@ def _cut(result: dict[str, Any]) -> None:
     content, tools = result.get("content"), result.get("tools")
     if isinstance(content, list) and len(content) > MAX_PARTS:
         omitted = {"type": "text", "text": f"[{len(content) - MAX_PARTS} further parts left out]"}
-        result["content"] = [*content[:MAX_PARTS], omitted]
+        result["content"] = content = [*content[:MAX_PARTS], omitted]
+    if isinstance(content, list):
+        result["content"] = _cut_data(content)
     if isinstance(tools, list):
         result["tools"] = tools[: MAX_TOOLS + 1]
+
+
+def _cut_data(content: list[Any]) -> list[Any]:
+    """Replace parts whose base64 is beyond MAX_BASE64, summed over the parts before."""
+    kept = list[Any]()
+    left = MAX_BASE64
+    for part in content:
+        resource = part.get("resource") if isinstance(part, dict) else None
+        holder = resource if isinstance(resource, dict) else part if isinstance(part, dict) else {}
+        data = holder.get("data", holder.get("blob"))
+        left -= len(data) if isinstance(data, str) else 0
+        if left < 0 and isinstance(data, str):
+            kind = str(holder.get("mimeType", "data"))[:80]
+            part = {"type": "text", "text": f"[{kind}, {len(data) * 3 // 4} bytes, left out]"}
+        kept.append(part)
+    return kept

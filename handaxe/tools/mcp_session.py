@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import concurrent.futures
 import functools
-import json
 import os
 import threading
 import weakref
@@ -17,7 +16,9 @@ from typing import Any, NamedTuple
 
 import handaxe
 from handaxe.core.errors import InfrastructureError, InputError, Retry
+from handaxe.core.images import Image
 from handaxe.tools.fault import check_sendable
+from handaxe.tools.mcp_content import read_content
 from handaxe.tools.mcp_http import http_transport
 from handaxe.tools.mcp_limits import MAX_TOOLS, CappedStream, cap_messages
 from handaxe.tools.mcp_stdio import StdioServerProcess
@@ -29,7 +30,7 @@ try:
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
-__all__ = ["McpSession", "Server", "content_text"]
+__all__ = ["McpSession", "Server"]
 
 MAX_PAGES = 50
 """Pages of the longest list of tools."""
@@ -121,17 +122,19 @@ class McpSession:
             raise InfrastructureError(f"{self.server!r} did not start within {self.startup:g} seconds") from None
         return self
 
-    async def call(self, name: str, arguments: dict[str, Any], call_id: str) -> str:
+    async def call(
+        self, name: str, arguments: dict[str, Any], call_id: str, *, max_images: int = 8
+    ) -> str | list[str | Image]:
         """Call a tool once the session is ready; awaited on any event loop. Cancellation cancels the request at the
         server.
 
         `call_id` is sent in the request's `_meta` under "handaxe/call_id", so that the server can carry out a repeated
-        call once.
+        call once. `max_images` images of the result are read, see `mcp_content.read_content`.
 
         Raises:
             Retry: the tool reports a failure, or the server refuses the arguments.
         """
-        work = asyncio.run_coroutine_threadsafe(self._call(name, arguments, call_id), self._loop)
+        work = asyncio.run_coroutine_threadsafe(self._call(name, arguments, call_id, max_images), self._loop)
         return await asyncio.wrap_future(work)
 
     def close(self) -> None:
@@ -207,7 +210,9 @@ class McpSession:
                 return tools
         raise InfrastructureError(f"its list of tools has more than {MAX_PAGES} pages")
 
-    async def _call(self, name: str, arguments: dict[str, Any], call_id: str) -> str:
+    async def _call(
+        self, name: str, arguments: dict[str, Any], call_id: str, max_images: int
+    ) -> str | list[str | Image]:
         await asyncio.shield(asyncio.wrap_future(self._ready))
         if self._broken or self._client is None:
             raise InfrastructureError(f"{self.server!r} has ended: {await self._describe_end()}")
@@ -229,40 +234,19 @@ class McpSession:
             self._broken = True
             problem = f"{type(error).__name__}: {self._hide(str(error))[:500]}"
             raise InfrastructureError(f"{self.server!r} violated the protocol: {problem}") from error
-        text = self._hide(content_text(result))
         if result.is_error:
-            raise Retry(text or f"{name} failed")
-        return text
+            raise Retry(self._hide(read_content(result, max_images=0)) or f"{name} failed")
+        # In a thread: all sessions share this event loop, and images take time to decode.
+        content = await asyncio.to_thread(read_content, result, max_images=max_images)
+        if isinstance(content, str):
+            return self._hide(content)
+        return [self._hide(part) if isinstance(part, str) else part for part in content]
 
     async def _describe_end(self) -> str:
         if self._process is None:
             return "the session is over"
         await asyncio.sleep(0.05)  # a process that closed its stdout needs a moment to exit
         return self._process.last_words() or "its process still runs"
-
-
-def content_text(result: types.CallToolResult) -> str:
-    """Format a result for the policy: its texts, one below the other. Other parts are named and not inlined: an image,
-    audio or resource by kind, address and size. Without content, the structured content as JSON.
-    """
-    parts = [_block_text(block) for block in result.content]
-    if not parts and result.structured_content is not None:
-        return json.dumps(result.structured_content, ensure_ascii=False)
-    return "\n".join(parts)
-
-
-def _block_text(block: Any) -> str:
-    match block:
-        case types.TextContent(text=text):
-            return text
-        case types.ImageContent(data=data, mime_type=kind) | types.AudioContent(data=data, mime_type=kind):
-            return f"[{kind[:80]}, {len(data) * 3 // 4} bytes]"
-        case types.ResourceLink(uri=uri):
-            return f"[resource {str(uri)[:300]}]"
-        case types.EmbeddedResource(resource=resource):
-            kind = resource.mime_type or "resource"
-            return f"[{kind[:80]} {str(resource.uri)[:300]}]"
-    return f"[{type(block).__name__}]"
 
 
 def _leaves(error: BaseException) -> list[BaseException]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 from handaxe.core.records import ToolCall
 from handaxe.ops.seeds import derive_seed
 from handaxe.tools.decorator import Tool
@@ -66,12 +67,14 @@ class _NoisyTool(Tool):
         self._chance = chance
         self._queries = [dict(query) for query in queries]
 
-    def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
+    def prepare(
+        self, call: ToolCall, *, seed: int, tried: int = 0, images: tuple[Image, ...] = ()
+    ) -> Callable[[], Any]:
         """Bind the function as `Tool` does, with some probability to the arguments of another query."""
-        work = super().prepare(call, seed=seed, tried=tried)
+        work = super().prepare(call, seed=seed, tried=tried, images=images)
         rng = random.Random(derive_seed(seed, "noisy"))
         chance = self._chance(call.arguments) if callable(self._chance) else self._chance
         candidates = [query for query in self._queries if query != dict(call.arguments)]
         if rng.random() >= chance or not candidates:
             return work
-        return super().prepare(replace(call, arguments=rng.choice(candidates)), seed=seed, tried=tried)
+        return super().prepare(replace(call, arguments=rng.choice(candidates)), seed=seed, tried=tried, images=images)

@@ -12,6 +12,7 @@ from contextlib import closing, nullcontext, suppress
 from typing import Any, Literal
 
 from handaxe.core.errors import HandaxeError, InputError, ToolDefinitionError
+from handaxe.core.images import split_images
 from handaxe.core.records import ToolCall, ToolReply, ToolSchema
 from handaxe.ops.seeds import derive_seed
 from handaxe.tools.bearer_auth import BearerAuth, require_token
@@ -29,6 +30,7 @@ try:
     from mcp.server.stdio import stdio_server
 
     from handaxe.tools.http_server import http_server
+    from handaxe.tools.mcp_content import write_content
 except ImportError as error:
     raise InputError("MCP needs its SDK: install it with pip install 'handaxe[mcp]'") from error
 
@@ -54,7 +56,7 @@ def serve(
 
     A client gets, for a reply of status
 
-        ok                                      the content
+        ok                                      the content, each text and image as a part
         retry, failed, invalid                  the content, marked as an error
         timeout that is the policy's fault      the content, marked as an error
         infra_error, any other timeout          a protocol error; details go to stderr only
@@ -127,15 +129,21 @@ def mcp_server(
         one_client: all requests come from one client and share one state.
 
     Raises:
-        ToolDefinitionError: two tools share a name, or an entry is no tool, needs arguments, fails to make tools, or is
-            a method of an object.
+        ToolDefinitionError: two tools share a name, an entry is no tool, needs arguments, fails to make tools, or is
+            a method of an object, or a tool takes an image by its number in a conversation, which no client sends.
     """
     entries = flatten_sources(tools, whose="clients")
     sample = _Session(entries, 0, stateful=False)
     schemas = [tool.schema for tool in sample.tools()]
     stateful = any(tool.owner is not None for tool in sample.tools())
+    numbered = [tool.schema.name for tool in sample.tools() if tool.definition.images]
     sample.close()
     check_names(schemas)
+    if numbered:
+        raise ToolDefinitionError(
+            f"tools {numbered} take images by their numbers in a conversation, which an MCP client does not send: "
+            "leave them out"
+        )
     shared = _Session(entries, seed, stateful=stateful) if one_client or not stateful else None
     handlers = _Handlers(entries, schemas, workers, seed, shared)
     server: Server[Any] = Server(name, on_list_tools=handlers.list, on_call_tool=handlers.call)
@@ -242,5 +250,5 @@ def _result(tool: Tool, reply: ToolReply) -> types.CallToolResult:
     if machinery(reply.status, timeout_is=tool.timeout_is):
         sys.stderr.write(f"tool {reply.name}: {reply.status}: {reply.content!r}\n")
         raise MCPError(types.INTERNAL_ERROR, f"tool {reply.name!r} failed for no fault of the caller")
-    text = types.TextContent(type="text", text=reply.content)
-    return types.CallToolResult(content=[text], is_error=reply.status != "ok")
+    parts = split_images(reply.content, reply.images) if reply.images else [reply.content]
+    return types.CallToolResult(content=write_content(parts), is_error=reply.status != "ok")

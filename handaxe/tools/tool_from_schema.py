@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from handaxe.core.errors import InputError, ToolDefinitionError
+from handaxe.core.images import Image
 from handaxe.core.records import ToolSchema
 from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.definition import NAME, Definition, ToolContext
@@ -29,8 +30,9 @@ except ImportError as error:
 
 __all__ = ["CallHandler", "tool_from_schema"]
 
-CallHandler = Callable[[dict[str, Any], ToolContext], str | Awaitable[str]]
-"""Runs a call: (validated arguments, context) -> the reply's text. May be a coroutine function."""
+Content = str | list[str | Image]
+CallHandler = Callable[[dict[str, Any], ToolContext], Content | Awaitable[Content]]
+"""Runs a call: (validated arguments, context) -> the reply's text and images. May be a coroutine function."""
 PROBLEMS = 5
 """Most validation errors reported for one call."""
 
@@ -44,6 +46,7 @@ def tool_from_schema(
     timeout_is: TimeoutIs = "infra_error",
     cost: float = 0.0,
     max_chars: int = 10_000,
+    max_images: int = 8,
     limit: int | Limit | None = None,
     retries: int = 0,
 ) -> Tool:
@@ -57,10 +60,11 @@ def tool_from_schema(
 
     Args:
         schema: shown to the policy; `parameters` is a JSON schema of type object.
-        handler: function or coroutine function of (arguments, ToolContext); returns text, or raises Retry or Failed.
+        handler: function or coroutine function of (arguments, ToolContext); returns text, an image or a list of both,
+            or raises Retry or Failed.
         owner: object with the tool's state; an environment closes it once. None for a stateless tool.
-        timeout, timeout_is, cost, max_chars, limit, retries: as in `tool`. A factory that every rollout calls passes
-            one shared `Limit`; a number would limit each rollout separately.
+        timeout, timeout_is, cost, max_chars, max_images, limit, retries: as in `tool`. A factory that every rollout
+            calls passes one shared `Limit`; a number would limit each rollout separately.
 
     Returns:
         A Tool.
@@ -74,7 +78,15 @@ def tool_from_schema(
     """
     if not NAME.fullmatch(schema.name):
         raise ToolDefinitionError(f"{schema.name[:80]!r} is no tool name: use letters, digits, _ and -, at most 64")
-    make = tool(timeout=timeout, timeout_is=timeout_is, cost=cost, max_chars=max_chars, limit=limit, retries=retries)
+    make = tool(
+        timeout=timeout,
+        timeout_is=timeout_is,
+        cost=cost,
+        max_chars=max_chars,
+        max_images=max_images,
+        limit=limit,
+        retries=retries,
+    )
     made = make(_async_call(handler) if inspect.iscoroutinefunction(handler) else _sync_call(handler))
     made.definition = Definition(schema, _arguments_model(schema), ("arguments",), "context")
     made.owner = owner

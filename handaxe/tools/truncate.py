@@ -1,11 +1,13 @@
-"""Truncation of long text."""
+"""Truncation of long text, with or without images."""
 
 import unicodedata
+from collections.abc import Sequence
 from typing import Literal
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image, join_images, split_images
 
-__all__ = ["Drop", "truncate"]
+__all__ = ["Drop", "truncate", "truncate_content"]
 
 Drop = Literal["head", "middle", "tail"]
 JOINER = "\u200d"
@@ -45,6 +47,53 @@ def truncate(text: str, *, limit: int, drop: Drop = "middle") -> str:
     start = _step_back(text, head)
     stop = _step_on(text, len(text) - (room - head))
     return text[:start] + _marker(stop - start) + text[stop:]
+
+
+def truncate_content(
+    text: str, images: Sequence[Image], *, limit: int, max_images: int, drop: Drop = "middle"
+) -> tuple[str, tuple[Image, ...]]:
+    """Cut a text with images; a placeholder and its image stay together.
+
+    The texts between images share the limit: short texts stay whole, and longer ones are cut to one length by
+    `truncate`. Images beyond `max_images` are left out and counted in words at the end.
+
+    Args:
+        text: with one placeholder for each image.
+        images: beside the text, in order.
+        limit: most characters of the result, placeholders not counted, >= 0.
+        max_images: most images, >= 0.
+        drop: part to cut of each long text.
+
+    Returns:
+        The text and the images.
+
+    Raises:
+        InputError: a negative limit, or other numbers of placeholders and images.
+
+    Example:
+        "a" * 50 + PLACEHOLDER + "bb" with limit=40 is "aaaaaa[... 39 characters cut ...]aaaaa" + PLACEHOLDER
+        + "bb"
+    """
+    if not images:
+        return truncate(text, limit=limit, drop=drop), ()
+    left_out = len(images) - max_images
+    note = f"[{left_out} further image{'s' if left_out > 1 else ''} left out]"[:limit] if left_out > 0 else ""
+    first = iter(images[:max_images])
+    parts = [part for part in split_images(text, images) if isinstance(part, str) or next(first, None) is not None]
+    most = _share([len(part) for part in parts if isinstance(part, str)], limit - len(note))
+    cut = [truncate(part, limit=most, drop=drop) if isinstance(part, str) else part for part in parts]
+    return join_images(*cut, note)
+
+
+def _share(lengths: Sequence[int], limit: int) -> int:
+    """Largest common bound on the lengths that keeps their sum within the limit."""
+    left = limit
+    for rank, length in enumerate(sorted(lengths)):
+        share = left // (len(lengths) - rank)
+        if length > share:
+            return share
+        left -= length
+    return limit
 
 
 def _marker(count: int) -> str:

@@ -1,9 +1,11 @@
 import re
 
+import numpy as np
 import pytest
 
 from handaxe.core.check_tasks import check_tasks, describe_value
 from handaxe.core.errors import TaskError
+from handaxe.core.images import Image
 from handaxe.core.records import Message, Task
 from handaxe.curricula.in_order import in_order
 
@@ -36,3 +38,10 @@ def test_valid_tasks_pass_and_describe_value_names_the_type():
     check_tasks(of((SYSTEM, Message("user", "2+2?"))))
     assert (describe_value({}), describe_value("tiny"), describe_value(None)) == ("a dict", "the text 'tiny'", "None")
     assert describe_value("x" * 1000) == "a text"
+
+
+def test_other_numbers_of_placeholders_and_images_are_errors():
+    image = Image.of(np.zeros((1, 1, 3), np.uint8))
+    check_tasks(of((Message.of("user", "What is ", image, "?"),)))
+    with pytest.raises(TaskError, match="message 0 of task 't1' has 1 images and 0 image placeholders in its text: "):
+        check_tasks(of((Message("user", "What is this?", images=(image,)),)))

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handaxe.core.errors import RecordError
-from handaxe.core.records import Branch, Ending, Group, ToolCall, ToolReply
+from handaxe.core.images import PLACEHOLDER, Image
+from handaxe.core.records import Branch, Ending, Group, Message, ToolCall, ToolReply
 from handaxe.core.validation import check, check_group
 from handaxe.testing.make_records import make_task, make_trajectory
 from handaxe.testing.random_groups import random_group
@@ -184,3 +185,48 @@ def test_siblings_with_one_id_and_invalid_siblings_are_errors():
         check_group(Group(make_task(), (one, one)))
     with pytest.raises(RecordError, match="not a log-probability"):
         check_group(Group(make_task(), (with_entry("logp", 3, 0.5),)))
+
+
+ONE, OTHER = Image.of(np.zeros((1, 2, 3), np.uint8)), Image.of(np.ones((1, 2, 3), np.uint8))
+
+
+def shown(*, start=0, ids=None, authors=None, images=(ONE,), content=PLACEHOLDER):
+    """A trajectory whose first three user tokens are those of an image, with others put at `start`."""
+    one = make_trajectory(layouts=["UUUUt pp tTTTt p"])
+    (row,) = one.sequences
+    new_ids, new_authors = row.ids.copy(), row.author.copy()
+    new_ids[:3] = ONE.ids(3)
+    if ids is not None:
+        new_ids[start : start + len(ids)] = ids
+    if authors is not None:
+        new_authors[start : start + len(authors)] = authors
+    messages = (Message("user", content, images=tuple(images)), *one.messages[1:])
+    return replace(one, sequences=(replace(row, ids=new_ids, author=new_authors),), messages=messages)
+
+
+def test_images_of_users_tools_and_templates_pass():
+    check(shown())
+    check(shown(authors=[0, 1, 2]))
+    check(shown(start=8, ids=ONE.ids(3)))
+    check(shown(start=8, ids=OTHER.ids(2), images=(ONE, OTHER), content=PLACEHOLDER * 2))
+    check(shown(start=8, ids=[*OTHER.ids(1), *OTHER.ids(1)], images=(ONE, OTHER), content=PLACEHOLDER * 2))
+    check(replace(drawing(), messages=(Message("user", PLACEHOLDER * 3),)))  # no image, so a character like any other
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "message"),
+    [
+        (shown(content="no image"), "message 0: 0 placeholders in the text for 1 images beside it"),
+        (shown(content=PLACEHOLDER * 2), "message 0: 2 placeholders in the text for 1 images"),
+        (shown(start=8, ids=OTHER.ids(3)), "sequence 0: ids of an image that no message shows"),
+        (shown(start=8, ids=ONE.ids(2)), "one image has runs of different lengths"),
+        (shown(start=0, ids=ONE.ids(4)[1:]), "sequence 0: the image tokens at 0 do not begin with token 0"),
+        (shown(start=1, ids=[9]), "sequence 0: the image tokens at 2 do not begin with token 0"),
+        (shown(start=0, authors=[1, 5, 1]), "image tokens written by the policy, another process or an expert"),
+        (shown(start=5, ids=[ONE.ids(1)[0]]), "image tokens written by the policy"),
+        (with_turn(0, replies=(ToolReply("", "t", "x", images=(ONE,)),)), "turn 0: a reply: 0 placeholders"),
+    ],
+)
+def test_broken_images_are_errors(trajectory, message):
+    with pytest.raises(RecordError, match=message):
+        check(trajectory)

@@ -9,17 +9,18 @@ from handaxe.envs.task_router import task_router
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.without_tools import without_tools
 from handaxe.papers.adareasoner.renamed_tools import renamed_tools
-from handaxe.papers.chartmaster.charts import charts
+from handaxe.papers.chartmaster.chart_code import chart_code
 from handaxe.papers.gated.workspace import workspace
 from handaxe.papers.tool_star.hinted_env import hinted
 from handaxe.tools.calculator import calculator
-from handaxe.worlds.glimpse.world import glimpse
+from handaxe.worlds.charts.world import charts
+from handaxe.worlds.clips.world import clips
 from handaxe.worlds.routing.world import routing
 
 WRAPPERS = (hinted, renamed_tools, slow, without_tools, lambda env: task_router("part", {"a": env}))
 OTHER = calculator.but(max_chars=10, cost=0.0, prefix="other_")
 """Tool outside all worlds."""
-WORLDS = (charts, glimpse, routing, workspace)
+WORLDS = (chart_code, charts, clips, routing, workspace)
 
 
 def bounded(most):

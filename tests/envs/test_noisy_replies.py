@@ -1,9 +1,12 @@
+import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.noisy_replies import is_noise, noisy_replies
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.tools import tool
 from handaxe.tools.calculator import calculator
 
 TASK = Task("t", (Message("user", "2*3=?"),))
@@ -50,3 +53,16 @@ def test_numbers_out_of_range_raise():
     for wrong in ({"share": 1.5}, {"share": -0.1}, {"length": 0}):
         with pytest.raises(InputError, match="0 to 1"):
             noisy_replies(tool_chat([calculator]), **wrong)
+
+
+def test_noise_replaces_images_too():
+    @tool
+    def look() -> list:
+        """Look."""
+        return ["here: ", Image.of(np.zeros((1, 1, 3), np.uint8))]
+
+    env = noisy_replies(tool_chat([look]), share=1.0)(TASK)
+    env.start()
+    reply = env.step(ParsedTurn("", (ToolCall("look", {}, "c0"),)), seed=0)
+    assert [one.images for one in (*reply.messages, *reply.replies)] == [(), ()]
+    assert all(is_noise(one.content) for one in reply.messages)

@@ -5,23 +5,28 @@ import sys
 import threading
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from handaxe.core.errors import InfrastructureError, InputError, Retry, TaskError, ToolDefinitionError
+from handaxe.core.images import PLACEHOLDER, Image, image_spans
 from handaxe.core.protocols import AsyncEnv
-from handaxe.core.records import Ending, Message, ParsedTurn, Sampling, Task, ToolCall, check
+from handaxe.core.records import Author, Ending, Message, ParsedTurn, Sampling, Task, ToolCall, check
 from handaxe.core.requests import Attempt, EnvReply
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.extract import call_argument
 from handaxe.rollouts import driver
+from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.tools import check_env, check_no_leak
 from handaxe.tools import ToolContext, tool
 from handaxe.tools.calculator import calculator
 from handaxe.tools.cpython import cpython
+from handaxe.tools.crop import crop
 from handaxe.tools.deadline import Threads
 from handaxe.tools.files import files
 from handaxe.tools.http import http
@@ -559,3 +564,148 @@ def test_final_call_completes_astep():
     env = tool_chat([submit], final=("submit",))(TASK)
     (reply,) = run_on_loop(env, turn(("submit", {"text": "7"}), ("submit", {"text": "8"})))
     assert reply.done and len(reply.replies) == 1
+
+
+# --- images ----------------------------------------------------------------------------------------------------
+
+FIRST, SECOND = (Image.of(np.random.default_rng(k).integers(0, 256, (8, 8, 3), np.uint8)) for k in (1, 2))
+SHOWN = Task("s", (Message("system", "Look."), Message.of("user", "Which? ", FIRST, " or ", SECOND)))
+
+
+@tool
+def count(context: ToolContext) -> list:
+    """Count the images, and show the last one mirrored."""
+    last = context.images[-1]
+    return [f"{len(context.images)} with ", Image.of(last.pixels[:, ::-1].copy())]
+
+
+@tool
+def refuse() -> str:
+    """Refuse."""
+    raise Retry(f"no {PLACEHOLDER}")
+
+
+def test_tools_get_the_images_of_the_conversation_in_order():
+    env = tool_chat([crop(), count, refuse])(SHOWN)
+    assert env.start()[0] == SHOWN.messages
+    reply = env.step(turn(("crop", {"box": [0, 0, 4, 4], "image": 2}), ("count", {}), ("refuse", {})), seed=0)
+    part, mirrored = reply.messages[0].images[0], reply.messages[1].images[0]
+    assert part == SECOND.crop((0, 0, 4, 4)) and mirrored.pixels.tolist() == part.pixels[:, ::-1].tolist()
+    assert [one.images for one in reply.messages] == [one.images for one in reply.replies] == [(part,), (mirrored,), ()]
+    assert contents(reply) == [PLACEHOLDER, f"3 with {PLACEHOLDER}", f"no {PLACEHOLDER}"]
+    again = env.step(
+        turn(("crop", {"box": [1, 0, 4, 4], "image": 3}), ("crop", {"box": [0, 0, 1, 1], "image": 9})), seed=0
+    )
+    assert again.replies[0].images == (part.crop((1, 0, 4, 4)),)
+    assert again.replies[1].content == "there is no image 9: 5 images were shown"
+
+
+def test_forks_put_the_images_of_the_conversation_back():
+    factory = tool_chat([crop(), count])
+    check_env(factory, SHOWN, turn=turn(("count", {}), ("count", {})))
+    env = factory(SHOWN)
+    states = []
+    seen = []
+    for k in range(3):
+        states.append(env.snapshot())
+        reply = env.step(turn(("crop", {"box": [0, 0, 8 - k, 8]})), seed=0)
+        seen.append(env.step(turn(("count", {})), seed=0).messages)
+        assert reply.messages[0].images[0].width == 8 - k
+    for k, state in enumerate(states):
+        other = factory(SHOWN)
+        other.restore(state)
+        other.step(turn(("crop", {"box": [0, 0, 8 - k, 8]})), seed=0)
+        assert other.step(turn(("count", {})), seed=0).messages == seen[k]
+
+
+CROP = ToolCall("crop", {"box": [0, 0, 4, 8]})
+
+
+def rolled(*, task=SHOWN, context=2000, format=None):
+    """A rollout that crops the first image, and then answers."""
+    format = format or Compact(TinyImageProcessor(4))
+    tools = [crop(), count]
+    engine = ScriptedEngine(format, [CROP, "done"], tools=[one.schema for one in tools])
+    attempt = Attempt(task, tool_chat(tools), format, Sampling(max_tokens=100), "t/0", 0, 0, context)
+    ((one,),) = driver.run([attempt], linear(max_turns=3), engine)
+    check(one)
+    return one
+
+
+def test_images_of_a_rollout_are_in_its_record_and_none_is_encoded(monkeypatch):
+    encoded = []
+    monkeypatch.setattr(Image, "_encode", lambda image: encoded.append(image))
+    one = rolled()
+    part = FIRST.crop((0, 0, 4, 8))
+    assert one.ending.kind == "completed" and one.final_text == "done"
+    assert one.images == (FIRST, SECOND, part) and one.replies[0].images == (part,)
+    (row,) = one.sequences
+    assert [key for _, _, key in image_spans(row.ids)] == [FIRST.key, SECOND.key, part.key]
+    assert one.num_image_tokens == 4 + 4 + 2 and row.ids.dtype == np.int64
+    assert row.author[row.ids == part.ids(1)[0]].tolist() == [Author.TOOL]
+    assert not encoded
+
+
+def test_image_reply_beyond_the_context_is_in_no_sequence():
+    whole = rolled()
+    shown = next(stop for start, stop, key in image_spans(whole.sequences[0].ids) if key == whole.images[2].key)
+    fits = whole.turns[1].start
+    assert shown < fits
+    for context in (fits - 1, shown - 1):
+        one = rolled(context=context)
+        assert (one.ending.kind, one.ending.reason) == ("truncated", "length") and len(one.turns) == 1
+        assert [key for _, _, key in image_spans(one.sequences[0].ids)] == [FIRST.key, SECOND.key]
+        assert one.replies[0].images and len(one.sequences[0].ids) <= context
+
+
+def greedy(budget, **options):
+    """A rollout that crops the first image again and again."""
+    format, tools = Compact(TinyImageProcessor(4)), [crop()]
+    engine = ScriptedEngine(format, [CROP] * 6, tools=[one.schema for one in tools])
+    attempt = Attempt(SHOWN, tool_chat(tools), format, Sampling(max_tokens=100), "t/0", 0, 0, 2000)
+    ((one,),) = driver.run([attempt], linear(max_turns=6, budget=budget, **options), engine)
+    check(one)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("budget", "turns"), [(Budget(images=2), 3), (Budget(image_tokens=5), 3), (Budget(images=0), 1), (Budget(), 6)]
+)
+def test_a_policy_that_asks_for_image_after_image_ends_at_its_budget(budget, turns):
+    """Each result has one image of 2 tokens; the last one is in the messages and in no sequence."""
+    one = greedy(budget)
+    assert (one.ending.kind, one.ending.reason) == ("truncated", "budget" if turns < 6 else "turns")
+    assert len(one.turns) == turns == one.usage.images == sum(len(message.images) for message in one.messages) - 2
+    assert one.usage.image_tokens == 2 * (turns - 1) == one.num_image_tokens - 8
+
+
+def test_the_policy_is_told_of_the_images_that_are_left():
+    one = greedy(Budget(images=2, image_tokens=20), tell_budget=True)
+    told = [message.content for message in one.messages if message.name == "budget"]
+    assert told[0] == "You have left: 5 turns, 1 image, 18 image tokens." and "0 images, 16 image" in told[1]
+
+
+def test_a_policy_without_vision_reads_the_size_of_a_tools_image():
+    @tool(name="crop")
+    def screenshot(box: list[int]) -> list:
+        """Take a screenshot."""
+        return ["shot: ", FIRST]
+
+    engine = ScriptedEngine(Compact(), [CROP, "done"], tools=[screenshot.schema])
+    attempt = Attempt(TASK, tool_chat([screenshot]), Compact(), Sampling(max_tokens=100), "t/0", 0, 0, 2000)
+    ((one,),) = driver.run([attempt], linear(max_turns=3), engine)
+    check(one)
+    assert one.ending.kind == "completed" and one.num_image_tokens == 0 and one.images == (FIRST,)
+    assert "shot: [image 8x8]" in Compact().decode(one.sequences[0].ids.tolist())
+    with pytest.raises(InputError, match="has 2 images, and this chat format has no image processor"):
+        rolled(format=Compact())
+
+
+def test_a_rollout_without_a_record_never_encodes_an_image(monkeypatch):
+    encoded = []
+    monkeypatch.setattr(Image, "_encode", lambda image: encoded.append(image))
+    env = tool_chat([crop(longest=16), count])(SHOWN)
+    for _ in range(3):
+        env.step(turn(("crop", {"box": [0, 0, 4, 4]}), ("count", {})), seed=0)
+    env.snapshot()
+    assert len(env.images) == 8 and not encoded

@@ -1,10 +1,23 @@
 import asyncio
 
+import numpy as np
+import pytest
+
+from handaxe.core.images import PLACEHOLDER, Image
 from handaxe.core.protocols import AsyncEnv, OnAuxReply
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.core.requests import EnvReply
+from handaxe.envs.noisy_replies import noisy_replies
+from handaxe.envs.slow import slow
+from handaxe.envs.task_router import task_router
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.envs.without_tools import without_tools
 from handaxe.envs.wrapper import AsyncEnvWrapper, EnvWrapper
+from handaxe.papers.adareasoner.renamed_tools import renamed_tools
+from handaxe.papers.flow_grpo.modular_agent import modular_agent
+from handaxe.papers.tool_star.hinted_env import hinted
+from handaxe.testing.tools import check_env
+from handaxe.tools.crop import crop
 from handaxe.tools.decorator import tool
 
 TASK = Task("a", (Message("user", "?"),))
@@ -84,3 +97,39 @@ def test_auxiliary_replies_are_transformed():
 
     assert not isinstance(EnvWrapper(env()), OnAuxReply) and isinstance(Louder(Hearing()), OnAuxReply)
     assert Louder(Hearing()).on_aux_reply(ParsedTurn("well"), seed=0).messages[0].content == "well!"
+
+
+IMAGE = Image.of(np.random.default_rng(0).integers(0, 256, (8, 8, 3), np.uint8))
+SHOWN = Task(
+    "s", (Message.of("user", "Which ", IMAGE, "?"),), metadata={"part": "x", "names": {"crop": "f1", "box": "p2"}}
+)
+INNER = tool_chat([crop()])
+WRAPPED = {
+    "none": INNER,
+    "noisy": noisy_replies(INNER, share=0.5),
+    "slow": slow(INNER, median=0.0),
+    "without_tools": without_tools(INNER),
+    "task_router": task_router("part", {"x": INNER}),
+    "renamed_tools": renamed_tools(INNER),
+    "modular_agent": modular_agent(INNER, verify=lambda task, memory: False, generate=lambda task, memory: ""),
+    "hinted": hinted(INNER),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_wrappers_keep_placeholders_and_images_together(name):
+    crops = [("crop", "box"), ("f1", "p2")]
+    calls = [ToolCall(tool, {box: [0, 0, side, 8]}, f"{tool}{side}") for tool, box in crops for side in (3, 9)]
+    turn = ParsedTurn("", tuple(calls))
+    check_env(WRAPPED[name], SHOWN, turn=turn)
+    env = WRAPPED[name](SHOWN)
+    try:
+        assert env.start()[0][0].images == (IMAGE,)
+        reply = env.step(turn, seed=0)
+        for one in (*reply.messages, *reply.replies):
+            assert one.images == (IMAGE.crop((0, 0, 3, 8)),) if PLACEHOLDER in one.content else not one.images
+        shown = sum(len(one.images) for one in reply.messages)
+        assert shown == {"without_tools": 0, "noisy": shown}.get(name, 1)
+        assert PLACEHOLDER not in str(env.report()) + str(dict(reply.facts))
+    finally:
+        env.close()

@@ -65,7 +65,7 @@ class ChatServer:
 
         self.http = _Quiet(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()  # a short wait at the end
         return self
 
     def __exit__(self, *error):

@@ -50,7 +50,7 @@ class Hub(BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path.startswith("/api/whoami-v2"):
             return None if self.refused() else self.answer(200, {"name": "me", "type": "user"})
-        found = re.fullmatch(r"/api/models/([^/]+)/([^/?]+).*", self.path)
+        found = re.fullmatch(r"/api/models/([^/]+)/([^/?]+)(?!.*/xet-).*", self.path)  # without Xet
         if found and (HOME / found[1] / found[2]).is_dir():
             return self.answer(200, {"id": f"{found[1]}/{found[2]}", "sha": "0" * 40, "siblings": [], "tags": []})
         return self.answer(404, {"error": "Repository not found"}, X_Error_Code="RepoNotFound")

@@ -28,12 +28,17 @@ from handaxe.evaluation.mechanisms import read_test_constant
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalog import find_method, list_methods
 
-__all__ = ["made", "methods_with", "own", "slow_for_papers"]
+__all__ = ["embedded_model", "made", "methods_with", "own", "slow_for_papers"]
 
 
 def own(name, constant, default=None):
     """A constant of the test of a method."""
     return read_test_constant(find_method(name).module.removeprefix("handaxe."), constant, default)
+
+
+def embedded_model(name):
+    """The packaged model that the cold start of the method's world is trained from."""
+    return make_world(parse_train(name, [], prog="handaxe train", also={"run": RunOptions})[0]).start_model
 
 
 def methods_with(constant):

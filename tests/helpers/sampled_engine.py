@@ -2,6 +2,7 @@
 
 import torch
 
+from handaxe.core.model_api import VisionModel
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Measure, Sample
 from handaxe.engines.local.engine import LocalEngine
@@ -34,9 +35,10 @@ class Sampled(LocalEngine):
             version=lambda: self.version,
             stamp=lambda: (self.version, sum(p._version for p in model.module.parameters())),
             gather=lambda: served_weights(model.module),
-            score=lambda ids: self.measure([Measure(ids, 1)])[0]["logp"],
+            score=lambda ids, start=1, images=(): self.measure([Measure(ids, start, images=images)])[0]["logp"],
             vocab_size=model.vocab_size,
             max_length=model.max_length,
+            model=model if isinstance(model, VisionModel) else None,
         )
         self.started = []
         # A server starts with other weights, so that nothing works without a push.

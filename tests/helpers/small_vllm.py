@@ -2,6 +2,7 @@
 demand. `make test-vllm` tests vLLM."""
 
 import asyncio
+import base64
 import json
 import threading
 import time
@@ -13,6 +14,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from handaxe.core.images import Image
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Measure, Partial, Sample
 from handaxe.engines.local.engine import LocalEngine
@@ -28,18 +30,29 @@ class SmallVllm:
         pace: seconds a token.
         asleep: memory that is discarded, "weights" and "kv_cache"; discarded weights are NaN.
         paths: of the received requests, in order.
+        images: by digest, with the server's caches.
+        image_bytes: encoded bytes of each image received, in order.
+        image_delay: seconds from receiving an image until it is in the cache.
+        resized: longest side to which the server resizes images; 0 for unchanged images.
     """
 
     def __init__(self, model, *, faults=(), stale="", pace=0.0, silent=False):
-        self.engine, self.faults, self.stale, self.pace, self.silent = (
-            LocalEngine(model),
-            dict(faults),
-            stale,
-            pace,
-            silent,
-        )
-        self.paths, self.labels, self.paused, self.file = [], {0: "default"}, False, None
-        self.stream, self.waiting, self.asleep = self.engine.stream(), {}, set()
+        self.engine = LocalEngine(model)
+        self.faults = dict(faults)
+        self.stale = stale
+        self.pace = pace
+        self.silent = silent
+        self.paths = []
+        self.labels = {0: "default"}
+        self.paused = False
+        self.file = None
+        self.stream = self.engine.stream()
+        self.waiting = {}
+        self.asleep = set()
+        self.images = {}
+        self.image_bytes = []
+        self.image_delay = 0.0
+        self.resized = 0
         self.lock, self.ended = threading.Lock(), threading.Event()
         routes = [Route("/{path:path}", self._reply, methods=["GET", "POST"])]
         self._server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), port=0, log_level="critical"))
@@ -101,11 +114,13 @@ class SmallVllm:
         if path == "/pause":
             assert query["mode"] == "keep" and query["clear_cache"] == "true"
             self.paused = True
+            self.images.clear()
         elif path == "/resume":
             self.paused = False
         elif path == "/sleep":
             assert query["level"] == "2" and query["mode"] == "keep"
             self.paused, self.asleep = True, {"weights", "kv_cache"}
+            self.images.clear()
             with torch.no_grad():
                 for parameter in self.engine.model.module.parameters():
                     parameter.fill_(torch.nan)
@@ -134,23 +149,62 @@ class SmallVllm:
         assert params["temperature"] == 0 and params["logprobs"] == 3 and params["ignore_eos"]
         if min(ids) < 0 or max(ids) >= self.engine.model.vocab_size:
             self.stop()  # as vLLM does
+        images, prompt = (), {}
+        if "content_parts" in body:
+            try:
+                images = await self._read_images(body["content_parts"])
+            except ValueError as error:
+                return JSONResponse({"error": {"message": str(error), "code": 400}}, 400)
+            ids = self._expanded(ids, images)
+            processor = self.engine.model.image_processor
+            prompt = {"prompt_token_ids": processor.expand(ids, {image.key: image for image in images})}
+            assert body["return_token_ids"] is True
         if draws["forced"]:
             with self.lock:
                 assert not self.asleep
-                logp = self.engine.measure([Measure([*ids, *draws["forced"]], len(ids))])[0]["logp"]
+                row = Measure([*ids, *draws["forced"]], len(ids), images=tuple(images))
+                logp = self.engine.measure([row])[0]["logp"]
                 version = [self.engine.version] * len(logp)
-            return JSONResponse(self._answer(draws["forced"], logp, logp, version, "length"))
+            return JSONResponse(self._answer(draws["forced"], logp, logp, version, "length") | prompt)
         drawn = draws["drawn"]
         sampling = Sampling(draws["temperature"], draws["top_p"], draws["top_k"], drawn + params["max_tokens"])
         begun = Partial(ids[len(ids) - drawn :], *([0.0] * drawn for _ in range(2)), [0] * drawn)
         stop = frozenset(params["stop_token_ids"])
-        sample = Sample(ids[: len(ids) - drawn], sampling, int(draws["seed"]), stop, prefix=begun)
+        seed, begins = int(draws["seed"]), ids[: len(ids) - drawn]
+        sample = Sample(begins, sampling, seed, stop, prefix=begun, images=tuple(images))
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         with self.lock:
             ticket = self.stream.submit(sample)
             self.waiting[REQUEST_PREFIX + body["request_id"]] = (ticket, drawn, loop, future)
-        return JSONResponse(self._answer(*await future))
+        return JSONResponse(self._answer(*await future) | prompt)
+
+    async def _read_images(self, parts):
+        """Images of the parts, in order, as vLLM 0.32 reads them: by digest, and refused without bytes or cache."""
+        read = {}
+        for part in parts:
+            if part["url"] is not None:
+                start, _, data = part["url"].partition(";base64,")
+                assert start in ("data:image/png", "data:image/jpeg")
+                self.image_bytes.append(base64.b64decode(data))
+                image = Image.read(self.image_bytes[-1])
+                assert image.digest == part["uuid"]
+                read[image.digest] = image.resized(self.resized) if self.resized else image
+        if read:
+            await asyncio.sleep(self.image_delay)
+        for number, part in enumerate(parts):
+            if part["uuid"] not in {**read, **self.images}:
+                raise ValueError(f"Cache miss for image at index {number} but data is not provided.")
+        self.images |= read
+        return [self.images[part["uuid"]] for part in parts]
+
+    def _expanded(self, ids, images):
+        """Ids with image tokens: each placeholder is replaced by the tokens of the next image."""
+        processor = self.engine.model.image_processor
+        rest, out = list(images), []
+        for token in ids:
+            out += processor.token_ids(rest.pop(0)) if [token] == processor.collapse([1 << 62]) and rest else [token]
+        return out
 
     def _answer(self, ids, logp, behaviour, version, finish):
         content = []

@@ -26,7 +26,6 @@ from handaxe.papers.agent0.proposing import proposing
 from handaxe.papers.agent0.reinforce_second import reinforce_second
 from handaxe.papers.portool.tree import tree
 from handaxe.papers.tool_star.best_against_worst import best_against_worst
-from handaxe.papers.tool_star.prefer import prefer
 from handaxe.rollouts.branch_chance import branch_chance
 from handaxe.rollouts.branching import branching
 from handaxe.rollouts.linear import linear
@@ -38,6 +37,7 @@ from handaxe.training.loop.config import AsyncConfig, RunConfig, Updates
 from handaxe.training.loop.train import train
 from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.training.stages.context import make_site
+from handaxe.training.stages.prefer import prefer
 from handaxe.training.stages.reinforce import reinforce as reinforce_stage
 from handaxe.training.stages.repeat import repeat
 from handaxe.training.stages.run_stages import run_stages

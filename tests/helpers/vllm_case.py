@@ -1,18 +1,22 @@
-"""Shared by tests with a real vLLM server: a small Llama, and a LocalEngine sampled by servers. Importing this module
-without vLLM skips the importing module."""
+"""Shared by tests with a real vLLM server: a small Llama, a small Idefics3, and a LocalEngine sampled by servers.
+Importing this module without vLLM skips the importing module."""
 
 import contextlib
+import copy
 import importlib.util
 import os
 
 import pytest
 import torch
 
+from handaxe.core.model_api import VisionModel
 from handaxe.core.requests import Measure
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.vllm.servers import VllmServers
 from handaxe.engines.vllm.weight_transfer import ServedPolicy, served_weights, write_config
 from handaxe.models.huggingface import HuggingFaceModel
+from handaxe.models.huggingface_vision import HuggingFaceVisionModel
+from handaxe.testing.vision_models import small_vision
 
 if importlib.util.find_spec("vllm") is None:
     pytest.skip("vLLM is not in this environment: run `make test-vllm`", allow_module_level=True)
@@ -50,6 +54,23 @@ def make_model(tied=True, seed=0, vocabulary=VOCABULARY):
     return HuggingFaceModel(module, tokenizer)
 
 
+def make_vision_model():
+    """An Idefics3 with fixed weights, of heads of 32 numbers: vLLM's attention on a CPU takes no smaller ones."""
+    _, images, _ = small = small_vision("idefics3")
+    config = copy.deepcopy(small.module.config)
+    config.text_config.update({"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32})
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        module = type(small.module)(config).float().eval()
+        with torch.no_grad():
+            for name, parameter in module.named_parameters():
+                if parameter.ndim >= 2:
+                    parameter.normal_(0, 0.5 if "embed" in name else 0.6 / parameter.shape[-1] ** 0.5)
+    model = HuggingFaceVisionModel(module, images)
+    model.max_length = MAX_LENGTH
+    return model
+
+
 class Fleet:
     """Servers shared by several engines, sampling the engine used last; starting servers takes minutes."""
 
@@ -59,11 +80,14 @@ class Fleet:
             version=lambda: self.engine.version,
             stamp=lambda: (getattr(self.engine, "number", 0), self.engine.version, _writes(self.engine)),
             gather=lambda: served_weights(self.engine.model.module),
-            score=lambda ids: self.engine.measure([Measure(ids, 1)])[0]["logp"],
+            score=lambda ids, start=1, images=(): self.engine.measure([Measure(ids, start, images=images)])[0]["logp"],
             vocab_size=model.vocab_size,
             max_length=model.max_length,
+            model=model if isinstance(model, VisionModel) else None,
         )
-        options |= {} if options.get("servers") else {"write_config": lambda folder: write_config(model.module, folder)}
+        files = getattr(model, "image_processor", None)
+        write = lambda folder: write_config(model.module, folder, image_processor=files)  # noqa: E731
+        options |= {} if options.get("servers") else {"write_config": write}
         options = {"start_timeout": 900.0} | options  # a busy machine takes minutes
         self.servers = VllmServers(policy, options=SMALL, **options)
 

@@ -37,7 +37,7 @@ def test_misspelt_name_is_an_error_without_a_hub_request(function, no_hub):
 def test_possible_hub_name_is_requested_once(no_hub):
     message = (
         "no folder is named 'nobody/nothing', and looking the name up on the hub failed (Name or service not known); "
-        "pass tiny, small, smollm2, a folder or a hub name"
+        "pass tiny, tiny_vision, small, smollm2, a folder or a hub name"
     )
     with pytest.raises(InputError, match=re.escape(message)):
         load("nobody/nothing")

@@ -65,11 +65,11 @@ def test_without_write_access_the_folder_of_the_file_is_returned(file, monkeypat
 @pytest.mark.slow
 def test_cached_smollm2_equals_the_gguf_file_bitwise():
     torch = pytest.importorskip("torch")
-    from handaxe.models import huggingface
+    from handaxe.models import huggingface_files
 
-    file = huggingface.smollm2_file()
-    tokenizer, module = huggingface._read_gguf(file, file, trust=False)
-    cached_tokenizer, cached = huggingface._read(file, None, "float32")
+    file = huggingface_files.smollm2_file()
+    tokenizer, module = huggingface_files.read_gguf(file, file, trust=False)
+    cached_tokenizer, cached, _ = huggingface_files.read_files(file, None, "float32")
     ours, theirs = module.state_dict(), cached.state_dict()
     assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
     assert tokenizer.get_vocab() == cached_tokenizer.get_vocab()

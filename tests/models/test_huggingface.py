@@ -9,14 +9,8 @@ import torch
 from handaxe.core.errors import InputError
 from handaxe.core.model_api import AdapterModel
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.models.huggingface import (
-    AdaptedModel,
-    HuggingFaceModel,
-    load_context,
-    load_pretrained,
-    load_tokenizer,
-    smollm2,
-)
+from handaxe.models.huggingface import AdaptedModel, HuggingFaceModel, load_pretrained, smollm2
+from handaxe.models.huggingface_files import load_context, load_tokenizer
 from handaxe.models.load import dummy_policy, load, load_format
 
 pytestmark = pytest.mark.hf
@@ -107,7 +101,9 @@ def test_left_padded_decoding_equals_the_reference(model):
         rows = [[*row, i] for row, i in zip(rows, new)]
         if step == 2:
             index = torch.tensor([3, 0, 0])
-            cache, rows, new = model.keep(cache, index), [rows[3], rows[0], rows[0]], [new[3], new[0], new[0]]
+            cache = model.keep(cache, index)
+            rows = [rows[3], rows[0], rows[0]]
+            new = [new[3], new[0], new[0]]
         logits_BV, cache = model.decode(torch.tensor(new), cache)
 
 

@@ -1,7 +1,9 @@
+import json
 from pathlib import Path
 
 import pytest
 import torch
+from helpers.vision_policy import vision_model
 
 import handaxe.models.load
 from handaxe.core.errors import CheckpointError, InputError
@@ -11,8 +13,11 @@ from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.pieces import Pieces
+from handaxe.models.chat_formats.saved_format import save_format
 from handaxe.models.load import dummy_policy, load, load_format
+from handaxe.models.saved_policy import file_manifest
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.tools.calculator import calculator
 
 PACKAGED = Path(handaxe.models.load.__file__).with_name("tiny_checkpoint")
@@ -106,3 +111,22 @@ def test_smollm2_has_a_chat_template_and_saves_without_loss(tmp_path):
     parameters = dict(loaded.module.named_parameters())
     assert all(torch.equal(parameter, parameters[name]) for name, parameter in model.module.named_parameters())
     assert loaded.tokenizer.chat_template == model.tokenizer.chat_template
+
+
+def test_policy_with_vision_gets_the_image_processor_of_its_model(tmp_path):
+    model = vision_model(torch.float32)
+    model.save(tmp_path)
+    formats = [load(model).format, load(tmp_path).format, load_format(tmp_path), dummy_policy(tmp_path).format]
+    assert [one.image_processor for one in formats] == [TinyImageProcessor(8)] * 4
+    assert load("tiny").format.image_processor is None
+
+
+def test_run_with_other_image_settings_than_its_model_is_a_checkpoint_error(tmp_path):
+    checkpoint = tmp_path / "checkpoints" / "step-000001"
+    LocalEngine(vision_model(torch.float32)).save(checkpoint / "engine")
+    (checkpoint / "state.json").write_text("{}")
+    (checkpoint / "arrays.safetensors").write_text("")
+    (checkpoint / "manifest.json").write_text(json.dumps(file_manifest(checkpoint)))
+    save_format(tmp_path, Compact(TinyImageProcessor(16)))
+    with pytest.raises(CheckpointError, match="image_processor.patch 16 and not 8"):
+        load(tmp_path)

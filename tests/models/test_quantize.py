@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from helpers.vision_families import EACH_FAMILY, A, B, conversation, own_model, read_row, relative
 
 import handaxe as hx
 from handaxe.core.errors import InputError
@@ -133,3 +134,25 @@ def test_missing_package_is_named(folder, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "torchao.quantization", None)
     with pytest.raises(InputError, match=r"need the extra \[quantize\] on the CPU"):
         load_pretrained(folder, lora={"r": 4}, quantize="8bit")
+
+
+@pytest.mark.parametrize("family", EACH_FAMILY)
+def test_of_a_vision_model_the_language_model_is_quantized(family, tmp_path):
+    own_model(family).save(tmp_path / "base")
+    plain = load_pretrained(tmp_path / "base", lora={"r": 2})
+    model = load_pretrained(tmp_path / "base", lora={"r": 2}, quantize="8bit", lora_vision=True)
+    language = {id(p) for p in model.vision.language.parameters()}
+    shrunk = {id(p) for p in model.module.parameters() if type(p) is not torch.nn.Parameter}
+    assert shrunk and shrunk <= language and model.trains_vision
+    _, ids = conversation(family, A, B)
+    with torch.no_grad():
+        assert 0 < relative(read_row(model, ids), read_row(plain, ids)) < 0.1
+        for parameter in (p for p in model.module.parameters() if p.requires_grad):
+            parameter += 0.05
+        wanted = read_row(model, ids)
+        model.save(tmp_path / "saved")
+        model.save_merged(tmp_path / "merged")
+        assert torch.equal(read_row(load_pretrained(tmp_path / "saved"), ids), wanted)
+        assert relative(read_row(load_pretrained(tmp_path / "merged"), ids), wanted) < 1e-3
+    read_row(model, ids).sum().backward()
+    assert all(p.grad is not None for p in model.module.parameters() if p.requires_grad)

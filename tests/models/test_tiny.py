@@ -1,10 +1,15 @@
+import hashlib
 import json
 from dataclasses import replace
 
 import pytest
 import torch
+from helpers.image_records import noise
+from helpers.vision_policy import CONFIG as VISION
+from helpers.vision_policy import vision_model
 
 from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.model_api import VisionModel
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
 from handaxe.engines.local.engine import LocalEngine
@@ -49,7 +54,9 @@ def test_later_tokens_do_not_change_earlier_logits(config):
 def test_equal_seeds_give_equal_weights_without_global_randomness():
     torch.manual_seed(5)
     state = torch.random.get_rng_state()
-    a, b, c = TinyModel.new(SMALL, seed=1), TinyModel.new(SMALL, seed=1), TinyModel.new(SMALL, seed=2)
+    a = TinyModel.new(SMALL, seed=1)
+    b = TinyModel.new(SMALL, seed=1)
+    c = TinyModel.new(SMALL, seed=2)
     assert torch.equal(a.module.embed.weight, b.module.embed.weight)
     assert not torch.equal(a.module.embed.weight, c.module.embed.weight)
     assert torch.equal(state, torch.random.get_rng_state())
@@ -158,3 +165,84 @@ def test_width_without_even_heads_is_an_input_error():
         TinyNet(TinyConfig(width=30, heads=4))
     with pytest.raises(InputError, match="kv_heads is 3: give a divisor of the 4 heads"):
         TinyNet(TinyConfig(kv_heads=3))
+
+
+# --- vision --------------------------------------------------------------------------------------------------------
+
+
+def test_files_of_a_model_without_vision_are_those_of_before(tmp_path):  # trap 35
+    """Digests are those of the version before vision."""
+    TinyModel.new(SMALL, seed=1).save(tmp_path)
+    digests = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in tmp_path.iterdir()}
+    assert digests == {
+        "config.json": "df2fb1f5bd5f03e1e0ecda8ccd8a5feb191828c3f00c05b2594b2054ef1ae1ca",
+        "model.safetensors": "504bbbabcb25d288af6d86c94611666b7954ee11ca57f04bba7a462fbfefb6a0",
+    }
+
+
+def test_text_weights_are_equal_with_and_without_vision():
+    text, seeing = (TinyModel.new(replace(VISION, patch=patch), seed=4) for patch in (0, 8))
+    weights = seeing.module.state_dict()
+    assert all(torch.equal(weight, weights[name]) for name, weight in text.module.state_dict().items())
+    assert {name.split(".")[0] for name in weights.keys() - text.module.state_dict().keys()} == {"vision"}
+    assert isinstance(seeing, VisionModel) and not isinstance(text, VisionModel)
+
+
+def test_model_with_vision_is_saved_and_loaded(tmp_path):
+    model = vision_model(torch.float32)
+    model.save(tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["patch"] == 8
+    loaded, image = TinyModel.load(tmp_path), noise(width=16, height=16)
+    assert loaded.image_processor == model.image_processor
+    ids_BT = torch.tensor([[1, *image.ids(4), 2]])
+    one, other = (each.hidden(ids_BT, torch.ones_like(ids_BT).bool(), [image]) for each in (model, loaded))
+    assert torch.equal(one, other)
+
+
+def test_token_after_an_image_has_no_previous_id():
+    """With one token after the image, only the image's own vectors and that token's embedding count."""
+    model, image = vision_model(), noise(width=8, height=8)
+    ids_N, before_N = torch.tensor([*image.ids(1), 7, 9]), torch.tensor([-1, *image.ids(1), 7])
+    with torch.no_grad():
+        found = model.module.embed_images(ids_N, before_N, [image])
+        embed, before = model.module.embed.weight, model.module.embed_before.weight
+        want = torch.stack([model.image_features([image])[0][0][0], embed[7], embed[9] + before[7]])
+    torch.testing.assert_close(found, want, rtol=0, atol=1e-12)
+
+
+def test_features_of_a_repeated_image_are_computed_once():
+    model, image = vision_model(), noise(width=8, height=8)
+    calls = []
+    model.module.vision.register_forward_hook(lambda module, inputs, output: calls.append(len(inputs[0])))
+    first, second, third = model.image_features([image, noise(1, 16, 16), image])
+    assert calls == [2] and torch.equal(first[0], third[0]) and second[0].shape == (4, 32)
+    assert model.position_shift(image.ids(1), {}) == 0
+
+
+def test_frozen_tower_is_reported():
+    model = vision_model()
+    assert model.trains_vision
+    model.module.vision.requires_grad_(False)
+    assert not model.trains_vision and not make_model().trains_vision
+
+
+def test_text_model_refuses_images():
+    model, image = make_model(), noise(width=8, height=8)
+    ids_BT = torch.tensor([[1, *image.ids(1)]])
+    for call in (
+        lambda: model.hidden(ids_BT, torch.ones_like(ids_BT).bool(), [image]),
+        lambda: model.image_features([image]),
+    ):
+        with pytest.raises(InputError, match=r"reads no images: make one with TinyConfig\(patch=8\)"):
+            call()
+
+
+def test_recomputed_activations_give_the_same_gradient_with_images():
+    image, gradients = noise(width=16, height=16), []
+    for checkpointing in (False, True):
+        model = vision_model()
+        model.checkpointing = checkpointing
+        ids_BT = torch.tensor([[1, *image.ids(4), 2]])
+        model.hidden(ids_BT, torch.ones_like(ids_BT).bool(), [image]).square().sum().backward()
+        gradients.append(torch.cat([p.grad.flatten() for p in model.module.vision.parameters()]))
+    assert torch.allclose(*gradients, atol=1e-9) and gradients[0].abs().max() > 0

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 import torch
+from helpers.image_records import noise
+from helpers.vision_policy import vision_model
 
 from handaxe.core.model_api import Copying, Reading, SlotCache
 from handaxe.models.tiny import TinyConfig, TinyModel
@@ -74,7 +76,9 @@ def test_suffix_is_read_after_copied_moved_and_resized_prefixes(kv_heads):
 
 @torch.inference_mode()
 def test_cache_step_writes_slots_and_reads_rows(kv_heads):
-    model, row, other = make_model(torch.float64, kv_heads=kv_heads), [5, 6, 7, 8, 9], [1, 2, 3]
+    model = make_model(torch.float64, kv_heads=kv_heads)
+    row = [5, 6, 7, 8, 9]
+    other = [1, 2, 3]
     cache = model.slots()
     cache.reserve(8, 16)
     cache.read([Reading(0, row[:4], 0)], [])
@@ -158,3 +162,50 @@ def test_cache_implements_slot_cache_and_counts_bytes():
     assert cache.token_bytes == 2 * 2 * 32 * 4
     assert make_model(kv_heads=1).slots().token_bytes == cache.token_bytes / 2
     assert {name for name in vars(SlotCache) if not name.startswith("_")} <= set(dir(cache))
+
+
+# --- images --------------------------------------------------------------------------------------------------------
+
+
+def image_logits(model, row, images):
+    ids_BT = torch.tensor([row])
+    return model.head(model.hidden(ids_BT, torch.ones_like(ids_BT).bool(), images))[0]
+
+
+@pytest.mark.exact
+@torch.inference_mode()
+def test_row_with_images_is_read_from_every_start():  # traps 7, 8 and 12
+    model = vision_model()
+    one = noise(0, 16, 16)
+    other = noise(1, 16, 16)
+    images = [noise(2), other, one]
+    row = [*one.ids(4), *other.ids(4), 5, *one.ids(4), *one.ids(4), 6, 7]
+    want = image_logits(model, row, images)
+    for start in range(1, len(row)):
+        cache = model.slots()
+        cache.reserve(2, 40)
+        first = cache.read([Reading(1, row[:start], 0, images)], [])
+        rest = cache.read([Reading(1, row, start, images)], [])
+        torch.testing.assert_close(torch.cat([first, rest]), want[[start - 1, -1]], rtol=0, atol=1e-10)
+
+
+@torch.inference_mode()
+def test_token_after_an_image_is_written():
+    model, image = vision_model(), noise(0, 16, 16)
+    row = [3, *image.ids(4), 5, 6]
+    cache = model.slots()
+    cache.reserve(1, 40)
+    cache.read([Reading(0, row[:5], 0, [image])], [])
+    written = [cache.write([[row[at]]], [row[at - 1]], [at])[0] for at in (5, 6)]
+    torch.testing.assert_close(torch.stack(written), image_logits(model, row, [image])[5:], rtol=0, atol=1e-10)
+
+
+@torch.inference_mode()
+def test_rows_of_several_images_share_a_read():
+    model, images = vision_model(), [noise(seed, 16, 16) for seed in range(3)]
+    rows = [[1, *image.ids(4), 2] for image in images] + [[4, 5, 6]]
+    cache = model.slots()
+    cache.reserve(4, 40)
+    read_RV = cache.read([Reading(slot, row, 0, images) for slot, row in enumerate(rows)], [])
+    want = torch.stack([image_logits(model, row, images)[-1] for row in rows])
+    torch.testing.assert_close(read_RV, want, rtol=0, atol=1e-10)

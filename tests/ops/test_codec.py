@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.image_records import noise
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,3 +90,26 @@ def test_text_of_format_1_is_unchanged():
         '"y": {"z": "\\ud800"}}, "id": "t0c0"}], "call_id": "", "name": ""}]'
     )
     assert codec.dump_record(Branch("a/1", 0, 7)) == '["a/1", 0, 7]'
+
+
+def test_images_are_written_into_the_text_without_a_collector():
+    image = noise()
+    message = Message.of("user", "a ", image, call_id="x")
+    assert codec.load_record(Message, codec.dump_record(message)) == message
+    free = {"a": [image, (image,)], "__image__": ["b", 1, 2]}
+    found = codec.load_json(codec.dump_json(free))
+    assert found == free
+    np.testing.assert_array_equal(found["a"][0].pixels, image.pixels)
+
+
+def test_a_collector_takes_each_image_once_and_a_finder_returns_it():
+    image, images = noise(), {}
+    message = Message.of("tool", image, " and ", image)
+    text = codec.dump_record(message, images)
+    assert list(images.values()) == [image] and str(image.digest) in text and len(text) < 400
+    assert codec.load_record(Message, text, codec.image_finder(images.values())).images[1] is image
+    assert codec.load_json(codec.dump_json({1: image}, images), codec.image_finder([image])) == {1: image}
+    with pytest.raises(ValueError, match="is not in the text"):
+        codec.load_record(Message, text)
+    with pytest.raises(LookupError):
+        codec.load_record(Message, text, codec.image_finder([]))

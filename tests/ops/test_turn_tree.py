@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from handaxe.core.records import Branch, Group, Usage
+from handaxe.core.records import Branch, Group
+from handaxe.core.usage import Usage
 from handaxe.ops.turn_tree import shared_turn_count, token_owners, total_usage, turn_tree
 from handaxe.testing.make_records import make_trajectory
 

@@ -9,6 +9,7 @@ import pytest
 
 from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.models.chat_formats.compact import CALL, CALL_END, END, Compact
+from handaxe.models.chat_formats.safe_encoder import TooManyIds
 from handaxe.serving import chat_history
 from handaxe.serving.chat_history import ChatHistory
 
@@ -115,6 +116,19 @@ def test_conversation_above_the_context_length_is_not_extended():
     chat = long_chat(history, 300)
     assert history.ids(chat, [TOOL]) == FORMAT.start(chat, [TOOL]).ids
     assert 0 < format.extended < 20
+
+
+class Refusing(Counted):
+    """Raises TooManyIds in `extend`, as an encoder does for a text above the context length."""
+
+    def extend(self, history, new, last_ids, tools):
+        raise TooManyIds(200)
+
+
+def test_turn_with_a_text_above_the_context_length_is_rendered_without_stored_turns():
+    history = ChatHistory(Refusing(), max_length=100)
+    chat = long_chat(history, 2)
+    assert history.ids(chat, [TOOL]) == FORMAT.start(chat, [TOOL]).ids
 
 
 def test_steps_extend_by_one_turn():

@@ -1,7 +1,5 @@
 """Chat server with OpenAI's client, with OpenAICompatible, and with invalid requests."""
 
-import contextlib
-import http.client
 import json
 import re
 import socket
@@ -10,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Sampling, Task
@@ -18,17 +17,20 @@ from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.chat_formats.safe_encoder import _check_count
 from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.load import load
 from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
-from handaxe.tools.bearer_auth import BearerAuth, LocalOnly
+from handaxe.tools.bearer_auth import BearerAuth
 from handaxe.tools.calculator import calculator
 
 openai = pytest.importorskip("openai")
-uvicorn = pytest.importorskip("uvicorn")
+pytest.importorskip("uvicorn")
 pytest.importorskip("starlette")
-from handaxe.serving.chat_server import chat_app, chat_server  # noqa: E402
+from helpers.chat_app import send, serving  # noqa: E402
+
+from handaxe.serving.chat_server import chat_server  # noqa: E402
 
 TOOLS = [
     {
@@ -61,25 +63,6 @@ class Counting(LocalEngine):
         return stream
 
 
-@contextlib.contextmanager
-def serving(engine, format, *, wrap=LocalOnly, **settings):
-    """Run a server in a thread of this process and yield its port."""
-    app = wrap(chat_app(engine, format, name="tiny", **settings))
-    sock = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield sock.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
-
-
 @pytest.fixture(scope="module")
 def policy():
     return load("tiny")
@@ -100,17 +83,6 @@ def port(policy, engine):
 def client(port):
     with openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="any", max_retries=0) as made:
         yield made
-
-
-def send(port, body, *, path="/v1/chat/completions", method="POST", headers=None):
-    """Send one request; returns status and body of the response."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    text = body if isinstance(body, bytes | type(None)) else json.dumps(body).encode()
-    connection.request(method, path, text, {"Content-Type": "application/json", **(headers or {})})
-    answer = connection.getresponse()
-    response = answer.status, answer.read()
-    connection.close()
-    return response
 
 
 def greedy(policy, messages, tools, max_tokens=64):
@@ -139,6 +111,67 @@ def test_openai_client_completes_a_tool_call(policy, client):
     answer = client.chat.completions.create(model="tiny", messages=chat, tools=TOOLS, temperature=0)
     assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("408", "stop")
     assert answer.usage.prompt_tokens == len(ids) + len(done.ids) + len("408") + 3
+
+
+def slow_top(policy, ids, count, temperature):
+    """The most likely tokens after ids: a slow twin over the model's hidden states."""
+    row = torch.tensor([list(ids)])
+    with torch.no_grad():
+        logits_V = policy.model.head(policy.model.hidden(row, torch.ones_like(row, dtype=torch.bool))[0, -1])
+    logp_V = (logits_V / temperature).log_softmax(-1)
+    order = sorted(range(len(logp_V)), key=lambda token: -float(logp_V[token]))[:count]
+    return [(policy.format.decode([token]), float(logp_V[token])) for token in order]
+
+
+@pytest.mark.parametrize("stop", [None, ["no such text"]], ids=["whole", "in steps"])
+def test_alternatives_of_each_token_equal_the_distribution(policy, client, stop):
+    ids = policy.format.start([Message("user", "12*34=?")], [calculator.schema]).ids
+    settings = {"model": "tiny", "messages": QUESTION, "tools": TOOLS, "seed": 6, "temperature": 4.0, "max_tokens": 11}
+    answer = client.chat.completions.create(**settings, stop=stop, logprobs=True, top_logprobs=20)
+    plain = client.chat.completions.create(**settings, stop=stop)
+    assert answer.choices[0].message.content == plain.choices[0].message.content, "they change no token"
+    tokens = answer.choices[0].logprobs.content
+    assert len(tokens) == answer.usage.completion_tokens == 11
+    request = Sample(ids, Sampling(4.0, max_tokens=11), 6, policy.format.stop_ids, policy.format.header_ids)
+    (done,) = LocalEngine(policy.model).sample([request])
+    for k, token in enumerate(tokens):
+        want = slow_top(policy, [*ids, *done.ids[:k]], 20, 4.0)
+        assert [one.logprob for one in token.top_logprobs] == pytest.approx([logp for _, logp in want], abs=1e-4)
+        assert token.top_logprobs[0].token == want[0][0] and token.logprob == pytest.approx(done.logp[k], abs=1e-4)
+        assert token.bytes in (None, list(token.token.encode()))
+
+
+def test_alternatives_of_concurrent_requests_are_their_own(policy, port):
+    def ask(k):
+        question = [{"role": "user", "content": f"{k}+1=?"}]
+        body = {"messages": question, "max_tokens": 3, "logprobs": True, "top_logprobs": k % 4, "seed": k}
+        return json.loads(send(port, body)[1])["choices"][0]["logprobs"]["content"]
+
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(ask, range(8)))
+    for k, tokens in enumerate(together):
+        assert [len(one["top_logprobs"]) for one in tokens] == [k % 4] * len(tokens)
+        for one, alone in zip(tokens, ask(k), strict=True):
+            wanted = [each["logprob"] for each in alone["top_logprobs"]]
+            assert [each["logprob"] for each in one["top_logprobs"]] == pytest.approx(wanted, abs=1e-4)
+
+
+class Silent(LocalEngine):
+    """Reports no alternatives, as an engine of another program may."""
+
+    def stream(self):
+        stream = super().stream()
+        poll = stream.poll
+        stream.poll = lambda: [(ticket, done._replace(top=())) for ticket, done in poll()]
+        return stream
+
+
+def test_engine_without_alternatives_gets_status_400(policy):
+    body = {"messages": QUESTION, "max_tokens": 2, "logprobs": True, "top_logprobs": 2}
+    with serving(Silent(policy.model), policy.format) as port:
+        status, text = send(port, body)
+        assert status == 400 and "this server's engine reports no alternatives" in text.decode()
+        assert send(port, {**body, "top_logprobs": 0})[0] == 200
 
 
 def test_stream_equals_the_complete_response(client):
@@ -239,7 +272,7 @@ INVALID = [
     ({"messages": ["x"]}, 400, r"messages\[0\] has no role"),
     ({"messages": [{"role": "judge", "content": "x"}]}, 400, "has no role among"),
     ({"messages": [{"role": "user", "content": 5}]}, 400, r"messages\[0\].content must be text"),
-    ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "must be text"),
+    ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 400, "reads text only"),
     ({"messages": [USER], "model": "gpt"}, 404, "there is no model 'gpt'"),
     ({"messages": [USER], "n": 0}, 400, "n is 0; give 1"),
     ({"messages": [USER], "n": 10**9}, 400, "n is 1000000000"),
@@ -259,6 +292,16 @@ INVALID = [
     ({"messages": [USER], "stop": [1]}, 400, "stop must be a non-empty text"),
     ({"messages": [USER], "stream": "yes"}, 400, "stream must be true or false"),
     ({"messages": [USER], "logprobs": True, "stream": True}, 400, "logprobs are not supported with stream"),
+    ({"messages": [USER], "logprobs": True, "top_logprobs": 21}, 400, "^top_logprobs is 21; give 0 to 20$"),
+    ({"messages": [USER], "logprobs": True, "top_logprobs": -1}, 400, "^top_logprobs is -1; give 0 to 20$"),
+    ({"messages": [USER], "logprobs": True, "top_logprobs": True}, 400, "^top_logprobs is 'True', not an integer$"),
+    ({"messages": [USER], "logprobs": True, "top_logprobs": 1.0}, 400, "^top_logprobs is '1.0', not an integer$"),
+    ({"messages": [USER], "top_logprobs": 3}, 400, "^top_logprobs needs logprobs: true$"),
+    (
+        {"messages": [USER], "logprobs": True, "top_logprobs": 20, "n": 5, "max_tokens": 100},
+        400,
+        "^top_logprobs is 20 for up to 500 tokens; give at most 8192 in all, by a lower max_tokens, n or top_logprobs$",
+    ),
     ({"messages": [USER], "presence_penalty": 1.5}, 400, "presence_penalty is not supported"),
     ({"messages": [USER], "response_format": {"type": "json_object"}}, 400, "response_format is not supported"),
     ({"messages": [USER], "tools": [{"type": "function"}]}, 400, r"tools\[0\] has no function"),
@@ -314,6 +357,37 @@ def test_format_that_raises_fails_its_request_alone(policy):
     with serving(LocalEngine(policy.model), Faulty()) as port, ThreadPoolExecutor(10) as pool:
         found = [status for status, _ in pool.map(lambda body: send(port, body), [*bodies, bad, unparsed])]
     assert found == [200] * 8 + [500, 500]
+
+
+class Limited(Compact):
+    """Reads long texts only up to the limit of the server; records the threads of all calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.threads = set()
+
+    def __getattribute__(self, name):
+        if name in ("start", "extend", "parse", "encode_turn", "decode"):
+            self.threads.add(threading.current_thread().name)
+        return super().__getattribute__(name)
+
+    def start(self, messages, tools):
+        if messages[0].content.startswith("long"):
+            _check_count(5000)
+        return super().start(messages, tools)
+
+
+def test_format_runs_in_its_own_threads_and_stops_at_the_context_length(policy):
+    format, long = Limited(), {"messages": [{"role": "user", "content": "long"}]}
+    with serving(LocalEngine(policy.model), format) as port:
+        format.threads.clear()
+        for more in ({}, {"stream": True}, {"stop": ["x"]}, {"n": 2}):
+            assert send(port, {"messages": QUESTION, "tools": TOOLS, "max_tokens": 40, **more})[0] == 200
+        assert format.threads and all(name.startswith("handaxe-format") for name in format.threads)
+        status, text = send(port, long)
+    error = json.loads(text)["error"]
+    assert status == 400 and error["code"] == "context_length_exceeded"
+    assert error["message"].startswith("the conversation has at least 5000 tokens, and this model's maximum")
 
 
 def test_negligible_temperature_leaves_requests_in_flight_alone(port):
@@ -390,3 +464,17 @@ def test_invalid_address_or_token_raises(policy, settings, message):
 def test_used_port_raises(policy):
     with socket.create_server(("127.0.0.1", 0)) as used, pytest.raises(InputError, match="cannot listen at"):
         chat_server(LocalEngine(policy.model), policy.format, name="tiny", port=used.getsockname()[1])
+
+
+def test_more_messages_than_the_context_has_tokens_are_refused_unrendered(policy):
+    """Rendering and tokenizing thousands of messages would take longer than a request beside them may wait."""
+
+    class Never(Compact):
+        def start(self, messages, tools):
+            raise AssertionError("rendered")
+
+    with serving(LocalEngine(policy.model), Never()) as port:
+        many = [{"role": "user", "content": ""}] * policy.model.max_length
+        status, body = send(port, {"messages": many})
+        assert status == 400 and json.loads(body)["error"]["code"] == "context_length_exceeded"
+        assert "has at least 512 tokens" in json.loads(body)["error"]["message"]

@@ -67,4 +67,20 @@ def test_choice_lists_log_probs_on_request():
     turn = StreamedTurn(Compact(), [])
     turn.update(completion([*b"ok", END], "stop"))
     assert turn.choice().logprobs is None
-    assert turn.choice(logprobs=True).logprobs == [("o", -0.5), ("k", -0.5), ("<END>", -0.5)]
+    assert turn.choice(logprobs=True).logprobs == [
+        ("o", -0.5, True, []),
+        ("k", -0.5, True, []),
+        ("<END>", -0.5, False, []),
+    ]
+
+
+def test_choice_lists_alternatives_with_their_bytes():
+    turn = StreamedTurn(Compact(), [])
+    turn.update(completion([*b"o"])._replace(top=[[(ord("o"), -0.5), (0xC3, -1.0), (END, -float("inf"))]]))
+    (found,) = turn.choice(logprobs=True).logprobs
+    assert found.entry() == {"token": "o", "logprob": -0.5, "bytes": [111]}
+    assert [one.entry() for one in found.top] == [
+        {"token": "o", "logprob": -0.5, "bytes": [111]},
+        {"token": "\ufffd", "logprob": -1.0, "bytes": None},
+        {"token": "<END>", "logprob": -9999.0, "bytes": None},
+    ], "a part of a character and a control token have no bytes; JSON has no infinity"

@@ -6,9 +6,11 @@ import threading
 import time
 from typing import Annotated
 
+import numpy as np
 import pytest
 
 from handaxe.core.errors import Failed, InfrastructureError, InputError, Retry, ToolDefinitionError
+from handaxe.core.images import PLACEHOLDER, Image
 from handaxe.core.records import ToolCall
 from handaxe.tools import Billed, Tool, ToolContext, tool
 from handaxe.tools.deadline import Threads
@@ -466,3 +468,80 @@ def test_takes_validates_without_running():
     takes = [press.takes(ToolCall("any name", arguments)) for arguments in ({"x": 1}, {"x": 1, "hard": True})]
     refuses = [press.takes(ToolCall("press", arguments)) for arguments in ({}, {"x": "one"}, {"x": 1, "y": 2})]
     assert takes == [True, True] and refuses == [False, False, False] and ran == []
+
+
+# --- images ----------------------------------------------------------------------------------------------------
+
+RED, BLUE = (Image.of(np.full((2, 2, 3), k, np.uint8)) for k in (1, 2))
+
+
+@tool
+def mix(left: Image, right: Image, context: ToolContext) -> Image:
+    """Mix two images."""
+    return Image.of((left.pixels // 2 + right.pixels // 2 + len(context.images)).astype(np.uint8))
+
+
+def shows(of, images=(), /, **arguments):
+    reply = of.run(call(of.schema.name, **arguments), images=images)
+    return reply.status, reply.content, reply.images
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_images_are_arguments_and_results(asynchronous):
+    of = mix
+    if asynchronous:
+
+        @tool(name="mix")
+        async def of(left: Image, right: Image, context: ToolContext) -> Image:
+            """Mix two images."""
+            return mix(left, right, context)
+
+    status, content, (image,) = shows(of, (RED, BLUE), left=1, right=2)
+    assert (status, content) == ("ok", PLACEHOLDER) and image == Image.of(np.full((2, 2, 3), 3, np.uint8))
+    assert shows(of, (RED,), left=1, right=2) == ("retry", "there is no image 2: 1 image was shown", ())
+    assert shows(of, left=1, right=1)[1] == "there is no image 1: no image was shown so far"
+    assert shows(of, (RED,), left=0, right=1)[0] == "invalid"
+    assert shows(of, (RED,), left="RED", right=1)[0] == "invalid"
+    assert mix(RED, BLUE, ToolContext("", 0)).width == 2 if not asynchronous else True
+    assert of.takes(call("mix", left=1, right=99))
+
+
+def test_images_reach_tools_in_threads():
+    async def played():
+        pool, loop = ThreadPool(2), asyncio.get_running_loop()
+        threads = Threads(pool, loop.call_soon_threadsafe, longest=30)
+        return await mix.arun(call("mix", left=2, right=1), images=(RED, BLUE), threads=threads)
+
+    assert asyncio.run(played()).images == (Image.of(np.full((2, 2, 3), 3, np.uint8)),)
+
+
+def test_lists_bills_and_lists_of_numbers():
+    @tool(cost=1.0, max_images=2, max_chars=60)
+    def gather(images: list[Image], after: Image | None = None) -> Billed:
+        """Gather images."""
+        return Billed(["x" * 100, *images, *([after] if after else []), "end"], cost=0.5)
+
+    reply = gather.run(call("gather", images=[2, 1, 1]), images=(RED, BLUE))
+    assert reply.images == (BLUE, RED) and reply.cost == 1.5 and reply.content.count(PLACEHOLDER) == 2
+    assert "characters cut" in reply.content and reply.content.endswith("end[1 further image left out]")
+    assert len(reply.content) <= 62
+    assert shows(gather, (RED,), images=[], after=1)[2] == (RED,)
+    assert shows(gather, (RED,), images=[1, 3]) == ("retry", "there is no image 3: 1 image was shown", ())
+
+
+def test_failed_calls_show_no_images():
+    @tool
+    def refuse(how: str) -> Image:
+        """Refuse."""
+        if how == "retry":
+            raise Retry(f"not {PLACEHOLDER}")
+        return [RED, 3]
+
+    assert shows(refuse, how="retry") == ("retry", f"not {PLACEHOLDER}", ())
+    status, content, images = shows(refuse, how="mixed")
+    assert status == "infra_error" and "list of images and strings only" in content and not images
+
+
+def test_negative_number_of_images_raises():
+    with pytest.raises(InputError, match="max_images"):
+        tool(max_images=-1)

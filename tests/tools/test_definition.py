@@ -2,10 +2,12 @@ from dataclasses import replace
 from enum import Enum
 from typing import Annotated, Literal
 
+import numpy as np
 import pytest
 from pydantic import BaseModel, Field
 
-from handaxe.core.errors import ToolDefinitionError
+from handaxe.core.errors import Retry, ToolDefinitionError
+from handaxe.core.images import Image
 from handaxe.core.records import ToolSchema
 from handaxe.tools.definition import ToolContext, check_names, define
 
@@ -138,3 +140,48 @@ def test_duplicate_names_raise():
     check_names([ToolSchema("a", "", {}), ToolSchema("b", "", {})])
     with pytest.raises(ToolDefinitionError, match=r"\['a'\].*name="):
         check_names([ToolSchema("a", "", {}), ToolSchema("b", "", {}), ToolSchema("a", "", {})])
+
+
+RED, BLUE = (Image.of(np.full((1, 1, 3), k, np.uint8)) for k in (1, 2))
+
+
+def compare(left: Image, right: Annotated[Image, "the other"], more: list[Image], last: Image | None = None) -> Image:
+    """Compare images.
+
+    Args:
+        left: the one
+    """
+
+
+def test_a_policy_names_images_by_number():
+    definition = define(compare)
+    assert definition.images == ("left", "right", "more", "last")
+    number = {"type": "integer", "minimum": 1}
+    words = "number of an image of the conversation, from 1"
+    assert definition.schema.parameters["properties"] == {
+        "left": {**number, "description": f"the one, {words}"},
+        "right": {**number, "description": f"the other, {words}"},
+        "more": {"type": "array", "items": number, "description": words},
+        "last": {"anyOf": [number, {"type": "null"}], "default": None, "description": words},
+    }
+    assert define(paint).images == ()
+
+
+def test_other_types_with_images_raise():
+    def paint(images: dict[str, Image]) -> str:
+        """Paint."""
+
+    with pytest.raises(ToolDefinitionError, match="a parameter of a type without JSON schema"):
+        define(paint)
+
+
+def test_context_finds_images_from_number_1():
+    context = ToolContext("c0", 0, (RED, BLUE))
+    assert context.image() is RED and context.image(2) is BLUE
+    for number in (0, 3, -1):
+        with pytest.raises(Retry, match=f"there is no image {number}: 2 images were shown"):
+            context.image(number)
+    with pytest.raises(Retry, match="there is no image 1: no image was shown so far"):
+        ToolContext("c0", 0).image()
+    with pytest.raises(Retry, match="1 image was shown"):
+        ToolContext("c0", 0, (RED,)).image(2)

@@ -19,7 +19,7 @@ from handaxe.rollouts import driver
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.tools import check_mcp
-from handaxe.tools import mcp_session
+from handaxe.tools import mcp_content
 from handaxe.tools.definition import ToolContext
 from handaxe.tools.mcp import MAX_DESCRIPTION, mcp
 from handaxe.tools.mcp_limits import MAX_PARTS
@@ -194,8 +194,10 @@ def test_unsendable_arguments_do_not_disturb_other_calls():
 def test_result_with_many_parts_is_cut(monkeypatch):
     made = mcp(command=raw("parts"), max_chars=100_000, timeout=120)()
     blocks = []
-    text_of = mcp_session._block_text
-    monkeypatch.setattr(mcp_session, "_block_text", lambda block: blocks.append(block) or text_of(block))
+    text_of = mcp_content._read_block
+    monkeypatch.setattr(
+        mcp_content, "_read_block", lambda block, decode: blocks.append(block) or text_of(block, decode)
+    )
     status, text = call(made, "plain")
     assert status == "ok" and text == "a\n" * MAX_PARTS + "[299000 further parts left out]"
     assert len(blocks) == MAX_PARTS + 1

@@ -3,11 +3,10 @@ import importlib.util
 import threading
 from pathlib import Path
 
-import mcp_types as types
 import pytest
 
 from handaxe.core.errors import InfrastructureError
-from handaxe.tools.mcp_session import McpSession, Server, content_text
+from handaxe.tools.mcp_session import McpSession, Server
 
 _spec = importlib.util.spec_from_file_location("test_mcp", Path(__file__).with_name("test_mcp.py"))
 helpers = importlib.util.module_from_spec(_spec)
@@ -16,24 +15,6 @@ _spec.loader.exec_module(helpers)
 
 def session(mode, **options):
     return McpSession(Server(tuple(helpers.raw(mode))), **{"startup": 30.0, **options})
-
-
-def test_content_text_names_other_parts():
-    uri = "file:///a/very/long/name" + "x" * 1000
-    blocks = [
-        types.TextContent(type="text", text="one\n"),
-        types.ImageContent(type="image", data="QUJDRA==", mime_type="image/png"),
-        types.AudioContent(type="audio", data="QUJD", mime_type="audio/wav"),
-        types.ResourceLink(type="resource_link", uri=uri, name="n"),
-        types.EmbeddedResource(type="resource", resource=types.TextResourceContents(uri="a://b", text="hidden")),
-        types.TextContent(type="text", text="two"),
-    ]
-    lines = content_text(types.CallToolResult(content=blocks, structured_content={"a": 1})).split("\n")
-    assert lines[:4] == ["one", "", "[image/png, 6 bytes]", "[audio/wav, 3 bytes]"]
-    assert lines[4].startswith("[resource file:///a/very/long/namexx") and len(lines[4]) < 320
-    assert lines[5:] == ["[resource a://b]", "two"]
-    assert content_text(types.CallToolResult(content=[], structured_content={"a": "\u00e9"})) == '{"a": "\u00e9"}'
-    assert content_text(types.CallToolResult(content=[])) == ""
 
 
 def test_session_closed_during_startup_fails():

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
 from handaxe.core.errors import Failed, InputError, Retry, ToolDefinitionError
+from handaxe.core.images import Image
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.tools.definition import ToolContext
@@ -91,6 +92,16 @@ def test_statuses_become_results_or_protocol_errors(capfd):
     assert crash[0] == stuck_[0] == types.INTERNAL_ERROR and "internal secret" not in crash[1]
     assert "internal secret" in capfd.readouterr().err
     assert unknown == (types.INVALID_PARAMS, "there is no tool 'nothing'")
+
+
+def test_tools_that_take_images_by_number_are_refused():
+    @tool
+    def look(image: Image) -> str:
+        """Look."""
+        return str(image)
+
+    with pytest.raises(ToolDefinitionError, match=r"tools \['look'\] take images by their numbers in a conversation"):
+        mcp_server([calculator, look])
 
 
 def test_nested_lists_of_tools_are_served(tmp_path):

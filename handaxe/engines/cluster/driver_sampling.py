@@ -28,7 +28,7 @@ class DriverSampler:
         meta: the model without weights.
         iter_weights: gathers the weights from the ranks.
         device: of the driver process.
-        max_rows, prefix_cache_tokens, draft_tokens, prefill_chunk: as in `LocalEngine`.
+        max_rows, prefix_cache_tokens, draft_tokens, prefill_chunk, kept_image_tokens: as in `LocalEngine`.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class DriverSampler:
         prefix_cache_tokens: int,
         draft_tokens: int,
         prefill_chunk: int,
+        kept_image_tokens: int,
     ):
         self._meta, self._iter_weights = meta, iter_weights
         self._device = device
@@ -49,6 +50,7 @@ class DriverSampler:
             "prefix_cache_tokens": prefix_cache_tokens,
             "draft_tokens": draft_tokens,
             "prefill_chunk": prefill_chunk,
+            "kept_image_tokens": kept_image_tokens,
         }
         self._engine: LocalEngine | None = None
         self._stale = False

@@ -9,7 +9,7 @@ Shapes: B rows, T tokens.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,15 @@ from torch import Tensor
 
 from handaxe.core.batch import Batch, LossOut
 from handaxe.core.errors import InputError, NonFiniteError, TrainingError
-from handaxe.core.model_api import AdapterModel, Model
+from handaxe.core.heads import Head
+from handaxe.core.model_api import AdapterModel, Model, VisionModel
 from handaxe.core.protocols import HiddenMeasure, Loss, Stream
 from handaxe.core.requests import Completion, Measure, Sample
 from handaxe.engines.cluster.driver_checkpointing import DriverCheckpointing
 from handaxe.engines.cluster.driver_sampling import DriverSampler, DriverStream
+from handaxe.engines.cluster.rank_images import ImageSender
 from handaxe.engines.cluster.ranks import Ranks
-from handaxe.engines.cluster.shard_rows import scatter_rows, select_rows, shard_rows, slice_rows
+from handaxe.engines.cluster.shard_rows import RankRows, scatter_rows, select_rows, shard_rows, slice_rows
 from handaxe.engines.cluster.sharded_trainer import ShardedOptions
 from handaxe.engines.local.loss_grad import check_trainable, loss_grad
 from handaxe.engines.local.measure_requests import measure_requests
@@ -65,7 +67,8 @@ class ClusterEngine(DriverCheckpointing):
             `LocalEngine`; each rank packs trees of `pack_tokens`.
         micro_batch_rows: rows that a rank reads at a time in `forward`. `forward_backward` reads the whole batch, each
             rank its rows.
-        max_rows, prefix_cache_tokens, draft_tokens, prefill_chunk: of sampling in this process, as in `LocalEngine`.
+        max_rows, prefix_cache_tokens, draft_tokens, prefill_chunk, kept_image_tokens: of sampling in this process,
+            as in `LocalEngine`.
 
     Raises:
         InputError: the extra is missing, the cluster has no free resources, or `load` raises it.
@@ -98,6 +101,7 @@ class ClusterEngine(DriverCheckpointing):
         prefix_cache_tokens: int = 32768,
         draft_tokens: int = 16,
         prefill_chunk: int = 2048,
+        kept_image_tokens: int = 65_536,
     ):
         if colocate and not (servers or start_servers):
             raise InputError("colocate=True needs servers: give servers= or start_servers=")
@@ -108,6 +112,7 @@ class ClusterEngine(DriverCheckpointing):
             "prefix_cache_tokens": prefix_cache_tokens,
             "draft_tokens": draft_tokens,
             "prefill_chunk": prefill_chunk,
+            "kept_image_tokens": kept_image_tokens,
         }
         self._options = ShardedOptions(
             critic,
@@ -122,6 +127,7 @@ class ClusterEngine(DriverCheckpointing):
         self.version = 0
         self.micro_batch_rows, self.clip_norm = micro_batch_rows, clip_norm
         self._has_gradient, self._weight_loads = False, 0
+        self._images: list[ImageSender] = []
         self._servers: VllmServers | None = None
         self._owned = not isinstance(trainers, Ranks)
         ranks = (
@@ -150,9 +156,12 @@ class ClusterEngine(DriverCheckpointing):
             version=lambda: self.version,
             stamp=lambda: (self.version, self._weight_loads),
             gather=lambda: dict(self.iter_served_weights()),
-            score=lambda ids: self.measure([Measure(list(ids), 1, names=("logp",))])[0]["logp"],
+            score=lambda ids, start=1, images=(): self.measure(
+                [Measure(list(ids), start, names=("logp",), images=images)]
+            )[0]["logp"],
             vocab_size=self._meta.vocab_size,
             max_length=self.max_length,
+            model=self._meta if isinstance(self._meta, VisionModel) else None,
         )
         if colocate and self.ranks.device == "cuda":  # vLLM refuses the option on a CPU
             options = [*options, "--enable-sleep-mode"]
@@ -160,7 +169,9 @@ class ClusterEngine(DriverCheckpointing):
             policy,
             servers=servers,
             start_servers=start_servers,
-            write_config=partial(write_config, self._meta.module),
+            write_config=partial(
+                write_config, self._meta.module, image_processor=getattr(self._meta, "image_processor", None)
+            ),
             options=options,
             start_timeout=timeout,
             free_trainer_memory=self.ranks.free_cached_memory if colocate else None,
@@ -223,7 +234,7 @@ class ClusterEngine(DriverCheckpointing):
         passes = -(-max(map(len, shards)) // self.micro_batch_rows)
         arguments = [
             (rows, tuple(names), reference, self.micro_batch_rows, passes)
-            for rows in (select_rows(batch, index) for index in shards)
+            for rows in self._prepare_images([select_rows(batch, index) for index in shards] if passes else [])
         ]
         out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in measure_names(names)}
         for index, values in zip(shards, self._call("forward", "measure", arguments)) if passes else ():
@@ -259,7 +270,7 @@ class ClusterEngine(DriverCheckpointing):
         shards = self._shard(batch)
         parts = [select_rows(batch, index) for index in shards]
         names = ("logp", "value") if self._options.critic else ("logp",)
-        outputs = self._call("read", "forward", [(rows, names) for rows in parts])
+        outputs = self._call("read", "forward", [(rows, names) for rows in self._prepare_images(parts)])
         out, grads = self._loss(batch, loss, shards, outputs)
         if grads:
             rank_grads = [
@@ -317,13 +328,25 @@ class ClusterEngine(DriverCheckpointing):
         metrics = {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
         return metrics if self._servers is None else metrics | self._servers.metrics
 
-    def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> ClusterEngine:
+    def twin(
+        self,
+        *,
+        reference: bool = False,
+        critic: bool = False,
+        clip_norm: float = 1.0,
+        heads: Mapping[str, Head] | None = None,
+    ) -> ClusterEngine:
         """Copy the engine onto the same ranks: policy and reference start from the current policy, a critic from 0.
 
         Raises:
             InputError: a reference is requested for an adapter model after optimiser steps: the reference of an adapter
-                model is the base model, not the current policy.
+                model is the base model, not the current policy. Or heads, which ranks do not have.
         """
+        if heads:
+            raise InputError(
+                f"the heads {', '.join(heads)} need an engine of one process: give the part its own, such as "
+                "LocalEngine(model, heads=...)"
+            )
         if reference and self.version and isinstance(self._meta, AdapterModel):
             raise InputError(
                 "the reference of an adapter model is the model without its adapter: call twin before the first step"
@@ -342,6 +365,14 @@ class ClusterEngine(DriverCheckpointing):
             raise InputError(f"the batch has rows of {longest} tokens, the model reads {self.max_length}")
         reader = Reader(self._options.packing, self._options.pack_tokens)
         return shard_rows(batch, self.ranks.count, trees=reader.uses_trees(self._meta))
+
+    def _prepare_images(self, parts: Sequence[RankRows | None]) -> list[RankRows | None]:
+        """Rows for each rank, with digests in place of images that the rank holds."""
+        self._images = self._images or [ImageSender() for _ in range(self.ranks.count)]
+        return [
+            rows if rows is None or not rows.images else rows._replace(images=sender.prepare(rows.images))
+            for sender, rows in zip(self._images, parts)
+        ]
 
     def _call(self, phase: str, method: str, arguments: Sequence[tuple] | None = None) -> list[Any]:
         return self.ranks.call(self._key, phase, method, arguments)

@@ -11,18 +11,21 @@ from typing import NamedTuple
 from torch import Tensor
 
 from handaxe.core.batch import Batch
+from handaxe.core.images import Image, image_key, is_image_id
+from handaxe.engines.cluster.rank_images import SentImage
 from handaxe.engines.local.packing import sibling_order
 
 __all__ = ["RankRows", "scatter_rows", "select_rows", "shard_rows", "slice_rows"]
 
 
 class RankRows(NamedTuple):
-    """The tensors of a `Batch` that a rank needs for the forward pass."""
+    """The tensors of a `Batch` that a rank needs for the forward pass, and the images of its image tokens."""
 
     ids_BT: Tensor
     attend_BT: Tensor
     mask_BT: Tensor
     temperature_B: Tensor
+    images: tuple[SentImage, ...] = ()
 
 
 def shard_rows(batch: Batch, ranks: int, *, trees: bool = False) -> list[Tensor]:
@@ -58,11 +61,19 @@ def _shared_tokens(batch: Batch, order_B: Tensor) -> Tensor:
 
 
 def select_rows(batch: Batch, index: Tensor) -> RankRows | None:
-    """Select rows by index and move them to the host; None for an empty index."""
+    """Select rows by index, with the images that they show, and move them to the host; None for an empty index."""
     if not len(index):
         return None
     part = batch.rows(index.to(batch.ids_BT.device)).map(lambda tensor: tensor.cpu())
-    return RankRows(part.ids_BT, part.attend_BT, part.mask_BT, part.temperature_B)
+    return RankRows(part.ids_BT, part.attend_BT, part.mask_BT, part.temperature_B, _shown(part))
+
+
+def _shown(batch: Batch) -> tuple[Image, ...]:
+    """The images of the image tokens of a batch."""
+    if not batch.images:
+        return ()
+    keys = set(image_key(batch.ids_BT[is_image_id(batch.ids_BT) & batch.attend_BT]).unique().tolist())
+    return tuple(image for image in batch.images if image.key in keys)
 
 
 def slice_rows(value_BT: Tensor, index: Tensor, rows: RankRows | None) -> Tensor:

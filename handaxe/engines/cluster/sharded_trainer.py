@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,9 +26,11 @@ from torch import distributed as dist
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
-from handaxe.core.model_api import AdapterModel, LinearHeadModel, Model, ShardableModel, TreeModel
+from handaxe.core.images import Image
+from handaxe.core.model_api import AdapterModel, LinearHeadModel, Model, ShardableModel, TreeModel, VisionModel
 from handaxe.core.protocols import HiddenMeasure
 from handaxe.engines.cluster.meta_model import meta_model, replace_parameters
+from handaxe.engines.cluster.rank_images import ImageReceiver
 from handaxe.engines.cluster.shard_rows import RankRows
 from handaxe.engines.cluster.sharded_checkpointing import ShardedCheckpointing
 from handaxe.engines.local.measure_requests import bare_batch
@@ -57,6 +60,9 @@ class ShardedOptions(NamedTuple):
 PLACEHOLDER = RankRows(
     torch.zeros(1, 1, dtype=torch.int64), torch.ones(1, 1).bool(), torch.zeros(1, 1).bool(), torch.ones(1)
 )
+
+GREY = 32
+"""Side in pixels of the image that a rank without images reads."""
 
 
 def probe_model(model: Model) -> Model:
@@ -121,6 +127,7 @@ class ShardedTrainer(ShardedCheckpointing):
         if not self._trained:
             raise InputError("no parameter of the model requires a gradient: there is nothing to train")
         self._optimizer = adamw(self._trained, weight_decay=options.weight_decay, betas=options.betas)
+        self._images = ImageReceiver()
         self._measures: TokenMeasures | None = None
         self._hidden_ND: Tensor | None = None
         self._outputs: dict[str, Tensor] = {}
@@ -153,7 +160,7 @@ class ShardedTrainer(ShardedCheckpointing):
         assert model is not None and root is not None
         with eval_mode(root):
             layout = self._equalize_packs(self._reader.layout(model, batch))
-            hidden_ND = root(partial(hidden_states, model, batch, layout))
+            hidden_ND = root(partial(_hidden_states, model, batch, layout))
             return TokenMeasures(model, batch, layout, hidden_ND, batch.mask_BT.clone()), hidden_ND
 
     def _equalize_packs(self, layout: Layout) -> Layout:
@@ -166,7 +173,9 @@ class ShardedTrainer(ShardedCheckpointing):
         return layout._replace(packs=(*layout.packs, *[placeholder] * (int(count) - len(layout.packs))))
 
     def _batch(self, rows: RankRows | None) -> Batch:
-        return bare_batch(*(PLACEHOLDER if rows is None else rows)).map(lambda tensor: tensor.to(self.device))
+        *tensors, images = PLACEHOLDER if rows is None else rows
+        batch = bare_batch(*tensors).map(lambda tensor: tensor.to(self.device))
+        return replace(batch, images=self._images.restore(images)) if images else batch
 
     def _reshard(self, reference: bool = False) -> None:
         root = self._reference_root if reference and self._reference_root is not None else self._root
@@ -228,6 +237,16 @@ class ShardedTrainer(ShardedCheckpointing):
         nonfinite = nonfinite_names((name, _local(p.grad)) for name, p in self._trained.items() if p.grad is not None)
         self.drop_gradient()
         return norm.item(), nonfinite
+
+
+def _hidden_states(model: Model, batch: Batch, layout: Layout) -> Tensor:
+    """Hidden states [N, D]. If the vision tower trains, every rank reads an image, with gradient 0, so that every rank
+    has a gradient of every weight to sum."""
+    hidden_ND = hidden_states(model, batch, layout)
+    if not isinstance(model, VisionModel) or not model.trains_vision:
+        return hidden_ND
+    grey = Image.of(np.full((GREY, GREY, 3), 127, np.uint8))
+    return hidden_ND + 0 * torch.stack([part.sum() for part in model.image_features([grey])[0]]).sum()
 
 
 def _shard_model(

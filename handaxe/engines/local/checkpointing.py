@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.model_api import AdapterModel, Model
 from handaxe.engines.local.checkpoint_files import check_frozen, check_tensors, read_state, write_state
+from handaxe.engines.local.heads import EngineHead
 from handaxe.engines.local.master_weights import copy_to_masters, master_tensors
 from handaxe.engines.local.modules import engine_tensors, moment_shapes, moments, set_moments, training_setup
 from handaxe.ops.tensor_digest import tensor_digest
@@ -28,6 +29,7 @@ class LocalCheckpointing:
     clip_norm: float
     _adapter: AdapterModel | None
     _critic: nn.Linear | None
+    _heads: dict[str, EngineHead]
     _reference: Model | None
     _optimizer: torch.optim.AdamW
     _trained: dict[str, nn.Parameter]
@@ -130,7 +132,8 @@ class LocalCheckpointing:
         return tensor_digest(self.model.module.state_dict(), setup)
 
     def load_weights(self, folder: Path) -> None:
-        """Load trained weights and version from a checkpoint of the same model, and restart. A critic is reset to 0.
+        """Load trained weights and version from a checkpoint of the same model, and restart. A critic is reset to 0,
+        and heads are initialized.
 
         Args:
             folder: written by `save` of an engine with or without critic and reference.
@@ -149,6 +152,8 @@ class LocalCheckpointing:
                 tensor.copy_(tensors[name])
             for parameter in () if self._critic is None else self._critic.parameters():
                 parameter.zero_()
+        for head in self._heads.values():
+            head.reset()
         copy_to_masters(self._trained, self._optimized)
         self.version = 0  # allows the restart of an adapter model
         self.restart()

@@ -14,16 +14,17 @@ import torch
 from torch import Tensor
 
 from handaxe.core.errors import InputError, SamplingError
-from handaxe.core.model_api import Model, SlotCache
+from handaxe.core.model_api import Model, SlotCache, VisionModel
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.engines.local.chunked_prefill import read_long_rows
+from handaxe.engines.local.image_keys import ImageKeys
 from handaxe.engines.local.modules import eval_mode
 from handaxe.engines.local.ngram_drafts import NgramDrafts
 from handaxe.engines.local.prefix_cache import PrefixCache
 from handaxe.engines.local.sample_requests import check_request, make_completion
 from handaxe.engines.local.slot_admission import Admission, LogitRequest, RunningRow, Slot, admit, logit_requests
-from handaxe.engines.local.token_sampling import DrawRules, draw, draw_rules
+from handaxe.engines.local.token_sampling import DrawRules, draw, draw_rules, most_likely
 
 __all__ = ["SlotStream"]
 
@@ -53,6 +54,7 @@ class SlotStream:
         prefix_cache_tokens: capacity of the prefix cache in tokens; a token takes `cache.token_bytes`.
         draft_tokens: longest draft, in tokens; applies to a cache that takes several tokens a step.
         prefill_chunk: most tokens of a row read in one forward pass (`engines.local.chunked_prefill`).
+        image_keys: images of all streams of the engine.
 
     Attributes:
         read_tokens: tokens prefilled so far; sampled tokens are not counted.
@@ -71,8 +73,11 @@ class SlotStream:
         prefix_cache_tokens: int,
         draft_tokens: int = 0,
         prefill_chunk: int = 2048,
+        image_keys: ImageKeys | None = None,
     ):
         self._model = model
+        self._whole_images = isinstance(model, VisionModel) and model.whole_images
+        self._image_keys = ImageKeys() if image_keys is None else image_keys
         self._cache = cache
         self._version = version
         self._max_rows, self._prefill_chunk = max_rows, prefill_chunk
@@ -107,6 +112,7 @@ class SlotStream:
         if self._closed:
             raise InputError("the stream is closed; make a new one with engine.stream()")
         check_request(self._tickets, request, self._model)
+        self._image_keys.add(request.images)
         self._waiting.append(RunningRow(self._tickets, request, self._model.max_length))
         self._tickets += 1
         return self._tickets - 1
@@ -169,8 +175,14 @@ class SlotStream:
             ids, before, positions = self._last_tokens()
             running = [slot.row for slot in self._slots[: len(ids)]]
             admission = self._admit()
-            slots = [slot for slot, _ in admission.logits]
-            rest = read_long_rows(self._cache, slots, admission.readings, admission.copies, chunk=self._prefill_chunk)
+            rest = read_long_rows(
+                self._cache,
+                [slot for slot, _ in admission.logits],
+                admission.readings,
+                admission.copies,
+                chunk=self._prefill_chunk,
+                whole_images=self._whole_images,
+            )
             parts = self._cache.step(ids, before, positions, *rest)
             for index, _ in admission.logits:
                 self._cache_prefix(index)
@@ -226,7 +238,7 @@ class SlotStream:
             self._slots += [Slot() for _ in range(missing)]
             self._reserve(max(len(row.ids) for row in rows))
         free = [index for index, slot in enumerate(self._slots) if slot.row is None]
-        admission = admit(rows, self._slots, free, self._prefix_cache)
+        admission = admit(rows, self._slots, free, self._prefix_cache, whole_images=self._whole_images)
         for index, prefix in admission.restores:
             for start, parts in prefix.segments:
                 self._cache.put(index, start, parts)
@@ -241,7 +253,9 @@ class SlotStream:
         uniforms = [one.row.uniforms[one.row.drawn + k] for one in requests for k in range(len(one.draft) + 1)]
         slot_M, index_M = torch.tensor(indices, device=self._device).T
         uniform_M = torch.tensor(uniforms, dtype=torch.float64, device=self._device)
-        drawn = draw(logits_NV[index_M], uniform_M, self._rules.rows(slot_M))
+        logits_MV = logits_NV[index_M]
+        drawn = draw(logits_MV, uniform_M, self._rules.rows(slot_M))
+        top = _alternatives(logits_MV, requests)
         tokens = zip(drawn.ids_B.tolist(), drawn.logp_B.tolist(), drawn.behaviour_logp_B.tolist())
         version, done = self._weights[0], list[tuple[int, Completion]]()
         for slot, row, _, draft in requests:
@@ -252,12 +266,13 @@ class SlotStream:
                 self.accepted_tokens += len(row.ids) - length - 1
             else:
                 ended = row.append(*next(tokens), version)
+            row.top += top.get(row.ticket, ())[: len(row.ids) - length]
             self._drafts.learn(row.ids, length)
             if ended:
                 self._leave(slot)
                 seconds = time.perf_counter() - row.start_time
                 try:
-                    completion = make_completion(row.ticket, row.request, row.partial_turn(), seconds)
+                    completion = make_completion(row.ticket, row.request, row.partial_turn(), seconds, row.top)
                 except SamplingError as error:
                     self._failures.append(error)
                     self._forget()
@@ -304,3 +319,15 @@ class SlotStream:
             self._cache.put(target, 0, self._cache.take(source, 0, len(moved.ids)))
             self._slots[target], self._slots[source] = moved, Slot()
         self._set_rules()
+
+
+def _alternatives(logits_MV: Tensor, requests: Sequence[LogitRequest]) -> dict[int, list[list[tuple[int, float]]]]:
+    """By ticket, the most likely tokens at each logits of the rows that request them; M logits, in order of rows."""
+    out, first = dict[int, list[list[tuple[int, float]]]](), 0
+    for _, row, _, draft in requests:
+        after = first + len(draft) + 1
+        if count := row.request.top:
+            temperature = row.request.sampling.temperature
+            out[row.ticket] = most_likely(logits_MV[first:after], count, temperature=temperature)
+        first = after
+    return out

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -19,12 +19,15 @@ from torch import Tensor
 
 from handaxe.core.batch import Batch, LossOut
 from handaxe.core.errors import InputError, NonFiniteError, TrainingError
+from handaxe.core.heads import HEAD, Head
 from handaxe.core.model_api import AdapterModel, CachedModel, Model
 from handaxe.core.protocols import HiddenMeasure, Loss
 from handaxe.core.requests import Completion, Measure, Sample
 from handaxe.engines.local.checkpointing import LocalCheckpointing
 from handaxe.engines.local.continuous_batching import SlotStream
 from handaxe.engines.local.device import find_device
+from handaxe.engines.local.heads import head_parameters, make_heads
+from handaxe.engines.local.image_keys import ImageKeys
 from handaxe.engines.local.loss_grad import check_trainable, loss_grad
 from handaxe.engines.local.master_weights import copy_to_model, gradients_to_masters, optimized_parameters
 from handaxe.engines.local.measure_requests import measure_requests
@@ -39,6 +42,7 @@ __all__ = ["LocalEngine"]
 
 _OPTIONS: tuple[str, ...] = ("device", "weight_decay", "betas", "max_rows", "prefix_cache_tokens", "draft_tokens")
 _OPTIONS += ("micro_batch_rows", "packing", "pack_tokens", "gradient_checkpointing", "prefill_chunk")
+_OPTIONS += ("kept_image_tokens",)
 
 
 class LocalEngine(LocalCheckpointing):
@@ -53,6 +57,8 @@ class LocalEngine(LocalCheckpointing):
         device: "cpu", "cuda", "cuda:1", ...
         critic: adds a linear value head on the trunk's hidden state after token t - 1, the state before token t.
             Every value is 0 before the first step. Policy and critic share the trunk: a value loss trains both.
+        heads: further heads by name, such as a reward model's: `forward(names=("head/NAME",))`, and
+            `PolicyOut.heads` in a loss.
         reference: keeps a frozen reference model for `forward(reference=True)`: for an `AdapterModel` the model with
             the adapter switched off, for any other model a copy of the initial weights.
         weight_decay: decoupled, per unit of learning rate.
@@ -74,6 +80,9 @@ class LocalEngine(LocalCheckpointing):
         gradient_checkpointing: recompute layer activations in the backward pass: about a third more time, activation
             memory of one layer instead of all layers. The gradient is unchanged.
         prefill_chunk: most tokens of a prompt that sampling reads in a forward pass; a longer prompt is read in parts.
+        kept_image_tokens: image tokens whose features a transformers model with vision keeps, those of the last images;
+            0 computes the features of an image whenever a forward pass reads the image. A token takes the width of
+            the language model, in each set of features. `model.vision.kept` has the counts.
     """
 
     def __init__(
@@ -82,6 +91,7 @@ class LocalEngine(LocalCheckpointing):
         *,
         device: str | torch.device = "cpu",
         critic: bool = False,
+        heads: Mapping[str, Head] | None = None,
         reference: bool = False,
         weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.95),
@@ -94,15 +104,19 @@ class LocalEngine(LocalCheckpointing):
         pack_tokens: int = 1024,
         gradient_checkpointing: bool = False,
         prefill_chunk: int = 2048,
+        kept_image_tokens: int = 65_536,
     ):
         arguments: dict[str, Any] = locals()
         self._options = {name: arguments[name] for name in _OPTIONS}
         least_one = min(max_rows, micro_batch_rows, prefill_chunk)
-        if not clip_norm > 0 or least_one < 1 or prefix_cache_tokens < 0 or draft_tokens < 0:
+        least_zero = min(prefix_cache_tokens, draft_tokens, kept_image_tokens)
+        if not clip_norm > 0 or least_one < 1 or least_zero < 0:
             raise InputError(
                 "clip_norm must be above 0, max_rows, micro_batch_rows and prefill_chunk at least 1, "
-                "prefix_cache_tokens and draft_tokens at least 0"
+                "prefix_cache_tokens, draft_tokens and kept_image_tokens at least 0"
             )
+        if callable(keep := getattr(model, "keep_features", None)):
+            keep(kept_image_tokens)
         self._reader = make_reader(
             model, packing=packing, pack_tokens=pack_tokens, gradient_checkpointing=gradient_checkpointing
         )
@@ -115,15 +129,19 @@ class LocalEngine(LocalCheckpointing):
         self.max_rows = max_rows
         self.prefix_cache_tokens = prefix_cache_tokens
         self.draft_tokens, self.prefill_chunk = draft_tokens, prefill_chunk
+        self._image_keys = ImageKeys()
         model.module.to(self.device)
         floating = next(p.dtype for p in model.module.parameters() if p.is_floating_point())
         self._dtype = torch.promote_types(floating, torch.float32)
         self._critic = value_head(model.hidden_size, self._dtype, self.device) if critic else None
+        self.heads = dict(heads or {})
+        self._heads = make_heads(self.heads, model.hidden_size, self._dtype, self.device)
         self._adapter = model if reference and isinstance(model, AdapterModel) else None
         self._reference = frozen_copy(model) if reference and self._adapter is None else None
         self._trained = {f"weights.{k}": p for k, p in model.module.named_parameters() if p.requires_grad}
         if self._critic is not None:
             self._trained |= {f"critic.{k}": p for k, p in self._critic.named_parameters()}
+        self._trained |= head_parameters(self._heads)
         if not self._trained:
             raise InputError("no parameter of the model requires a gradient: there is nothing to train")
         self._optimized = optimized_parameters(self._trained)
@@ -166,6 +184,7 @@ class LocalEngine(LocalCheckpointing):
             prefix_cache_tokens=prefix_cache_tokens,
             draft_tokens=self.draft_tokens,
             prefill_chunk=self.prefill_chunk,
+            image_keys=self._image_keys,
         )
 
     # --- measuring -------------------------------------------------------------------------------------------------
@@ -180,12 +199,12 @@ class LocalEngine(LocalCheckpointing):
             batch: any number of rows; read `micro_batch_rows` at a time, similar rows together.
             reference: measure under the frozen reference model.
             names: any of "logp", "entropy", "collision" (see `ops.logprob`), "value" (needs a critic), and
-                `core.protocols.HiddenMeasure` objects, returned under their names.
+                `core.protocols.HiddenMeasure` objects, returned under their names; "head/NAME" for a head.
 
         Returns:
-            A [B, T] tensor for each name: values at trained tokens (`batch.mask_BT`), 0 elsewhere, as a loss sees them.
-            Prompts get no logits. To measure every token, call `forward(replace(batch, mask_BT=batch.attend_BT))`;
-            column 0 has no preceding token and stays 0.
+            A [B, T] tensor for each name, [B, T, K] for a head of K outputs: values at trained tokens
+            (`batch.mask_BT`), 0 elsewhere, as a loss sees them. Prompts get no logits. To measure every token, call
+            `forward(replace(batch, mask_BT=batch.attend_BT))`; column 0 has no preceding token and stays 0.
 
         Raises:
             InputError: a name is unknown or needs a critic or reference that the engine lacks, or rows are longer than
@@ -193,8 +212,12 @@ class LocalEngine(LocalCheckpointing):
         """
         if reference and self._reference is None and self._adapter is None:
             raise InputError("this engine has no reference model; construct it with reference=True")
-        check_measures(names, critic=self._critic is not None, reference=reference)
-        out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in measure_names(names)}
+        check_measures(names, critic=self._critic is not None, reference=reference, heads=self._heads)
+        widths = {HEAD + name: (head.spec.outputs,) for name, head in self._heads.items()}
+        out = {
+            name: torch.zeros(batch.ids_BT.shape + widths.get(name, ()), dtype=self._dtype)
+            for name in measure_names(names)
+        }
         order_B = self._reader.order(self.model, batch)
         with eval_mode(self.model.module):
             for index in order_B.split(self.micro_batch_rows) if len(batch) else ():
@@ -215,7 +238,7 @@ class LocalEngine(LocalCheckpointing):
         switched = self._adapter.without_adapter() if reference and self._adapter is not None else nullcontext()
         model = self._reference if reference and self._reference is not None else self.model
         with switched:
-            return self._reader.read(model, batch, batch.mask_BT).measure(names, self._critic)
+            return self._reader.read(model, batch, batch.mask_BT).measure(names, self._critic, self._heads)
 
     # --- training --------------------------------------------------------------------------------------------------
 
@@ -242,12 +265,21 @@ class LocalEngine(LocalCheckpointing):
             outputs = measures.measure(("logp",))
             if self._critic is not None:
                 outputs["value"] = measures.value(self._critic)
+            scores = {name: measures.head(head) for name, head in self._heads.items()}
+            outputs |= {HEAD + name: score_BTK for name, score_BTK in scores.items()}
 
             def entropy() -> Tensor:
                 outputs.update(measures.measure(("entropy",)))
                 return outputs["entropy"]
 
-            out, grads = loss_grad(loss, batch, logp_BT=outputs["logp"], entropy=entropy, value_BT=outputs.get("value"))
+            out, grads = loss_grad(
+                loss,
+                batch,
+                logp_BT=outputs["logp"],
+                entropy=entropy,
+                value_BT=outputs.get("value"),
+                heads=scores,
+            )
             if grads:
                 with gradients_to_masters(self._trained, self._optimized):
                     torch.autograd.backward([outputs[name] for name in grads], list(grads.values()))
@@ -293,8 +325,16 @@ class LocalEngine(LocalCheckpointing):
         self.version += 1
         return {"grad_norm": norm, "grad_clipped": float(norm > self.clip_norm), "learning_rate": learning_rate}
 
-    def twin(self, *, reference: bool = False, critic: bool = False, clip_norm: float = 1.0) -> LocalEngine:
-        """Copy the engine with equal options: policy and reference start from the current policy, a critic from 0.
+    def twin(
+        self,
+        *,
+        reference: bool = False,
+        critic: bool = False,
+        clip_norm: float = 1.0,
+        heads: Mapping[str, Head] | None = None,
+    ) -> LocalEngine:
+        """Copy the engine with equal options: policy and reference start from the current policy, a critic from 0, and
+        heads from their initialization.
 
         Raises:
             InputError: a reference is requested for an adapter model after optimiser steps: the reference of an adapter
@@ -305,4 +345,4 @@ class LocalEngine(LocalCheckpointing):
                 "the reference of an adapter model is the model without its adapter: call twin before the first step"
             )
         options: dict[str, Any] = {"reference": reference, "critic": critic, "clip_norm": clip_norm, **self._options}
-        return LocalEngine(copy.deepcopy(self.model), **options)
+        return LocalEngine(copy.deepcopy(self.model), heads=heads, **options)

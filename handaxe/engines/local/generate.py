@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from handaxe.core.images import Image, is_image_id, unique_images
 from handaxe.core.model_api import PaddedModel
 from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.engines.local.sample_requests import make_completion, partial_turn, remaining_uniforms
-from handaxe.engines.local.token_sampling import draw, draw_rules
+from handaxe.engines.local.token_sampling import draw, draw_rules, most_likely
 
 __all__ = ["generate"]
 
@@ -64,13 +65,15 @@ def generate(
 
 
 class _Round(NamedTuple):
-    """Sampled tokens of one round: [R, N] arrays, valid up to `length_R`, and the time of each step in seconds."""
+    """Sampled tokens of one round: [R, N] arrays, valid up to `length_R`, the time of each step in seconds, and the
+    alternatives at each step of the requests with `top`."""
 
     ids_RN: list[list[int]]
     logp_RN: list[list[float]]
     behaviour_logp_RN: list[list[float]]
     length_R: list[int]
     seconds_N: list[float]
+    top_R: list[list[list[tuple[int, float]]]]
 
 
 @torch.inference_mode()
@@ -84,7 +87,7 @@ def _round(
     prompt_R = torch.tensor([len(prompt) for prompt in prompts], device=device)
     limit_R = torch.tensor([len(each) for each in numbers], device=device)
 
-    logits_BV, cache = _prefill(model, prompts, shape[1], device)
+    logits_BV, cache = _prefill(model, prompts, shape[1], device, _read_images(requests))
     rules_B = draw_rules([request.sampling for request in requests], device)
     ends_UV, ends_R = _endings(requests, logits_BV.shape[1], device)
     row_B = torch.arange(len(requests), device=device)
@@ -92,8 +95,14 @@ def _round(
     logp_RN = torch.zeros(shape, dtype=torch.promote_types(logits_BV.dtype, torch.float32), device=device)
     behaviour_logp_RN = torch.zeros_like(logp_RN)
     length_R = torch.zeros_like(row_B)  # 0: not ended
+    top_R: list[list[list[tuple[int, float]]]] = [[] for _ in requests]
+    any_top = any(request.top for request in requests)
     for step in range(shape[1]):
         drawn = draw(logits_BV, uniform_RN[row_B, step], rules_B)
+        for row, place in enumerate(row_B.tolist()) if any_top else ():
+            if count := (request := requests[place]).top:
+                temperature = request.sampling.temperature
+                top_R[place] += most_likely(logits_BV[row : row + 1], count, temperature=temperature)
         ids_RN[row_B, step] = drawn.ids_B
         logp_RN[row_B, step] = drawn.logp_B
         behaviour_logp_RN[row_B, step] = drawn.behaviour_logp_B
@@ -114,14 +123,23 @@ def _round(
             rules_B = rules_B.rows(index_B)
             cache = model.keep(cache, index_B)
         logits_BV, cache = model.decode(ids_B, cache)
-    return _Round(ids_RN.tolist(), logp_RN.tolist(), behaviour_logp_RN.tolist(), length_R.tolist(), seconds_N)
+    return _Round(ids_RN.tolist(), logp_RN.tolist(), behaviour_logp_RN.tolist(), length_R.tolist(), seconds_N, top_R)
 
 
-def _prefill(model: PaddedModel, prompts: Sequence[list[int]], room: int, device: torch.device) -> tuple[Tensor, Any]:
+def _read_images(requests: Sequence[Sample]) -> tuple[Image, ...]:
+    """Images of the requests; none if no id is of an image token."""
+    showing = [request for request in requests if request.images and is_image_id(max(request.ids))]
+    return unique_images(image for request in showing for image in request.images)
+
+
+def _prefill(
+    model: PaddedModel, prompts: Sequence[list[int]], room: int, device: torch.device, images: tuple[Image, ...]
+) -> tuple[Tensor, Any]:
     """Prefill each distinct prompt once, and expand the cache to a row per request."""
     unique: dict[tuple[int, ...], int] = {}
     index = [unique.setdefault(tuple(prompt), len(unique)) for prompt in prompts]
-    logits_BV, cache = model.prefill([list(prompt) for prompt in unique], room)
+    rows = [list(prompt) for prompt in unique]
+    logits_BV, cache = model.prefill(rows, room, images) if images else model.prefill(rows, room)
     if len(unique) == len(prompts):
         return logits_BV, cache
     index_B = torch.tensor(index, device=device)
@@ -146,4 +164,4 @@ def _completion(ticket: int, request: Sample, drawn: _Round, place: int, version
         [*before.behaviour_logp, *drawn.behaviour_logp_RN[place][:length]],
         [*before.version, *[version] * length],
     )
-    return make_completion(ticket, request, sampled, drawn.seconds_N[length - 1])
+    return make_completion(ticket, request, sampled, drawn.seconds_N[length - 1], drawn.top_R[place][:length])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from handaxe.core.batch import Batch, Denominators
 from handaxe.core.errors import InputError
+from handaxe.core.images import unique_images
 from handaxe.core.requests import Measure
 
 __all__ = ["bare_batch", "measure_requests"]
@@ -66,7 +68,9 @@ def _batch(requests: Sequence[Measure], pad_id: int) -> Batch:
         ids_BT[row, : len(request.ids)] = torch.tensor(list(request.ids))
         attend_BT[row, : len(request.ids)] = True
         mask_BT[row, request.start : len(request.ids)] = True
-    return bare_batch(ids_BT, attend_BT, mask_BT, torch.tensor([request.temperature for request in requests]))
+    batch = bare_batch(ids_BT, attend_BT, mask_BT, torch.tensor([request.temperature for request in requests]))
+    images = unique_images(image for request in requests for image in request.images)
+    return replace(batch, images=images) if images else batch
 
 
 def bare_batch(ids_BT: Tensor, attend_BT: Tensor, mask_BT: Tensor, temperature_B: Tensor) -> Batch:

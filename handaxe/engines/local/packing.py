@@ -6,6 +6,7 @@ Legend: B rows, T tokens, N computed tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,8 @@ from torch import Tensor
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
-from handaxe.core.model_api import Model, TreeModel
+from handaxe.core.images import Image, is_image_id
+from handaxe.core.model_api import Model, TreeModel, VisionModel
 from handaxe.ops.token_trees import Forest, Pack, build_forest, make_pack
 
 __all__ = ["Layout", "Packing", "balance", "hidden_states", "padded_layout", "sibling_order", "tree_layout"]
@@ -131,13 +133,28 @@ def hidden_states(model: Model, batch: Batch, layout: Layout) -> Tensor:
     """Hidden states [N, D] of all computed tokens of a layout.
 
     Raises:
-        InputError: rows are longer than the model's context.
+        InputError: rows are longer than the model's context, or hold image tokens that the model cannot read.
     """
     longest = int(batch.attend_BT.sum(1).max()) if len(batch) else 0
     if longest > model.max_length:
         raise InputError(f"the batch has rows of {longest} tokens, the model reads {model.max_length}")
+    images = _read_images(model, batch)
     if layout.packs:
         assert isinstance(model, TreeModel)
-        return torch.cat([model.hidden_tree(pack) for pack in layout.packs])
+        packs = [replace(pack, images=images) for pack in layout.packs] if images else layout.packs
+        return torch.cat([model.hidden_tree(pack) for pack in packs])
     ids_BT = torch.where(batch.attend_BT, batch.ids_BT, 0)  # a pad id may lie outside the vocabulary
+    if images:
+        return model.hidden(ids_BT, batch.attend_BT, images).flatten(0, 1)
     return model.hidden(ids_BT, batch.attend_BT).flatten(0, 1)
+
+
+def _read_images(model: Model, batch: Batch) -> tuple[Image, ...]:
+    """Images of the batch; none if no token is of an image, as with a chat format that describes images in words."""
+    if not bool((is_image_id(batch.ids_BT) & batch.attend_BT).any()):
+        return ()
+    if not isinstance(model, VisionModel):
+        raise InputError(f"the batch holds image tokens, and {type(model).__name__} reads no images: use a VisionModel")
+    if not batch.images:
+        raise InputError("the batch holds image tokens, and Batch.images is empty: give the images, Batch(images=...)")
+    return batch.images

@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from handaxe.core.errors import InputError, SamplingError
+from handaxe.core.images import image_key, index_images, is_image_id, token_number
+from handaxe.core.model_api import VisionModel
 from handaxe.core.records import Finish
 from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.engines.local.token_sampling import uniforms
@@ -59,7 +61,13 @@ def finish_reason(request: Sample, last: int) -> Finish:
     return "header" if last in request.header else "length"
 
 
-def make_completion(ticket: int, request: Sample, sampled: Partial, seconds: float) -> Completion:
+def make_completion(
+    ticket: int,
+    request: Sample,
+    sampled: Partial,
+    seconds: float,
+    top: Sequence[Sequence[tuple[int, float]]] = (),
+) -> Completion:
     """The completion of an ended turn.
 
     Raises:
@@ -70,7 +78,7 @@ def make_completion(ticket: int, request: Sample, sampled: Partial, seconds: flo
             f"request {ticket}: the model's logits are not finite, the weights are damaged; load an earlier checkpoint",
             ticket=ticket,
         )
-    return Completion(*sampled, finish=finish_reason(request, sampled.ids[-1]), seconds=seconds)
+    return Completion(*sampled, finish=finish_reason(request, sampled.ids[-1]), seconds=seconds, top=top)
 
 
 def check_request(ticket: int, request: Sample, model: SamplingLimits) -> None:
@@ -85,8 +93,8 @@ def check_request(ticket: int, request: Sample, model: SamplingLimits) -> None:
             f"its {len(ids)} ids leave no room for a token within the model's {model.max_length}; "
             "end the trajectory as truncated(length), or shorten its history"
         )
-    elif not _in_vocabulary(ids, model) or not _in_vocabulary(partial_turn(request).ids, model):
-        problem = f"it holds an id outside [0, {model.vocab_size})"
+    elif id_problem := _id_problem(request, model):
+        problem = id_problem
     elif not (sampling.temperature >= 0 and math.isfinite(sampling.temperature)):
         problem = f"temperature is {sampling.temperature}; give 0 (greedy) or more"
     elif 0 < sampling.temperature < MIN_TEMPERATURE:
@@ -97,6 +105,8 @@ def check_request(ticket: int, request: Sample, model: SamplingLimits) -> None:
         problem = f"top_k is {sampling.top_k}; give 0 (no cut) or more"
     elif sampling.max_tokens < 1:
         problem = f"max_tokens is {sampling.max_tokens}; give 1 or more"
+    elif request.top < 0:
+        problem = f"top is {request.top}; give 0 (no alternatives) or more"
     elif request.seed < 0:
         problem = f"its seed is {request.seed}; give 0 or more"
     else:
@@ -112,6 +122,30 @@ def token_limit(request: Sample, max_length: int) -> int:
 
 def _in_vocabulary(ids: Sequence[int], model: SamplingLimits) -> bool:
     return not len(ids) or (min(ids) >= 0 and max(ids) < model.vocab_size)
+
+
+def _id_problem(request: Sample, model: SamplingLimits) -> str:
+    """Describe the problem with a request's ids; "" without a problem. Ids of image tokens need their image."""
+    outside = f"it holds an id outside [0, {model.vocab_size})"
+    if not _in_vocabulary(partial_turn(request).ids, model):
+        return outside
+    if _in_vocabulary(request.ids, model):
+        return ""
+    image_ids = [token for token in request.ids if is_image_id(token)]
+    if not image_ids or not _in_vocabulary([token for token in request.ids if not is_image_id(token)], model):
+        return outside
+    if not isinstance(model, VisionModel):
+        return "it holds image tokens, and the model reads no images; use a model with vision"
+    images = index_images(request.images)
+    if missing := [key for token in image_ids if (key := image_key(token)) not in images]:
+        digits = f"{missing[0] >> 2:011x}"
+        return f"its ids name an image with a digest that begins with {digits}, which is not among its images"
+    last = request.ids[-1]
+    if model.whole_images and is_image_id(last):
+        size = len(model.image_processor.token_ids(images[image_key(last)]))
+        if (read := token_number(last) + 1) != size:
+            return f"it ends after token {read} of an image of {size}, which this model reads whole"
+    return ""
 
 
 def _partial_problem(request: Sample, limit: int) -> str:

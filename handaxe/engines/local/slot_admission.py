@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
+from handaxe.core.images import is_image_id, token_number
 from handaxe.core.model_api import Copying, Reading
 from handaxe.core.requests import Partial, Sample
 from handaxe.engines.local.prefix_cache import CachedPrefix, PrefixCache, common_length
 from handaxe.engines.local.sample_requests import partial_turn, remaining_uniforms
 
-__all__ = ["Admission", "LogitRequest", "RunningRow", "Slot", "admit", "logit_requests"]
+__all__ = ["Admission", "LogitRequest", "RunningRow", "Slot", "admit", "image_start", "logit_requests"]
 
 
 class RunningRow:
@@ -25,6 +26,7 @@ class RunningRow:
         self.ids = [*request.ids, *partial.ids]
         self.logp, self.behaviour_logp = list(partial.logp), list(partial.behaviour_logp)
         self.version = list(partial.version)
+        self.top = list[Sequence[tuple[int, float]]]()
         self.end_ids = request.stop | request.header
         self.uniforms = remaining_uniforms(request, max_length).tolist()
         self.drawn = 0
@@ -110,7 +112,14 @@ class Admission(NamedTuple):
     """Tokens of the rows that need no prefill."""
 
 
-def admit(rows: Sequence[RunningRow], slots: list[Slot], free: Sequence[int], prefix_cache: PrefixCache) -> Admission:
+def admit(
+    rows: Sequence[RunningRow],
+    slots: list[Slot],
+    free: Sequence[int],
+    prefix_cache: PrefixCache,
+    *,
+    whole_images: bool = False,
+) -> Admission:
     """Assign rows to free slots so that each shared token is read once.
 
     A row takes the free slot with the longest prefix of its ids, if at least as long as the cached prefix; otherwise
@@ -122,6 +131,7 @@ def admit(rows: Sequence[RunningRow], slots: list[Slot], free: Sequence[int], pr
         rows: in order of arrival.
         slots: modified: rows are assigned, and their ids count as read.
         free: slots without a row, at least one for each row.
+        whole_images: read an image from its first token on, and never a part of it (`VisionModel.whole_images`).
     """
     available = sorted(free, key=lambda index: (bool(slots[index].ids), slots[index].last_used, index))
     out, reused = Admission([], [], [], [], 0), 0
@@ -134,17 +144,28 @@ def admit(rows: Sequence[RunningRow], slots: list[Slot], free: Sequence[int], pr
             out.restores.append((index, prefix))
         available.remove(index)
         start = min(cached, len(row.ids) - 1)
-        if previous is not None and (shared := common_length(previous[1], row.ids)) > start:
+        shared = 0 if previous is None else common_length(previous[1], row.ids)
+        if whole_images:
+            start = image_start(row.ids, start)
+            shared = image_start(row.ids, shared)
+        if previous is not None and shared > start:
             out.copies.append(Copying(previous[0], index, start, shared))
             start = shared
         if start < len(row.ids):
-            out.readings.append(Reading(index, list(row.ids), start))
+            out.readings.append(Reading(index, list(row.ids), start, row.request.images))
         out.logits.append((index, len(out.readings) - 1))
         reused += start
         slots[index].ids, slots[index].row = list(row.ids), row
         row.start_time = row.start_time or time.perf_counter()
         previous = index, row.ids
     return out._replace(reused_tokens=reused)
+
+
+def image_start(ids: Sequence[int], position: int) -> int:
+    """Return the position, or that of the first token of the image which a cut before the position would divide."""
+    if position < len(ids) and is_image_id(ids[position]):
+        return position - token_number(ids[position])
+    return position
 
 
 def _longest_slot(row: RunningRow, slots: Sequence[Slot], available: Sequence[int]) -> tuple[int, int]:

@@ -5,7 +5,7 @@ Legend: B rows, T tokens, N computed tokens, M selected tokens, U distinct selec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,8 +15,11 @@ from torch.utils.checkpoint import checkpoint
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
+from handaxe.core.heads import HEAD
+from handaxe.core.images import is_image_id
 from handaxe.core.model_api import LinearHeadModel, Model, RecomputingModel, TreeModel
 from handaxe.core.protocols import HiddenMeasure
+from handaxe.engines.local.heads import EngineHead
 from handaxe.engines.local.modules import eval_mode
 from handaxe.engines.local.packing import Layout, Packing, hidden_states, padded_layout, sibling_order, tree_layout
 from handaxe.ops.chunked import ENTRIES, chunked_measures
@@ -78,10 +81,13 @@ def measure_names(names: Sequence[str | HiddenMeasure]) -> list[str]:
     return [name if isinstance(name, str) else name.name for name in names]
 
 
-def check_measures(names: Sequence[str | HiddenMeasure], *, critic: bool, reference: bool) -> None:
+def check_measures(
+    names: Sequence[str | HiddenMeasure], *, critic: bool, reference: bool, heads: Collection[str] = ()
+) -> None:
     """Raise InputError for an unknown measure, a value without a critic, or two measures of equal name."""
-    if unknown := [name for name in names if isinstance(name, str) and name not in KNOWN]:
-        raise InputError(f"forward knows {', '.join(KNOWN)}, not {', '.join(unknown)}")
+    known = (*KNOWN, *(() if reference else (HEAD + name for name in heads)))
+    if unknown := [name for name in names if isinstance(name, str) and name not in known]:
+        raise InputError(f"forward knows {', '.join(known)}, not {', '.join(unknown)}")
     hidden = [name.name for name in names if not isinstance(name, str)]
     if duplicates := sorted({name for name in hidden if name in KNOWN or hidden.count(name) > 1}):
         raise InputError(f"two measures have the name {', '.join(duplicates)}: rename the measure of hidden states")
@@ -97,12 +103,14 @@ class TokenMeasures:
 
     Args:
         hidden_ND: from `engines.local.packing.hidden_states`.
-        chosen_BT: bool, tokens to measure; column 0 and padding are excluded.
+        chosen_BT: bool, tokens to measure; column 0 padding and image tokens are excluded.
     """
 
     def __init__(self, model: Model, batch: Batch, layout: Layout, hidden_ND: Tensor, chosen_BT: Tensor):
         chosen_BT = chosen_BT & batch.attend_BT
         chosen_BT[:, :1] = False
+        if batch.images:
+            chosen_BT &= ~is_image_id(batch.ids_BT)
         self._model = model
         self._hidden_ND = hidden_ND
         self._node_BT = layout.node_BT
@@ -118,11 +126,19 @@ class TokenMeasures:
         self._temperature_U = temperatures_H[kind_U % len(temperatures_H)]
         self._logits_UV: Tensor | None = None
 
-    def measure(self, names: Sequence[str | HiddenMeasure], critic: nn.Linear | None = None) -> dict[str, Tensor]:
+    def measure(
+        self,
+        names: Sequence[str | HiddenMeasure],
+        critic: nn.Linear | None = None,
+        heads: Mapping[str, EngineHead] | None = None,
+    ) -> dict[str, Tensor]:
         """[B, T] tensors by name: "logp", "entropy", "collision", "value" (needs a critic), and measures of hidden
-        states, which carry no gradient."""
-        measured = self._measure_distinct([name for name in names if isinstance(name, str) and name != "value"])
+        states, which carry no gradient; [B, T, K] for "head/NAME"."""
+        scored = {HEAD + name: head for name, head in (heads or {}).items() if HEAD + name in names}
+        words = [name for name in names if isinstance(name, str) and name != "value" and name not in scored]
+        measured = self._measure_distinct(words)
         values = {"value": self.value(critic)} if critic is not None and "value" in names else {}
+        values |= {name: self.head(head) for name, head in scored.items()}
         values |= {name.name: self._hidden(name) for name in names if not isinstance(name, str)}
         return {name: self._align(value_U) for name, value_U in measured.items()} | values
 
@@ -144,6 +160,14 @@ class TokenMeasures:
         """[B, T] values of the states before the chosen tokens."""
         node_S, state_U = self._before_U.unique(return_inverse=True)
         return self._align(critic(self._hidden_ND[node_S].to(critic.weight.dtype))[..., 0][state_U])
+
+    def head(self, head: EngineHead) -> Tensor:
+        """[B, T, K] scores of the states before or after the chosen tokens; 0 elsewhere."""
+        column_M = self._column_M - int(head.spec.at == "before")
+        node_S, state_M = self._node_BT[self._row_M, column_M].unique(return_inverse=True)
+        score_MK = head(self._hidden_ND[node_S])[state_M]
+        empty_BTK = score_MK.new_zeros(*self._shape, score_MK.shape[-1])
+        return empty_BTK.index_put((self._row_M, self._column_M), score_MK)
 
     def _measure_distinct(self, names: Sequence[str]) -> dict[str, Tensor]:
         if not names:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from handaxe.core.records import Sampling
 
-__all__ = ["DrawRules", "Drawn", "draw", "draw_rules", "uniforms"]
+__all__ = ["DrawRules", "Drawn", "draw", "draw_rules", "most_likely", "uniforms"]
 
 
 class DrawRules(NamedTuple):
@@ -104,6 +104,23 @@ def draw(logits_BV: Tensor, uniform_B: Tensor, rules: DrawRules) -> Drawn:
         share_B = (logp_B - p_BV.sum(-1).log()).clamp(max=0)
         behaviour_logp_B = torch.where(cut_B, torch.maximum(share_B, logp_B), behaviour_logp_B)
     return Drawn(ids_B, logp_B, behaviour_logp_B)
+
+
+def most_likely(logits_NV: Tensor, count: int, *, temperature: float) -> list[list[tuple[int, float]]]:
+    """The most likely tokens of each row, (id, log-prob), most likely first.
+
+    Args:
+        logits_NV: N rows over the vocabulary.
+        count: of tokens a row; at most the vocabulary.
+        temperature: as in `draw`; 0 counts as 1.
+
+    Example:
+        p = 0.5, 0.3, 0.2; count 2      ->  (0, ln 0.5), (1, ln 0.3)
+    """
+    logits_NV = logits_NV if logits_NV.dtype == torch.float64 else logits_NV.float()
+    logp_NV = (logits_NV / (temperature or 1.0)).log_softmax(-1)
+    logp_NK, ids_NK = logp_NV.topk(min(count, logp_NV.shape[-1]))
+    return [list(zip(ids, logp)) for ids, logp in zip(ids_NK.tolist(), logp_NK.tolist())]
 
 
 def _invert_cdf(p_BV: Tensor, uniform_B: Tensor) -> Tensor:

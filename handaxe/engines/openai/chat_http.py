@@ -15,7 +15,7 @@ from handaxe.ops.nested_values import MAX_NESTING, exceeds_depth
 from handaxe.tools.web.http_loop import HttpFailure, HttpLoop, check_address
 from handaxe.tools.web.secret_headers import Secrets, check_headers
 
-__all__ = ["ChatHttp", "ChatReply", "RefusedError"]
+__all__ = ["ChatHttp", "ChatReply", "RefusedError", "token_usage"]
 
 RETRY_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """HTTP statuses after which a request is sent again."""
@@ -23,6 +23,12 @@ MAX_BODY = 32 * 2**20
 """Most bytes of an answer."""
 MAX_PAUSE = 60.0
 """Longest pause in seconds between two attempts, even if the server's Retry-After is longer."""
+TOO_LONG = ("context_length", "context length", "context size", "maximum context", "too long", "too many tokens")
+"""Parts of error messages of servers for a conversation above the context length."""
+REFUSED_QUESTION = (400, 413, 422)
+"""HTTP statuses that concern one question; others concern the key, the address or the model."""
+MAX_USAGE = 10**12
+"""Larger token counts in a server's usage are ignored."""
 
 
 class RefusedError(Exception):
@@ -31,6 +37,16 @@ class RefusedError(Exception):
     def __init__(self, status: int, message: str):
         super().__init__(message)
         self.status = status
+
+    @property
+    def one_question(self) -> bool:
+        """True if other requests may be answered."""
+        return self.status in REFUSED_QUESTION
+
+    @property
+    def above_context(self) -> bool:
+        """True for a conversation above the server's context length."""
+        return self.one_question and any(text in str(self).lower() for text in TOO_LONG)
 
 
 class ChatHttp:
@@ -162,3 +178,16 @@ def _call(function: dict[str, Any]) -> tuple[str, str]:
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
     return str(function["name"]), text
+
+
+def token_usage(answer: dict[str, Any]) -> tuple[float, float]:
+    """Prompt and completion tokens in the server's usage; 0 if missing."""
+    usage = answer.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    prompt, completion = (counts.get(f"{part}_tokens") for part in ("prompt", "completion"))
+    return _token_count(prompt), _token_count(completion)
+
+
+def _token_count(value: Any) -> float:
+    """A valid token count; 0 for any other value."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < MAX_USAGE else 0.0

@@ -14,18 +14,17 @@ from typing import Any, Literal, NamedTuple, Protocol
 from handaxe.core.batch import Batch, LossOut
 from handaxe.core.deferred import torch
 from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.images import Image, message_images
 from handaxe.core.protocols import ChatFormat, HiddenMeasure, Loss
 from handaxe.core.records import Message, ParsedTurn, Sampling, ToolSchema
 from handaxe.core.requests import Completion, Partial, Sample
-from handaxe.engines.openai.chat_http import ChatHttp, ChatReply, RefusedError
+from handaxe.engines.openai.chat_http import ChatHttp, ChatReply, RefusedError, token_usage
+from handaxe.engines.openai.label_reply import LabelReply, RefusedQuestion
+from handaxe.engines.openai.label_requests import LABEL_TOKENS, LabelRequests
 
 __all__ = ["ConversationFormat", "OpenAICompatible", "Price"]
 
 Result = Completion | InfrastructureError
-TOO_LONG = ("context_length", "context length", "context size", "maximum context", "too long", "too many tokens")
-"""Parts of error messages of servers for a conversation above the context length."""
-MAX_USAGE = 10**12
-"""Larger token counts in a server's usage are ignored."""
 
 
 class Price(NamedTuple):
@@ -38,8 +37,8 @@ class Price(NamedTuple):
 class ConversationFormat(ChatFormat, Protocol):
     """A chat format whose ids encode messages, such as `models.chat_formats.transcript.Transcript`."""
 
-    def request(self, ids: Sequence[int]) -> dict[str, Any]:
-        """The "messages" and "tools" of the protocol that the ids encode."""
+    def request(self, ids: Sequence[int], images: Sequence[Image] = ()) -> dict[str, Any]:
+        """The "messages" and "tools" of the protocol that the ids encode, with images as data: URLs."""
         ...
 
     def reply(self, content: str, calls: Sequence[tuple[str, str]], *, ended: bool) -> list[int]:
@@ -56,8 +55,7 @@ class OpenAICompatible:
     Rollouts, environments, rewards, records and evaluation work unchanged. Differences from a local engine:
 
     - Servers return no log-probs of these ids; they are recorded as 0. Do not train on such records by methods that
-      need
-      log-probs; supervised training on the messages is possible.
+      need log-probs; supervised training on the messages is possible. `label_logps` gives those of labels.
     - The server counts `max_tokens` in its tokens. A completion's ids are bytes of JSON, and token counts of a
       trajectory count these bytes. `seconds` is the wall time of the request, `cost` follows from `price`.
     - The server decides if it honours seed, temperature and top_p.
@@ -138,6 +136,7 @@ class OpenAICompatible:
             attempts=attempts,
             backoff=backoff,
         )
+        self._labels = LabelRequests(self._http, max_tokens_field)
         self._pool = concurrent.futures.ThreadPoolExecutor(concurrency, thread_name_prefix="handaxe-chat")
 
     def __repr__(self) -> str:
@@ -193,12 +192,38 @@ class OpenAICompatible:
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], sampling: Sampling | None, seed: int
     ) -> concurrent.futures.Future[Result]:
         ids = self.format.start(messages, tools).ids
-        return self._submit(0, Sample(ids, sampling or Sampling(max_tokens=1024), seed, self.format.stop_ids))
+        limits = sampling or Sampling(max_tokens=1024)
+        return self._submit(0, Sample(ids, limits, seed, self.format.stop_ids, images=message_images(messages)))
 
     def _parsed(self, result: Result, tools: Sequence[ToolSchema]) -> ParsedTurn:
         if isinstance(result, InfrastructureError):
             raise result
         return self.format.parse(result.ids, tools)
+
+    def label_logps(
+        self, conversations: Sequence[Sequence[Message]], labels: Mapping[str, tuple[str, ...]]
+    ) -> list[LabelReply | InfrastructureError]:
+        """Log-likelihoods of labels as the next turn of each conversation, in order, `concurrency` at a time.
+
+        One token is sampled at temperature 1, with its 20 most likely alternatives (`label_reply.read_labels`). Where
+        labels begin alike, such as 1 and 10, and for a server without alternatives (remembered), the server writes the
+        label instead, greedily.
+
+        Args:
+            conversations: messages before the label.
+            labels: label -> its surface forms.
+
+        Returns:
+            A reply for each conversation, or the error of one without an answer. Raises InputError if the server
+            refuses the key, the address or the model.
+        """
+        futures = [self._pool.submit(self._label, messages, labels) for messages in conversations]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
 
     def close(self) -> None:
         """Close connections and threads; pending requests are cancelled."""
@@ -240,7 +265,7 @@ class OpenAICompatible:
         if request.sampling.max_tokens < 1:
             raise InputError(f"request {number}: max_tokens is {request.sampling.max_tokens}; give 1 or more")
         sampling = request.sampling
-        body = {"model": self.model, **self.format.request(request.ids), "stream": False}
+        body = {"model": self.model, **self.format.request(request.ids, request.images), "stream": False}
         body |= {"temperature": sampling.temperature, "top_p": sampling.top_p}
         body |= {self._max_tokens_field: sampling.max_tokens}
         if sampling.top_k:
@@ -254,36 +279,42 @@ class OpenAICompatible:
         try:
             answer = self._http.post(body)
             reply = ChatReply.parse(answer, hide=self._http.hide)
-            prompt_tokens, completion_tokens = _usage(answer)
+            prompt_tokens, completion_tokens = token_usage(answer)
             if reply.calls and completion_tokens >= (body.get(self._max_tokens_field) or math.inf):
                 reply = reply._replace(finish="length")
         except InfrastructureError as error:
             return error
         except RefusedError as error:
-            if error.status in (400, 413, 422) and any(text in str(error).lower() for text in TOO_LONG):
-                reply = ChatReply("", [], "length")
-                prompt_tokens = 0.0
-                completion_tokens = 0.0
-            else:
-                raise InputError(f"{self!r} refuses the request with HTTP {error.status}: {error}") from None
+            if not error.above_context:
+                raise self._refusal(error) from None
+            reply = ChatReply("", [], "length")
+            prompt_tokens = 0.0
+            completion_tokens = 0.0
         ids = self.format.reply(reply.content, reply.calls, ended=reply.finish == "stop")
         zeros = [0.0] * len(ids)
         seconds = time.perf_counter() - start_time
-        cost = (prompt_tokens * self._price.prompt + completion_tokens * self._price.completion) / 1e6
+        cost = self._cost(prompt_tokens, completion_tokens)
         return Completion(ids, zeros, zeros, [self.version] * len(ids), reply.finish, seconds, cost)
 
+    def _label(
+        self, messages: Sequence[Message], labels: Mapping[str, tuple[str, ...]]
+    ) -> LabelReply | InfrastructureError:
+        ids, sampling = self.format.start(messages, ()).ids, Sampling(temperature=0.0, max_tokens=LABEL_TOKENS)
+        body = self._body(0, Sample(ids, sampling, 0, self.format.stop_ids, images=message_images(messages)))
+        try:
+            found = self._labels.ask(body, labels)
+        except InfrastructureError as error:
+            return error
+        except RefusedError as error:
+            raise self._refusal(error) from None
+        return found._replace(cost=self._cost(found.read, found.written))
 
-def _usage(answer: dict[str, Any]) -> tuple[float, float]:
-    """Prompt and completion tokens in the server's usage; 0 if missing."""
-    usage = answer.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    prompt, completion = (counts.get(f"{part}_tokens") for part in ("prompt", "completion"))
-    return _token_count(prompt), _token_count(completion)
+    def _cost(self, prompt_tokens: float, completion_tokens: float) -> float:
+        return (prompt_tokens * self._price.prompt + completion_tokens * self._price.completion) / 1e6
 
-
-def _token_count(value: Any) -> float:
-    """A valid token count; 0 for any other value."""
-    return float(value) if isinstance(value, int | float) and 0 <= value < MAX_USAGE else 0.0
+    def _refusal(self, error: RefusedError) -> InputError:
+        kind = RefusedQuestion if error.one_question else InputError
+        return kind(f"{self!r} refuses the request with HTTP {error.status}: {error}")
 
 
 class _Stream:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from handaxe.core.requests import Sample
 from handaxe.engines.local.sample_requests import partial_turn, token_limit
+from handaxe.engines.vllm.image_prompt import ImagePrompt
 
-__all__ = ["Generated", "UnusableAnswerError", "answer_limit", "generate_body", "read_generated"]
+__all__ = ["Generated", "UnusableAnswerError", "answer_limit", "generate_body", "read_generated", "read_prompt_ids"]
 
 SAMPLED_LOGIT = 1.0
 """Logit that the plugin assigns to the sampled id (`engines.vllm.plugin`)."""
@@ -25,6 +26,8 @@ MAX_LOGP = 1e-4
 """Largest log-prob; above 0 because of rounding."""
 ANSWER_BYTES, TOKEN_BYTES = 2**20, 2048
 """Most bytes of an answer without tokens, and of a token with log-probs (vLLM 0.32 writes about 300)."""
+PROMPT_ID_BYTES = 16
+"""Most bytes of an id of the prompt in an answer."""
 FINISHES = ("stop", "length", "abort")
 """Finish reasons of a server."""
 
@@ -45,9 +48,16 @@ class Generated(NamedTuple):
 
 
 def generate_body(
-    request: Sample, name: str, *, vocab_size: int, max_length: int, forced: Sequence[int] = ()
+    request: Sample,
+    name: str,
+    *,
+    vocab_size: int,
+    max_length: int,
+    forced: Sequence[int] = (),
+    prompt: ImagePrompt | None = None,
 ) -> dict[str, Any]:
-    """Make the body of a request: greedy sampling for vLLM; the plugin samples according to `extra_args`."""
+    """Make the body of a request: greedy sampling for vLLM; the plugin samples according to `extra_args`. The images of
+    `prompt` are added when the body is sent."""
     sampling, drawn = request.sampling, partial_turn(request).ids
     end_ids = sorted(i for i in request.stop | request.header if 0 <= i < vocab_size)
     rules = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
@@ -56,12 +66,29 @@ def generate_body(
     params: dict[str, Any] = {"temperature": 0.0, "max_tokens": remaining, "logprobs": 3}
     params |= {"stop_token_ids": end_ids, "ignore_eos": True, "detokenize": False, "extra_args": {"handaxe": draws}}
     ids = [*map(int, request.ids), *map(int, drawn)]
-    return {"request_id": name, "token_ids": ids, "sampling_params": params, "stream": False}
+    body = {"request_id": name, "token_ids": ids, "sampling_params": params, "stream": False}
+    return body if prompt is None else body | {"token_ids": prompt.token_ids, "return_token_ids": True}
 
 
-def answer_limit(body: Mapping[str, Any]) -> int:
+def answer_limit(body: Mapping[str, Any], prompt: ImagePrompt | None = None) -> int:
     """Most bytes of the answer to a request."""
-    return ANSWER_BYTES + TOKEN_BYTES * int(body["sampling_params"]["max_tokens"])
+    ids = 0 if prompt is None else len(prompt.expanded)
+    return ANSWER_BYTES + TOKEN_BYTES * int(body["sampling_params"]["max_tokens"]) + PROMPT_ID_BYTES * ids
+
+
+def read_prompt_ids(text: bytes) -> list[int]:
+    """Parse the ids that the server made of the prompt.
+
+    Raises:
+        UnusableAnswerError: there is no list of integers.
+    """
+    try:
+        ids = json.loads(text)["prompt_token_ids"]
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise UnusableAnswerError(f"it cannot be read: {type(error).__name__} {error}") from None
+    if not isinstance(ids, list) or not all(type(token) is int for token in ids):
+        raise UnusableAnswerError("it has no list of the prompt's ids")
+    return ids
 
 
 def read_generated(text: bytes, body: Mapping[str, Any], vocab_size: int) -> Generated:

@@ -22,6 +22,8 @@ __all__ = ["Launch", "RunningServer", "ServerProcess", "free_port", "server_opti
 
 PYTHON = "HANDAXE_VLLM_PYTHON"
 """Environment variable: path of a Python interpreter with vLLM, if different from this one."""
+NO_DOMAIN = "nothing.invalid"
+"""A name without an address (RFC 2606)."""
 HEAD, TAIL = 1 << 20, 3000
 """Bytes of a log searched for the first error, and bytes of its end shown in an error message."""
 FIRST_ERROR = re.compile(r"^(?:\([^)]*\) )?(?:ERROR [^\]]*\] )?(\w*(?:Error|Exception): .*)$", re.MULTILINE)
@@ -49,7 +51,9 @@ Launch = Callable[[int, Path], RunningServer]
 """Starts server number n for the model of the config.json in a folder, without waiting for it."""
 
 
-def server_options(*, dtype: str = "float32", max_length: int | None = None, backend: str = "handaxe") -> list[str]:
+def server_options(
+    *, dtype: str = "float32", max_length: int | None = None, backend: str = "handaxe", images: int = 0
+) -> list[str]:
     """Command line options of a vLLM server for handaxe, in addition to `--model`.
 
     The server's environment needs handaxe (`pip install --no-deps handaxe`, torch, numpy) for the plugin, and the
@@ -61,8 +65,15 @@ def server_options(*, dtype: str = "float32", max_length: int | None = None, bac
         dtype: of weights and computation; "float32" matches the log-probs of a trainer in float32.
         max_length: most tokens of a sequence; None: the limit of the model's configuration.
         backend: weight transfer backend: "handaxe" reads files, "nccl" receives from a GPU.
+        images: most images of a request to a vision model; 0 for a model of text. A server of a vision model needs the
+            files of processor and tokenizer beside config.json, and fetches no url.
     """
-    options = ["--tokens-only", "--skip-tokenizer-init", "--dtype", dtype]
+    options = ["--tokens-only", "--skip-tokenizer-init"]
+    if images:
+        # With --tokens-only there is no tokenizer, which image processors need. Without a domain, vLLM fetches any url.
+        options = ["--enable-scale-out", "--limit-mm-per-prompt", json.dumps({"image": images, "video": 0})]
+        options += ["--allowed-media-domains", NO_DOMAIN]
+    options += ["--dtype", dtype]
     options += ["--logits-processors", "handaxe.engines.vllm.plugin:HandaxeDraws"]
     options += ["--logprobs-mode", "processed_logits"]
     options += ["--weight-transfer-config", json.dumps({"backend": backend})]

@@ -26,8 +26,10 @@ from handaxe.engines.vllm.vllm_http import ServerLostError, VllmHttp
 from handaxe.engines.vllm.vllm_stream import VllmStream
 from handaxe.engines.vllm.weight_transfer import (
     FileTransport,
+    ProbedRow,
     ServedPolicy,
     Transport,
+    image_probe,
     logp_gap,
     probe_row,
     server_logp,
@@ -35,6 +37,8 @@ from handaxe.engines.vllm.weight_transfer import (
 
 __all__ = ["VllmServers"]
 
+MAX_IMAGES = 256
+"""Most images of a request to a started server."""
 MAX_GAPS = {"float32": 1e-3}
 """Largest gap of the probe by the servers' dtype; 0.5 for other dtypes, which have about 8 bits of precision."""
 
@@ -67,7 +71,8 @@ class VllmServers:
             --enable-sleep-mode.
 
     Attributes:
-        metrics: of the last push: push_seconds, push_gap (of the probe, maximum over servers), push_servers.
+        metrics: of the last push: push_seconds, push_gap (of the probe, maximum over servers), push_image_gap (of a
+            probe with an image, for a model with vision), push_servers.
         policy, timeout, wait_timeout: as given.
         pushed_versions: all versions of the weights that were sent.
         router: chooses servers by prefix.
@@ -111,14 +116,16 @@ class VllmServers:
         self._stamp: Hashable = None
         self._label, self._pushes = "", 0
         self.pushed_versions = set[int]()
-        self._engine_logp = list[float]()
+        self._probes = dict[str, tuple[ProbedRow, list[float]]]()
         self._folder: OwnedTempdir | None = None
         try:
             if start_servers:
                 self._folder = OwnedTempdir("handaxe-server-")
                 assert write_config is not None
                 write_config(self._folder.path)
-                all_options = server_options(dtype=dtype, max_length=policy.max_length, backend=self._transport.backend)
+                images = 0 if policy.model is None else MAX_IMAGES
+                backend = self._transport.backend
+                all_options = server_options(dtype=dtype, max_length=policy.max_length, backend=backend, images=images)
                 all_options += options
                 launch = launch or (lambda number, folder: ServerProcess(folder, all_options, python=python))
             self.states = ServerStates(
@@ -233,17 +240,20 @@ class VllmServers:
     def _prepare(self, stamp: Hashable) -> None:
         """Gather new weights, and measure the probe before any server wakes."""
         self._transport.prepare(self.policy.gather())
-        logp = list(self.policy.score(probe_row(self.policy.vocab_size, self.policy.max_length)))
-        if not all(map(math.isfinite, logp)):
+        probes = {"push_gap": ProbedRow(probe_row(self.policy.vocab_size, self.policy.max_length))}
+        if (seen := image_probe(self.policy)) is not None:
+            probes["push_image_gap"] = seen
+        measured = {name: (probe, list(self.policy.score(*probe))) for name, probe in probes.items()}
+        if not all(math.isfinite(value) for _, logp in measured.values() for value in logp):
             raise NonFiniteError(
                 f"log-probs of the policy, version {self.policy.version()}, are not finite, so that its weights are "
                 "damaged; load an earlier checkpoint"
             )
-        self._stamp, self._engine_logp = stamp, logp
+        self._stamp, self._probes = stamp, measured
         self._pushes += 1
         self._label = f"{self._pushes}.{self.policy.version()}"
         self.pushed_versions.add(self.policy.version())
-        self.metrics = {"push_seconds": 0.0, "push_gap": 0.0, "push_servers": 0.0}
+        self.metrics = {"push_seconds": 0.0, **dict.fromkeys(measured, 0.0), "push_servers": 0.0}
         self.router.clear()
 
     def _update(self, server: VllmServer) -> None:
@@ -263,6 +273,7 @@ class VllmServers:
                 self._transport.send(http, self._label)
                 http.post("/wake_up", query={"tags": "kv_cache"})
                 server.asleep = False
+            http.sent_images.clear()  # the server has cleared its caches of images, too
             info = http.get("/weight_info")
             version = info.get("weight_version") if isinstance(info, dict) else info
             if version != self._label:
@@ -279,18 +290,19 @@ class VllmServers:
         server.label, server.losses = self._label, 0
 
     def _verify(self, server: VllmServer, http: VllmHttp) -> None:
-        ids = probe_row(self.policy.vocab_size, self.policy.max_length)
-        name = f"probe-{uuid.uuid4().hex}"
-        # The deadline is that of a start, because a server may compile at its first request.
-        gap = logp_gap(server_logp(http, ids, name, self.policy, self._start_timeout), self._engine_logp)
-        self.metrics["push_gap"] = max(self.metrics["push_gap"], gap)
-        if gap > self._max_gap:
-            raise TrainingError(
-                f"after version {self.policy.version()} was sent, log-probs of the server {server.url} differ from the "
-                f"engine's: the largest gap of {len(ids) - 1} tokens is {gap:.3g} nats, above max_gap = "
-                f"{self._max_gap:g}. The server has other weights, such as an output layer that was not replaced, or "
-                "computes in another dtype; sampling stops"
-            )
+        for metric, (probe, engine_logp) in self._probes.items():
+            name = f"probe-{uuid.uuid4().hex}"
+            # The deadline is that of a start, because a server may compile at its first request.
+            gap = logp_gap(server_logp(http, probe, name, self.policy, self._start_timeout), engine_logp)
+            self.metrics[metric] = max(self.metrics[metric], gap)
+            if gap > self._max_gap:
+                row = "tokens after an image" if probe.images else "tokens"
+                raise TrainingError(
+                    f"after version {self.policy.version()} was sent, log-probs of the server {server.url} differ from "
+                    f"the engine's: the largest gap of {len(engine_logp)} {row} is {gap:.3g} nats, above max_gap = "
+                    f"{self._max_gap:g}. The server has other weights, such as an output layer that was not replaced, "
+                    "or computes in another dtype; sampling stops"
+                )
 
     def _ready(self, server: VllmServer) -> bool:
         return server.state == "up" and server.label == self._label and self._pushes > 0

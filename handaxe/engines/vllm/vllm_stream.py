@@ -8,10 +8,16 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.errors import InfrastructureError, InputError, TrainingError
 from handaxe.core.requests import Completion, Partial, Sample
-from handaxe.engines.local.sample_requests import check_request, finish_reason, make_completion, partial_turn
+from handaxe.engines.local.sample_requests import (
+    check_request,
+    finish_reason,
+    make_completion,
+    partial_turn,
+)
 from handaxe.engines.vllm.generate_request import Generated
+from handaxe.engines.vllm.image_prompt import ImagePrompt, image_prompt
 from handaxe.engines.vllm.vllm_http import ServerLostError
 
 if TYPE_CHECKING:
@@ -30,11 +36,12 @@ MAX_LOST_SERVERS = 3
 
 @dataclass
 class _Turn:
-    """A request. In the sampling state, `server` is the number and generation of the server, and `name` the server's
-    name for the request."""
+    """A request, with `prompt` if it has image tokens. In the sampling state, `server` is the number and generation of
+    the server, and `name` the server's name for the request."""
 
     ticket: int
     request: Sample
+    prompt: ImagePrompt | None = None
     start_time: float = field(default_factory=time.perf_counter)
     server: tuple[int, int] | None = None
     name: str = ""
@@ -63,8 +70,9 @@ class VllmStream:
         precedes sending, because an id outside the vocabulary would end a server."""
         if self._closed:
             raise InputError("the stream is closed; make a new one with engine.stream()")
-        check_request(self._tickets, request, self._servers.policy)
-        self._turns[self._tickets] = _Turn(self._tickets, request)
+        policy = self._servers.policy
+        check_request(self._tickets, request, policy.model or policy)
+        self._turns[self._tickets] = _Turn(self._tickets, request, self._image_prompt(request))
         self._tickets += 1
         return self._tickets - 1
 
@@ -74,7 +82,7 @@ class VllmStream:
 
         Raises:
             InputError: a server refuses a request.
-            TrainingError: a server's weights differ from the engine's.
+            TrainingError: a server's weights differ from the engine's, or a server makes other tokens of an image.
             NonFiniteError: the engine's log-probs are not finite.
         """
         deadline = time.monotonic() + wait
@@ -126,6 +134,16 @@ class VllmStream:
 
     # --- turns -------------------------------------------------------------------------------------------------------
 
+    def _image_prompt(self, request: Sample) -> ImagePrompt | None:
+        model = self._servers.policy.model
+        if model is None or not request.images:
+            return None
+        ids = [*request.ids, *partial_turn(request).ids]
+        try:
+            return image_prompt(ids, request.images, model.image_processor)
+        except InputError as error:
+            raise InputError(f"request {self._tickets} cannot be sampled: {error}") from None
+
     def _send(self) -> None:
         for turn in self._turns.values():
             if turn.server is not None:
@@ -138,7 +156,11 @@ class VllmStream:
             turn.server, turn.name = server, f"{uuid.uuid4().hex}-{turn.ticket}"
             policy = self._servers.policy
             turn.future = http.generate(
-                turn.request, turn.name, vocab_size=policy.vocab_size, max_length=policy.max_length
+                turn.request,
+                turn.name,
+                vocab_size=policy.vocab_size,
+                max_length=policy.max_length,
+                prompt=turn.prompt,
             )
             self._servers.router.learn(ids, server[0])
 
@@ -173,9 +195,9 @@ class VllmStream:
             return InfrastructureError(
                 f"request {turn.ticket}: {turn.lost_servers} servers were lost while sampling it, the last: {error}"
             )
-        except InputError as error:
+        except (InputError, TrainingError) as error:
             del self._turns[turn.ticket]
-            raise InputError(f"request {turn.ticket}: {error}") from None
+            raise type(error)(f"request {turn.ticket}: {error}") from None
         sampled = _concatenate(partial_turn(turn.request), generated, len(generated.ids))
         self._servers.router.learn([*turn.request.ids, *sampled.ids], server[0])
         return make_completion(turn.ticket, turn.request, sampled, time.perf_counter() - turn.start_time)

@@ -24,16 +24,23 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.images import Image
+from handaxe.core.model_api import VisionModel
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
+from handaxe.engines.local.sample_requests import SamplingLimits
+from handaxe.engines.vllm.image_prompt import image_prompt
 from handaxe.engines.vllm.owned_tempdir import OwnedTempdir, remove_stale_dirs
 from handaxe.engines.vllm.vllm_http import ServerLostError, VllmHttp
 
 __all__ = [
     "FileTransport",
     "NcclTransport",
+    "ProbedRow",
     "ServedPolicy",
+    "ServedVision",
     "Transport",
+    "image_probe",
     "logp_gap",
     "probe_row",
     "served_weights",
@@ -43,6 +50,8 @@ __all__ = [
 
 PROBE_TOKENS = 17
 """Ids of the probe row."""
+IMAGE_SIDE = 64
+"""Sides of the probe's image, in pixels."""
 SHARED_MEMORY = Path("/dev/shm")
 """Shared memory folder, for servers on this machine."""
 SHARED_FOLDER = "HANDAXE_WEIGHTS"
@@ -57,17 +66,23 @@ class ServedPolicy(NamedTuple):
     version     the engine's version; recorded with every token
     stamp       a value that changes with the weights, even at an unchanged version (after `load`)
     gather      all weights, whole and on the host, by checkpoint names as vLLM reads them: `served_weights`
-    score       log-probs of ids[1:] at temperature 1 under the current weights
+    score       (ids, start=1, images=()) -> log-probs of ids[start:] at temperature 1 under the current weights
     vocab_size  vocabulary size; ids lie below
     max_length  most tokens of a sequence
+    model       a model with vision, for requests with image tokens; None for a model of text
     """
 
     version: Callable[[], int]
     stamp: Callable[[], Hashable]
     gather: Callable[[], Mapping[str, Tensor]]
-    score: Callable[[Sequence[int]], Sequence[float]]
+    score: Callable[..., Sequence[float]]
     vocab_size: int
     max_length: int
+    model: ServedVision | None = None
+
+
+class ServedVision(SamplingLimits, VisionModel, Protocol):
+    """Vision model with the limits of a request."""
 
 
 def served_weights(module: nn.Module, tensors: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
@@ -100,12 +115,21 @@ def served_weights(module: nn.Module, tensors: Mapping[str, Tensor] | None = Non
     return out
 
 
-def write_config(module: Any, folder: Path) -> None:
-    """Write the config.json of a transformers model, or of the base model of a peft model, for a server."""
+def write_config(module: Any, folder: Path, *, image_processor: Any = None) -> None:
+    """Write the config.json of a transformers model, or of the base model of a peft model, for a server.
+
+    Args:
+        module: the model.
+        folder: of the file.
+        image_processor: of a vision model: `models.image_processors.ProcessorImages`, which writes the files of the
+            processor and the tokenizer; a server makes image tokens with them.
+    """
     base = module.get_base_model() if hasattr(module, "get_base_model") else module
     config = copy.deepcopy(base.config)
     config.architectures = [type(base).__name__]
     config.save_pretrained(folder)
+    if image_processor is not None:
+        image_processor.save(folder)
 
 
 def _merge_lora(name: str, layer: Any, parameters: dict[str, Tensor]) -> Tensor:
@@ -323,22 +347,48 @@ def probe_row(vocab_size: int, max_length: int) -> list[int]:
     return generator.integers(0, vocab_size, min(PROBE_TOKENS, max_length)).tolist()
 
 
-def server_logp(server: VllmHttp, ids: Sequence[int], name: str, policy: ServedPolicy, timeout: float) -> list[float]:
-    """Log-probs of ids[1:] on the server, by sampling with forced ids."""
-    request = Sample(ids[:1], Sampling(max_tokens=len(ids) - 1), 0, frozenset())
-    limits = {"vocab_size": policy.vocab_size, "max_length": policy.max_length}
-    future = server.generate(request, name, **limits, forced=ids[1:])
+class ProbedRow(NamedTuple):
+    """A row to measure.
+
+    ids     of the row
+    start   of the measured ids
+    images  of the image tokens, which all stand before `start`
+    """
+
+    ids: list[int]
+    start: int = 1
+    images: tuple[Image, ...] = ()
+
+
+def image_probe(policy: ServedPolicy) -> ProbedRow | None:
+    """An image of random pixels between ids of the probe row; None without vision, or without room for the image."""
+    if policy.model is None:
+        return None
+    pixels = np.random.Generator(np.random.Philox(key=14)).integers(0, 256, (IMAGE_SIDE, IMAGE_SIDE, 3), np.uint8)
+    image, processor = Image.of(pixels), policy.model.image_processor
+    (placeholder,) = processor.collapse(image.ids(1))
+    first, *rest = (token for token in probe_row(policy.vocab_size, policy.max_length) if token != placeholder)
+    begins = [first, *processor.token_ids(image)]
+    if len(begins) + len(rest) > policy.max_length:
+        return None
+    return ProbedRow([*begins, *rest], len(begins), (image,))
+
+
+def server_logp(server: VllmHttp, probe: ProbedRow, name: str, policy: ServedPolicy, timeout: float) -> list[float]:
+    """Log-probs of ids[start:] on the server, by sampling with forced ids."""
+    begins, forced = probe.ids[: probe.start], probe.ids[probe.start :]
+    request = Sample(begins, Sampling(max_tokens=len(forced)), 0, frozenset(), images=probe.images)
+    prompt = None if policy.model is None else image_prompt(begins, probe.images, policy.model.image_processor)
+    future = server.generate(
+        request, name, vocab_size=policy.vocab_size, max_length=policy.max_length, forced=forced, prompt=prompt
+    )
     try:
         generated = future.result(timeout)
     except TimeoutError:
         future.cancel()
-        raise ServerLostError(
-            f"the server {server.url} did not measure {len(ids)} tokens within {timeout:g} s"
-        ) from None
-    if generated.ids != list(ids[1:]):
-        raise ServerLostError(
-            f"the server {server.url} was given the ids {list(ids[1:])} to measure and returned {generated.ids}"
-        )
+        raise ServerLostError(f"the server {server.url} measured no {len(forced)} tokens in {timeout:g} s") from None
+    if generated.ids != forced:
+        raise ServerLostError(f"the server {server.url} measured {generated.ids} instead of the ids {forced}")
     return generated.logp
 
 

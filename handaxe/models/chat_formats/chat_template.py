@@ -26,14 +26,16 @@ from __future__ import annotations
 
 import datetime
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import name_images, split_images
 from handaxe.core.records import Message, ParsedTurn, ToolSchema
 from handaxe.core.requests import Rendered
 from handaxe.models.chat_formats.hermes import TemplateInfo, parse_turn, turn_parts
+from handaxe.models.chat_formats.image_parts import refuse_images, without_images
 from handaxe.models.chat_formats.model_calls import ModelCalls, split_thought
 from handaxe.models.chat_formats.placeholders import Placeholders
 from handaxe.models.chat_formats.safe_encoder import THINKING, Part, SafeEncoder
@@ -43,6 +45,8 @@ from handaxe.models.chat_formats.tool_call_parsing import CallSyntax, Origin
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+    from handaxe.models.image_processors import ProcessorImages
 
 __all__ = ["ChatTemplate"]
 
@@ -72,10 +76,12 @@ class ChatTemplate:
         stop: names of further control tokens that end a turn.
         today: date for templates that use `strftime_now`; checkpoints save it, so that it is constant within a run.
             None: the current date.
+        image_processor: of a transformers model; None for a model without vision. Images of tool results stand in the
+            tool message, or in a user message after the tool messages if the template shows none there.
 
     Raises:
-        InputError: the tokenizer has no template, the template does not end assistant turns with a control token, or
-            the tokenizer alters ordinary text (WordPiece).
+        InputError: the tokenizer has no template, the template does not end assistant turns with a control token or
+            shows no image, or the tokenizer alters ordinary text (WordPiece).
     """
 
     def __init__(
@@ -86,10 +92,12 @@ class ChatTemplate:
         options: Mapping[str, Any] | None = None,
         stop: Sequence[str] = (),
         today: datetime.date | None = None,
+        image_processor: ProcessorImages | None = None,
     ):
         if tokenizer.chat_template is None:
             raise InputError("the tokenizer has no chat template; set tokenizer.chat_template, or use another format")
-        self._encoder = SafeEncoder(tokenizer)
+        self.image_processor = image_processor
+        self._encoder = SafeEncoder(tokenizer, image_processor)
         self._encoder.check_faithful()
         self._rendering = TemplateRendering(
             tokenizer, self._encoder, dict(options or {}), today or datetime.date.today()
@@ -106,8 +114,9 @@ class ChatTemplate:
         if None in stop_ids[1:]:
             raise InputError(f"stop={list(stop)!r}: not all of these are control tokens of the tokenizer")
         self.stop_ids = frozenset({*end_ids, *(i for i in stop_ids if i is not None)})
-        self.header_ids = frozenset(i for name, i in self._encoder.special.items() if name not in self._turn_tokens)
-        self.header_ids -= self.stop_ids
+        outside = (i for name, i in self._encoder.special.items() if name not in self._turn_tokens)
+        own = () if image_processor is None else image_processor.vocabulary_ids
+        self.header_ids = frozenset({*outside, *own}) - self.stop_ids
 
     @property
     def native_tools(self) -> bool:
@@ -120,8 +129,9 @@ class ChatTemplate:
         """The whole conversation and the header of the policy's turn.
 
         Raises:
-            InputError: the template refuses the conversation, or alters or drops text of a user or a tool.
+            InputError: the template refuses the conversation, or alters or drops text or images of a user or a tool.
         """
+        messages = self._readable(messages)
         placeholders = Placeholders(self._encoder, messages, tools)
         text = self._render(placeholders, messages, tools, header=True)
         self._check_rendered(placeholders, text, messages)
@@ -142,6 +152,7 @@ class ChatTemplate:
         Raises:
             InputError: as `start`.
         """
+        history, new = self._readable(history), self._readable(new)
         conversation = [*history, *new]
         placeholders = Placeholders(self._encoder, conversation, tools)
         opening = self._render(placeholders, history[:-1], tools, header=True)
@@ -156,7 +167,7 @@ class ChatTemplate:
             end += len(end_name)
         elif last_ids and last_ids[-1] in {self._encoder.control[name] for name in self._ends}:
             return self._rewritten(placeholders, text)
-        return self._encoder.encode_parts(placeholders.parts(text[end:]))
+        return self._encoder.encode_parts(placeholders.parts(text, end))
 
     def parse(self, ids: Sequence[int], tools: Sequence[ToolSchema]) -> ParsedTurn:
         """Parse the text (thoughts included) and the calls of a turn."""
@@ -174,9 +185,10 @@ class ChatTemplate:
         """Return the ids that a policy samples for a message, the end of the turn included.
 
         Raises:
-            InputError: the message has several calls, and the template one call per turn.
+            InputError: the message has several calls, and the template one call per turn; or it has images.
         """
         del tools
+        refuse_images(message)
         if len(message.calls) > 1 and not self.parallel_calls:
             raise InputError(
                 f"a turn has {len(message.calls)} calls, and the chat template renders one call per turn: write one "
@@ -185,13 +197,17 @@ class ChatTemplate:
         if message.calls and not self._thought_break and message.content.endswith(NO_BREAK):
             message = replace(message, content=message.content.removesuffix("\n"))  # the call syntax adds a break
         parts = turn_parts(self._encoder, self.style.calls, self._without_opened_tag(message))
-        lead = "" if message.calls else self._lead
+        lead = "" if message.calls and self.style.native else self._lead
         ids = self._encoder.encode_parts([Part(f"{lead}{self._thought_close(message)}"), *parts]).ids
         return [*ids, self._encoder.control[self._ends.call if message.calls else self._ends.last]]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Decode text, with control tokens by name."""
         return self._encoder.decode(ids)
+
+    def _readable(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """The messages; without an image processor, images of tool results in words."""
+        return without_images(messages) if self.image_processor is None else messages
 
     # --- export ----------------------------------------------------------------------------------------------------
 
@@ -203,7 +219,11 @@ class ChatTemplate:
         header = opening.removeprefix(closed) or placeholders.parts(opening)[-1].text
         template = self._rendering.template([{}] if self.native_tools else None)
         header = header.removesuffix(self._thinking)
-        return TemplateInfo(self._encoder, header, template, self.native_tools, self.style.tools_message)
+        style = self.style
+        in_tools = style.tool_images or not style.native
+        return TemplateInfo(
+            self._encoder, header, template, self.native_tools, style.tools_message, style.lists, in_tools
+        )
 
     # --- state -----------------------------------------------------------------------------------------------------
 
@@ -277,10 +297,25 @@ class ChatTemplate:
         return Rendered(*self._encoder.encode_parts(placeholders.parts(text))[:2], fresh=True)
 
     def _check_rendered(self, placeholders: Placeholders, text: str, messages: Sequence[Message]) -> None:
+        if missing := placeholders.missing_images(text):
+            found = "drops" if missing > 0 else "repeats"
+            raise InputError(
+                f"the chat template {found} {abs(missing)} images; set a tokenizer.chat_template that writes one "
+                f"{self._encoder.placeholder} for each image"
+            )
         numbers = placeholders.numbers(text)
         for k, message in enumerate(messages):
-            if message.role != "assistant" and not placeholders.contains(message.content, numbers):
+            if message.role != "assistant" and not self._contains(placeholders, message, numbers):
                 raise InputError(
                     f"the chat template drops or alters the text of message {k} ({message.role}); "
                     "set a tokenizer.chat_template that renders the text unchanged"
                 )
+
+    def _contains(self, placeholders: Placeholders, message: Message, numbers: Set[int]) -> bool:
+        """True if every text of a message is rendered; a tool message may name its images in words."""
+        if not message.images:
+            return placeholders.contains(message.content, numbers)
+        texts = [part for part in split_images(message.content, message.images) if isinstance(part, str)]
+        named = name_images(message.content, message.images)
+        whole = message.role == "tool" and placeholders.contains(named, numbers)
+        return whole or all(placeholders.contains(text, numbers) for text in texts)

@@ -7,6 +7,8 @@ A conversation with one call; each <NAME> is a single control id, all other toke
     <TOOL>408<END><ASSISTANT>                                            template and tool
     408<END>                                                             policy
 
+An image is the run of its image tokens, without marks around it: `Compact(model.image_processor)`.
+
 A tool with one parameter takes the rest of the call as the parameter's value; any other tool takes a JSON object. Bytes
 are below 256 and control ids are not, so no text can contribute a control id.
 """
@@ -15,8 +17,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from handaxe.core.images import PLACEHOLDER, Image, is_image_id, token_number
+from handaxe.core.model_api import ImageProcessor
 from handaxe.core.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
 from handaxe.core.requests import Rendered
+from handaxe.models.chat_formats.image_parts import image_parts, refuse_images
 from handaxe.models.chat_formats.tool_call_parsing import read_json
 
 __all__ = ["ASSISTANT", "CALL", "CALL_END", "Compact", "END", "PAD", "SYSTEM", "TOOL", "USER", "VOCAB_SIZE"]
@@ -31,6 +36,9 @@ ROLES = {"system": SYSTEM, "user": USER, "tool": TOOL}
 class Compact:
     """Implements `core.protocols.ChatFormat`; see the module.
 
+    Args:
+        image_processor: of the model; None for a model without vision.
+
     Attributes:
         bytes_of: bytes of each id that stands for text.
     """
@@ -38,6 +46,10 @@ class Compact:
     stop_ids = frozenset({END})
     header_ids = frozenset({PAD, SYSTEM, USER, ASSISTANT, TOOL})
     bytes_of: Mapping[int, bytes] = {byte: bytes([byte]) for byte in range(256)}
+    image_processor: ImageProcessor | None = None
+
+    def __init__(self, image_processor: ImageProcessor | None = None):
+        self.image_processor = image_processor
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text: its bytes in UTF-8."""
@@ -97,20 +109,25 @@ class Compact:
         return ParsedTurn(text.decode(errors="replace"), tuple(calls), tuple(errors), self.decode(ids), tuple(spans))
 
     def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
-        """Return the ids that a policy samples for a message, END included."""
+        """Return the ids that a policy samples for a message, END included.
+
+        Raises:
+            InputError: the message has images.
+        """
+        refuse_images(message)
         ids = self.encode(message.content)
         for call in message.calls:
             ids += [CALL, *self.encode(f"{call.name} {_argument_text(call, tools)}"), CALL_END]
         return [*ids, END]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Decode bytes as UTF-8 and control ids as <NAME>."""
+        """Decode bytes as UTF-8, control ids as <NAME>, and each image as one PLACEHOLDER."""
         out, run = [], bytearray()
         for token in ids:
             if (part := self.bytes_of.get(token)) is not None:
                 run += part
                 continue
-            out += [run.decode(errors="replace"), f"<{NAMES.get(token, token)}>"]
+            out += [run.decode(errors="replace"), _spell(token)]
             run = bytearray()
         return "".join([*out, run.decode(errors="replace")])
 
@@ -119,8 +136,13 @@ class Compact:
             _write(out, [ASSISTANT, *self.encode_turn(message, tools)], Author.TEMPLATE)
             return
         _write(out, [ROLES[message.role]], Author.TEMPLATE)
-        text = message.content.encode(errors="replace").decode()
-        _write(out, self.encode(text), Author.TOOL if message.role == "tool" else Author.USER)
+        author = Author.TOOL if message.role == "tool" else Author.USER
+        for part in image_parts(message, self.image_processor):
+            if isinstance(part, Image):
+                assert self.image_processor is not None
+                _write(out, self.image_processor.token_ids(part), author)
+            else:
+                _write(out, self.encode(part.encode(errors="replace").decode()), author)
         _write(out, [END], Author.TEMPLATE)
 
 
@@ -128,6 +150,12 @@ def _write(out: Rendered, ids: Iterable[int], author: Author) -> None:
     before = len(out.ids)
     out.ids.extend(ids)
     out.authors.extend([int(author)] * (len(out.ids) - before))
+
+
+def _spell(token: int) -> str:
+    if is_image_id(token):
+        return "" if token_number(token) else PLACEHOLDER
+    return f"<{NAMES.get(token, token)}>"
 
 
 def _signature(tool: ToolSchema) -> str:

@@ -27,22 +27,40 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 from handaxe.core.records import Author, Message, ParsedTurn, ToolSchema
 from handaxe.core.requests import Rendered
+from handaxe.models.chat_formats.image_parts import image_parts, refuse_images
 from handaxe.models.chat_formats.safe_encoder import Part, SafeEncoder
 from handaxe.models.chat_formats.tool_call_parsing import CallSyntax, Origin, TaggedCalls
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Hermes", "PlainMessage", "TemplateInfo", "describe_tools", "parse_turn", "plain_chat", "turn_parts"]
+    from handaxe.models.image_processors import ProcessorImages
+
+__all__ = [
+    "Hermes",
+    "PlainMessage",
+    "TemplateInfo",
+    "describe_tools",
+    "message_parts",
+    "parse_turn",
+    "plain_chat",
+    "turn_parts",
+]
 
 START, END = "<|im_start|>", "<|im_end|>"
+VISION = ("<|vision_start|>", "<|vision_end|>")
 CHATML = """{%- for message in messages %}
 {{- "<|im_start|>" ~ message.role ~ "\\n" ~ message.content ~ "<|im_end|>\\n" }}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- "<|im_start|>assistant\\n" }}{%- endif %}"""
 """Chat template equal to `Hermes`."""
+CONTENT = """{%- macro hx_parts(content) %}{%- if content is string %}{{- content }}{%- else %}
+{%- for part in content %}{{- IMAGE if part.type == "image" else part.text }}{%- endfor %}{%- endif %}{%- endmacro %}
+"""
+"""Macro of the template of a model with vision."""
 
 
 class Hermes:
@@ -54,13 +72,22 @@ class Hermes:
     Args:
         tokenizer: with the tokens <|im_start|> and <|im_end|>.
         calls: syntax of tool calls; None: `TaggedCalls()`.
+        image_processor: of a transformers model; None for a model without vision. Images stand between <|vision_start|>
+            and <|vision_end|> if the tokenizer has these tokens.
 
     Raises:
         InputError: the tokenizer lacks one of the tokens, or alters ordinary text (WordPiece).
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, *, calls: CallSyntax | None = None):
-        self._encoder = SafeEncoder(tokenizer)
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        calls: CallSyntax | None = None,
+        image_processor: ProcessorImages | None = None,
+    ):
+        self.image_processor = image_processor
+        self._encoder = SafeEncoder(tokenizer, image_processor)
         self._encoder.check_faithful()
         self._calls = calls or TaggedCalls()
         self.origin = Origin(tokenizer, self._calls)
@@ -70,7 +97,8 @@ class Hermes:
         self._end = self._encoder.control[END]
         eos = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
         self.stop_ids = frozenset({self._end, *eos})
-        self.header_ids = frozenset(self._encoder.special.values()) - self.stop_ids
+        own = () if image_processor is None else image_processor.vocabulary_ids
+        self.header_ids = frozenset({*self._encoder.special.values(), *own}) - self.stop_ids
 
     def start(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Rendered:
         """Tool descriptions, messages, and the header of the policy's turn."""
@@ -94,8 +122,13 @@ class Hermes:
         return parse_turn(self._encoder, self._calls, ids, self.stop_ids | self.header_ids)
 
     def encode_turn(self, message: Message, tools: Sequence[ToolSchema]) -> list[int]:
-        """Return the ids that a policy samples for a message, <|im_end|> included."""
+        """Return the ids that a policy samples for a message, <|im_end|> included.
+
+        Raises:
+            InputError: the message has images.
+        """
         del tools
+        refuse_images(message)
         return [*self._encoder.encode_parts(turn_parts(self._encoder, self._calls, message)).ids, self._end]
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -104,24 +137,41 @@ class Hermes:
 
     def template_info(self) -> TemplateInfo:
         """The format as a chat template, for `models.exporting`."""
-        return TemplateInfo(self._encoder, f"{START}assistant\n", CHATML)
+        template = CHATML
+        if self.image_processor is not None:
+            shown = json.dumps(self._encoder.placeholder.join(self._image_tags()))
+            template = CONTENT.replace("IMAGE", shown) + CHATML.replace("message.content", "hx_parts(message.content)")
+        return TemplateInfo(self._encoder, f"{START}assistant\n", template)
 
     def _chat(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[Part]:
         parts = list[Part]()
         for role, content in plain_chat(self._encoder, self._calls, messages, tools):
-            parts += [Part(f"{START}{role}\n"), *content, Part(f"{END}\n")]
+            parts += [Part(f"{START}{role}\n"), *self._between_tags(content), Part(f"{END}\n")]
         return [*parts, Part(f"{START}assistant\n")]
+
+    def _between_tags(self, parts: Sequence[Part]) -> list[Part]:
+        """Parts with the tags of the tokenizer around images."""
+        start, end = self._image_tags()
+        tagged = [[part] if part.image is None else [Part(start), part, Part(end)] for part in parts]
+        return [part for group in tagged for part in group]
+
+    def _image_tags(self) -> tuple[str, str]:
+        """Text before and after an image."""
+        return VISION if set(VISION) <= self._encoder.control.keys() else ("", "")
 
 
 class TemplateInfo(NamedTuple):
     """A chat format as a template: encoder of text, header of an assistant turn, chat template, True if the template
-    renders tools, and the message with the tool descriptions otherwise."""
+    renders tools, and the message with the tool descriptions otherwise; `lists` and `tool_images` as in
+    `template_rendering.Style`."""
 
     encoder: SafeEncoder
     header: str
     template: str
     native_tools: bool = False
     tools_message: Literal["system", "user"] = "system"
+    lists: bool = False
+    tool_images: bool = True
 
 
 class PlainMessage(NamedTuple):
@@ -152,7 +202,8 @@ def plain_chat(
         description = []
     for message in messages:
         if message.role == "tool":
-            result = [Part("<tool_response>\n"), Part(message.content, Author.TOOL, False), Part("\n</tool_response>")]
+            shown = message_parts(encoder, message)
+            result = [Part("<tool_response>\n"), *shown, Part("\n</tool_response>")]
             if after_result:
                 chat[-1].parts.extend([Part("\n"), *result])
             else:
@@ -160,7 +211,7 @@ def plain_chat(
         elif message.role == "assistant":
             chat.append(PlainMessage("assistant", turn_parts(encoder, calls, message)))
         else:
-            parts = [Part(message.content, Author.USER, False)]
+            parts = message_parts(encoder, message)
             if description and message.role == tools_message:
                 in_system = tools_message == "system"
                 parts = [*parts, Part("\n\n"), *description] if in_system else [*description, Part("\n\n"), *parts]
@@ -168,6 +219,17 @@ def plain_chat(
             chat.append(PlainMessage(message.role, parts))
         after_result = message.role == "tool"
     return chat
+
+
+def message_parts(encoder: SafeEncoder, message: Message) -> list[Part]:
+    """Untrusted texts and images of a message of a user, a tool or the system, in order.
+
+    Raises:
+        InputError: as `image_parts.image_parts`.
+    """
+    author = Author.TOOL if message.role == "tool" else Author.USER
+    found = image_parts(message, encoder.image_processor)
+    return [Part("", author, False, part) if isinstance(part, Image) else Part(part, author, False) for part in found]
 
 
 def describe_tools(tools: Sequence[ToolSchema], calls: CallSyntax) -> list[Part]:
@@ -181,6 +243,7 @@ def describe_tools(tools: Sequence[ToolSchema], calls: CallSyntax) -> list[Part]
 
 def turn_parts(encoder: SafeEncoder, calls: CallSyntax, message: Message) -> list[Part]:
     """Parts of an assistant turn, without its end token; tags are trusted, all other text is untrusted."""
+    refuse_images(message)
     parts = list[Part]()
     for k, piece in enumerate(calls.write(message.content, message.calls)):
         if piece.tag:

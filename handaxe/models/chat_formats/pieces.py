@@ -22,6 +22,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.model_api import ImageProcessor
 from handaxe.models.chat_formats.compact import NAMES, VOCAB_SIZE, Compact
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Pieces(Compact):
 
     Args:
         vocabulary: content of the vocabulary file.
+        image_processor: of the model; None for a model without vision.
 
     Raises:
         CheckpointError: the content is damaged.
@@ -52,7 +54,8 @@ class Pieces(Compact):
     Paper: byte pair encoding, arXiv:1508.07909; of bytes, as in GPT-2.
     """
 
-    def __init__(self, vocabulary: str):
+    def __init__(self, vocabulary: str, image_processor: ImageProcessor | None = None):
+        super().__init__(image_processor)
         self.vocabulary = vocabulary
         self._pattern, self._merges = _read(vocabulary)
         self.bytes_of = dict(Compact.bytes_of)
@@ -61,8 +64,8 @@ class Pieces(Compact):
         self.vocab_size = VOCAB_SIZE + len(self._merges)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and send the vocabulary alone."""
-        return Pieces, (self.vocabulary,)
+        """Copy and send the vocabulary and the image processor alone."""
+        return Pieces, (self.vocabulary, self.image_processor)
 
     def digest(self) -> str:
         """Return the SHA-256 of the vocabulary, in hexadecimal digits."""

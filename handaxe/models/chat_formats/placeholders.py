@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from handaxe.core.records import Author, Message, ToolSchema
@@ -30,6 +30,11 @@ class Placeholders:
         self._encoder = encoder
         self._prefix = _unused_prefix("\n".join(iter_strings([*messages, *tools])))
         self._pattern = re.compile(rf'{self._prefix}(\\*)"(\d+);')
+        self._images = [
+            Part("", Author.TOOL if message.role == "tool" else Author.USER, False, image)
+            for message in messages
+            for image in (message.images if encoder.placeholder else ())
+        ]
         self._numbers: dict[tuple[str, Author], int] = {}
         self._parts: list[Part] = []
         self._call_ids: dict[str, str] = {}
@@ -53,14 +58,30 @@ class Placeholders:
         """A call id of nine letters and digits, as the strictest templates require."""
         return self._call_ids.setdefault(name, f"call{len(self._call_ids):05d}")
 
-    def parts(self, text: str) -> list[Part]:
-        """Split a rendered text at its placeholders and insert the untrusted text."""
-        parts, end = [], 0
-        for match in self._pattern.finditer(text):
+    def parts(self, text: str, start: int = 0) -> list[Part]:
+        """Split a rendered text from `start` on at its placeholders, and insert untrusted text and images."""
+        images = iter(self._images[text.count(self._encoder.placeholder, 0, start) if self._images else 0 :])
+        parts, end = list[Part](), start
+        for match in self._pattern.finditer(text, start):
             hidden = self._parts[int(match[2])]
-            parts += [Part(text[end : match.start()]), hidden._replace(text=_escape(hidden.text, len(match[1])))]
+            parts += self._with_images(text[end : match.start()], images)
+            parts.append(hidden._replace(text=_escape(hidden.text, len(match[1]))))
             end = match.end()
-        return [*parts, Part(text[end:])]
+        return [*parts, *self._with_images(text[end:], images)]
+
+    def missing_images(self, text: str) -> int:
+        """Number of images that a rendered text lacks; below 0 if it has placeholders of images that do not exist."""
+        return len(self._images) - text.count(self._encoder.placeholder) if self._encoder.placeholder else 0
+
+    def _with_images(self, text: str, images: Iterator[Part]) -> list[Part]:
+        """Text of the template, split at its placeholders of images."""
+        if not self._images:
+            return [Part(text)]
+        first, *rest = text.split(self._encoder.placeholder)
+        parts = [Part(first)]
+        for piece in rest:
+            parts += [next(images), Part(piece)]
+        return parts
 
     def numbers(self, text: str) -> set[int]:
         """Numbers of the placeholders in a rendered text, for `contains`."""

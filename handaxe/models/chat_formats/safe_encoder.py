@@ -13,29 +13,34 @@ neither space nor BOS. Harmless text therefore gets the ids that the tokenizer g
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import PLACEHOLDER, Image, is_image_id, token_number
 from handaxe.core.records import Author
 from handaxe.core.requests import Rendered
+from handaxe.models.chat_formats.bare_tokenizer import (
+    SPACE_MARK,
+    adds_prefix_space,
+    component_spec,
+    plain_tokenizer,
+)
 from handaxe.models.chat_formats.token_names import TokenNames
-from handaxe.models.exporting.template_marks import is_mark_remover
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["Part", "PlainTokenization", "SafeEncoder", "THINKING", "encode_untrusted"]
+    from handaxe.models.image_processors import ProcessorImages
 
-SPACE_MARK = "\u2581"
-"""The space in sentencepiece vocabularies."""
-LOSSY = {"Prepend", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Strip"}
-"""Normalisers that change text."""
+__all__ = ["Part", "PlainTokenization", "SafeEncoder", "THINKING", "TooManyIds", "at_most", "encode_untrusted"]
+
 THINKING = ("<think>", "</think>")
 LONG = 20_000
 """Characters of a text that takes some 10 ms to encode."""
@@ -44,12 +49,38 @@ ORDINARY = f"{PRINTABLE}\n  {{'a': [1, 2]}}\n\nWords are   spaced. {PRINTABLE[::
 """Ordinary characters of chats; a tokenizer that does not round-trip them cannot represent calls."""
 
 
+_MOST: ContextVar[int] = ContextVar("most_ids", default=2**62)
+
+
+class TooManyIds(InputError):
+    """Text with more ids than `at_most` allows; `count` is a lower bound of its ids."""
+
+    def __init__(self, count: int):
+        super().__init__(f"the text has at least {count} tokens: shorten it")
+        self.count = count
+
+
+@contextmanager
+def at_most(ids: int) -> Iterator[None]:
+    """Context manager: a text with more ids raises TooManyIds before its ids are read.
+
+    The tokenizer encodes a long text beside other threads. The ids and positions become Python lists, which stops all
+    threads for some 50 ms for each 100,000 ids.
+    """
+    token = _MOST.set(ids)
+    try:
+        yield
+    finally:
+        _MOST.reset(token)
+
+
 class Part(NamedTuple):
-    """A part of a message. Names of control tokens become control ids in trusted parts only."""
+    """A part of a message: text, or an image. Names of control tokens become control ids in trusted parts only."""
 
     text: str
     author: Author = Author.TEMPLATE
     trusted: bool = True
+    image: Image | None = None
 
 
 class _Spans(NamedTuple):
@@ -80,15 +111,19 @@ class SafeEncoder:
 
     Args:
         tokenizer: a fast tokenizer (byte-level, or sentencepiece-like with "\u2581" for spaces).
+        image_processor: of the model; None for a model without vision.
 
     Attributes:
+        placeholder: text of an image in a rendered template; "" without an image processor.
         control: name -> id of control tokens. Tokens that consist of white space are text.
         special: name -> id of the special tokens among them.
         names: search for names of control tokens.
         markers: search for thought tags and names of non-special control tokens, such as call tags.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase):
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, image_processor: ProcessorImages | None = None):
+        self.image_processor = image_processor
+        self.placeholder = "" if image_processor is None else image_processor.placeholder
         if not tokenizer.is_fast:
             raise InputError(f"{type(tokenizer).__name__} has no fast version; load it with transformers.AutoTokenizer")
         self.tokenizer = tokenizer
@@ -99,13 +134,14 @@ class SafeEncoder:
         self.special = {str(t): i for i, t in added.items() if str(t) in named and t.special}
         self.special |= dict(zip(tokenizer.all_special_tokens, tokenizer.all_special_ids))
         self.names = TokenNames({str(t): (t.lstrip, t.rstrip) for t in added.values() if str(t) in named})
-        self.markers = TokenNames(dict.fromkeys(sorted({*named, *THINKING} - set(self.special)), (False, False)))
+        tags = {*named, *THINKING} - {*self.special, self.placeholder}
+        self.markers = TokenNames(dict.fromkeys(sorted(tags), (False, False)))
         self._is_control = np.zeros(max(len(tokenizer), *named.values(), 0) + 1, dtype=np.bool_)
         self._is_control[list(named.values())] = True
         backend = tokenizer.backend_tokenizer
-        spec = {name: _spec(getattr(backend, name)) for name in ("normalizer", "pre_tokenizer", "decoder")}
-        self._prefix = _prefix(spec)
-        self._plain_tokenizer = _plain_tokenizer(backend, spec)
+        spec = {name: component_spec(getattr(backend, name)) for name in ("normalizer", "pre_tokenizer", "decoder")}
+        self._prefix = adds_prefix_space(spec)
+        self._plain_tokenizer = plain_tokenizer(backend, spec)
         marks = [self._plain_tokenizer.token_to_id(f"<0x{byte:02X}>") for byte in SPACE_MARK.encode()]
         self._mark_ids: list[int] | None = None if None in marks else marks
         self._ordinary = frozenset[str]()
@@ -129,17 +165,30 @@ class SafeEncoder:
         return self._spans(_valid(text)).ids.tolist()
 
     def encode_parts(self, parts: Sequence[Part]) -> Rendered:
-        """Ids of the parts with their authors; an id across two parts gets the untrusted author."""
+        """Ids of the parts with their authors; an id across two parts gets the untrusted author.
+
+        Raises:
+            TooManyIds: more ids than `at_most` allows.
+        """
         out, run = Rendered([], []), list[Part]()
         for part in parts:
+            if part.image is not None:
+                assert self.image_processor is not None, "a part with an image needs an image processor"
+                self._flush(run, out)
+                run, ids = [], self.image_processor.token_ids(part.image)
+                out.ids.extend(ids)
+                out.authors.extend([int(part.author)] * len(ids))
+                continue
             end = 0
             for name in self.names.find(part.text) if part.trusted else ():
                 self._flush([*run, Part(part.text[end : name.start], part.author)], out)
+                _check_count(len(out.ids))
                 run, end = [], name.stop
                 out.ids.append(self.control[name.name])
                 out.authors.append(int(Author.TEMPLATE))
             run.append(Part(part.text[end:], part.author))
         self._flush(run, out)
+        _check_count(len(out.ids))
         return out
 
     def mark(self, text: str, author: Author = Author.TEMPLATE) -> list[Part]:
@@ -151,12 +200,15 @@ class SafeEncoder:
         return [part for part in [*parts, Part(text[end:], author, False)] if part.text]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Decode ids, with control tokens by name."""
+        """Decode ids, with control tokens by name, and each image as one PLACEHOLDER."""
+        if self.image_processor is not None and len(ids) and is_image_id(max(ids)):
+            runs = groupby(ids, key=is_image_id)
+            return "".join(_placeholders(run) if shows else self.decode(list(run)) for shows, run in runs)
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     def plain(self) -> PlainTokenization:
         """Specification of this encoder's text processing, for an exported tokenizer."""
-        steps = {name: _spec(getattr(self._plain_tokenizer, name)) for name in ("normalizer", "pre_tokenizer")}
+        steps = {name: component_spec(getattr(self._plain_tokenizer, name)) for name in ("normalizer", "pre_tokenizer")}
         return PlainTokenization(steps, self._prefix("a"), self._prefix(" "))
 
     def _flush(self, run: list[Part], out: Rendered) -> None:
@@ -201,6 +253,7 @@ class SafeEncoder:
         done = list[_Spans]()
         while pending := {start: text for start, text in pending.items() if text}:
             encodings = self._encodings(list(pending.values()))
+            _check_count(sum(map(len, encodings)))
             number = np.repeat(np.arange(len(pending)), [len(encoding) for encoding in encodings])
             ids = np.array([i for encoding in encodings for i in encoding.ids], dtype=np.int64)
             offsets = [pair for encoding in encodings for pair in encoding.offsets]
@@ -234,10 +287,23 @@ class SafeEncoder:
         return list(self._plain_tokenizer.encode_batch(texts, add_special_tokens=False))
 
     def _round_trip(self, texts: list[str]) -> list[str]:
-        ids = [encoding.ids for encoding in self._encodings(texts)]
+        encodings = self._encodings(texts)
+        if len(texts) == 1:
+            _check_count(len(encodings[0]))
+        ids = [encoding.ids for encoding in encodings]
         if len(ids) == 1 and len(texts[0]) < LONG:
             return [self._plain_tokenizer.decode(ids[0], skip_special_tokens=False)]
         return list(self._plain_tokenizer.decode_batch(ids, skip_special_tokens=False))
+
+
+def _check_count(count: int) -> None:
+    if count > _MOST.get():
+        raise TooManyIds(count)
+
+
+def _placeholders(ids: Iterable[int]) -> str:
+    """One PLACEHOLDER for each image."""
+    return PLACEHOLDER * sum(token_number(token) == 0 for token in ids)
 
 
 def _authors(spans: _Spans, authors: np.ndarray) -> np.ndarray:
@@ -291,53 +357,3 @@ def _encoder(tokenizer: PreTrainedTokenizerBase, size: int) -> SafeEncoder:
 
 def _valid(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
-
-
-def _prefix(spec: dict[str, Any]) -> Callable[[str], bool]:
-    """Make a function that returns True if the tokenizer prefixes a text with a space."""
-    if any(part["type"] == "Prepend" for part in _flat(spec["normalizer"])):
-        return lambda text: True
-    steps = _flat(spec["pre_tokenizer"])
-    if any(step.get("prepend_scheme") == "always" or step.get("add_prefix_space") for step in steps):
-        return lambda text: text[0] not in " " + SPACE_MARK
-    return lambda text: False
-
-
-def _plain_tokenizer(backend: Any, spec: dict[str, Any]) -> Any:
-    """The tokenizer without added tokens, BOS, prefix space and lossy normalisers; shares the vocabulary."""
-    steps_in_use = [part for part in _flat(spec["normalizer"]) if not is_mark_remover(part)]
-    normalizers = [part for part in steps_in_use if part["type"] not in LOSSY]
-    steps = [dict(step) for step in _flat(spec["pre_tokenizer"])]
-    decoders = [dict(step) for step in _flat(spec["decoder"]) if step["type"] not in LOSSY]
-    for step in [*steps, *decoders]:
-        if "prepend_scheme" in step:
-            step["prepend_scheme"] = "never"
-        if "add_prefix_space" in step:
-            step["add_prefix_space"] = False
-    plain = type(backend)(backend.model)
-    shell = type(backend)(type(plain.model)())
-    settings = json.loads(shell.to_str()) | {
-        "normalizer": {"type": "Sequence", "normalizers": normalizers} if normalizers else None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps} if steps else None,
-        "decoder": {"type": "Sequence", "decoders": decoders} if decoders else None,
-    }
-    shell = type(backend).from_str(json.dumps(settings))
-    for name in spec:
-        if getattr(shell, name) is not None:
-            setattr(plain, name, getattr(shell, name))
-    return plain
-
-
-def _spec(component: Any) -> dict[str, Any] | None:
-    """Specification of a tokenizer component."""
-    return None if component is None else json.loads(component.__getstate__())
-
-
-def _flat(component: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The steps of a tokenizer component, with nested sequences flattened."""
-    if component is None:
-        return []
-    if component["type"] != "Sequence":
-        return [component]
-    inner = next(value for value in component.values() if isinstance(value, list))
-    return [step for part in inner for step in _flat(part)]

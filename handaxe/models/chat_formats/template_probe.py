@@ -6,7 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image, split_images
 from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.models.chat_formats.glm_calls import GlmCalls
 from handaxe.models.chat_formats.harmony_calls import HarmonyCalls
@@ -80,13 +83,14 @@ class Probe:
         self._rendering = rendering
         self._names = rendering.encoder.names
         default = calls or TaggedCalls()
-        self.style = Style(default, native=True)
+        self._plain = Style(default, lists=self._wants_lists(default))
+        self.style = self._plain._replace(native=True)
         last, answer = self._find_ends()
         self.ends, self.parallel = TurnEnds(last, answer, last), True
         found = self._find_syntax([calls] if calls else [default, *SYNTAXES.values()])
         if found is None:
             self._warn(default)
-            self.style = Style(default)
+            self.style = self._plain
             self.style = self.style._replace(tools_message="system" if self._keeps_system() else "user")
         else:
             self.style, self.ends, _ = found
@@ -95,6 +99,7 @@ class Probe:
             self.style = self.style._replace(thought=self._thought_field(), orphans=self._orphans())
             self.style = self.style._replace(system="system" if self._keeps_system() else "user")
         turn = found[2] if found else ""
+        self._find_images()
         self.lead, self.thought_break = self._find_lead(), self._breaks_after_thought()
         inside = turn + self._answer_turn() if self.style.native else self.style.calls.example
         self.turn_tokens = {found.name for found in self._names.find(inside)} | _tokens(self.style.calls)
@@ -115,6 +120,48 @@ class Probe:
             for chat, one in zip(chats, headers)
         ]
 
+    # --- images ------------------------------------------------------------------------------------------------------
+
+    def _wants_lists(self, calls: CallSyntax) -> bool:
+        """True if the template drops the text of a message unless the content is a list of parts."""
+        if self._rendering.encoder.image_processor is None:
+            return False
+        for lists in (False, True):
+            self.style = Style(calls, lists=lists)
+            try:
+                placeholders, text = self._render([PROBE_USER], tools=False)
+            except InputError:
+                continue
+            if placeholders.contains(PROBE_USER.content, placeholders.numbers(text)):
+                return lists
+        return False
+
+    def _find_images(self) -> None:
+        """Find out whether tool messages show images. Raises InputError if messages of users show none."""
+        if self._rendering.encoder.image_processor is None:
+            return
+        image = Image.of(np.zeros((8, 8, 3), np.uint8))
+        if not self._shows([Message.of("user", "probe question", image)]):
+            raise InputError(
+                f"the chat template writes no {self._rendering.encoder.placeholder} for an image of a user's message: "
+                "set tokenizer.chat_template to the template of the model's processor"
+            )
+        if self.style.native:
+            reply = Message.of("tool", "probe reply", image, call_id="c0", name=PROBE_TOOL.name)
+            style, self.style = self.style, self.style._replace(tool_images=True)
+            if not self._shows([PROBE_USER, CALLED, reply]):
+                self.style = style
+
+    def _shows(self, chat: Sequence[Message]) -> bool:
+        """True if the template writes a placeholder for each image, and all texts."""
+        try:
+            placeholders, text = self._render(chat, tools=self.style.native)
+        except InputError:
+            return False
+        numbers = placeholders.numbers(text)
+        texts = [part for one in chat for part in split_images(one.content, one.images) if isinstance(part, str)]
+        return not placeholders.missing_images(text) and all(placeholders.contains(one, numbers) for one in texts)
+
     # --- ends --------------------------------------------------------------------------------------------------------
 
     def _find_ends(self) -> tuple[str, str]:
@@ -129,7 +176,9 @@ class Probe:
         chat = [PROBE_USER, ANSWER, *new]
         try:
             plain = TaggedCalls() if isinstance(style.calls, ModelCalls) else style.calls
-            self.style = Style(plain)  # without the frame of a family's turns, which the template writes
+            self.style = self._plain._replace(
+                calls=plain
+            )  # without the frame of a family's turns, which the template writes
             placeholders, text = self._render(chat, header=False, tools=False)
         except InputError:
             if not new:
@@ -162,7 +211,7 @@ class Probe:
         """Style, ends and rendered call of a syntax; None if the template does not render its calls."""
         forms: tuple[Literal["object", "text"], ...] = ("object", "text")
         for arguments in forms:
-            self.style = Style(calls, native=True, arguments=arguments)
+            self.style = self._plain._replace(calls=calls, native=True, arguments=arguments)
             turn = self._called_turn([PROBE_USER], CALLED, [REPLY])
             if turn is None or not _same(calls, turn, [PROBE_CALL]):
                 continue
@@ -270,7 +319,7 @@ class Probe:
 
     def _warn(self, calls: CallSyntax) -> None:
         """Warn of a template with tools whose calls no syntax parses."""
-        self.style = Style(calls, native=True)
+        self.style = self._plain._replace(calls=calls, native=True)
         turn = self._called_turn([PROBE_USER], CALLED, [REPLY])
         if turn is None or PROBE_TOOL.name not in self._render([PROBE_USER])[1] or PROBE_CALL.name not in turn:
             return

@@ -6,13 +6,15 @@ import datetime
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jinja2.exceptions import TemplateError
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import name_images
 from handaxe.core.records import Author, Message, ToolSchema
-from handaxe.models.chat_formats.hermes import describe_tools, plain_chat
+from handaxe.models.chat_formats.hermes import describe_tools, message_parts, plain_chat
 from handaxe.models.chat_formats.model_calls import ModelCalls, arguments_json, split_thought
 from handaxe.models.chat_formats.placeholders import Placeholders
 from handaxe.models.chat_formats.safe_encoder import Part, SafeEncoder
@@ -39,6 +41,8 @@ class Style(NamedTuple):
     orphans       role of a tool message without call, such as the error of a malformed call
     system        role that has the system message's text: a template that moves or drops it gets a user message
     tools_message message with tool descriptions, if `native` is False
+    lists         content of messages is a list of parts, for text too
+    tool_images   a tool message shows images; False: they follow in a user message
     """
 
     calls: CallSyntax
@@ -49,6 +53,8 @@ class Style(NamedTuple):
     orphans: Literal["tool", "user"] = "tool"
     system: Literal["system", "user"] = "system"
     tools_message: Literal["system", "user"] = "system"
+    lists: bool = False
+    tool_images: bool = False
 
 
 class TemplateRendering:
@@ -104,7 +110,9 @@ class TemplateRendering:
                 schemas = None if style.described else guarded or None
             else:
                 plain = plain_chat(self.encoder, style.calls, messages, tools, tools_message=style.tools_message)
-                chat = [{"role": role, "content": placeholders.hide(parts)} for role, parts in plain]
+                chat = [{"role": role, "content": _content(placeholders, parts)} for role, parts in plain]
+            if style.lists:
+                chat = [{**one, "content": _listed(one["content"])} for one in chat]
             return str(
                 self.tokenizer.apply_chat_template(
                     chat,
@@ -137,27 +145,38 @@ class TemplateRendering:
     ) -> list[dict[str, Any]]:
         """Messages with the fields `tool_calls` and `tool_call_id`."""
         chat, call_ids = list[dict[str, Any]](), dict[str, str]()
+        waiting = list[Part]()
         for message in messages:
+            if waiting and message.role != "tool":
+                chat.append(_images_message(placeholders, waiting))
+                waiting = []
             if message.role == "assistant":
                 call_ids = {c.id: self._call_id(placeholders, c, k, style) for k, c in enumerate(message.calls)}
                 chat.append(self._turn(placeholders, message, call_ids, style))
             elif message.role == "tool":
                 orphan = style.orphans == "user" and message.call_id not in call_ids
-                out = {"role": "user" if orphan else "tool", "content": self._untrusted(placeholders, message)}
+                parts = message_parts(self.encoder, message)
+                if not orphan and not style.tool_images and message.images:
+                    waiting += [part for part in parts if part.image is not None]
+                    parts = [Part(name_images(message.content, message.images), Author.TOOL, False)]
+                out = {"role": "user" if orphan else "tool", "content": _content(placeholders, parts)}
                 if not orphan:
                     call_id = call_ids.get(message.call_id) or placeholders.call_id(message.call_id)
                     out |= {"name": placeholders.guard(message.name), "tool_call_id": call_id}
                 chat.append(out)
             else:
-                chat.append({"role": message.role, "content": self._untrusted(placeholders, message)})
+                parts = message_parts(self.encoder, message)
+                chat.append({"role": message.role, "content": _content(placeholders, parts)})
+        if waiting:
+            chat.append(_images_message(placeholders, waiting))
         if style.described and tools:
             description = placeholders.hide(describe_tools(tools, style.calls))
             if chat and chat[0]["role"] == "system":
-                chat[0]["content"] += f"\n\n{description}"
+                chat[0]["content"] = _joined(chat[0]["content"], description)
             else:
                 chat.insert(0, {"role": "system", "content": description})
         if style.system == "user" and len(chat) > 1 and [one["role"] for one in chat[:2]] == ["system", "user"]:
-            first = {"role": "user", "content": f"{chat[0]['content']}\n\n{chat[1]['content']}"}
+            first = {"role": "user", "content": _joined(chat[0]["content"], chat[1]["content"])}
             chat = [first, *chat[2:]]
         return chat
 
@@ -181,9 +200,38 @@ class TemplateRendering:
             return str(placeholders.guard(style.calls.call_id(call, number)))
         return placeholders.call_id(call.id)
 
-    def _untrusted(self, placeholders: Placeholders, message: Message) -> str:
-        author = Author.TOOL if message.role == "tool" else Author.USER
-        return placeholders.hide([Part(message.content, author, False)])
-
     def _hidden(self, placeholders: Placeholders, text: str) -> str:
         return placeholders.hide([Part(text, trusted=False)])
+
+
+_Content = str | list[dict[str, str]]
+"""Content of a message for a template: text, or a list of texts and images."""
+
+
+def _content(placeholders: Placeholders, parts: Sequence[Part]) -> _Content:
+    if all(part.image is None for part in parts):
+        return placeholders.hide(parts)
+    content = list[dict[str, str]]()
+    for shows, run in groupby(parts, key=lambda part: part.image is not None):
+        if shows:
+            content += [{"type": "image"} for _ in run]
+        else:
+            content.append({"type": "text", "text": placeholders.hide(list(run))})
+    return content
+
+
+def _images_message(placeholders: Placeholders, images: Sequence[Part]) -> dict[str, Any]:
+    """Message of a user with the images of tool results."""
+    parts = [Part("<tool_response>\n"), *images, Part("\n</tool_response>")]
+    return {"role": "user", "content": _content(placeholders, parts)}
+
+
+def _listed(content: _Content) -> list[dict[str, str]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _joined(first: _Content, second: _Content) -> _Content:
+    """Two contents with an empty line between."""
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_listed(first), {"type": "text", "text": "\n\n"}, *_listed(second)]

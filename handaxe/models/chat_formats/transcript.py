@@ -8,6 +8,8 @@ Ids are the UTF-8 bytes of one JSON value a message, and three control ids, show
     {"role": "tool", "content": "408", "call_id": "t0c0"}<END><TURN>                   tool and template
     {"content": "408", "calls": []}<END>                                               policy
 
+An image is one id between the bytes of its message, in place of its placeholder.
+
 `arguments` is the server's text, malformed or not. Bytes are below 256 and control ids are not, so no text can
 contribute a control id. Token counts of this format are byte counts.
 """
@@ -16,27 +18,62 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import PLACEHOLDER, Image, image_key, index_images, is_image_id, split_images
+from handaxe.core.model_api import ImageProcessor
 from handaxe.core.records import Author, Message, ParsedTurn, ToolCall, ToolSchema
 from handaxe.core.requests import Rendered
+from handaxe.models.chat_formats.image_parts import refuse_images
 from handaxe.models.chat_formats.tool_call_parsing import read_json
 
-__all__ = ["Transcript"]
+__all__ = ["Transcript", "TranscriptImages"]
 
 PAD, TURN, END = range(256, 259)
 NAMES = {PAD: "PAD", TURN: "TURN", END: "END"}
+MARK = PLACEHOLDER.encode()
 AUTHORS = {"user": Author.USER, "system": Author.USER, "tool": Author.TOOL}
 
 
-class Transcript:
-    """Implements `core.protocols.ChatFormat` and `engines.openai.engine.ConversationFormat`; see the module."""
+class TranscriptImages:
+    """Implements `core.model_api.ImageProcessor`: one id an image, since servers get messages and no ids."""
 
+    def token_ids(self, image: Image) -> list[int]:
+        """The one id of an image."""
+        return image.ids(1)
+
+    def expand(self, ids: Sequence[int], images: Mapping[int, Image]) -> list[int]:
+        """Return the ids: this format has no vocabulary for images."""
+        del images
+        return list(ids)
+
+    def collapse(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids: every image has one."""
+        return list(ids)
+
+    def describe(self) -> dict[str, Any]:
+        """Kind."""
+        return {"kind": "transcript"}
+
+
+class Transcript:
+    """Implements `core.protocols.ChatFormat`, `core.protocols.ImageChatFormat` and
+    `engines.openai.engine.ConversationFormat`; see the module.
+
+    Args:
+        tool_images: "user" sends the images of tool results in a user message after the results, since many servers
+            take text only as a tool result; "tool" sends them in the result. The record is the same.
+    """
+
+    image_processor: ImageProcessor | None = TranscriptImages()
     stop_ids = frozenset({END})
     header_ids = frozenset({PAD, TURN})
     vocab_size = 259
+
+    def __init__(self, *, tool_images: Literal["user", "tool"] = "user"):
+        self.tool_images = tool_images
 
     def start(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Rendered:
         """Tools, messages, and the control id that starts the policy's turn."""
@@ -81,16 +118,18 @@ class Transcript:
         """Ids of an assistant message, END included."""
         del tools
         calls = [(call.id, call.name, json.dumps(dict(call.arguments), ensure_ascii=False)) for call in message.calls]
+        refuse_images(message)
         return self._turn(message.content, calls)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Decode bytes as UTF-8 and control ids as <NAME>."""
+        """Decode bytes as UTF-8, control ids as <NAME>, images as PLACEHOLDER."""
         out, run = [], bytearray()
         for token in ids:
             if token < 256:
                 run.append(token)
                 continue
-            out += [run.decode(errors="replace"), f"<{NAMES.get(token, token)}>"]
+            shown = PLACEHOLDER if is_image_id(token) else f"<{NAMES.get(token, token)}>"
+            out += [run.decode(errors="replace"), shown]
             run = bytearray()
         return "".join([*out, run.decode(errors="replace")])
 
@@ -105,28 +144,36 @@ class Transcript:
         ids = self._turn(content, [(f"c{k}", name, arguments) for k, (name, arguments) in enumerate(calls)])
         return ids if ended else ids[:-1]
 
-    def request(self, ids: Sequence[int]) -> dict[str, Any]:
+    def request(self, ids: Sequence[int], images: Sequence[Image] = ()) -> dict[str, Any]:
         """Request body of the chat completions protocol: "messages" and, if there are any, "tools".
 
         Servers require a result for every call. Tool messages are assigned by call id; messages without one (about
-        malformed calls) are assigned to open calls in order; a call without result gets a placeholder result.
+        malformed calls) are assigned to open calls in order; a call without result gets a placeholder result. Images
+        are sent as data: URLs.
+
+        Args:
+            ids: rendered by this class.
+            images: those of the image ids, and possibly others.
 
         Raises:
-            InputError: the ids are no transcript, or do not end at the start of a policy turn.
+            InputError: the ids are no transcript, do not end at the start of a policy turn, or name an image that is
+                not among `images`.
         """
         if not ids or ids[-1] != TURN:
             raise InputError("the ids do not end in TURN: only ids rendered by Transcript can be continued")
-        tools, chat = list[dict[str, Any]](), _Chat()
+        tools, chat = list[dict[str, Any]](), _Chat(self.tool_images)
+        known = index_images(images)
         for is_turn, line in _split_lines(ids[:-1]):
+            line, shown = _take_images(line, known)
             value = _parse_turn(line) if is_turn else _from_json(line)
             if is_turn and value is not None:
                 chat.add_turn(value)
             elif isinstance(value, dict) and "tools" in value:
                 tools += [{"type": "function", "function": tool} for tool in value["tools"]]
             elif isinstance(value, dict) and value.get("role") == "tool":
-                chat.add_result(value)
+                chat.add_result(value, shown)
             elif isinstance(value, dict) and "role" in value:
-                chat.add_message(value["role"], value["content"])
+                chat.add_message(value["role"], _content(value["content"], shown))
             else:
                 raise InputError(f"the ids are no transcript: {self.decode(line)[:200]!r}")
         return {"messages": chat.finish(), **({"tools": tools} if tools else {})}
@@ -143,7 +190,7 @@ class Transcript:
             fields = {"role": message.role, "content": message.content}
             if message.call_id:
                 fields["call_id"] = message.call_id
-            _write(out, _to_json(fields), AUTHORS[message.role])
+            _write(out, _place_images(_to_json(fields), message), AUTHORS[message.role])
             _write(out, [END], Author.TEMPLATE)
         _write(out, [TURN], Author.TEMPLATE)
         return out
@@ -152,12 +199,14 @@ class Transcript:
 class _Chat:
     """Messages of the protocol, and calls without a result so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, tool_images: str) -> None:
+        self.tool_images = tool_images
+        self.waiting: list[Image] = []  # of tool results, until the last result of a turn
         self.messages: list[dict[str, Any]] = []
         self.open_calls: dict[str, str] = {}
         self.turns = 0
 
-    def add_message(self, role: str, content: str) -> None:
+    def add_message(self, role: str, content: str | list[dict[str, Any]]) -> None:
         """Add a system or user message."""
         self._close_calls()
         self.messages.append({"role": role, "content": content})
@@ -178,16 +227,19 @@ class _Chat:
         self.turns += 1
         self.messages.append({**message, "tool_calls": calls} if calls else message)
 
-    def add_result(self, result: dict[str, Any]) -> None:
+    def add_result(self, result: dict[str, Any], images: Sequence[Image]) -> None:
         """Add the result of a tool, or a message of the environment about a malformed call."""
+        shown = self.tool_images == "tool"
         key = result.get("call_id", "")
         key = key if key in self.open_calls else re.sub(r"^t\d+", "", key)
         if key not in self.open_calls:
             key = next(iter(self.open_calls), "")
         if not key:
-            self.add_message("user", result["content"])
+            self.add_message("user", _content(result["content"], images))
             return
-        self.messages.append({"role": "tool", "tool_call_id": self.open_calls.pop(key), "content": result["content"]})
+        content = _content(result["content"], images) if shown else _text_only(result["content"], images)
+        self.messages.append({"role": "tool", "tool_call_id": self.open_calls.pop(key), "content": content})
+        self.waiting += () if shown else images
 
     def finish(self) -> list[dict[str, Any]]:
         """Close open calls and return all messages."""
@@ -198,6 +250,10 @@ class _Chat:
         for call_id in self.open_calls.values():
             self.messages.append({"role": "tool", "tool_call_id": call_id, "content": "there was no reply"})
         self.open_calls.clear()
+        if self.waiting:
+            parts = [{"type": "text", "text": "Images of the tool results, in order:"}, *map(_image_part, self.waiting)]
+            self.messages.append({"role": "user", "content": parts})
+            self.waiting = []
 
 
 def _write(out: Rendered, ids: Iterable[int], author: Author) -> None:
@@ -216,7 +272,7 @@ def _split_lines(ids: Sequence[int]) -> list[tuple[bool, list[int]]]:
     line = list[int]()
     is_turn = False
     for token in [*ids, END]:
-        if token < 256:
+        if token < 256 or is_image_id(token):
             line.append(token)
             continue
         if line:
@@ -224,6 +280,50 @@ def _split_lines(ids: Sequence[int]) -> list[tuple[bool, list[int]]]:
             line = []
         is_turn = token == TURN
     return lines
+
+
+def _place_images(line: bytes, message: Message) -> list[int]:
+    """Ids of a message's JSON, with an image id in place of each placeholder."""
+    if not message.images:
+        return list(line)
+    split_images(message.content, message.images)
+    parts = line.split(MARK)
+    ids = list(parts[0])
+    for image, part in zip(message.images, parts[1:], strict=True):
+        ids += [*image.ids(1), *part]
+    return ids
+
+
+def _take_images(line: Sequence[int], known: Mapping[int, Image]) -> tuple[list[int], list[Image]]:
+    """The bytes of a line, with placeholders, and its images."""
+    found, out = list[Image](), list[int]()
+    for token in line:
+        if not is_image_id(token):
+            out.append(token)
+            continue
+        if image_key(token) not in known:
+            raise InputError(f"the ids name an image of key {image_key(token)} that is not among the request's images")
+        found.append(known[image_key(token)])
+        out += MARK
+    return out, found
+
+
+def _content(text: str, images: Sequence[Image]) -> str | list[dict[str, Any]]:
+    """Content of the protocol: text, or parts if there are images."""
+    if not images:
+        return text
+    pieces = split_images(text, images)
+    return [_image_part(one) if isinstance(one, Image) else {"type": "text", "text": one} for one in pieces]
+
+
+def _text_only(text: str, images: Sequence[Image]) -> str:
+    """Text with the size of each image in its place."""
+    pieces = split_images(text, images) if images else [text]
+    return "".join(f"[image {one.width}x{one.height}]" if isinstance(one, Image) else one for one in pieces)
+
+
+def _image_part(image: Image) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": image.data_url}}
 
 
 def _from_json(ids: Sequence[int]) -> Any:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
@@ -20,7 +20,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.hermes import Hermes
 from handaxe.models.check_model_name import EXTRA
 from handaxe.models.exporting.byte_format import byte_response, byte_template, byte_tokenizer
-from handaxe.models.exporting.chat_messages import chat_tools, check_same_ids, untrusted_differences
+from handaxe.models.exporting.chat_messages import chat_tools, check_image_ids, check_same_ids, untrusted_differences
 from handaxe.models.exporting.model_card import CardFacts, model_card
 from handaxe.models.exporting.text_format import text_response, text_template
 from handaxe.models.exporting.text_tokenizer import text_tokenizer
@@ -43,11 +43,13 @@ CODE = "modeling_handaxe_tiny"
 
 class ExportResult(NamedTuple):
     """Folder of an export, number of conversations with verified ids, and names of control tokens that text of users
-    and tools can still produce."""
+    and tools can still produce. `images`: images of a conversation for which the ids are verified; "" for a policy
+    without vision."""
 
     folder: Path
     compared: int
     leaky: tuple[str, ...]
+    images: Literal["", "one", "several"] = ""
 
 
 def export_policy(
@@ -63,8 +65,9 @@ def export_policy(
     """Write a folder for transformers and for servers built on transformers.
 
     The folder has weights, configuration, tokenizer, a chat template with tools, generation_config.json with the ids
-    that end a turn, tools.json, README.md, and for a tiny model its code. The chat template is compared with the format
-    id for id, on conversations with and without tools, before the folder gets its final name.
+    that end a turn, tools.json, README.md, for a tiny model its code, and for a vision-language model its processor.
+    The chat template is compared with the format id for id, on conversations with and without tools and images, before
+    the folder gets its final name.
 
     Args:
         model: a `TinyModel` or a transformers model; an adapter is merged into the weights.
@@ -95,14 +98,17 @@ def export_policy(
         _write_generation(model, format, folder)
         tokenizer = _read_tokenizer(folder)
         compared = check_same_ids(format, tokenizer, tools)
+        shown: Literal["", "one", "several"] = ""
+        if (images := getattr(format, "image_processor", None)) is not None:
+            more, shown = check_image_ids(format, images.with_tokenizer(tokenizer), tools)
+            compared += more
         leaky = untrusted_differences(format, tokenizer, _control_names(format))
         functions = chat_tools(tools)
         (folder / "tools.json").write_text(json.dumps(functions, indent=1) + "\n")
-        facts = CardFacts(
-            dict(about or {}), system, functions, isinstance(model, tiny.TinyModel), base, response, leaky
-        )
+        own_code = isinstance(model, tiny.TinyModel)
+        facts = CardFacts(dict(about or {}), system, functions, own_code, base, response, leaky, shown)
         (folder / "README.md").write_text(model_card(facts), encoding="utf-8")
-    return ExportResult(Path(out), compared, tuple(leaky))
+    return ExportResult(Path(out), compared, tuple(leaky), shown)
 
 
 def check_output_free(out: Path) -> None:
@@ -147,6 +153,11 @@ def _write_model(model: Model, folder: Path, adapter: bool) -> str:
 
 
 def _write_tiny(model: tiny.TinyModel, folder: Path) -> None:
+    if model.module.vision is not None:
+        raise InputError(
+            "a tiny policy with vision cannot be exported to transformers: keep the folder of engine.save, which "
+            "handaxe.load reads"
+        )
     sizes = model.module.config.values()
     classes = {"AutoConfig": "HandaxeTinyConfig", "AutoModelForCausalLM": "HandaxeTinyForCausalLM"}
     config = {
@@ -183,6 +194,8 @@ def _write_tokenizer(format: ChatFormat, folder: Path, tools: Sequence[ToolSchem
     if response is not None:
         tokenizer.response_template = response
     tokenizer.save_pretrained(folder)
+    if isinstance(format, Hermes | ChatTemplate) and format.image_processor is not None:
+        format.image_processor.with_tokenizer(tokenizer).save(folder)
     return response is not None
 
 

@@ -77,8 +77,19 @@ class HubRepository:
         """
         with self._one_sentence():
             self._api.create_repo(self.name, private=private, exist_ok=True)
+            self._avoid_missing_xet()
             self._api.upload_folder(repo_id=self.name, folder_path=folder, commit_message=message)
         return f"{self.endpoint}/{self.name}"
+
+    def _avoid_missing_xet(self) -> None:
+        """Upload without Xet if the hub has no Xet storage; hf_xet alone asks for a token again and again."""
+        from huggingface_hub import constants
+        from huggingface_hub.utils import build_hf_headers, get_session
+
+        address = f"{self.endpoint}/api/models/{self.name}/xet-write-token/main"
+        answer = get_session().get(address, headers=build_hf_headers(token=self.token))
+        if answer.status_code == 404 or (answer.status_code == 200 and "casUrl" not in answer.text):
+            constants.HF_HUB_DISABLE_XET = True
 
     @contextmanager
     def _one_sentence(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ class CardFacts(NamedTuple):
     base: base model of an adapter, "" for whole weights.
     parses_calls: the tokenizer has a `response_template`.
     leaky: names of control tokens that text can still produce.
+    images: images of a conversation that has the ids of training, "one" or "several"; "" without vision.
     """
 
     about: Mapping[str, str]
@@ -29,13 +30,21 @@ class CardFacts(NamedTuple):
     base: str
     parses_calls: bool
     leaky: Sequence[str]
+    images: str = ""
 
 
 def model_card(facts: CardFacts) -> str:
     """Write the page. Names and descriptions of tools are data and cannot end their block."""
-    parts = [FRONT, "# A policy that calls tools\n", TRAINED.format(rows=_rows(facts.about)), _tools(facts.tools)]
+    task = "image-text-to-text" if facts.images else "text-generation"
+    parts = [
+        FRONT.format(task=task),
+        "# A policy that calls tools\n",
+        TRAINED.format(rows=_rows(facts.about)),
+        _tools(facts.tools),
+    ]
     parts += [SYSTEM.format(block=_block(facts.system))] if facts.system else []
     parts.append(_calling(facts))
+    parts += [IMAGES, ONE_IMAGE][: {"several": 1, "one": 2}.get(facts.images, 0)]
     if facts.leaky:
         parts.append(LEAKY.format(names=_block(list(facts.leaky))))
     return "\n".join(parts)
@@ -43,7 +52,7 @@ def model_card(facts: CardFacts) -> str:
 
 FRONT = """---
 library_name: transformers
-pipeline_tag: text-generation
+pipeline_tag: {task}
 tags: [handaxe, tool-calling, reinforcement-learning]
 ---
 """
@@ -93,6 +102,31 @@ messages = [{system}{{"role": "user", "content": "12*34=?"}}]
 inputs = tokenizer.apply_chat_template(messages, tools=tools, add_generation_prompt=True, return_tensors="pt")
 made = model.generate(**inputs, max_new_tokens=64, do_sample=False)[0, inputs["input_ids"].shape[1] :]
 print(tokenizer.decode(made))"""
+VISION_CODE = """import json
+{imports}
+
+folder = "."  # this folder
+processor = AutoProcessor.from_pretrained(folder)
+processor.image_processor = AutoImageProcessor.from_pretrained(folder, backend="pil")  # as in training
+{load}
+tools = json.load(open(f"{{folder}}/tools.json")) or None
+content = [{{"type": "image", "path": "question.png"}}, {{"type": "text", "text": "What is shown?"}}]
+messages = [{system}{{"role": "user", "content": content}}]
+inputs = processor.apply_chat_template(
+    messages, tools=tools, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+).to(dtype=model.dtype)
+made = model.generate(**inputs, max_new_tokens=64, do_sample=False)[0, inputs["input_ids"].shape[1] :]
+print(processor.decode(made))"""
+IMAGES = """## Images
+
+An image of a message has the tokens of training: its number of tokens depends on the image alone. Training resized
+images with Pillow; with torchvision, transformers resizes with torchvision, and pixels differ, unless the image
+processor is loaded with `backend="pil"` as above. `AutoProcessor` needs torchvision for families that also read videos.
+"""
+ONE_IMAGE = """The processor of this family makes fewer tokens of an image if a conversation has a second one, which
+training does not: the ids are those of training for conversations with one image. `handaxe serve` has the ids of
+training for any number.
+"""
 PARSES_CALLS = "It parses calls by the `response_template` in the tokenizer's configuration."
 NO_PARSING = "It returns calls as text, because a `response_template` cannot describe the calls of these tools."
 LEAKY = """## Control tokens in text
@@ -113,15 +147,17 @@ def _tools(tools: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _calling(facts: CardFacts) -> str:
-    imports = "from transformers import AutoModelForCausalLM, AutoTokenizer"
+    kind = "AutoModelForImageTextToText" if facts.images else "AutoModelForCausalLM"
+    readers = "AutoImageProcessor, {}, AutoProcessor" if facts.images else "{}, AutoTokenizer"
+    imports = f"from transformers import {readers.format(kind)}"
     trust = ", trust_remote_code=True" if facts.own_code else ""
-    load = f"model = AutoModelForCausalLM.from_pretrained(folder{trust})"
+    load = f"model = {kind}.from_pretrained(folder{trust})"
     if facts.base:
         imports = f"from peft import PeftModel\n{imports}"
-        base = f"AutoModelForCausalLM.from_pretrained({json.dumps(facts.base)})"
+        base = f"{kind}.from_pretrained({json.dumps(facts.base)})"
         load = f"model = PeftModel.from_pretrained({base}, folder)"
     system = json.dumps({"role": "system", "content": facts.system}) + ", " if facts.system else ""
-    code = CODE.format(imports=imports, load=load, trust=trust, system=system)
+    code = (VISION_CODE if facts.images else CODE).format(imports=imports, load=load, trust=trust, system=system)
     reads = PARSES_CALLS if facts.parses_calls else NO_PARSING
     return CALL.format(code=code, trust=" --trust-remote-code" if facts.own_code else "", reads=reads)
 

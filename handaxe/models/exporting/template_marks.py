@@ -15,13 +15,16 @@ the start of the text prevents it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["is_mark_remover", "jinja_literal", "mark_macros", "mark_removers"]
+__all__ = ["image_splitter", "is_mark_remover", "jinja_literal", "mark_macros", "mark_removers"]
 
 MARK = "\U000f4a7e"
 KEEP, BREAK, BARE = (f"{MARK}{digit}" for digit in "012")
+IMAGE = f"{MARK}4"
+"""Stands for an image in the text of a message, before the text is split into parts."""
 BEGIN = f"{MARK}3"
 """Mark of the start of a run of text during normalisation."""
 SPACES = " \u2581"
@@ -42,7 +45,35 @@ MACROS = """
 {%- macro hx_quoted(text) -%}{{- hx_broken(text, EVERY) -}}{%- endmacro -%}
 {%- macro hx_assistant(text) -%}{{- hx_broken(text, SPECIAL) -}}{%- endmacro -%}
 {%- macro hx_untrusted(text) -%}OUTSIDE{%- endmacro -%}
+{%- macro hx_shown(content) -%}
+{%- set hx = namespace(text=content if content is string else "") -%}
+{%- if content is not string -%}
+{%- for part in content or [] -%}
+{%- if part.type in ["image", "image_url"] -%}
+{{- hx_untrusted(hx.text) ~ SHOWN -}}{%- set hx.text = "" -%}
+{%- else -%}{%- set hx.text = hx.text ~ part.text -%}{%- endif -%}
+{%- endfor -%}
+{%- endif -%}
+{{- hx_untrusted(hx.text) -}}
+{%- endmacro -%}
 """
+REFUSED = """raise_exception("the policy reads no images: send text alone")"""
+IMAGE_PARTS = """
+{%- set hx.shown = [] -%}
+{%- for message in messages -%}
+{%- set hx.parts = [] -%}
+{%- for text in message.content.split(IMAGE) -%}
+{%- if not loop.first -%}{%- set hx.parts = hx.parts + [{"type": "image"}] -%}{%- endif -%}
+{%- if text or (loop.first and loop.last) -%}
+{%- set hx.parts = hx.parts + [{"type": "text", "text": text}] -%}
+{%- endif -%}
+{%- endfor -%}
+{%- set content = hx.parts if LISTS or IMAGE in message.content else message.content -%}
+{%- set hx.shown = hx.shown + [dict(message, content=content)] -%}
+{%- endfor -%}
+{%- set messages = hx.shown %}
+"""
+
 PLAIN = "{{- hx_quoted(text) -}}"
 AFTER_SPACE = (
     "{%- set hx_text = text | trim -%}"
@@ -51,20 +82,38 @@ AFTER_SPACE = (
 )
 
 
-def mark_macros(names: Iterable[str], *, assistant_names: Iterable[str], prefix_space: bool) -> str:
+def mark_macros(
+    names: Iterable[str], *, assistant_names: Iterable[str], prefix_space: bool, shows_images: bool = False
+) -> str:
     """Jinja macros: hx_content (the text of a content), and for untrusted text hx_untrusted (of users and tools),
-    hx_assistant (of the policy, which keeps call tags) and hx_quoted (other text).
+    hx_shown (of a content of users and tools, with marks of images), hx_assistant (of the policy, which keeps call
+    tags) and hx_quoted (other text).
 
     Args:
         names: of all control tokens.
         assistant_names: of the control tokens that no policy turn may contain.
         prefix_space: the tokenizer adds a space before runs of text.
+        shows_images: the policy reads images; for another one, an image in a message is an error.
     """
     macros = MACROS.replace("OUTSIDE", AFTER_SPACE if prefix_space else PLAIN)
-    values = {"EVERY": _group_names(names), "SPECIAL": _group_names(assistant_names)}
-    for word, value in {**values, "MARK": MARK, "KEEP": KEEP, "BREAK": BREAK, "BARE": BARE}.items():
-        macros = macros.replace(word, jinja_literal(value))
-    return macros.strip("\n")
+    macros = macros.replace("SHOWN", "IMAGE" if shows_images else REFUSED)
+    values: dict[str, Any] = {"EVERY": _group_names(names), "SPECIAL": _group_names(assistant_names)}
+    values |= {"MARK": MARK, "KEEP": KEEP, "BREAK": BREAK, "BARE": BARE, "IMAGE": IMAGE}
+    return _filled(macros, values).strip("\n")
+
+
+def image_splitter(*, lists: bool) -> str:
+    """Jinja code that splits the contents of `messages` at the marks of images, for a template that takes parts.
+
+    Args:
+        lists: contents without images are lists of parts too.
+    """
+    return _filled(IMAGE_PARTS.strip("\n"), {"IMAGE": IMAGE, "LISTS": lists}) + "\n"
+
+
+def _filled(code: str, values: Mapping[str, Any]) -> str:
+    """Jinja code with values in place of their names."""
+    return re.sub(rf"\b({'|'.join(values)})\b", lambda match: jinja_literal(values[match[1]]), code)
 
 
 def mark_removers(*, prefix_space: bool, before_space: bool = True) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.hermes import Hermes
 from handaxe.models.chat_formats.safe_encoder import THINKING
 from handaxe.models.chat_formats.tool_call_parsing import CallSyntax, TaggedCalls
-from handaxe.models.exporting.template_marks import jinja_literal, mark_macros
+from handaxe.models.exporting.template_marks import image_splitter, jinja_literal, mark_macros
 
 __all__ = ["text_response", "text_template"]
 
@@ -61,10 +61,10 @@ NATIVE_TOOLS = """
 {%- elif message.role == "tool" -%}
 {%- set id = message.tool_call_id or "" -%}
 {%- if id not in hx.ids -%}{%- set hx.ids = dict(hx.ids, **{id: "call%05d" % (hx.ids | length)}) -%}{%- endif -%}
-{%- set hx.chat = hx.chat + [{"role": "tool", "content": hx_untrusted(words),
+{%- set hx.chat = hx.chat + [{"role": "tool", "content": hx_shown(message.content),
   "name": hx_quoted(message.name or hx.names[id] or ""), "tool_call_id": hx.ids[id]}] -%}
 {%- else -%}
-{%- set hx.chat = hx.chat + [{"role": message.role, "content": hx_untrusted(words)}] -%}
+{%- set hx.chat = hx.chat + [{"role": message.role, "content": hx_shown(message.content)}] -%}
 {%- endif -%}
 {%- endfor -%}
 {%- set messages = hx.chat -%}
@@ -89,7 +89,7 @@ DESCRIBED_TOOLS = """
 {%- for message in messages -%}
 {%- set words = hx_content(message.content) -%}
 {%- if message.role == "tool" -%}
-{%- set reply = "<tool_response>\\n" ~ hx_untrusted(words) ~ "\\n</tool_response>" -%}
+{%- set reply = "<tool_response>\\n" ~ hx_shown(message.content) ~ "\\n</tool_response>" -%}
 {%- if hx.after_result -%}
 {%- set hx.chat = hx.chat[:-1] + [{"role": "user", "content": hx.chat[-1].content ~ "\\n" ~ reply}] -%}
 {%- else -%}
@@ -106,7 +106,7 @@ DESCRIBED_TOOLS = """
 {%- endfor -%}
 {%- set hx.chat = hx.chat + [{"role": "assistant", "content": hx.turn}] -%}
 {%- else -%}
-{%- set words = hx_untrusted(words) -%}
+{%- set words = hx_shown(message.content) -%}
 {%- if hx.description and message.role == TOOLS_MESSAGE -%}
 {%- set words = words ~ "\\n\\n" ~ hx.description if TOOLS_MESSAGE == "system" else hx.description ~ "\\n\\n" ~ words
 -%} {%- set hx.description = "" -%} {%- endif -%} {%- set hx.chat = hx.chat + [{"role": message.role, "content": words}]
@@ -119,17 +119,30 @@ def text_template(format: Hermes | ChatTemplate) -> str:
     """Chat template equal to the format.
 
     Raises:
-        InputError: the format describes tools in a message and has a custom call syntax.
+        InputError: the format describes tools in a message and has a custom call syntax, or images of tool results
+            follow their messages.
     """
     info = format.template_info()
     encoder = info.encoder
     assistant_names = set(encoder.special) - set(THINKING)
-    preamble = mark_macros(encoder.control, assistant_names=assistant_names, prefix_space=encoder.plain().prefix_space)
+    preamble = mark_macros(
+        encoder.control,
+        assistant_names=assistant_names,
+        prefix_space=encoder.plain().prefix_space,
+        shows_images=format.image_processor is not None,
+    )
     preamble += "".join(_default(name, value) for name, value in format.origin.options.items())
     if info.native_tools:
         preamble += NATIVE_TOOLS.lstrip("\n")
     else:
         preamble += _described_tools(format.origin.calls, info.tools_message)
+    if format.image_processor is not None:
+        if not info.tool_images:
+            raise InputError(
+                "the chat template shows no images in tool messages, and an exported template cannot write the sizes "
+                "of images there: set tokenizer.chat_template to a template that shows them, or one without tools"
+            )
+        preamble += image_splitter(lists=info.lists)
     return preamble + info.template
 
 

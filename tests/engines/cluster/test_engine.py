@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from helpers import processes
@@ -15,6 +17,7 @@ from safetensors.torch import load as read_tensors
 
 from handaxe.core.batch import LossOut
 from handaxe.core.errors import CheckpointError, InputError, TrainingError
+from handaxe.core.images import Image
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Measure, Sample
 from handaxe.engines.cluster.engine import ClusterEngine
@@ -35,7 +38,7 @@ def tiny():
 def test_every_option_of_the_local_engine_is_one_of_the_cluster():
     """Options of a run, such as --engine.prefill-chunk, are passed to either engine."""
     local = set(inspect.signature(LocalEngine.__init__).parameters)
-    assert local - set(inspect.signature(ClusterEngine.__init__).parameters) <= {"model"}
+    assert local - set(inspect.signature(ClusterEngine.__init__).parameters) <= {"model", "heads"}
 
 
 def batch_from_rows(rows=5, seed=0):
@@ -59,6 +62,25 @@ def gradient(engine):
 
 def weights(engine):
     return dict(engine.iter_weights())
+
+
+def picture(shade):
+    return Image.of(np.random.default_rng(shade).integers(0, 255, (8, 12, 3), np.uint8))
+
+
+def vision():
+    return TinyModel(TinyModel.new(replace(CONFIG, patch=4), seed=1).module.double(), pad_id=0)
+
+
+def batch_with_images(rows=4, *, shown=(0,)):
+    """A batch whose rows `shown` begin with an image of 6 tokens, each another one; row 0's stands twice."""
+    batch, images = batch_from_rows(rows), [picture(row) for row in shown]
+    ids_BT, mask_BT = batch.ids_BT.clone(), batch.mask_BT.clone()
+    attend_BT = torch.ones_like(batch.attend_BT)
+    for row, image in zip(shown, images):
+        ids_BT[row, :6] = torch.tensor(image.ids(6))
+        mask_BT[row, :7] = False
+    return replace(batch, ids_BT=ids_BT, mask_BT=mask_BT, attend_BT=attend_BT, images=(*images, picture(99)))
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +160,27 @@ def test_ranks_equal_one_process(request, count, case):
     assert len(sizes) == {"two": 2, "three": 3}[count]
     for rank in sizes:
         assert rank["parameters"] <= total * share and rank["moments"] <= 2 * total * share
+
+
+@pytest.mark.parametrize("packing", ["tree", "rows"])
+@pytest.mark.parametrize("shown", [(0,), (0, 1, 2, 3)])
+def test_ranks_read_images_like_one_process(two, shown, packing):
+    """Also where one rank has no image at all, and the vision tower trains."""
+    one = LocalEngine(vision(), packing=packing)
+    with ClusterEngine(vision(), trainers=two, packing=packing, micro_batch_rows=2) as several:
+        for _ in range(2):
+            batch = batch_with_images(shown=shown)
+            same(several.forward(batch)["logp"], one.forward(batch)["logp"], "logp")
+            want, got = (engine.forward_backward(batch, coupled_loss) for engine in (one, several))
+            same(got.value, want.value, "the loss")
+            found = gradient(several)
+            for name, p in one._trained.items():
+                same(found[name.removeprefix("weights.")], p.grad, f"the gradient of {name}")
+            assert found["vision.stem.0.weight"].abs().max() > 0
+            for engine in (one, several):
+                engine.optim_step(learning_rate=1e-2)
+        sent = [len(sender._held.images) for sender in several._images]
+        assert sum(sent) == len(shown)  # each image went to the one rank that reads its row
 
 
 @pytest.mark.slow

@@ -4,11 +4,15 @@ import random
 
 import pytest
 import torch
+from helpers.image_records import noise
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
+from handaxe.core.images import is_image_id, token_number
+from handaxe.core.model_api import Copying, Reading
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
+from handaxe.engines.local.chunked_prefill import read_long_rows
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.local.measure_requests import bare_batch
 from handaxe.models.huggingface import HuggingFaceModel
@@ -96,23 +100,69 @@ def trained_logp(engine, request, completion):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("window", [None, 1024])
-def test_sampler_and_trainer_agree_at_32k_tokens(window):
+@pytest.mark.parametrize(("length", "window"), [(32_000, None), (8_000, 1024)])
+def test_sampler_and_trainer_agree_at_long_contexts(length, window):
     """Full attention takes the slot cache and trees, a sliding window the padded cache and rows."""
     rng = random.Random(1)
-    request = Sample(rng.choices(range(2, VOCABULARY), k=32_000), Sampling(max_tokens=4), 0, frozenset())
-    engine = LocalEngine(huggingface(32_768, torch.float32, window), packing="tree")
+    request = Sample(rng.choices(range(2, VOCABULARY), k=length), Sampling(max_tokens=4), 0, frozenset())
+    engine = LocalEngine(huggingface(length + 768, torch.float32, window), packing="tree")
     (completion,) = engine.sample([request])
     assert completion.logp == pytest.approx(trained_logp(engine, request, completion), abs=2e-4)
 
 
 @pytest.mark.slow
-def test_packed_rows_of_32k_tokens_have_the_gradient_of_single_rows():
-    """Two rows share 31,000 of 32,000 tokens: the tree holds 33,000 tokens instead of 64,000."""
+def test_packed_rows_of_8k_tokens_have_the_log_probs_of_single_rows():
+    """Two rows share 7,000 of 8,000 tokens: the tree holds 9,000 tokens instead of 16,000."""
     rng = random.Random(2)
-    trunk = rng.choices(range(2, VOCABULARY), k=31_000)
+    trunk = rng.choices(range(2, VOCABULARY), k=7_000)
     batch = row_batch([trunk + rng.choices(range(2, VOCABULARY), k=1000) for _ in range(2)], 1000)
-    engine = LocalEngine(huggingface(32_768, torch.float32), gradient_checkpointing=True)
+    engine = LocalEngine(huggingface(8_192, torch.float32), gradient_checkpointing=True)
     packed = engine.forward(batch)["logp"]
     single = torch.cat([engine.forward(batch.rows(torch.tensor([k])))["logp"] for k in range(2)])
     assert torch.allclose(packed, single, atol=2e-4) and packed.abs().max() > 1
+
+
+class Parts:
+    """A cache that notes what it reads."""
+
+    def __init__(self):
+        self.read_rows = []
+
+    def read(self, rows, copies):
+        self.read_rows += rows
+
+    def take(self, slot, start, stop):
+        return []
+
+    def put(self, slot, start, parts):
+        pass
+
+
+@pytest.mark.parametrize("chunk", range(1, 9))
+@pytest.mark.parametrize("whole", [False, True])
+def test_parts_carry_images_and_divide_none_that_is_read_whole(chunk, whole):  # trap 7
+    images = (noise(0), noise(1))
+    ids = [1, 2, *images[0].ids(4), *images[1].ids(3), 3, *images[0].ids(4), 4]
+    for start in range(len(ids)):
+        if whole and is_image_id(ids[start]) and token_number(ids[start]):
+            continue
+        cache = Parts()
+        reading = Reading(0, ids, start, images)
+        rest, _ = read_long_rows(cache, [0], [reading], [], chunk=chunk, whole_images=whole)
+        parts = [*cache.read_rows, *rest]
+        assert all(part.images == images for part in parts)
+        assert [at for part in parts for at in range(part.start, len(part.ids))] == list(range(start, len(ids)))
+        assert all(part.ids == ids[: len(part.ids)] for part in parts)
+        longest = max(len(part.ids) - part.start for part in parts)
+        assert longest <= (max(chunk, 4) if whole else chunk)
+        inside = [part.start for part in parts if is_image_id(ids[part.start]) and token_number(ids[part.start])]
+        assert not (whole and inside)
+
+
+def test_copied_prefix_divides_no_image_that_is_read_whole():
+    image = noise(0)
+    ids = [1, *image.ids(4), 2, 3, 4, 5, 6, 7]
+    cache = Parts()
+    readings = [Reading(0, ids, 0, (image,)), Reading(1, [*ids[:5], 9, 8, 7, 6, 5], 5, (image,))]
+    read_long_rows(cache, [0, 1], readings, [Copying(0, 1, 0, 5)], chunk=3, whole_images=True)
+    assert all(not token_number(part.ids[part.start]) or part.ids[part.start] < 10 for part in cache.read_rows)

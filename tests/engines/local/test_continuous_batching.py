@@ -43,6 +43,25 @@ def alone(sample):
     return engine().sample([sample])[0]
 
 
+def test_alternatives_belong_to_their_rows_and_change_no_token():
+    """Rows with and without alternatives, more than fit at a time, one of them continued."""
+    begun = alone(request([1, 2], 3, tokens=3))
+    rows = [request([1, 2, k], k, tokens=3 + k, temperature=0.5 * k)._replace(top=(0, 2, 99)[k % 3]) for k in range(6)]
+    rows.append(request([1, 2], 3)._replace(top=1, prefix=Partial(*begun[:4])))
+    found = engine(max_rows=3).sample(rows)
+    same(found, [alone(row._replace(top=0)) for row in rows])
+    model = engine().model
+    for row, done in zip(rows, found, strict=True):
+        new = len(done.ids) - (len(begun.ids) if row.prefix else 0)
+        assert len(done.top) == (new if row.top else 0)
+        for k, top in enumerate(done.top, len(done.ids) - new):
+            ids = torch.tensor([[*row.ids, *done.ids[:k]]])
+            logits_V = model.head(model.hidden(ids, ids >= 0))[0, -1]
+            logp = (logits_V / (row.sampling.temperature or 1.0)).log_softmax(-1).tolist()
+            order = sorted(range(24), key=lambda token: -logp[token])[: row.top]
+            assert top == [(token, pytest.approx(logp[token], abs=1e-9)) for token in order]
+
+
 # --- prefix caching ----------------------------------------------------------------------------------------------
 
 

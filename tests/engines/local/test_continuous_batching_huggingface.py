@@ -105,6 +105,20 @@ def test_correct_drafts_sample_all_tokens_in_two_polls(monkeypatch):
     assert polls == 2 and stream.drafted_tokens == stream.accepted_tokens == 28
 
 
+def test_alternatives_of_accepted_drafts_equal_those_of_plain_decoding():
+    asked = [request._replace(top=count % 4) for count, request in enumerate(requests(24, seed=4))]
+    drafting, plain = engine().stream(), engine(draft_tokens=0)
+    tickets = [drafting.submit(request) for request in asked]
+    found = {}
+    while len(drafting):
+        found |= dict(drafting.poll())
+    assert 0 < drafting.accepted_tokens < drafting.drafted_tokens
+    for request, ticket, wanted in zip(asked, tickets, plain.sample(asked), strict=True):
+        assert len(found[ticket].top) == (len(wanted.ids) if request.top else 0)
+        for one, other in zip(found[ticket].top, wanted.top, strict=True):
+            assert one == [(token, pytest.approx(logp, abs=1e-9)) for token, logp in other]
+
+
 def test_drafts_of_all_rows_stay_below_the_logit_limit(monkeypatch):
     monkeypatch.setattr("handaxe.engines.local.continuous_batching.MAX_DRAFT_LOGITS", 3 * VOCABULARY * 2)
     monkeypatch.setattr(NgramDrafts, "draft", lambda drafts, ids, limit: [5] * limit)

@@ -5,14 +5,24 @@ from dataclasses import replace
 
 import pytest
 import torch
+from helpers.image_records import noise
+from helpers.vision_policy import vision_model
 
 from handaxe.core.batch import LossOut
 from handaxe.core.errors import CheckpointError, InputError, TrainingError
-from handaxe.core.records import Sampling
-from handaxe.core.requests import Sample
+from handaxe.core.records import Group, Message, Sampling, Task
+from handaxe.core.requests import Attempt, EnvReply, Measure, Sample
+from handaxe.core.validation import check_group
 from handaxe.engines.local.engine import LocalEngine
+from handaxe.models.chat_formats.compact import ASSISTANT, Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.rollouts.driver import run
+from handaxe.rollouts.forking import forking
+from handaxe.rollouts.turn_starts import turn_starts
+from handaxe.testing.engine_case import example_loss
 from handaxe.testing.engine_contract import check_engine
+from handaxe.testing.make_records import make_rated
+from handaxe.training.loop.batch import make_batch
 
 CONFIG = TinyConfig(vocab_size=24, width=16, layers=2, heads=2, max_length=20)
 ROWS = [[1, 2, 3, 4, 5], [6, 7], [3, 1, 4, 1, 5, 9, 2], [2, 2, 2]]
@@ -490,7 +500,9 @@ def test_resumed_training_is_bit_for_bit_equal(tmp_path, batch_from_rows):
     def make():
         return LocalEngine(tiny(), critic=True, reference=True, weight_decay=0.1)
 
-    uninterrupted, first, second = make(), make(), make()
+    uninterrupted = make()
+    first = make()
+    second = make()
     take_steps(uninterrupted, batches, critical)
     take_steps(first, batches[:2], critical)
     first.save(tmp_path / "x")
@@ -547,3 +559,90 @@ def test_save_with_accumulated_gradient_raises(tmp_path, batch_from_rows, likeli
     engine.forward_backward(batch_from_rows(ROWS), likelihood)
     with pytest.raises(InputError, match="save after optim_step"):
         engine.save(tmp_path / "x")
+
+
+# --- images --------------------------------------------------------------------------------------------------------
+
+
+class Album:
+    """Environment that answers every turn with another image of the same size."""
+
+    def __init__(self, task):
+        self.task, self.turns = task, 0
+
+    def start(self):
+        return self.task.messages, ()
+
+    def step(self, turn, *, seed):
+        del turn, seed
+        self.turns += 1
+        return EnvReply((Message.of("tool", noise(self.turns, 16, 16), noise(0, 16, 8), call_id="c", name="look"),))
+
+    def report(self):
+        return {}
+
+    def snapshot(self):
+        return self.turns
+
+    def restore(self, state):
+        self.turns = state
+
+    def close(self):
+        pass
+
+
+class Brief(Compact):
+    """No token of a random policy begins another message, and most end its turn."""
+
+    stop_ids = frozenset(range(264)) - {ASSISTANT}
+    header_ids = frozenset()
+
+
+@pytest.fixture(scope="module")
+def album():
+    """Engine and trajectories of two tasks that differ in an image alone, forked at the starts of two turns."""
+    engine = LocalEngine(vision_model(), max_rows=4)
+    format = Brief(engine.model.image_processor)
+    tasks = [Task(str(k), (Message.of("user", "See", noise(10 + k, 16, 16)),)) for k in range(2)]
+    attempts = [
+        Attempt(task, Album, format, Sampling(max_tokens=12), f"{task.id}/{seed}", 0, seed, engine.max_length)
+        for task in tasks
+        for seed in range(2)
+    ]
+    return engine, [
+        one for played in run(attempts, forking(at=turn_starts(count=2), max_turns=3), engine) for one in played
+    ]
+
+
+@pytest.mark.exact
+def test_log_probs_of_rollouts_with_images_equal_the_measured(album):
+    engine, played = album
+    assert len(played) >= 8 and max(len(one.images) for one in played) >= 4
+    for one in played:
+        check_group(Group(one.task, (one,)))
+        assert one.num_image_tokens > 0
+        for turn in one.turns:
+            sequence = one.sequences[turn.sequence]
+            assert sequence.ids.dtype == "int64"
+            ids = sequence.ids[: turn.stop].tolist()
+            [measured] = engine.measure([Measure(ids, turn.start, images=one.images)])
+            assert measured["logp"] == pytest.approx(sequence.logp[turn.start : turn.stop].tolist(), abs=1e-6)
+
+
+@pytest.mark.exact
+def test_trees_equal_rows_in_training_on_rollouts_with_images(album):
+    _, played = album
+    group = Group(played[0].task, tuple(replace(one, task=played[0].task, sample=k) for k, one in enumerate(played)))
+    rated = make_rated(group=group, advantage=[(-1.0) ** k for k in range(len(played))])
+    batch = make_batch([rated], pad_id=256, dtype=torch.float64)
+    results = []
+    for packing in ("tree", "rows"):
+        engine = LocalEngine(vision_model(), packing=packing)
+        loss = engine.forward_backward(batch, example_loss).value
+        gradient = torch.cat([p.grad.flatten() for p in engine.model.module.parameters()])
+        norm = engine.optim_step(learning_rate=1e-3)["grad_norm"]
+        results.append((loss.item(), gradient, norm, engine.forward(batch)["logp"]))
+    (loss, gradient, norm, logp), (other_loss, other_gradient, other_norm, other_logp) = results
+    assert loss == pytest.approx(other_loss, abs=1e-10) and norm == pytest.approx(other_norm, rel=1e-8)
+    torch.testing.assert_close(gradient, other_gradient, rtol=0, atol=1e-8)
+    torch.testing.assert_close(logp, other_logp, rtol=0, atol=1e-5)

@@ -34,6 +34,17 @@ def test_log_probs_match_a_known_table(bigram):
         assert done.behaviour_logp == done.logp and done.version == [4] * 6
 
 
+def test_alternatives_match_a_known_table(bigram):
+    table = bigram().module.table.log_softmax(-1)
+    rows = [request(seed=seed, max_tokens=2 + seed)._replace(top=seed) for seed in range(4)]
+    for row, done in zip(rows, run(bigram(), rows, max_rows=3), strict=True):
+        assert done == run(bigram(), [row._replace(top=0)])[0]._replace(top=done.top, seconds=done.seconds)
+        wanted = [[(b, table[a, b].item()) for b in table[a].argsort(descending=True).tolist()] for a in [2, *done.ids]]
+        assert len(done.top) == (len(done.ids) if row.top else 0)
+        for top, one in zip(done.top, wanted):
+            assert top == [(token, pytest.approx(logp, abs=1e-12)) for token, logp in one[: row.top]]
+
+
 def test_sample_frequencies_match_the_distribution(bigram):
     first = [done.ids[0] for done in run(bigram(), [request([0], seed, max_tokens=1) for seed in range(3000)])]
     share = [first.count(v) / 3000 for v in range(3)]

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from helpers.image_records import noise
+from helpers.vision_policy import vision_model
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Sampling
@@ -82,3 +84,22 @@ def test_equal_requests_have_equal_keys():
     assert Measure(IDS, 1).key == Measure(tuple(IDS), 1).key
     others = [Measure(IDS, 2), Measure(IDS[1:], 1), Measure(IDS, 1, ("entropy",)), Measure(IDS, 1, temperature=0.5)]
     assert len({one.key for one in (*others, Measure(IDS, 1), Measure(IDS, 1, reference=True))}) == 6
+
+
+@pytest.mark.exact
+def test_requests_with_images_are_measured_together_and_alone():
+    engine = LocalEngine(vision_model())
+    one = noise(0, 16, 16)
+    other = noise(1, 16, 16)
+    requests = [
+        Measure([1, *one.ids(4), 2, 3], 5, images=(one,)),
+        Measure([1, *other.ids(4), 2, 3], 5, images=(other, one)),
+        Measure([1, *one.ids(4), 2, 3], 5, images=(one,)),
+        Measure([1, 2, 3], 1),
+    ]
+    together = engine.measure(requests)
+    alone = [engine.measure([request])[0] for request in requests]
+    assert [one["logp"] for one in together] == [pytest.approx(one["logp"], abs=1e-12) for one in alone]
+    assert together[0] == together[2] and together[0]["logp"] != pytest.approx(together[1]["logp"], abs=1e-4)
+    with pytest.raises(InputError, match="image tokens, and Batch.images is empty"):
+        engine.measure([requests[0]._replace(images=())])

@@ -1,6 +1,7 @@
 import random
 
 import pytest
+from helpers.image_records import noise
 
 from handaxe.engines.local.ngram_drafts import NgramDrafts
 
@@ -45,7 +46,9 @@ def test_disabled_drafts_learn_nothing():
 
 @pytest.mark.parametrize("context", [1, 2, 3])
 def test_drafts_equal_a_search_through_all_learned_rows(context):
-    rng, drafts, seen = random.Random(context), NgramDrafts(5, context=context), []
+    rng = random.Random(context)
+    drafts = NgramDrafts(5, context=context)
+    seen = []
     for _ in range(200):
         ids, start = [rng.randrange(3) for _ in range(rng.randrange(9))], rng.randrange(4)
         drafts.learn(ids, start)
@@ -58,3 +61,11 @@ def test_drafts_equal_a_search_through_all_learned_rows(context):
                 break
             want.append(followed[-1])
         assert drafts.draft(row, 5) == want
+
+
+def test_drafts_learn_sampled_tokens_only_and_hold_no_image_token():  # trap 14
+    drafts, image = NgramDrafts(8, context=1), noise()
+    row = [1, *image.ids(3), 2]
+    for _ in range(3):
+        drafts.learn([*row, 5, 6], len(row))
+    assert drafts.draft([1], 8) == [] and drafts.draft(row, 8) == [5, 6]

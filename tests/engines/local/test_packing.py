@@ -3,6 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from helpers.vision_policy import CONFIG as VISION
+from helpers.vision_policy import vision_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +13,7 @@ from handaxe.core.errors import InputError
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.local.packing import balance, hidden_states, padded_layout, sibling_order, tree_layout
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.testing.engine_images import example_image_batch, example_images
 
 CONFIG = TinyConfig(vocab_size=24, width=16, layers=2, heads=2, max_length=20)
 SIBLINGS = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 7], [9], [1, 2, 3, 8], [1, 2, 3, 4, 5], [7, 7, 2], [7, 7, 3]]
@@ -149,3 +152,29 @@ def test_row_beyond_the_context_and_invalid_options_raise(batch_from_rows):
     for bad in ({"packing": "forest"}, {"pack_tokens": 0}):
         with pytest.raises(InputError, match="packing is"):
             LocalEngine(tiny(), **bad)
+
+
+# --- images --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.exact
+def test_trees_equal_rows_with_images():
+    model, batch = vision_model(), example_image_batch(vision_model())
+    with torch.no_grad():
+        trees = tree_layout(batch, pack_tokens=30, width=32)
+        rows = padded_layout(batch)
+        tree_ND, row_ND = hidden_states(model, batch, trees), hidden_states(model, batch, rows)
+    at_BT = batch.attend_BT
+    assert len(trees.packs) > 1 and trees.computed < trees.tokens
+    assert torch.allclose(tree_ND[trees.node_BT[at_BT]], row_ND[rows.node_BT[at_BT]], atol=1e-10)
+
+
+def test_images_without_image_tokens_are_not_read():
+    text = replace(VISION, patch=0)
+    batch = replace(example_image_batch(vision_model()).rows(torch.tensor([7])), images=example_images())
+    model = vision_model(config=text)
+    for layout in (tree_layout(batch, pack_tokens=30, width=32), padded_layout(batch)):
+        hidden_states(model, batch, layout)
+    shown = example_image_batch(vision_model())
+    with pytest.raises(InputError, match="the batch holds image tokens, and TinyModel reads no images"):
+        hidden_states(model, shown, padded_layout(shown))

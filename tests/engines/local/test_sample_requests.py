@@ -1,6 +1,9 @@
 import math
+from dataclasses import replace
 
 import pytest
+from helpers.image_records import noise
+from helpers.vision_policy import CONFIG, vision_model
 
 from handaxe.core.errors import InputError, SamplingError
 from handaxe.core.records import Sampling
@@ -52,6 +55,11 @@ def test_check_request_names_the_problem(bigram, invalid, words):
         check_request(5, request(**invalid), bigram())
 
 
+def test_check_request_refuses_a_negative_number_of_alternatives(bigram):
+    with pytest.raises(InputError, match="request 5 cannot be sampled: top is -1; give 0"):
+        check_request(5, request()._replace(top=-1), bigram())
+
+
 def test_remaining_uniforms_skip_the_partial_turn():
     assert remaining_uniforms(request(seed=3, max_tokens=5), 99).tolist() == uniforms(3, 5).tolist()
     remaining = remaining_uniforms(request(seed=3, max_tokens=5, partial=part([1, 1])), 99)
@@ -71,3 +79,37 @@ def test_completion_holds_the_whole_turn_and_refuses_nan():
     with pytest.raises(SamplingError, match="request 4.*not finite") as raised:
         make_completion(4, request(), part([1])._replace(logp=[math.nan]), 0.5)
     assert raised.value.ticket == 4
+
+
+# --- images --------------------------------------------------------------------------------------------------------
+
+TEXT = replace(CONFIG, patch=0)
+
+
+def test_image_tokens_need_their_image_and_a_model_with_vision():
+    model, text = vision_model(), vision_model(config=TEXT)
+    one, other = noise(0, 16, 16), noise(1, 16, 16)
+    ids = [1, *one.ids(4), 2]
+    check_request(0, request(ids)._replace(images=(other, one)), model)
+    with pytest.raises(InputError, match=f"request 3 .* digest that begins with {one.digest[:11]}, which is not among"):
+        check_request(3, request(ids)._replace(images=(other,)), model)
+    with pytest.raises(InputError, match="the model reads no images"):
+        check_request(3, request(ids)._replace(images=(one,)), text)
+    with pytest.raises(InputError, match="outside"):
+        check_request(3, request([*ids, 999])._replace(images=(one,)), model)
+    with pytest.raises(InputError, match="outside"):
+        check_request(3, request([1], partial=part(one.ids(1)), max_tokens=4)._replace(images=(one,)), model)
+
+
+def test_images_without_image_tokens_are_allowed_for_every_model():  # trap 26
+    check_request(0, request([1, 2])._replace(images=(noise(),)), vision_model(config=TEXT))
+
+
+def test_request_that_ends_inside_an_image_read_whole_is_refused():  # trap 7
+    model, image = vision_model(), noise(0, 16, 16)
+    cut = request([1, *image.ids(4)[:3]])._replace(images=(image,))
+    check_request(0, cut, model)
+    model.whole_images = True
+    check_request(0, request([1, *image.ids(4)])._replace(images=(image,)), model)
+    with pytest.raises(InputError, match="ends after token 3 of an image of 4, which this model reads whole"):
+        check_request(0, cut, model)

@@ -1,4 +1,6 @@
 import pytest
+from helpers.image_records import noise
+from helpers.vision_policy import PaddedVision, vision_model
 from torch import nn
 
 from handaxe.core.errors import InputError
@@ -70,3 +72,25 @@ def test_model_without_cache_is_refused():
 
     with pytest.raises(InputError, match="Bare cannot be sampled"):
         make_stream(Bare())
+
+
+@pytest.mark.exact
+def test_images_of_all_requests_are_read_in_a_round():
+    images = [noise(seed, 16, 16) for seed in range(3)]
+    requests = [request(seed, [1, *image.ids(4), 2])._replace(images=(image,)) for seed, image in enumerate(images)]
+    requests += [request(4)._replace(images=(noise(9),)), request(5)]
+    engine, stream = LocalEngine(vision_model()), make_stream(vision_model(model_class=PaddedVision))
+    for each in requests:
+        stream.submit(each)
+    done = {}
+    while len(stream):
+        done |= dict(stream.poll())
+    for ticket, want in enumerate(engine.sample(requests)):
+        assert done[ticket].ids == want.ids and done[ticket].logp == pytest.approx(want.logp, abs=1e-9)
+
+
+def test_text_rounds_get_no_images(learned):
+    """A model without vision is never given images, also if a request has some that no id is of."""
+    stream = make_stream(learned())
+    stream.submit(request(0)._replace(images=(noise(),)))
+    assert len(stream.poll()) == 1

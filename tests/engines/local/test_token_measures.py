@@ -1,14 +1,20 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
+from helpers.image_records import noise
+from helpers.vision_policy import vision_model
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import is_image_id, token_number
 from handaxe.engines.local import token_measures
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.local.packing import hidden_states, padded_layout, tree_layout
 from handaxe.engines.local.token_measures import TokenMeasures, make_reader
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.testing.engine_case import example_loss
+from handaxe.testing.engine_images import example_image_batch
 
 NAMES = ("logp", "entropy", "collision")
 ROWS = [[1, 2, 3, 4, 5], [1, 2, 3, 4, 6], [1, 2, 3, 4, 5], [9, 2]]
@@ -81,7 +87,9 @@ def test_head_reads_each_distinct_chosen_token_once(batch_from_rows):
 
 @pytest.mark.parametrize("trees", [True, False])
 def test_value_belongs_to_the_state_before_the_token(batch_from_rows, trees):
-    made, batch, critic = model(), batch_from_rows(ROWS, pad=1), torch.nn.Linear(16, 1, dtype=torch.float64)
+    made = model()
+    batch = batch_from_rows(ROWS, pad=1)
+    critic = torch.nn.Linear(16, 1, dtype=torch.float64)
     value_BT = measures(made, batch, trees=trees).value(critic)
     hidden_BTD = made.hidden(batch.ids_BT, None)
     want_BT = torch.nn.functional.pad(critic(hidden_BTD)[:, :-1, 0], (1, 0))
@@ -127,3 +135,46 @@ def test_gradient_checkpointing_computes_the_blocks_twice(batch_from_rows, likel
         made.module.stack[0].gate_up.register_forward_pre_hook(lambda *given: calls.append(checkpointing))
         engine.forward_backward(batch_from_rows(ROWS), likelihood)
     assert calls == [False, True, True]
+
+
+@pytest.mark.parametrize("trees", [True, False])
+def test_image_tokens_have_measures_of_0(trees, batch_from_rows):  # trap 13
+    model, image = vision_model(), noise(0, 16, 16)
+    batch = replace(batch_from_rows([[1, *image.ids(4), 2, 3], [1, 2, 3]]), images=(image,))
+    batch = replace(batch, temperature_B=torch.tensor([0.5, 2.0]).double())
+    with torch.no_grad():
+        found = measures(model, batch, trees=trees).measure(NAMES)
+    for name in NAMES:
+        assert (found[name] != 0).tolist() == [[False] * 5 + [True] * 2, [False, True, True] + [False] * 4], name
+
+
+class Undefined(TinyModel):
+    """Hidden states are NaN at image tokens that a further token of their image follows: no trained token does."""
+
+    def hidden(self, ids_BT, attend_BT, images=()):
+        return _undefined(super().hidden(ids_BT, attend_BT, images), ids_BT)
+
+    def hidden_tree(self, pack):
+        return _undefined(super().hidden_tree(pack), pack.ids_N)
+
+
+def _undefined(hidden, ids):
+    inner = torch.zeros_like(ids, dtype=torch.bool)
+    inner[..., :-1] = is_image_id(ids[..., :-1]) & is_image_id(ids[..., 1:]) & (token_number(ids[..., 1:]) > 0)
+    assert inner.any()
+    return hidden.masked_fill(inner[..., None], math.nan)
+
+
+@pytest.mark.parametrize("packing", ["tree", "rows"])
+def test_nan_at_image_tokens_reaches_no_measure_loss_or_gradient(packing):  # trap 14 of images
+    found = []
+    for model_class in (TinyModel, Undefined):
+        engine = LocalEngine(vision_model(model_class=model_class), packing=packing)
+        batch = example_image_batch(engine.model)
+        value = engine.forward_backward(batch, example_loss).value
+        assert bool((is_image_id(batch.ids_BT) & batch.mask_BT).sum() == 0)
+        named = engine.model.module.named_parameters()
+        found.append([value, *(one.grad for _, one in named if one.grad is not None)])
+        found[-1] += [engine.forward(batch, names=("logp", "entropy"))[name] for name in ("logp", "entropy")]
+    assert len(found[0]) == len(found[1]) > 10
+    assert all(torch.equal(one, other) and torch.isfinite(one).all() for one, other in zip(*found))

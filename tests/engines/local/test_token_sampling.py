@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from handaxe.core.records import Sampling
-from handaxe.engines.local.token_sampling import draw, draw_rules, uniforms
+from handaxe.engines.local.token_sampling import draw, draw_rules, most_likely, uniforms
 
 LOGITS = torch.tensor([[0.5, 0.3, 0.2]]).log().double()
 CPU = torch.device("cpu")
@@ -126,3 +126,12 @@ def test_uniforms_of_a_larger_count_start_with_equal_numbers():
     assert not np.array_equal(uniforms(5, 4), uniforms(6, 4))
     big = uniforms(2**63 - 1, 1000)
     assert big.min() >= 0 and big.max() < 1
+
+
+def test_most_likely_tokens_come_first_with_their_log_probs():
+    (found,) = most_likely(LOGITS[:1], 2, temperature=1.0)
+    assert found == [(0, pytest.approx(math.log(0.5))), (1, pytest.approx(math.log(0.3)))]
+    (sharp,) = most_likely(LOGITS[:1], 9, temperature=0.5)
+    total = 0.5**2 + 0.3**2 + 0.2**2
+    assert sharp == [(k, pytest.approx(math.log(p**2 / total))) for k, p in enumerate((0.5, 0.3, 0.2))]
+    assert most_likely(LOGITS[:1], 2, temperature=0.0) == [found], "greedy sampling reports temperature 1"

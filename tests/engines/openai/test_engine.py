@@ -10,8 +10,8 @@ from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.protocols import Streams
 from handaxe.core.records import Message, Sampling, Task, ToolCall, ToolSchema, check
 from handaxe.core.requests import Attempt, Partial, Sample
-from handaxe.engines.openai.chat_http import ChatReply
-from handaxe.engines.openai.engine import OpenAICompatible, Price, _usage
+from handaxe.engines.openai.chat_http import ChatReply, token_usage
+from handaxe.engines.openai.engine import OpenAICompatible, Price
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.transcript import END, Transcript
 from handaxe.papers.effective_rank.effective_rank_of import effective_rank
@@ -227,6 +227,62 @@ def test_ask_async_raises_the_errors_of_ask(start_engine):
         engine.ask([QUESTION])
 
 
+YES_NO = {"yes": ("yes",), "no": ("no",)}
+
+
+def labelled(body):
+    """An answer with the alternatives yes and no where they are requested."""
+    if "logprobs" not in body:
+        return chat.reply("no", usage=(10, 2))
+    status, answer = chat.reply("yes", usage=(10, 1), finish="length")
+    top = [{"token": "yes", "logprob": -0.5}, {"token": "no", "logprob": -1.5}]
+    answer["choices"][0]["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+    return status, answer
+
+
+def test_label_logps_request_one_token_with_its_alternatives(start_engine):
+    options = {"extra": {"user": "u", "temperature": 0.3}, "price": Price(1.0, 3.0)}
+    engine, server = start_engine(labelled, max_tokens_field="max_completion_tokens", **options)
+    (found,) = engine.label_logps([[Message("system", "Judge."), QUESTION]], YES_NO)
+    assert server.bodies == [
+        {
+            "model": "m",
+            "messages": [{"role": "system", "content": "Judge."}, {"role": "user", "content": QUESTION.content}],
+            "stream": False,
+            "temperature": 1.0,
+            "top_p": 1.0,
+            "max_completion_tokens": 1,
+            "seed": 0,
+            "user": "u",
+            "logprobs": True,
+            "top_logprobs": 20,
+        }
+    ]
+    assert found.logp == {"yes": pytest.approx(-0.5), "no": pytest.approx(-1.5)} and not found.failure
+    assert (found.read, found.written) == (10, 1) and found.seconds > 0
+    assert found.cost == pytest.approx((10 * 1.0 + 1 * 3.0) / 1e6)
+
+
+def test_label_logps_are_in_order_and_concurrency_is_bounded(start_engine):
+    def echo(body):
+        status, answer = labelled(body)
+        number = float(body["messages"][0]["content"])
+        answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"][0]["logprob"] = -0.5 - number
+        return status, answer
+
+    engine, server = start_engine(echo, concurrency=3)
+    found = engine.label_logps([[Message("user", str(k))] for k in range(20)], YES_NO)
+    assert [one.logp["yes"] for one in found] == pytest.approx([-0.5 - k for k in range(20)])
+    assert 1 <= server.max_running <= 3 and engine.label_logps([], YES_NO) == []
+
+
+def test_label_logps_raise_for_a_refused_key_and_hide_it(start_engine):
+    engine, _ = start_engine((401, {"error": "no key sk-0123456789"}), key="sk-0123456789")
+    with pytest.raises(InputError, match=r"HTTP 401.*\*\*\*") as error:
+        engine.label_logps([[QUESTION]] * 3, YES_NO)
+    assert "sk-0123456789" not in str(error.value)
+
+
 def play(engine, samples=1, turns=4):
     attempts = [
         Attempt(Task("t", (QUESTION,)), tool_chat([calculator]), FORMAT, Sampling(), f"a{k}", k, k, engine.max_length)
@@ -279,7 +335,7 @@ def test_random_answers_parse_or_raise_infrastructure_error(calls, content, usag
     for tool_calls in (calls, [call], [calls]):
         answers = [{"message": {"content": content, "tool_calls": tool_calls}, "finish_reason": other}]
         for answer in ({"choices": answers, "usage": usage}, {"choices": other}, {"choices": [other]}):
-            assert all(0 <= count < 10**12 for count in _usage(answer))
+            assert all(0 <= count < 10**12 for count in token_usage(answer))
             try:
                 reply = ChatReply.parse(answer)
             except InfrastructureError:

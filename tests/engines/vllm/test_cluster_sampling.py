@@ -135,7 +135,7 @@ def test_two_ranks_with_server_pass_the_engine_contract(first, two, tmp_path, mo
         version=lambda: fleet.engine.version,
         stamp=lambda: (fleet.engine.number, fleet.engine.version, fleet.engine._weight_loads),
         gather=lambda: dict(fleet.engine.iter_served_weights()),
-        score=lambda ids: fleet.engine.measure([Measure(ids, 1)])[0]["logp"],
+        score=lambda ids, start=1, images=(): fleet.engine.measure([Measure(ids, start, images=images)])[0]["logp"],
     )
     monkeypatch.setattr(first._servers, "policy", policy)
 

@@ -52,7 +52,7 @@ def serve(processes, local):
         version=lambda: 0,
         stamp=lambda: 0,
         gather=lambda: served_weights(local.model.module),
-        score=lambda ids: local.measure([Measure(ids, 1)])[0]["logp"],
+        score=lambda ids, start=1, images=(): local.measure([Measure(ids, start, images=images)])[0]["logp"],
         vocab_size=CONFIG.vocab_size,
         max_length=CONFIG.max_length,
     )

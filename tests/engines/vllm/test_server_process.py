@@ -1,6 +1,7 @@
 """Server processes: options, environment, log, and the end of all child processes."""
 
 import ast
+import json
 import os
 import shlex
 import signal
@@ -116,6 +117,15 @@ def test_missing_interpreter_raises_input_error(tmp_path, monkeypatch):
     monkeypatch.setenv(PYTHON, "/nowhere/else")
     with pytest.raises(InputError, match="/nowhere/else"):
         ServerProcess(tmp_path, [])
+
+
+def test_server_of_a_vision_model_has_a_tokenizer_and_fetches_nothing():  # trap 28
+    options = server_options(images=5)
+    assert "--enable-scale-out" in options and not {"--tokens-only", "--skip-tokenizer-init"} & set(options)
+    limits = options[options.index("--limit-mm-per-prompt") + 1]
+    assert json.loads(limits) == {"image": 5, "video": 0}
+    assert options[options.index("--allowed-media-domains") + 1].endswith(".invalid"), "an empty list allows all"
+    assert set(server_options()) - set(options) == {"--tokens-only", "--skip-tokenizer-init"}
 
 
 def test_server_options_and_free_port():

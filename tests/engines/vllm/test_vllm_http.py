@@ -5,12 +5,15 @@ import time
 from concurrent.futures import CancelledError
 
 import pytest
+from helpers.image_records import noise
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Partial, Sample
 from handaxe.engines.vllm.generate_request import Generated
+from handaxe.engines.vllm.image_prompt import image_prompt
 from handaxe.engines.vllm.vllm_http import REQUEST_PREFIX, ServerLostError, VllmHttp
+from handaxe.models.tiny_image_processor import PLACEHOLDER_ID, TinyImageProcessor
 from handaxe.tools.web.http_loop import HttpLoop
 
 pytest.importorskip("starlette")
@@ -46,9 +49,11 @@ def server():
     class Server:
         answer = (200, {})
         received = ()
+        count = 0
 
     async def reply(request):
         body = await request.body()
+        Server.count += 1
         Server.received = (
             request.method,
             request.url.path,
@@ -109,6 +114,63 @@ def test_partial_turn_is_continued(http, server):
     assert body["sampling_params"]["extra_args"]["handaxe"]["drawn"] == 2
     http.generate(REQUEST._replace(sampling=Sampling(max_tokens=100)), "name", **LIMITS).result(5)
     assert server.received[3]["sampling_params"]["max_tokens"] == 9, "limited by the context"
+
+
+KEYS = {"request_id", "token_ids", "sampling_params", "stream"}
+IMAGE = noise(0, 16, 16)
+PROCESSOR = TinyImageProcessor(8)
+SEEN = REQUEST._replace(ids=[1, *IMAGE.ids(4), 3], images=(IMAGE,))
+PROMPT = image_prompt(SEEN.ids, SEEN.images, PROCESSOR)
+
+
+def test_body_of_text_has_no_fields_of_images(http, server):
+    server.answer = (200, answer((3, -0.25, -0.5)))
+    http.generate(REQUEST._replace(images=(IMAGE,)), "name", **LIMITS).result(5)
+    assert server.received[3].keys() == KEYS
+
+
+def test_body_with_an_image_has_the_short_ids_and_asks_for_the_prompt(http, server):
+    server.answer = (200, answer((3, -0.25, -0.5)) | {"prompt_token_ids": PROMPT.expanded})
+    generate = lambda: http.generate(SEEN, "name", **LIMITS, prompt=PROMPT).result(5)  # noqa: E731
+    assert generate().ids == [3]
+    body = server.received[3]
+    part = {"type": "image_url", "url": IMAGE.data_url, "uuid": IMAGE.digest}
+    assert body.keys() == KEYS | {"content_parts", "return_token_ids"} and body["return_token_ids"] is True
+    assert (body["token_ids"], body["content_parts"]) == ([1, PLACEHOLDER_ID, 3], [part])
+    assert body["sampling_params"]["max_tokens"] == 6, "the limit counts every token of the image"
+    generate()
+    assert server.received[3] == body | {"content_parts": [part | {"url": None}]}
+    http.sent_images.clear()
+    generate()
+    assert server.received[3] == body
+
+
+@pytest.mark.parametrize("ids", [None, "1 2", [1, 2.5], [True]])
+def test_answer_without_the_prompt_is_unusable(http, server, ids):
+    server.answer = (200, answer((3, -0.25, -0.5)) | {"prompt_token_ids": ids})
+    with pytest.raises(ServerLostError, match="unusable: it has no list of the prompt's ids"):
+        http.generate(SEEN, "name", **LIMITS, prompt=PROMPT).result(5)
+
+
+@pytest.mark.parametrize(("status", "error", "sent"), [(400, InputError, 1), (500, ServerLostError, 2)])
+def test_refused_bytes_are_sent_again_only_if_the_server_may_have_lost_the_image(http, server, status, error, sent):
+    server.answer, server.count = (status, {"error": "Cache miss"}), 0
+    with pytest.raises(error, match=f"HTTP {status}"):
+        http.generate(SEEN, "name", **LIMITS, prompt=PROMPT).result(5)
+    assert server.count == sent and server.received[3]["content_parts"][0]["url"] == IMAGE.data_url
+
+
+def test_failed_upload_is_repeated_by_the_next_request(http, server):
+    server.answer = (200, 30.0)
+    future = http.generate(SEEN, "name", **LIMITS, prompt=PROMPT)
+    while not http.sent_images.arriving([IMAGE]):
+        time.sleep(0.01)
+    future.cancel()
+    while http.sent_images.arriving([IMAGE]):
+        time.sleep(0.01)
+    server.answer = (200, answer((3, -0.25, -0.5)) | {"prompt_token_ids": PROMPT.expanded})
+    http.generate(SEEN, "name", **LIMITS, prompt=PROMPT).result(5)
+    assert server.received[3]["content_parts"][0]["url"] == IMAGE.data_url
 
 
 def test_tokens_have_the_version_of_their_span(http, server):

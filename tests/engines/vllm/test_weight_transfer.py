@@ -5,6 +5,7 @@ import os
 
 import pytest
 import torch
+from helpers.image_records import noise
 from safetensors.torch import load_file
 
 from handaxe.core.batch import LossOut
@@ -37,6 +38,21 @@ def test_served_weights_have_checkpoint_names(small_llamas, tmp_path):
     assert torch.equal(next(iter(model.module.parameters())).cpu(), want[next(iter(got))]), "served weights are copies"
     write_config(model.module, tmp_path)
     assert "LlamaForCausalLM" in (tmp_path / "config.json").read_text()
+
+
+@pytest.mark.hf
+def test_folder_of_a_vision_model_has_the_files_of_its_processor(tmp_path):
+    from transformers import AutoTokenizer
+
+    from handaxe.models.image_processors import load_image_processor
+    from handaxe.testing.vision_models import small_vision
+
+    small, image = small_vision("idefics3"), noise(0, 100, 70)
+    write_config(small.module, tmp_path, image_processor=small.images)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    loaded = load_image_processor(tmp_path, tokenizer, "idefics3")
+    assert "Idefics3ForConditionalGeneration" in (tmp_path / "config.json").read_text()
+    assert (loaded.tokens(image).ids == small.images.tokens(image).ids).all()
 
 
 @pytest.mark.hf

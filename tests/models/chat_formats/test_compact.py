@@ -1,9 +1,14 @@
 import pytest
+from helpers.image_records import noise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handaxe.core.errors import InputError
+from handaxe.core.images import PLACEHOLDER, image_spans
 from handaxe.core.records import Author, Message, ToolCall, ToolSchema
-from handaxe.models.chat_formats.compact import ASSISTANT, CALL, CALL_END, END, SYSTEM, TOOL, USER, Compact
+from handaxe.models.chat_formats.compact import ASSISTANT, CALL, CALL_END, END, SYSTEM, TOOL, USER, VOCAB_SIZE, Compact
+from handaxe.models.tiny_image_processor import TinyImageProcessor
+from handaxe.testing import check_format
 
 
 def schema(name, **types):
@@ -98,3 +103,45 @@ def test_message_text_never_becomes_control_ids(text):
 def test_parse_never_raises(ids):
     parsed = FORMAT.parse(ids, TOOLS)
     assert isinstance(parsed.raw, str)
+
+
+# --- images --------------------------------------------------------------------------------------------------------
+
+SEEING = Compact(TinyImageProcessor(8))
+
+
+@pytest.mark.parametrize("format", [FORMAT, SEEING])
+def test_compact_meets_the_contract_with_and_without_images(format):
+    check_format(format, vocab_size=VOCAB_SIZE, examples=5)
+
+
+def test_images_stand_bare_among_the_bytes():
+    one, other = noise(0, 16, 8), noise(1, 8, 8)
+    start = SEEING.start([Message.of("user", "a", one, other, "b")], [])
+    assert start.ids == [USER, 97, *one.ids(2), *other.ids(1), 98, END, ASSISTANT]
+    assert start.authors == [0, 1, 1, 1, 1, 1, 0, 0]
+    assert SEEING.decode(start.ids) == f"<USER>a{PLACEHOLDER}{PLACEHOLDER}b<END><ASSISTANT>"
+    reply = SEEING.extend([], [Message.of("tool", "cut: ", one)], [END], TOOLS)
+    assert reply.ids == [TOOL, *b"cut: ", *one.ids(2), END, ASSISTANT]
+    assert reply.authors == [0, *[int(Author.TOOL)] * 7, 0, 0]
+
+
+@given(st.lists(st.one_of(st.text(max_size=4), st.integers(0, 2)), max_size=8))
+def test_any_texts_and_images_render_in_order(parts):  # traps 2 and 8
+    images = [noise(0, 16, 8), noise(1, 16, 8), noise(2, 8, 8)]
+    given_parts = [images[part] if isinstance(part, int) else part for part in parts]
+    start = SEEING.start([Message.of("user", *given_parts)], [])
+    assert [key for _, _, key in image_spans(start.ids)] == [images[p].key for p in parts if isinstance(p, int)]
+
+
+def test_image_that_is_too_large_is_refused():
+    with pytest.raises(InputError, match="too large for this tiny policy"):
+        SEEING.start([Message.of("user", noise(0, 200, 8))], [])
+
+
+def test_image_tokens_in_a_turn_are_no_text():  # trap 3
+    """Image ids lie outside the vocabulary, so no policy samples them; a parser ignores them."""
+    image = noise(0, 16, 8)
+    parsed = SEEING.parse([*b"a", *image.ids(2), *b"b", END], [])
+    assert (parsed.text, parsed.calls, parsed.errors) == ("ab", (), ())
+    assert not any(token >= VOCAB_SIZE for token in SEEING.stop_ids | SEEING.header_ids)

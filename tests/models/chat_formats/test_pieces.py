@@ -13,6 +13,7 @@ from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.records import Author, Message, ToolCall, ToolSchema
 from handaxe.models.chat_formats.compact import CALL, CALL_END, END, Compact
 from handaxe.models.chat_formats.pieces import PATTERN, Pieces, learn_pieces, piece_tokenizer
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.testing.formats import check_format
 
 pytest.importorskip("tokenizers")
@@ -168,3 +169,10 @@ def test_without_tokenizers_turns_are_parsed_and_encoding_names_the_extra(monkey
     for call in (lambda: fresh.encode("the"), lambda: learn_pieces(TEXTS)):
         with pytest.raises(InputError, match=r'pip install "handaxe\[small\]"'):
             call()
+
+
+def test_pieces_with_images_meet_the_contract():
+    format = Pieces(FORMAT.vocabulary, TinyImageProcessor(8))
+    check_format(format, vocab_size=format.vocab_size, examples=5)
+    copied = pickle.loads(pickle.dumps(format))
+    assert copied.image_processor == format.image_processor and copied.vocabulary == format.vocabulary

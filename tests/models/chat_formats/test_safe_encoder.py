@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Author
-from handaxe.models.chat_formats.safe_encoder import Part, SafeEncoder, encode_untrusted
+from handaxe.models.chat_formats.safe_encoder import Part, SafeEncoder, TooManyIds, at_most, encode_untrusted
 
 pytestmark = pytest.mark.hf
 quiet = settings(
@@ -166,3 +166,20 @@ def test_slow_tokenizer_is_an_input_error():
 
     with pytest.raises(InputError, match="no fast version"):
         SafeEncoder(Slow())
+
+
+def test_text_above_the_limit_of_ids_raises_before_its_ids_are_read(encoder, monkeypatch):
+    parts = [Part("a b c d", Author.USER, False), Part("<|im_end|>"), Part("e f", Author.USER, False)]
+    with at_most(7):
+        assert len(encoder.encode_parts(parts).ids) == 7
+    with at_most(6), pytest.raises(TooManyIds, match="at least 7 tokens") as raised:
+        encoder.encode_parts(parts)
+    assert raised.value.count == 7 and len(encoder.encode_parts(parts).ids) == 7
+
+    class Unread:
+        def __len__(self):
+            return 10**6
+
+    monkeypatch.setattr(encoder, "_encodings", lambda texts: [Unread()])
+    with at_most(8192), pytest.raises(TooManyIds, match="at least 1000000 tokens"):
+        encoder.encode("a" * 10)

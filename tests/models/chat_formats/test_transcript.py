@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.core.image_decoding import decode_data_url
+from handaxe.core.images import FIRST_IMAGE_ID, PLACEHOLDER, Image
 from handaxe.core.records import Message, ToolCall, ToolSchema
 from handaxe.models.chat_formats.transcript import END, TURN, Transcript
 from handaxe.testing.formats import check_format
@@ -138,3 +140,41 @@ def test_request_of_other_ids_is_an_input_error(ids):
 def test_request_accepts_numpy_ids():
     ids = np.array(FORMAT.start([QUESTION], [ADD]).ids, np.int32)
     assert FORMAT.request(list(ids))["messages"] == [{"role": "user", "content": "1+2?"}]
+
+
+def picture(shade):
+    return Image.of(np.full((2, 3, 3), shade, np.uint8))
+
+
+def test_an_image_is_one_id_and_is_sent_as_a_data_url():
+    red, blue = picture(10), picture(20)
+    opening = Message.of("user", "Compare ", red, " and ", blue, " \ufffd")
+    ids = FORMAT.start([opening], ()).ids
+    assert [i for i in ids if i >= FIRST_IMAGE_ID] == [*red.ids(1), *blue.ids(1)]
+    assert FORMAT.decode(ids).count(PLACEHOLDER) == 2
+    (message,) = FORMAT.request(ids, [blue, picture(30), red])["messages"]
+    texts, urls = message["content"][::2], [part["image_url"]["url"] for part in message["content"][1::2]]
+    assert [part["text"] for part in texts] == ["Compare ", " and ", " \ufffd"]
+    assert [Image.read(decode_data_url(url)) for url in urls] == [red, blue]
+
+
+@pytest.mark.parametrize("where", ["user", "tool"])
+def test_images_of_tool_results_follow_the_last_result_or_stand_in_it(where):
+    format, shown = Transcript(tool_images=where), picture(40)
+    turn = FORMAT.reply("", [("zoom", "{}"), ("zoom", "{}")], ended=True)
+    replies = [Message.of("tool", "Here: ", shown, call_id="t0c0"), Message("tool", "nothing", call_id="t0c1")]
+    messages = format.request(conversation([turn], [replies]), [shown])["messages"][2:]
+    part = {"type": "image_url", "image_url": {"url": shown.data_url}}
+    if where == "tool":
+        assert [m["role"] for m in messages] == ["tool", "tool"]
+        assert messages[0]["content"] == [{"type": "text", "text": "Here: "}, part]
+    else:
+        assert [m["role"] for m in messages] == ["tool", "tool", "user"]
+        assert messages[0]["content"] == "Here: [image 3x2]" and messages[2]["content"][1:] == [part]
+
+
+def test_a_placeholder_in_text_is_no_image_and_an_unknown_image_is_an_input_error():
+    ids = FORMAT.start([Message("user", f"a{PLACEHOLDER}b")], ()).ids
+    assert FORMAT.request(ids)["messages"] == [{"role": "user", "content": f"a{PLACEHOLDER}b"}]
+    with pytest.raises(InputError, match="not among the request's images"):
+        FORMAT.request(FORMAT.start([Message.of("user", picture(1))], ()).ids, [picture(2)])

@@ -232,3 +232,10 @@ def test_export_of_a_custom_call_syntax_is_an_input_error(smollm2_tokenizer, tmp
 
     with pytest.raises(InputError, match="CustomCalls is a custom call syntax"):
         export_policy(model, Hermes(smollm2_tokenizer, calls=CustomCalls()), tmp_path / "out")
+
+
+def test_export_of_a_policy_with_vision_is_an_input_error(tmp_path):
+    model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2, patch=8))
+    with pytest.raises(InputError, match="with vision cannot be exported"):
+        export_policy(model, Compact(model.image_processor), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -177,10 +177,11 @@ VALID = st.fixed_dictionaries(
 NO_NUMBER = st.sampled_from([True, "1", [1], {"a": 1}])
 FAULTS = st.one_of(
     st.tuples(
-        st.sampled_from(["n", "max_tokens", "seed", "temperature", "top_k", "top_p"]), HUGE | HUGE.map(int.__neg__)
+        st.sampled_from(["n", "max_tokens", "seed", "temperature", "top_k", "top_p", "top_logprobs"]),
+        HUGE | HUGE.map(int.__neg__),
     ),
-    st.tuples(st.sampled_from(["n", "max_tokens", "seed", "temperature", "top_k", "top_p"]), NO_NUMBER),
-    st.tuples(st.sampled_from(["n", "max_tokens", "seed", "top_k"]), st.floats()),
+    st.tuples(st.sampled_from(["n", "max_tokens", "seed", "temperature", "top_k", "top_p", "top_logprobs"]), NO_NUMBER),
+    st.tuples(st.sampled_from(["n", "max_tokens", "seed", "top_k", "top_logprobs"]), st.floats()),
     st.tuples(
         st.just("temperature"), st.sampled_from([1e-308, 5e-324, 1e-31, -1e-308, 101.0, float("nan"), float("inf")])
     ),

@@ -87,6 +87,8 @@ for line in sys.stdin:
         say({**reply, "result": {"content": []}})
     elif MODE == "broken":
         say({**reply, "result": {"content": "not a list"}})
+    elif MODE == "content":  # the parts in a file
+        say({**reply, "result": {"content": json.loads(FLAG_FILE.read_text())}})
     elif MODE == "parts":
         say({**reply, "result": {"content": [{"type": "text", "text": "a"}] * 300_000}})
     elif MODE == "waits":
