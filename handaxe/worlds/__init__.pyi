@@ -2,7 +2,10 @@ from .arithmetic import arithmetic as arithmetic
 from .atlas.world import atlas as atlas
 from .bfcl.world import bfcl as bfcl
 from .calls import calls as calls
-from .glimpse.world import glimpse as glimpse
+from .canvas.canvas import canvas as canvas
+from .charts.world import charts as charts
+from .clips.world import clips as clips
+from .documents.world import documents as documents
 from .gym import gym as gym
 from .hops.world import hops as hops
 from .jsonl import jsonl as jsonl
@@ -10,10 +13,13 @@ from .library.world import library as library
 from .minigrid_text.world import minigrid_text as minigrid_text
 from .miniwob.world import miniwob as miniwob
 from .mixture import mixture as mixture
+from .plates.world import plates as plates
 from .repair.world import repair as repair
 from .routing.world import routing as routing
 from .scienceworld.world import scienceworld as scienceworld
 from .screen.world import screen as screen
+from .slides.world import slides as slides
+from .spatial.world import spatial as spatial
 from .stream import stream as stream
 from .tau2.world import tau2 as tau2
 from .textarena.world import textarena as textarena

@@ -5,7 +5,7 @@ Kept: data sets of users: JSON lines, CSV, saved `datasets`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from handaxe.core.errors import InputError, TaskError
@@ -18,6 +18,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.by_name import reward_by_name
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.file_rows import raise_faults, read_rows
+from handaxe.worlds.parts.row_images import RowImages
 from handaxe.worlds.parts.row_tasks import (
     WEIGHT,
     RowTasks,
@@ -31,6 +32,7 @@ from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["jsonl"]
 
+IMAGE = "image"
 START = Start(skill=120, steps=0, batch_size=16)
 """Half a minute: most calls of a new tool succeed, with room for training; no noise."""
 
@@ -42,6 +44,7 @@ def jsonl(
     question: str = "question",
     answer: str = "answer",
     messages: str = "messages",
+    image: str = IMAGE,
     test_share: float = 0.2,
     breakdown: tuple[str, ...] = (),
     expert: str = "",
@@ -54,8 +57,12 @@ def jsonl(
     [{"name": "convert", "arguments": {"value": 3}}], which the expert makes, and "weight", the frequency in training
     relative to other lines (default: 1), see `curricula.by_weight`. Other keys become metadata.
 
-    A digest of its text assigns each question to train or test. A file is finite: the world returns all tasks of the
-    file if more are requested.
+    A row may show images: in the column "image" or "images", a path below the folder of the file, a data: URL, bytes,
+    or a list of these, see `worlds.parts.row_images`. `image` may name several columns. They stand at `<image>` in the
+    question if their number agrees, else before the question. Needs the extra [images].
+
+    A digest of its text, or of its images, assigns each question to train or test. A file is finite: the world returns
+    all tasks of the file if more are requested.
 
     Args:
         file: ends in .jsonl, .json or .ndjson (an object per line), .csv or .tsv (names in the first line), .arrow or
@@ -65,6 +72,8 @@ def jsonl(
         question: key of the question, or a path of keys such as extra.question.
         answer: key or path of the answer: text, a number, or a list of accepted answers.
         messages: key or path of the conversation.
+        image: column of the images, also with an s appended, or several with commas between, in the order in which
+            their images are shown, such as before,after; "" reads no images.
         test_share: share of held-out questions, above 0 and below 1.
         breakdown: metadata keys that evaluations are broken down by.
         expert: MODULE:ATTRIBUTE of a function (task, facts) -> Message, the correct message in a state; by default the
@@ -75,14 +84,16 @@ def jsonl(
 
     Raises:
         TaskError: the file is missing, empty or unreadable; a split is empty; or a line lacks a key, repeats a
-            question, or has an answer that the score cannot read. One error lists all bad lines. InputError: another
-            argument is invalid.
+            question, has an answer that the score cannot read, or an image that cannot be read. One error lists all bad
+            lines. InputError: another argument is invalid.
 
     Example:
         jsonl(file="units.jsonl", score="numeric_match").tasks("train", 100, 0)
     """
     check_share(test_share)
-    rows = RowTasks(Path(file).stem, question, answer, messages, reward_by_name(score), score)
+    folder = Path(file) if Path(file).is_dir() else Path(file).parent
+    reader = RowImages(folder) if image else None
+    rows = RowTasks(Path(file).stem, question, answer, messages, reward_by_name(score), score, image, reader)
     lines = _Lines(Path(file), _tasks(rows, file), test_share)
     shown = any("gold_calls" in task.metadata for task in lines.made)
     return World(
@@ -97,6 +108,7 @@ def jsonl(
         start=START if expert or shown else None,
         curriculum=_by_weight if any(WEIGHT in task.metadata for task in lines.made) else None,
         files={"file": Path(file)},
+        images={"file": tuple(reader.paths)} if reader is not None and reader.paths and Path(file).is_file() else {},
     )
 
 
@@ -128,7 +140,14 @@ def _tasks(rows: RowTasks, file: str) -> list[Task]:
     """Tasks of all rows of a file."""
     made, faults = list[Task](), list[str]()
     first: dict[str, str] = {}
-    for row in read_rows(file):
+    found = read_rows(file)
+    wanted = [] if rows.image in ("", IMAGE) else rows.image.split(",")
+    for name in wanted:
+        if not any(replace(rows, image=name).has_images(row) for row in found):
+            raise TaskError(f"no row of {Path(file).name} has the column {name.strip()!r} of images; name another one")
+    if rows.images is not None and any(cells := [rows.image_cells(row) for row in found]):
+        rows.images.prefetch(one for own in cells for one in own)
+    for row in found:
         try:
             task = rows.task(row)
         except TaskError as error:
@@ -136,7 +155,8 @@ def _tasks(rows: RowTasks, file: str) -> list[Task]:
             continue
         prompt = prompt_text(task.messages)
         if prompt in first:
-            faults.append(f"{row.place} repeats the question of {first[prompt]}: {prompt[:60]!r}; keep one of them")
+            asked = prompt if len(task.messages) > 1 else task.messages[0].content
+            faults.append(f"{row.place} repeats the question of {first[prompt]}: {asked[:60]!r}; keep one of them")
             continue
         first[prompt] = row.place
         made.append(task)

@@ -87,6 +87,7 @@ def mixture(
             key=PART, weights=counts, around={part: world.curriculum for part, world in parts.items()}
         ),
         files={f"parts.{part}.{key}": file for part, world in parts.items() for key, file in world.files.items()},
+        images={f"parts.{part}.{key}": names for part, world in parts.items() for key, names in world.images.items()},
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from handaxe.rewards.parts.by_name import reward_by_name
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.file_rows import raise_faults
+from handaxe.worlds.parts.row_images import RowImages
 from handaxe.worlds.parts.row_tasks import (
     WEIGHT,
     RowTasks,
@@ -41,6 +42,7 @@ def stream(
     question: str = "question",
     answer: str = "answer",
     messages: str = "messages",
+    image: str = "image",
     buffer: int = 1000,
     test_share: float = 0.05,
     breakdown: tuple[str, ...] = (),
@@ -51,7 +53,11 @@ def stream(
     all rows, epoch after epoch, in a seeded order of shards and windows. The 4,096 training tasks of a run are the
     first ones of the order; a method or a curriculum that chooses among tasks has these alone.
 
-    A digest of its text assigns each question to train or test, so equal questions are in one split. Held-out tasks are
+    Rows show images as in `jsonl`, with paths relative to the folder that holds all shards. The images of a window are
+    decoded when the window is read.
+
+    A digest of its text, or of its images, assigns each question to train or test, so equal questions are in one split.
+    Held-out tasks are
     the first of an order of their own; a repeated question counts once among them.
 
     Args:
@@ -62,6 +68,7 @@ def stream(
         question: column of the question, or a path of columns such as extra.question.
         answer: column or path of the answer, such as reward_model.ground_truth.
         messages: column or path of a conversation in place of the question.
+        image: columns of the images, as in `jsonl`; "" reads no images.
         buffer: rows of a window, >= 1: more memory, and a better shuffle.
         test_share: share of held-out questions, above 0 and below 1.
         breakdown: metadata keys that evaluations are broken down by.
@@ -79,8 +86,9 @@ def stream(
     check_share(test_share)
     if buffer < 1:
         raise InputError(f"buffer is {buffer}; give 1 row or more, such as 1000")
-    rows = RowTasks("row", question, answer, messages, reward_by_name(score), score)
     shards = open_shards(data, split=split)
+    reader = RowImages(shards.folder) if image else None
+    rows = RowTasks("row", question, answer, messages, reward_by_name(score), score, image, reader)
     source = _Source(shards, rows, buffer, test_share)
     return World(
         name="stream",
@@ -107,11 +115,16 @@ class _Source:
 
     def window(self, position: Position, split: Split, *, seed: int) -> tuple[list[Task], Position]:
         """The tasks of a split in a window, and the position of the next window."""
-        rows, after = self.shards.window(position, seed=seed, buffer=self.buffer)
+        found, after = self.shards.window(position, seed=seed, buffer=self.buffer)
         made, faults = list[Task](), list[str]()
-        for row in rows:
+        rows = self.rows
+        if rows.images is not None and any(cells := [rows.image_cells(row) for row in found]):
+            images = rows.images.fresh()  # images of other windows are forgotten with their tasks
+            images.prefetch(one for own in cells for one in own)
+            rows = replace(rows, images=images)
+        for row in found:
             try:
-                task = self.rows.task(row)
+                task = rows.task(row)
                 if WEIGHT in task.metadata:
                     raise TaskError(f"{row.place} has a weight; rows of a stream have none: rename the column")
                 made.append(task)

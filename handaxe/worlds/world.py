@@ -93,6 +93,7 @@ class World:
     start       training of the cold-start checkpoint
     start_turns  turn limit of a demonstration
     start_context  context length of the cold-start checkpoint of a tiny policy, in tokens
+    start_model  packaged model that the cold-start checkpoint is trained from, unless another is given
     criteria, check  criteria of a task, and whether each is met after each turn
     verdicts    (trajectory) -> [N] rule-based correctness of each turn: 1, -1, or 0 for neither
     solution    (task) -> worked solution in words; "" if there is none
@@ -101,6 +102,7 @@ class World:
     curriculum  (training tasks, seed) -> default curriculum, such as one that follows weights; None: `in_order`
     gauges, statistics  further metrics of an evaluation, by name
     files       option of the world -> file, folder or pattern of files that it read; a run keeps a copy
+    images      option of `files` -> images that the file names, as paths relative to its folder
     """
 
     name: str
@@ -117,6 +119,7 @@ class World:
     start: Start | None = None
     start_turns: int = 8
     start_context: int = 512
+    start_model: str = "tiny"
     criteria: Callable[[Task], Sequence[Criterion]] | None = None
     check: Check | None = None
     verdicts: Callable[[Trajectory], np.ndarray] | None = None
@@ -127,6 +130,7 @@ class World:
     gauges: Mapping[str, RatioMetric] = field(default_factory=dict)
     statistics: Mapping[str, Statistic] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
+    images: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def make_rollout(self, max_turns: int) -> Rollout:
         """Create the world's rollout strategy with a turn limit."""

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from helpers.image_records import noise
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, Message, Scores
@@ -221,3 +222,111 @@ def test_keys_may_be_paths(write):
     lines = [{"extra": {"prompt": f"{k}?"}, "reward_model": {"ground_truth": str(k)}} for k in range(60)]
     world = jsonl(file=write(lines), question="extra.prompt", answer="reward_model.ground_truth")
     assert {task.answer for task in world.tasks("train", 100, 0)} <= {str(k) for k in range(60)}
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """A folder of images beside a CSV file that names them."""
+    (tmp_path / "photos").mkdir()
+    for k in range(30):
+        (tmp_path / "photos" / f"{k}.png").write_bytes(noise(k).data)
+    return tmp_path
+
+
+def photo_lines(column="file", count=30):
+    return [f"{column},question,answer", *(f"photos/{k}.png,Which number?,{k}" for k in range(count))]
+
+
+def test_a_folder_of_images_with_a_csv_is_a_world(photos, write):
+    world = jsonl(file=write(photo_lines(), "photos.csv"), image="file", score="numeric_match")
+    train, test = (world.tasks(split, 100, 0) for split in ("train", "test"))
+    assert len(train) + len(test) == 30 and len({task.id for task in train + test}) == 30
+    task = train[0]
+    assert task.messages[0] == Message.of("user", noise(int(task.answer)), "Which number?") and task.metadata == {}
+    assert world.images == {"file": tuple(f"photos/{k}.png" for k in range(30))}
+    check_world(world, count=5)
+
+
+def test_questions_about_one_image_are_in_one_split(photos, write):
+    """Trap 23."""
+    lines = [{"image": f"photos/{k}.png", "question": f"{q}?", "answer": q} for k in range(30) for q in range(3)]
+    world = jsonl(file=write(lines), score="numeric_match")
+    train, test = ({one.messages[0].images[0] for one in world.tasks(split, 99, 0)} for split in ("train", "test"))
+    assert len(train) + len(test) == 30 and not train & test
+
+
+def test_columns_image_and_images_are_read_and_no_column_on_request(photos, write):
+    lines = [
+        {"images": ["photos/0.png", "photos/1.png"], "question": "<image> or <image>?", "answer": 1},
+        {"image": "photos/2.png", "question": "b?", "answer": 1},
+        {"question": "c?", "answer": 1},
+        *QUESTIONS,
+    ]
+    found = {task.messages[0].content: task for task in both(jsonl(file=write(lines), score="numeric_match"))}
+    assert found["\ufffc or \ufffc?"].messages[0].images == (noise(0), noise(1))
+    assert found["\ufffcb?"].messages[0].images == (noise(2),) and found["c?"].messages[0].images == ()
+    texts = {task.messages[0].content: task for task in both(jsonl(file=write(lines), image="", score="numeric_match"))}
+    assert texts["b?"].metadata == {"image": "photos/2.png"}
+    with pytest.raises(TaskError, match="no row of doubles.jsonl has the column 'photo' of images"):
+        jsonl(file=write(lines), image="photo", score="numeric_match")
+
+
+def both(world):
+    return [task for split in ("train", "test") for task in world.tasks(split, 1000, 0)]
+
+
+def test_a_csv_cell_may_list_images(photos, write):
+    lines = ["images,question,answer", *(f'"[""photos/{k}.png"", ""photos/0.png""]",Which?,{k}' for k in range(1, 30))]
+    found = both(jsonl(file=write(lines, "photos.csv"), score="numeric_match"))
+    assert all(task.messages[0].images[1] == noise(0) for task in found) and len(found) == 29
+
+
+def test_several_columns_of_images_are_shown_in_the_order_of_their_names(photos, write):
+    lines = ["after,before,question,answer", *(f"photos/{k}.png,photos/{k + 1}.png,Which?,{k}" for k in range(20))]
+    file = write(lines, "photos.csv")
+    found = {task.answer: task for task in both(jsonl(file=file, image="before, after", score="numeric_match"))}
+    assert found["7"].messages == (Message.of("user", noise(8), noise(7), "Which?"),) and found["7"].metadata == {}
+    (one,) = {task.metadata["before"] for task in both(jsonl(file=file, image="after")) if task.answer == "3"}
+    assert one == "photos/4.png", "a column that is not named stays text"
+    with pytest.raises(TaskError, match="no row of photos.csv has the column 'mask' of images"):
+        jsonl(file=file, image="before,mask", score="numeric_match")
+
+
+def test_missing_and_unreadable_images_are_listed_together_with_their_lines(photos, write):
+    (photos / "photos" / "3.png").write_bytes(noise(3).data[:90])
+    (photos / "photos" / "4.png").write_bytes(b"GIF89a")
+    (photos / "photos" / "5.png").unlink()
+    lines = [*photo_lines(), "http://example.org/a.png,Which number?,1"]
+    with pytest.raises(TaskError) as caught:
+        jsonl(file=write(lines, "photos.csv"), image="file", score="numeric_match")
+    first, *rows = str(caught.value).splitlines()
+    assert first == "photos.csv has 4 bad rows:"
+    wanted = [("line 5", "truncated"), ("line 6", "not an image"), ("line 7", "no image"), ("line 32", "nothing is")]
+    assert all(line in row and what in row for (line, what), row in zip(wanted, rows, strict=True)), rows
+
+
+def test_messages_with_image_parts_are_read(photos, write):
+    parts = [{"type": "image"}, {"type": "text", "text": "Which?"}]
+    asked = [{"role": "user", "content": parts}]
+    lines = [{"messages": asked, "images": [f"photos/{k}.png"], "answer": k} for k in range(20)]
+    named = [{"type": "text", "text": "Which?"}, {"type": "image", "image": "photos/29.png"}]
+    lines.append({"messages": [{"role": "user", "content": named}], "answer": 29})
+    found = {task.answer: task for task in both(jsonl(file=write(lines), score="numeric_match"))}
+    assert found[7].messages == (Message.of("user", noise(7), "Which?"),)
+    assert found[29].messages == (Message.of("user", "Which?", noise(29)),)
+
+
+def test_images_of_a_saved_data_set_are_read(photos):
+    datasets = pytest.importorskip("datasets")
+    cells = [{"bytes": noise(k).data, "path": None} for k in range(20)]
+    rows = [{"image": cell, "question": "Which?", "answer": str(k)} for k, cell in enumerate(cells)]
+    features = datasets.Features(
+        {"image": datasets.Image(), "question": datasets.Value("string"), "answer": datasets.Value("string")}
+    )
+    made = datasets.Dataset.from_list(rows, features=features)
+    made.save_to_disk(str(photos / "saved"))
+    made.to_parquet(str(photos / "saved.parquet"))
+    for name in ("saved", "saved.parquet"):
+        world = jsonl(file=str(photos / name), score="numeric_match")
+        found = {task.answer: task for task in both(world)}
+        assert found["3"].messages == (Message.of("user", noise(3), "Which?"),) and world.images == {}

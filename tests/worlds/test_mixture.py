@@ -16,7 +16,7 @@ from handaxe.worlds.mixture import mixture
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.screen.world import screen
 
-PARTS = {"number": arithmetic(), "call": calls(), "box": screen(answer="box")}
+PARTS = {"number": arithmetic(), "call": calls(), "box": screen(answer="box", told=True)}
 
 
 def test_mixture_keeps_the_contract_of_worlds():

@@ -4,8 +4,10 @@ import sys
 import time
 
 import pytest
+from helpers.image_records import noise
 
 from handaxe.core.errors import CheckpointError, InputError, TaskError
+from handaxe.core.records import Message
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.testing.worlds import check_world
 from handaxe.tools import tool
@@ -149,3 +151,49 @@ def test_a_killed_run_resumes_with_the_same_tasks(data, tmp_path):
     with RunRecord.open(tmp_path / "run") as run, RunRecord.open(tmp_path / "whole") as whole:
         found = [[(one.task.id, one.final_text) for one in each.trajectories()] for each in (run, whole)]
     assert found[0] == found[1] and len(found[0]) == 400
+
+
+@pytest.fixture
+def photos(tmp_path):
+    (tmp_path / "data" / "photos").mkdir(parents=True)
+    for k in range(40):
+        (tmp_path / "data" / "photos" / f"{k}.png").write_bytes(noise(k).data)
+    return tmp_path
+
+
+def photo_rows(count=40):
+    return [{"image": f"photos/{k}.png", "question": "Which?", "answer": str(k)} for k in range(count)]
+
+
+def test_images_of_shards_are_read_window_by_window(photos, data):
+    world = stream(data=data(photo_rows()), buffer=8, test_share=0.2)
+    found = {split: world.tasks(split, 100, 0) for split in ("train", "test")}
+    for task in (*found["train"], *found["test"]):
+        assert task.messages == (Message.of("user", noise(int(task.answer)), "Which?"),)
+    assert len(found["train"]) + len(found["test"]) == 40 and len(found["test"]) > 2
+    curriculum = world.curriculum(found["train"], 0)
+    seen = [task for step in range(6) for task in curriculum.next(step, 12)]
+    assert {task.id for task in seen} == {task.id for task in found["train"]}
+    text = stream(data=data(photo_rows()), image="", score="token_f1", **SMALL)
+    assert {task.metadata["image"] for task in text.tasks("train", 9, 0)} < {f"photos/{k}.png" for k in range(40)}
+
+
+def test_a_missing_image_is_named_with_its_row(photos, data):
+    (photos / "data" / "photos" / "3.png").unlink()
+    with pytest.raises(TaskError, match=r"part-0.jsonl, row 1: there is no image 'photos/3.png' below .*data"):
+        stream(data=data(photo_rows()), **SMALL).tasks("train", 100, 0)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_images_of_a_table_are_streamed_as_bytes(tmp_path, listed):
+    import datasets
+
+    kind = datasets.List(datasets.Image()) if listed else datasets.Image()
+    cells = [{"bytes": noise(k).data, "path": None} for k in range(30)]
+    rows = [{"images": [c] if listed else c, "question": "Which?", "answer": str(k)} for k, c in enumerate(cells)]
+    text = datasets.Value("string")
+    features = datasets.Features({"images": kind, "question": text, "answer": text})
+    datasets.Dataset.from_list(rows, features=features).to_parquet(str(tmp_path / "rows.parquet"))
+    found = stream(data=str(tmp_path / "rows.parquet"), buffer=8, test_share=0.2).tasks("train", 100, 0)
+    assert len(found) > 15
+    assert all(task.messages == (Message.of("user", noise(int(task.answer)), "Which?"),) for task in found)

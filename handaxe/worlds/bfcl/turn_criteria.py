@@ -10,9 +10,13 @@ from handaxe.core.records import Criterion, Task, Trajectory
 
 __all__ = ["check_turns", "turn_criteria"]
 
+FULFILLED = "The request is fulfilled when the turn ends:"
+
 
 def turn_criteria(task: Task) -> list[Criterion]:
     """List a criterion for each turn of the user that the answer has calls for; none for a single-turn task.
+
+    The part of a criterion is the number of its turn.
 
     Example:
         an answer with calls in the turns 0 and 2  ->  criteria "turn 0" and "turn 2"
@@ -21,7 +25,7 @@ def turn_criteria(task: Task) -> list[Criterion]:
         return []
     said = [[one.content for one in task.messages], *task.metadata["later"]]
     return [
-        Criterion(f"turn {number}", f"The request is fulfilled when the turn ends: {' '.join(said[number])[:400]}")
+        Criterion(f"turn {number}", f"{FULFILLED} {' '.join(said[number])[:400]}", part=number)
         for number, calls in enumerate(task.metadata["gold"])
         if calls
     ]

@@ -40,7 +40,13 @@ START_TURNS = 8
 """Turn limit of a demonstration with one or two turns of the user."""
 
 
-def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",), user_turns: int = 2, single_calls: bool = False) -> World:
+def bfcl(
+    *,
+    category: tuple[str, ...] = ("multi_turn_base",),
+    user_turns: int = 2,
+    tickets: bool = False,
+    single_calls: bool = False,
+) -> World:
     """Tasks, simulators and rules of BFCL, from the package bfcl-eval.
 
     In a multi-turn task the user continues after a turn of the policy without a call. A rollout is correct if after
@@ -62,6 +68,7 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",), user_turns: int = 
             live_irrelevance, live_relevance; or short alone: a few words about files, for a policy with 512 tokens
             of context.
         user_turns: maximum turns of the user in `short`, 1 to 8; at least half as many. 8 fit into 512 tokens.
+        tickets: `short` also has a ticket system, so that its reference state has four attributes; False: files alone.
         single_calls: the expert makes a call a turn and answers the user in words, for long rollouts; False: all calls
             of the user's turn at once, then an empty turn.
 
@@ -72,8 +79,8 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",), user_turns: int = 
         conversations of the other categories do not fit the tiny policy.
 
     Raises:
-        InputError: an unknown category, or short with another category; user_turns out of range, or for another
-            category; bfcl-eval is missing.
+        InputError: an unknown category, or short with another category; user_turns out of range, or user_turns or
+            tickets for another category; bfcl-eval is missing.
     """
     known = (SHORT, *MULTI_TURN, *SINGLE_TURN)
     if unknown := [name for name in category if name not in known]:
@@ -84,12 +91,14 @@ def bfcl(*, category: tuple[str, ...] = ("multi_turn_base",), user_turns: int = 
         raise InputError("name one category or more; short stands alone")
     if not 1 <= user_turns <= MOST_TURNS or (user_turns != 2 and SHORT not in category):
         raise InputError(f"user_turns is 1 to {MOST_TURNS} and for --world.category short, not {user_turns}")
+    if tickets and SHORT not in category:
+        raise InputError("tickets is for --world.category short; leave it out, or add this category")
     check_bfcl_installed()
     conversations = all(name in MULTI_TURN for name in category)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         if category == (SHORT,):
-            return bfcl_short.tasks(split=split, count=count, seed=seed, longest=user_turns)
+            return bfcl_short.tasks(split=split, count=count, seed=seed, longest=user_turns, tickets=tickets)
         return _chosen(category, split, count, seed)
 
     return World(

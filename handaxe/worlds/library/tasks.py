@@ -13,7 +13,7 @@ from handaxe.worlds.library.entities import RELATIONS, Entity, LibraryWorld, bui
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Split
 
-__all__ = ["PHRASINGS", "documents", "tasks"]
+__all__ = ["PHRASINGS", "library_documents", "tasks"]
 
 PHRASINGS = ("What is {0}?", "Find {0}.", "{0}?")
 CHRONICLES = 4
@@ -21,7 +21,7 @@ CHRONICLES = 4
 DEEDS = ("visited", "left", "praised", "painted", "dreamt of", "wrote a letter about")
 
 
-def documents(*, seed: int = 0, size: int = 400) -> list[dict[str, str]]:
+def library_documents(*, seed: int = 0, size: int = 400) -> list[dict[str, str]]:
     """Create the documents of an invented world: an article per entity, and a chronicle as a distractor.
 
     A document has the entity's name as id and title. Its text states the kind, the alias if there is one, and the facts
@@ -60,7 +60,7 @@ def tasks(
     tools: tuple[str, ...] | None = None,
     phrasings: Sequence[str] = PHRASINGS,
 ) -> list[Task]:
-    """Create questions about the world of `documents(seed=world, size=size)`.
+    """Create questions about the world of `library_documents(seed=world, size=size)`.
 
     A question chains relations from a named entity to the answer: "What is the river of the birthplace of tolven?".
     The answer is one lower-case word or a number. One in three questions about an entity with an alias uses the alias.

@@ -72,7 +72,7 @@ def library(
             known=known,
         )
 
-    documents = library_tasks.documents(seed=world_seed, size=size)
+    documents = library_tasks.library_documents(seed=world_seed, size=size)
     return World(
         name="library",
         tasks=tasks,

@@ -30,6 +30,8 @@ STARTING = 120.0
 """Time limit of a browser's start, in seconds."""
 CLOSING = 20.0
 """Time limit for closing a tab or browser, in seconds."""
+CLIP = {"x": 0, "y": 0, "width": 160, "height": 210}
+"""Part of a page in a screenshot, in pixels."""
 DAY = 24 * 60 * 60 * 1000
 PLAY = """([seed, actions, longest]) => {
     const type = (ref, text) => {
@@ -41,6 +43,23 @@ PLAY = """([seed, actions, longest]) => {
         if (widget && (widget.data('ui-autocomplete') || widget.data('uiAutocomplete'))) widget.autocomplete('search');
         else for (const name of ['input', 'keyup', 'change']) field.dispatchEvent(new Event(name, {bubbles: true}));
         return true;
+    };
+    const press = (x, y) => {
+        const target = document.elementFromPoint(x, y);
+        if (target === null) return true;
+        const send = (name) => target.dispatchEvent(
+            new MouseEvent(name, {bubbles: true, cancelable: true, view: window, clientX: x, clientY: y}));
+        send('mousedown');
+        const field = target.closest('input, textarea, select, button, a');
+        if (field) field.focus();
+        if (WOB_DONE_GLOBAL) return true;
+        send('mouseup');
+        send('click');
+        return true;
+    };
+    const act = ([ref, text]) => {
+        if (Array.isArray(ref)) return press(...ref);
+        return text === null ? core.elementClick(ref) : type(ref, text);
     };
     const reset = () => {
         if (document.activeElement) document.activeElement.blur();
@@ -60,11 +79,11 @@ PLAY = """([seed, actions, longest]) => {
     core.setDataMode('train');
     core.startEpisodeReal();
     let tree = core.getDOMInfo(), before = tree;
-    for (const [ref, text] of actions) {
+    for (const action of actions) {
         before = tree;
         if (WOB_DONE_GLOBAL) throw new Error('a click after the end');
-        const clicked = text === null ? core.elementClick(ref) : type(ref, text);
-        if (clicked !== true) throw new Error('element ' + ref + ' cannot be clicked: ' + clicked);
+        const clicked = act(action);
+        if (clicked !== true) throw new Error('element ' + action[0] + ' cannot be clicked: ' + clicked);
         if (!WOB_DONE_GLOBAL) tree = core.getDOMInfo();
     }
     const over = WOB_DONE_GLOBAL;
@@ -74,8 +93,10 @@ PLAY = """([seed, actions, longest]) => {
 the page has a day instead of its seconds, delayed content is there at once, and widgets of jQuery, which outlive a
 restart, lose focus, suggestions and month. Text replaces a field's value; disabled and read-only fields keep theirs.
 """
-Action = tuple[int, str | None]
-"""The page's own number of an element, and the text to type; None for a click."""
+Action = tuple[int | tuple[int, int], str | None]
+"""The page's own number of an element, and the text to type; None for a click. For a click on a point: x and y in
+pixels of the page, and None.
+"""
 
 
 def pages_folder() -> Path:
@@ -116,25 +137,32 @@ class Chromium:
         self._tabs: _Tabs | None = None
         self._ending: weakref.finalize | None = None
 
-    def play(self, page: str, seed: int, actions: Sequence[Action]) -> dict[str, Any]:
-        """Start a page, and click elements or type into them.
+    def play(self, page: str, seed: int, actions: Sequence[Action], *, shot: bool = False) -> dict[str, Any]:
+        """Start a page, and click elements or points, or type into elements.
+
+        Args:
+            page: name of the page.
+            seed: of its instance.
+            actions: in order.
+            shot: take a screenshot of a page that is not over.
 
         Returns:
             "query", "tree" (see `miniwob_elements`; the last tree before the end), "before" (the tree before the last
-            action), "over", and "raw", the page's reward from -1 to 1, 0 before the end.
+            action), "over", "raw", the page's reward from -1 to 1, 0 before the end, and with `shot` "png", the
+            screenshot of 160 by 210 pixels; b"" for a page that is over.
 
         Raises:
             InfrastructureError: the browser does not start, or the page fails or does not answer in time.
         """
-        work = self._begin(page, seed, actions)
+        work = self._begin(page, seed, actions, shot)
         try:
             return work.result()
         finally:
             work.cancel()  # matters only after an interrupted wait
 
-    async def aplay(self, page: str, seed: int, actions: Sequence[Action]) -> dict[str, Any]:
+    async def aplay(self, page: str, seed: int, actions: Sequence[Action], *, shot: bool = False) -> dict[str, Any]:
         """As `play`, from any event loop. Cancellable."""
-        return await asyncio.wrap_future(self._begin(page, seed, actions))
+        return await asyncio.wrap_future(self._begin(page, seed, actions, shot))
 
     def close(self) -> None:
         """Close the browser; the next page starts another browser."""
@@ -143,13 +171,15 @@ class Chromium:
                 self._ending()
             self._tabs = self._ending = None
 
-    def _begin(self, page: str, seed: int, actions: Sequence[Action]) -> concurrent.futures.Future[dict[str, Any]]:
+    def _begin(
+        self, page: str, seed: int, actions: Sequence[Action], shot: bool
+    ) -> concurrent.futures.Future[dict[str, Any]]:
         with self._lock:
             if self._tabs is None:
                 self._tabs = _Tabs(*self._settings)
                 self._ending = weakref.finalize(self, self._tabs.end)
             tabs = self._tabs
-        return asyncio.run_coroutine_threadsafe(tabs.play(page, seed, [list(one) for one in actions]), tabs.loop)
+        return asyncio.run_coroutine_threadsafe(tabs.play(page, seed, [list(one) for one in actions], shot), tabs.loop)
 
 
 class _Tabs:
@@ -168,14 +198,17 @@ class _Tabs:
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True, name="handaxe-miniwob")
         self._thread.start()
 
-    async def play(self, page: str, seed: int, actions: list[list[Any]]) -> dict[str, Any]:
+    async def play(self, page: str, seed: int, actions: list[list[Any]], shot: bool) -> dict[str, Any]:
         async with self._turns[page]:
             try:
                 # An aborted start would leave processes behind.
                 await asyncio.shield(self.loop.create_task(self._run()))
                 async with asyncio.timeout(self._deadline):
                     tab = await self._tab(page)
-                    return await tab.evaluate(PLAY, [seed, actions, DAY])
+                    played: dict[str, Any] = await tab.evaluate(PLAY, [seed, actions, DAY])
+                    if shot:
+                        played["png"] = b"" if played["over"] else await tab.screenshot(clip=CLIP)
+                    return played
             except TimeoutError:
                 await self._drop(page)
                 raise InfrastructureError(f"page {page!r} gave no answer within {self._deadline:g} seconds") from None
@@ -221,7 +254,7 @@ class _Tabs:
             self._browser = await self._driver.chromium.launch(
                 executable_path=self._program,
                 chromium_sandbox=os.geteuid() != 0,
-                args=["--disable-gpu", "--disable-background-networking", "--no-first-run"],
+                args=["--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-partial-raster"],
                 timeout=1000 * STARTING,
             )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Element", "PAGES", "format_changes", "format_elements", "list_elements", "next_click"]
+__all__ = ["Element", "PAGES", "VISUAL", "format_changes", "format_elements", "list_elements", "next_click"]
 
 CONTROLS = ("button", "a", "h3", "option", "textarea")
 """Tags listed as one element, with any content."""
@@ -90,7 +90,7 @@ def next_click(page: str, query: str, elements: Sequence[Element], clicked: Sequ
     """Find the list number of the next correct click. Return None if nothing fits.
 
     Args:
-        page: one of PAGES.
+        page: one of PAGES or VISUAL.
         query: the page's instruction.
         elements: visible elements.
         clicked: texts of previous clicks.
@@ -98,7 +98,7 @@ def next_click(page: str, query: str, elements: Sequence[Element], clicked: Sequ
     Example:
         click-button 'Click on the "Ok" button.' among input_text and button "Ok" -> 2
     """
-    fits = PAGES[page](query, elements, clicked)
+    fits = (PAGES | VISUAL)[page](query, elements, clicked)
     return next((number for number, one in enumerate(elements, start=1) if fits(one)), None)
 
 
@@ -175,7 +175,24 @@ def _submits(one: Element) -> bool:
     return one.tag == "button" and one.text == "Submit"
 
 
-PAGES: Mapping[str, Way] = {
+def _numbered_button(query: str, elements: Sequence[Element], clicked: Sequence[str]) -> Fits:
+    """Rule: click ONE, and TWO after ONE if the instruction has both."""
+    del elements
+    named = re.findall(r"\b(?:ONE|TWO)\b", query)
+    left = [one for one in named if one not in clicked]
+    return lambda one: one.tag == "button" and one.text in ("Click Me!", *left[:1])
+
+
+def _nth_field(query: str, elements: Sequence[Element], clicked: Sequence[str]) -> Fits:
+    """Rule: click the field that the instruction counts, the first one without a count."""
+    del clicked
+    found = re.search(r"\b(\d)(?:st|nd|rd)\b", query)
+    fields = [one for one in elements if one.tag == "input_text"]
+    number = int(found[1]) if found else 1
+    return lambda one: fields[number - 1 : number] == [one]
+
+
+PAGES: dict[str, Way] = {
     "click-button": _quoted("button"),
     "click-link": _quoted("span"),
     "click-dialog": _quoted("button"),
@@ -187,3 +204,11 @@ PAGES: Mapping[str, Way] = {
     "click-tab-2": _link_in_tabs,
 }
 """Rule of the correct click by page: (instruction, elements, clicked texts) -> the elements that fit."""
+VISUAL: dict[str, Way] = {
+    "click-test": _numbered_button,
+    "click-test-2": _numbered_button,
+    "click-button-sequence": _numbered_button,
+    "focus-text": _nth_field,
+    "focus-text-2": _nth_field,
+}
+"""The same for pages whose instances differ in places alone, so that only a screenshot poses a question."""

@@ -9,7 +9,8 @@ import importlib.metadata
 import json
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,19 @@ from handaxe.ops.cache_path import cache_path
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.miniwob.browser import Chromium, pages_folder
-from handaxe.worlds.miniwob.elements import PAGES
+from handaxe.worlds.miniwob.elements import PAGES, VISUAL, Element
 from handaxe.worlds.miniwob.goals import END, LONG, Move, is_met, next_move, page_goals
 from handaxe.worlds.miniwob.open_page import (
     OpenPage,
     PageState,
     PlayMemory,
+    PointedPage,
     TypedPage,
     page_from_json,
     page_to_json,
     read_page,
 )
+from handaxe.worlds.miniwob.screenshots import Seen, View
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -45,6 +48,7 @@ __all__ = ["miniwob"]
 
 START = Start(DemonstrationNoise(corrupt_rate=0.1), skill=150, steps=20, batch_size=16, learning_rate=2e-3)
 ONE_CLICK = ("click-button", "click-link", "click-dialog-2", "click-tab")
+SEEING = Start(DemonstrationNoise(corrupt_rate=0.1), skill=50, steps=10, batch_size=32, learning_rate=3e-3)
 LONG_START = Start(skill=80, steps=0, batch_size=16, learning_rate=2e-3)
 LONG_TURNS = 24
 """Turn limit of a demonstration of pages of several turns."""
@@ -59,6 +63,9 @@ def miniwob(
     pages: tuple[str, ...] = ONE_CLICK,
     instances: int = 400,
     brief: bool = False,
+    seen: Seen = "elements",
+    longest: int = 160,
+    unit: int = 1,
     deadline: float = 60.0,
 ) -> World:
     """Pages of miniwob, a benchmark of small web tasks: click and type as instructed.
@@ -74,16 +81,24 @@ def miniwob(
             click-option, click-checkboxes, click-collapsible and click-tab-2, which take several. Long: choose-date-
             nodelay, book-flight-nodelay, click-checkboxes-large, social-media-all, social-media-some. With typing:
             enter-text, enter-text-2, enter-password, login-user, login-user-popup, form-sequence-2, search-engine,
-            use-autocomplete-nodelay, book-flight-nodelay.
+            use-autocomplete-nodelay, book-flight-nodelay. With a screenshot alone, since their instances differ in
+            places: click-test, click-test-2, focus-text, focus-text-2, which take one click, and
+            click-button-sequence, two.
         instances: number of instances over all pages, 8 or more; about a quarter is in test. Longer task lists repeat
             instances. Instances with an ambiguous instruction are excluded.
         brief: reply with changed elements alone if the others keep their numbers.
+        seen: elements: the list of elements. marks: a screenshot, with the number of each element drawn on the element.
+            pixels: a screenshot, and `click` takes a point in units of the shown image; no pages with fields to type
+            into. The screenshot has the 160 by 160 pixels below the instruction, which the message has in words.
+        longest: side of the shown image, 16 to 160 pixels; a tiny policy reads up to 128.
+        unit: pixels of the shown image that are one step of a click's coordinates; a tiny policy learns single digits
+            soonest, such as 32 pixels in units of 4.
         deadline: seconds for a page to open or answer; after the deadline the rollout ends as infra_error.
 
     Returns:
         A world broken down by "page", with the gauges clicks (actions) and raw (the page's own reward, -1 to 1), and
         the goals of a page as criteria: its fields, boxes, views, and the end. Tasks keep the first correct call as
-        "gold_calls", and its place in pixels as "box".
+        "gold_calls", and its place in pixels, or units of the screenshot, as "box".
 
     Raises:
         InputError: an argument out of range, or a missing package: miniwob and playwright (extra miniwob), Chromium.
@@ -91,23 +106,27 @@ def miniwob(
     Example:
         'Click on the "ok" button.\\nbutton no [1]\\nbutton ok [2]' and click(2) -> "over, with reward 1"
     """
-    known = (*PAGES, *LONG)
+    view = None if seen == "elements" else View(seen, longest, unit).check()
+    known = (*PAGES, *LONG, *(VISUAL if view else ()))
     unknown = sorted(set(pages) - set(known))
     if not pages or unknown or len(set(pages)) < len(pages) or instances < 8:
         raise InputError(
             f"pages are some of {', '.join(known)}, each once, and there are 8 instances or more: {pages}, {instances}"
         )
     long = [LONG[page] for page in pages if page in LONG]
-    kind = TypedPage if any(page.types for page in long) else OpenPage
-    own = (kind.click, TypedPage.type) if kind is TypedPage else (kind.click,)
+    types = any(page.types for page in long)
+    if seen == "pixels" and types:
+        raise InputError(f"{', '.join(pages)} take text, and seen pixels has clicks alone: give seen marks or elements")
+    kind = partial(PointedPage, view=view) if view and seen == "pixels" else TypedPage if types else OpenPage
+    own = (PointedPage.click,) if seen == "pixels" else (OpenPage.click, TypedPage.type)[: 1 + types]
     browser = Chromium(folder=pages_folder(), deadline=deadline)
-    shelf, player = _Instances(browser, pages, instances), PlayMemory(browser)
+    shelf, player = _Instances(browser, pages, instances, view), PlayMemory(browser, view)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         if count < 1:
             raise TaskError(f"a data set of {count} tasks is empty; give a count of 1 or more")
         found = shelf.cycle(split, seed)
-        return [_task(*next(found), f"miniwob-{split}-{seed}-{n}") for n in range(count)]
+        return [_task(*next(found), f"miniwob-{split}-{seed}-{n}", view) for n in range(count)]
 
     def env(tools: Sequence[Any]) -> EnvFactory:
         others = [one for one in tools if one not in own]
@@ -116,8 +135,10 @@ def miniwob(
 
         def make(task: Task) -> Env:
             asked = task.metadata
-            opened = kind(player, asked["page"], asked["seed"], page_from_json(asked), brief=brief)
-            return _PageEnv(task, others, opened)
+            shown = page_from_json(asked)
+            if view is not None:
+                shown = shown._replace(image=task.messages[0].images[0])
+            return _PageEnv(task, others, kind(player, asked["page"], asked["seed"], shown, brief=brief))
 
         return inherit_bound(make, probe)
 
@@ -129,8 +150,9 @@ def miniwob(
         tools=own,
         breakdown=("page",),
         reference=reference_calls,
-        expert=_expert,
-        start=LONG_START if long else START,
+        expert=partial(_expert, view=view),
+        start=LONG_START if long else SEEING if view else START,
+        start_model="tiny_vision" if view else "tiny",
         start_turns=LONG_TURNS if long else 8,
         start_context=LONG_CONTEXT if long else 512,
         criteria=_criteria,
@@ -145,8 +167,9 @@ def miniwob(
 class _Instances:
     """Instances of pages by number, loaded on first use and cached."""
 
-    def __init__(self, browser: Chromium, pages: tuple[str, ...], count: int):
+    def __init__(self, browser: Chromium, pages: tuple[str, ...], count: int, view: View | None):
         self.browser = browser
+        self._view = view
         self._pages, self._count = pages, count
         self._folder = cache_path("miniwob", importlib.metadata.version("miniwob"))
         self._known: dict[int, PageState] = {}
@@ -173,23 +196,37 @@ class _Instances:
     def _seen(self, number: int, page: str, seed: int) -> PageState:
         if number not in self._known:
             file = self._folder / f"{page}-{seed}.json"
-            if not file.exists():
-                self._folder.mkdir(exist_ok=True)
-                with tempfile.TemporaryDirectory(dir=self._folder) as work:
-                    made = Path(work) / "seen"
-                    made.write_text(json.dumps(self.browser.play(page, seed, ())))
-                    made.replace(file)
-            self._known[number] = read_page(page, json.loads(file.read_text()))
+            shot = file.with_suffix(".png")
+            if not file.exists() or (self._view is not None and not shot.exists()):
+                played = self.browser.play(page, seed, (), shot=self._view is not None)
+                if png := played.pop("png", None):
+                    self._keep(shot, png)
+                self._keep(file, json.dumps(played).encode())
+            found = json.loads(file.read_text())
+            if self._view is not None:
+                found["png"] = shot.read_bytes()
+            self._known[number] = read_page(page, found, self._view)
         return self._known[number]
+
+    def _keep(self, file: Path, content: bytes) -> None:
+        """Write a file atomically, for concurrent processes."""
+        self._folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._folder) as work:
+            made = Path(work) / "seen"
+            made.write_bytes(content)
+            made.replace(file)
 
 
 def _split(page: str, seen: PageState) -> Split:
-    """Split by content, so that no question is in both splits."""
-    return "test" if derive_seed("miniwob", page, seen.to_text()) % TEST_SHARE == 0 else "train"
+    """Split by content, so that no question, and no image, is in both splits."""
+    content = (page, seen.to_text()) if seen.image is None else (seen.image.digest,)
+    return "test" if derive_seed("miniwob", *content) % TEST_SHARE == 0 else "train"
 
 
 def _twice(page: str, seen: PageState, first: Move) -> bool:
-    """Whether an element of the instruction is there twice."""
+    """Whether an element of the instruction is there twice, or may be covered."""
+    if page in VISUAL:
+        return any(_covers(one, other) for one in seen.elements for other in seen.elements if one is not other)
     target = seen.elements[first.ref - 1]
     same = [one for one in seen.elements if (one.tag, one.text) == (target.tag, target.text)]
     if page in LONG:
@@ -198,28 +235,39 @@ def _twice(page: str, seen: PageState, first: Move) -> bool:
     return len(same) > 1
 
 
-def _task(page: str, seed: int, seen: PageState, first: Move, name: str) -> Task:
-    call = _call(first)
+def _covers(one: Element, other: Element) -> bool:
+    """Whether the centre of the other element lies in an element."""
+    x, y = (other.box[0] + other.box[2]) / 2, (other.box[1] + other.box[3]) / 2
+    return one.box[0] <= x <= one.box[2] and one.box[1] <= y <= one.box[3]
+
+
+def _task(page: str, seed: int, seen: PageState, first: Move, name: str, view: View | None) -> Task:
+    call, box = _call(first, seen.elements, view), seen.elements[first.ref - 1].box
     metadata = {
         "page": page,
         "seed": seed,
         **page_to_json(seen),
         "gold_calls": [{"name": call.name, "arguments": dict(call.arguments)}],
-        "box": list(seen.elements[first.ref - 1].box),
+        "box": list(box if view is None else view.to_shown(box)),
     }
-    return Task(name, (Message("user", seen.to_text()),), None, None, metadata)
+    if seen.image is None:
+        return Task(name, (Message("user", seen.to_text()),), None, None, metadata)
+    return Task(name, (Message.of("user", f"{seen.query}\n", seen.image),), None, None, metadata)
 
 
-def _call(move: Move) -> ToolCall:
+def _call(move: Move, elements: Sequence[Element], view: View | None) -> ToolCall:
+    if view is not None and view.seen == "pixels":
+        x, y = view.middle(elements[move.ref - 1])
+        return ToolCall("click", {"point": f"{x} {y}"})
     if move.text is None:
         return ToolCall("click", {"ref": move.ref})
     return ToolCall("type", {"ref": move.ref, "text": move.text})
 
 
-def _expert(task: Task, facts: Facts) -> Message:
+def _expert(task: Task, facts: Facts, view: View | None = None) -> Message:
     shown = page_from_json(facts if "elements" in facts else task.metadata)
     move = next_move(task.metadata["page"], shown.query, shown.elements, facts.get("clicked", ()))
-    if move is None or (call := _call(move)).name not in facts["tools"]:
+    if move is None or (call := _call(move, shown.elements, view)).name not in facts["tools"]:
         return Message("assistant", "I give up")
     return Message("assistant", "", (call,))
 
@@ -244,8 +292,8 @@ def _check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
 
 
 def _final(one: Trajectory, name: str) -> Any:
-    state = one.env["state"]
-    return state[TypedPage.__name__ if TypedPage.__name__ in state else OpenPage.__name__][name]
+    state: Mapping[str, Any] = one.env["state"]
+    return next(state[kind.__name__] for kind in (OpenPage, TypedPage, PointedPage) if kind.__name__ in state)[name]
 
 
 class _PageEnv(AsyncEnvWrapper):

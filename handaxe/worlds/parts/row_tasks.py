@@ -6,17 +6,20 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from handaxe.core.errors import InputError, TaskError
+from handaxe.core.images import Image
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Ending, Group, Message, Task, ToolCall, Trajectory
+from handaxe.models.chat_formats.tool_call_parsing import read_json
 from handaxe.ops.nested_values import iter_strings
 from handaxe.ops.seeds import derive_seed
-from handaxe.worlds.parts.chat_rows import chat_messages
+from handaxe.worlds.parts.chat_rows import chat_messages, part_images
 from handaxe.worlds.parts.file_rows import FileRow, present_cells
 from handaxe.worlds.parts.reference_calls import reference_calls
+from handaxe.worlds.parts.row_images import RowImages, cell_images, place_images
 from handaxe.worlds.world import Facts, Split
 
 __all__ = [
@@ -44,6 +47,9 @@ class RowTasks:
     name      start of task ids
     question, answer, messages   keys; a key that no cell has may be a path, such as reward_model.ground_truth
     correct   the reward that reads the answers; `score` is its name
+    image     names of the columns of images, with commas between; a name with an s appended counts too. "" for no
+              images
+    images    reader of the images; None for a world without images
     """
 
     name: str
@@ -52,6 +58,8 @@ class RowTasks:
     messages: str
     correct: Reward
     score: str
+    image: str = ""
+    images: RowImages | None = None
 
     def task(self, row: FileRow) -> Task:
         """Make the task of a row.
@@ -71,7 +79,7 @@ class RowTasks:
         tools = row.cells.get("tools")
         if tools is not None and not (isinstance(tools, list) and all(isinstance(name, str) for name in tools)):
             raise TaskError(f"{row.place}: tools is {tools!r}; give a list of names")
-        used = (self.question, self.answer, self.messages, "tools", "calls")
+        used = (self.question, self.answer, self.messages, "tools", "calls", *self._image_keys(row))
         rest = {key: cell for key, cell in row.cells.items() if key not in used}
         if WEIGHT in rest:
             rest[WEIGHT] = _weight(row)
@@ -86,16 +94,54 @@ class RowTasks:
         self._check_answer(row, task)
         return task
 
+    def image_cells(self, row: FileRow) -> list[Any]:
+        """List the images of a row, unread: of the column, and of parts of the messages."""
+        return [*self._column(row), *part_images(row.cells.get(self.messages))]
+
+    def has_images(self, row: FileRow) -> bool:
+        """True if the row has the column of images."""
+        return bool(self._image_keys(row))
+
+    def _image_keys(self, row: FileRow) -> list[str]:
+        names = self.image.split(",") if self.image and self.images else []
+        return [one for name in names for one in (name.strip(), f"{name.strip()}s") if one in row.cells]
+
+    def _column(self, row: FileRow) -> list[Any]:
+        cells = [row.cells[name] for name in self._image_keys(row)]
+        return [one for cell in cells for one in cell_images(cell, split=_json_list)]
+
+    def _images(self, row: FileRow) -> list[Image]:
+        """Images of the column.
+
+        Raises:
+            TaskError: lists every image of the row that cannot be read.
+        """
+        reader = self.images
+        if reader is None:
+            return []
+        found, faults = list[Image](), list[str]()
+        for cell in self._column(row):
+            try:
+                found.append(reader.read(cell))
+            except InputError as error:
+                faults.append(str(error))
+        if faults:
+            raise TaskError(f"{row.place}: {'; '.join(faults)}")
+        return found
+
     def _prompt(self, row: FileRow) -> tuple[Message, ...]:
+        images = self._images(row)
         if self._cell(row, self.messages, optional=True) is MISSING:
             question = self._cell(row, self.question)
             if not isinstance(question, str) or not question.strip():
                 raise TaskError(f"{row.place}: the question is {question!r:.60}; give text")
-            return (Message("user", question),)
+            content, shown = place_images(question, images)
+            return (Message("user", content, images=shown),)
         if self.question in row.cells:
             raise TaskError(f"{row.place} has {self.question!r} and {self.messages!r}; give one of them")
         try:
-            return chat_messages(self._cell(row, self.messages))
+            read = None if self.images is None else self.images.read
+            return chat_messages(self._cell(row, self.messages), read, images)
         except ValueError as error:
             raise TaskError(f"{row.place}: {error}") from error
 
@@ -121,13 +167,20 @@ class RowTasks:
 
 
 def row_split(task: Task, test_share: float) -> Split:
-    """Return the split of a question, by a digest of its text: equal questions are always in the same split."""
-    part = derive_seed("jsonl split", prompt_text(task.messages)) % PARTS
+    """Return the split of a question, by a digest of its text: equal questions are always in the same split. With
+    images, the split is by a digest of the images: all questions about an image are in the same split.
+    """
+    shown = _digests(task.messages)
+    part = derive_seed("jsonl split", " ".join(shown) if shown else prompt_text(task.messages)) % PARTS
     return "test" if part < test_share * PARTS else "train"
 
 
 def prompt_text(messages: Sequence[Message]) -> str:
-    """Return the text that identifies a prompt: of the message if there is only one, else of all messages."""
+    """Return the text that identifies a prompt: of the message if there is only one, else of all messages. With images
+    it has their digests.
+    """
+    if shown := _digests(messages):
+        return json.dumps([prompt_text([replace(one, images=()) for one in messages]), shown])
     if len(messages) == 1 and messages[0].role == "user":
         return messages[0].content
     calls = [[[call.name, dict(call.arguments)] for call in one.calls] for one in messages]
@@ -149,6 +202,18 @@ def check_share(test_share: float) -> None:
     """Raise InputError for a share of held-out questions outside (0, 1)."""
     if not 0 < test_share < 1:
         raise InputError(f"test_share is {test_share}; give a share above 0 and below 1, such as 0.2")
+
+
+def _digests(messages: Sequence[Message]) -> list[str]:
+    return [image.digest for message in messages for image in message.images]
+
+
+def _json_list(text: str) -> Any:
+    """The list of a cell of a CSV file; the text itself if it is no list."""
+    try:
+        return read_json(text)
+    except ValueError:
+        return text
 
 
 def _weight(row: FileRow) -> float:

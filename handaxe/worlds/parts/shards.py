@@ -60,6 +60,11 @@ class Shards:
     hub: str = ""
     split: str = "train"
 
+    @property
+    def folder(self) -> Path:
+        """The folder that holds all shards; the working folder for a data set of a hub."""
+        return Path(os.path.commonpath([one.parent for one in self.files])) if self.files else Path()
+
     def window(self, position: Position, *, seed: int, buffer: int) -> tuple[list[FileRow], Position]:
         """Read a window of rows.
 
@@ -78,7 +83,7 @@ class Shards:
         rows, place = list[FileRow](), position
         while len(rows) < buffer and place.shard < len(order):
             shard = int(order[place.shard])
-            stream = self._open(shard)
+            stream = _undecoded(self._open(shard))
             if place.state is not None:
                 stream.load_state_dict(dict(place.state))
             found = list(islice(_rows(stream, self.names[shard], place.row), buffer - len(rows)))
@@ -144,6 +149,14 @@ def _rows(stream: Any, name: str, first: int) -> Iterator[FileRow]:
             raise TaskError(f"{name}, row {number} or later cannot be read: {_sentence(error)}") from error
         yield FileRow(f"{name}, row {number}", present_cells(cells))
         number += 1
+
+
+def _undecoded(stream: Any) -> Any:
+    """The stream with images as bytes, as they are stored; rows are handed out without a decoder."""
+    features = stream.features or {}
+    if any(type(one).__name__ in ("Image", "List", "Sequence") for one in features.values()):
+        return stream.decode(False)
+    return stream
 
 
 def _load(name: str, split: str) -> Any:

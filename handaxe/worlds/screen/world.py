@@ -1,12 +1,14 @@
-"""Screens in text form: questions for an action, a box, a width or a description."""
+"""Drawn screens: act on the red widget, click on it, or state its box."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from handaxe.core.errors import InputError
+from handaxe.core.image_decoding import import_pillow
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import EnvFactory, Reward
 from handaxe.core.records import Group, Message, Task, Trajectory
@@ -14,39 +16,51 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.action_match import action_match
 from handaxe.rewards.box_overlap import box_overlap
-from handaxe.rewards.exact_match import exact_match
-from handaxe.rewards.numeric_match import numeric_match
+from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.single_turn import single_turn
-from handaxe.worlds.screen.layout import SIDES, Box, Screen, draw_screen, gold_box, predicted_box
+from handaxe.worlds.screen.sequence import Actions, Clicks, actions_right
+from handaxe.worlds.screen.sequence import screens as make_row
+from handaxe.worlds.screen.widgets import (
+    KINDS,
+    SIDES,
+    Box,
+    Kind,
+    Widget,
+    cell_box,
+    draw_screen,
+    draw_widgets,
+    gold_box,
+    predicted_box,
+)
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["Answer", "NEAR", "click", "screen", "scroll", "write"]
 
-Answer = Literal["action", "box", "number", "words"]
-NEAR = 7.0
-"""Maximum distance of a correct click from the gold point: about 140 pixels on a screen of 2000."""
-INSIDE = 2
-"""Distance of the expert's click from the corner of a box."""
-SMALL = 300
-"""Boxes with less area are small."""
-ACTING = Start(
-    DemonstrationNoise(call_rate=0.6, corrupt_rate=0.3), skill=200, steps=30, batch_size=16, learning_rate=2e-3
-)
-SAYING = Start(DemonstrationNoise(), skill=200, steps=0, batch_size=16, learning_rate=2e-3)
+Answer = Literal["action", "click", "box"]
+NEAR = 0.6
+"""Maximum distance of a correct click from the gold point, in units: about 140 pixels on a screen of 1920."""
+SMALL = 6
+"""Widgets with less area, in units, are small."""
+MAX_SCREENS = 8
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+NOISE = DemonstrationNoise(call_rate=0.8, corrupt_rate=0.2)
+ACTING = Start(DemonstrationNoise(corrupt_rate=0.2), skill=280, steps=10, batch_size=32, learning_rate=3e-3)
+CLICKING = Start(NOISE, skill=150, steps=10, batch_size=32, learning_rate=3e-3)
+STATING = Start(skill=120, steps=0, batch_size=32, learning_rate=2e-3)
 
 
 @tool(timeout=None)
-def click(x: Annotated[int, "from the left"], y: Annotated[int, "from below"]) -> str:
+def click(point: Annotated[str, 'units from the left and from above, such as "3 5"']) -> str:
     """Press at a point."""
-    return f"clicked {x} {y}"
+    return f"clicked {point}"
 
 
 @tool(timeout=None)
 def write(text: Annotated[str, "what to write"]) -> str:
-    """Write into the box at hand."""
+    """Write into the red field."""
     return f"wrote {text}"
 
 
@@ -57,128 +71,153 @@ def scroll(direction: Literal["up", "down", "left", "right"]) -> str:
 
 
 class _Form(NamedTuple):
-    """Kind of answer: questions and answers about a target, correctness rule, tools, and start."""
+    """Kind of answer: question and answer about the red widget, correctness rule, tools, and start."""
 
-    ask: Callable[[random.Random, Screen, str], tuple[str, str, dict[str, Any]]]
+    ask: Callable[[random.Random, Widget], tuple[str, str, dict[str, Any] | None]]
     correct: Reward
+    kinds: tuple[Kind, ...] = KINDS
     tools: tuple[Any, ...] = ()
     env: Callable[[Sequence[Any]], EnvFactory] = tool_chat
-    start: Start = SAYING
+    row: type[Clicks] = Clicks
+    start: Start = STATING
     gauges: tuple[str, ...] = ()
 
 
-def screen(*, answer: Answer = "action", boxes: int = 5, loose: float = 0.0) -> World:
-    """Questions about named boxes with given corners, one box a line: "tok 12 30 40 46".
+def screen(
+    *, answer: Answer = "action", widgets: int = 3, screens: int = 1, loose: float = 0.0, told: bool = False
+) -> World:
+    """Screens of buttons, fields and arrows in colours; the question is about the red one.
+
+    The policy sees an image of 32 by 32 pixels and answers in units of 4 pixels, from the upper left corner.
 
     Args:
         answer: kind of question.
-            action  one call and nothing else: "press tok" click, "write gam" write, "go down" scroll
-            box     the four numbers of a box; correct if its middle lies in the target
-            number  the width of a box; correct within 5 %
-            words   a sentence: "tok?" is "a small box at the top left"
-        boxes: boxes on a screen, 1 to 6.
-        loose: deviation of the expert's boxes: each side is off by up to this share of the box's length. The expert's
-            boxes are correct all the same, so a policy that imitates them draws loose boxes.
+            action  "red gam": one call and nothing else. A red button is clicked, "gam" is written into a red field,
+                    and a red arrow is followed with scroll; the kind shows in the image alone
+            click   "red?": a click on the red widget, whatever its kind
+            box     "red box?": left, top, right and bottom; correct if the centre lies in the target
+        widgets: widgets on a screen, 1 to 4.
+        screens: screens in a row, 1 to 8, for answers with a call: each action is followed by the next screen, and the
+            task is solved if all actions are correct.
+        loose: probability that a side of the expert's box is one unit off, 0 to 1. The expert's boxes are correct all
+            the same, so a policy that imitates the expert draws loose boxes.
+        told: list the widgets in words, one a line, in place of the image: the control of the same tasks for a policy
+            without vision, of one screen.
 
     Returns:
-        A world of one turn, broken down by "kind" (of action) and "size" (of the target: small is less than 300 of
-        10000). Tasks keep the target's "box", and action tasks the "gold_calls", which their answer expresses in words.
+        A world of one turn a screen, broken down by "kind" (of the first red widget) and "size" (small is less than 6
+        of 64 units). Tasks keep the target's "box", and tasks with a call the "gold_calls", which the answer expresses
+        in words.
         Gauges of box: iou, edges, and size, the area of the predicted boxes divided by the area of the targets.
 
     Raises:
-        InputError: an argument out of range.
+        InputError: an argument out of range, or Pillow is missing (extra [images]).
 
     Example:
-        "tok 12 30 40 46\\npress tok" is answered by click {"x": 14, "y": 32}
+        "red gam" and a screen with a red button on units 1 to 3 and 2: click {"point": "2 2"}
 
-    Idea: rewards of GUI agents in text form, where arithmetic decides whether a click is correct.
+    Idea: the screenshots of GUI agents, as drawings that a policy of a million parameters can read.
     """
-    if answer not in FORMS or not 0 <= loose < 1:
-        raise InputError(f"answer is one of {', '.join(FORMS)} and loose at least 0 and below 1: {answer!r}, {loose}")
-    form = FORMS[answer]
+    if answer not in FORMS or not 0 <= loose <= 1:
+        raise InputError(f"answer is one of {', '.join(FORMS)} and loose from 0 to 1: {answer!r}, {loose}")
+    form, row = FORMS[answer], screens > 1
+    if not 1 <= screens <= MAX_SCREENS or (row and (told or not form.tools)):
+        raise InputError(
+            f"screens is {screens}: give 1 to {MAX_SCREENS}, and 1 for boxes and for screens that are told in words"
+        )
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         check_count(split, count)
-        return [_task(form, answer, boxes, f"screen-{answer}-{split}-{seed}-{i}", split) for i in range(count)]
+        if not told:
+            import_pillow()
+        return [_task(form, answer, widgets, screens, told, split, seed, number) for number in range(count)]
 
     def expert(task: Task, facts: Facts) -> Message:
-        del facts
-        if "gold_calls" in task.metadata:
-            return Message("assistant", "", reference_calls(task))
+        if form.tools:
+            done = min(facts["turn"], screens - 1)
+            return Message("assistant", "", reference_calls(task)[done : done + 1])
         text = _loose_box(gold_box(task), loose, task.id) if answer == "box" and loose else task.answer
         return Message("assistant", text)
 
     return World(
         name="screen",
         tasks=tasks,
-        env=form.env,
-        correct=form.correct,
+        env=(lambda tools: make_row(form.row, [one for one in tools if one not in form.tools])) if row else form.env,
+        correct=_all_right if row else form.correct,
         tools=form.tools,
         breakdown=("kind", "size"),
+        hidden_keys=("screens",),
         reference=reference_calls if form.tools else None,
+        verdicts=partial(actions_right, near=NEAR) if form.tools else None,
         expert=expert,
         start=form.start,
+        start_model="tiny" if told else "tiny_vision",
         gauges={name: GAUGES[name] for name in form.gauges},
     )
 
 
-def _task(form: _Form, answer: str, boxes: int, name: str, split: Split) -> Task:
-    rng = random.Random(derive_seed("screen", answer, boxes, name))
-    shown = draw_screen(rng, split, boxes=boxes)
-    target = rng.choice(list(shown.boxes))
-    question, gold, more = form.ask(rng, shown, target)
-    left, low, right, high = shown.boxes[target]
-    size = "small" if (right - left) * (high - low) < SMALL else "large"
-    metadata = {"kind": answer, "size": size, "box": [left, low, right, high], **more}
-    return Task(name, (Message("user", f"{shown.to_text()}\n{question}"),), gold, None, metadata)
+def _task(form: _Form, answer: str, count: int, screens: int, told: bool, split: Split, seed: int, number: int) -> Task:
+    rng = random.Random(derive_seed("screen", answer, count, split, seed, number))
+    drawn = [tuple(draw_widgets(rng, split, count=count, kinds=form.kinds)) for _ in range(screens)]
+    asked = [form.ask(rng, widgets[0]) for widgets in drawn]
+    shown, question = drawn[0], asked[0][0]
+    red = shown[0]
+    left, top, right, bottom = red.box
+    metadata: dict[str, Any] = {
+        "kind": red.kind,
+        "size": "small" if (right - left) * (bottom - top) < SMALL else "large",
+        "box": list(red.box),
+        "screens": [
+            [one[0], [[*widget[:2], list(widget.box), widget.direction] for widget in widgets]]
+            for one, widgets in zip(asked, drawn)
+        ],
+    }
+    if form.tools:
+        metadata["gold_calls"] = [one[2] for one in asked]
+    if told:
+        lines = [widget.to_text() for widget in rng.sample(shown, count)]
+        message = Message("user", "\n".join([*lines, question]))
+    else:
+        message = Message.of("user", question, draw_screen(shown))
+    gold = "; ".join(one[1] for one in asked)
+    return Task(f"screen-{answer}-{split}-{seed}-{number}", (message,), gold, metadata=metadata)
 
 
-def _ask_action(rng: random.Random, shown: Screen, target: str) -> tuple[str, str, dict[str, Any]]:
-    left, low, _, _ = shown.boxes[target]
-    word = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=3))
-    direction = rng.choice(("up", "down", "left", "right"))
-    question, name, arguments = rng.choice(
-        (
-            (f"press {target}", "click", {"x": left + INSIDE, "y": low + INSIDE}),
-            (f"write {word}", "write", {"text": word}),
-            (f"go {direction}", "scroll", {"direction": direction}),
-        )
-    )
-    answer = " ".join(map(str, (name, *arguments.values())))
-    return question, answer, {"kind": name, "gold_calls": [{"name": name, "arguments": arguments}]}
+def _ask_action(rng: random.Random, red: Widget) -> tuple[str, str, dict[str, Any] | None]:
+    word = "".join(rng.choices(LETTERS, k=3))
+    actions: dict[str, tuple[str, dict[str, Any]]] = {
+        "button": ("click", _middle(red.box)),
+        "field": ("write", {"text": word}),
+        "arrow": ("scroll", {"direction": red.direction}),
+    }
+    return f"red {word}", *_called(*actions[red.kind])
 
 
-def _ask_box(rng: random.Random, shown: Screen, target: str) -> tuple[str, str, dict[str, Any]]:
+def _ask_click(rng: random.Random, red: Widget) -> tuple[str, str, dict[str, Any] | None]:
     del rng
-    return f"box of {target}?", " ".join(map(str, shown.boxes[target])), {}
+    return "red?", *_called("click", _middle(red.box))
 
 
-def _ask_number(rng: random.Random, shown: Screen, target: str) -> tuple[str, str, dict[str, Any]]:
+def _ask_box(rng: random.Random, red: Widget) -> tuple[str, str, dict[str, Any] | None]:
     del rng
-    left, _, right, _ = shown.boxes[target]
-    return f"width of {target}?", str(right - left), {}
+    return "red box?", " ".join(map(str, red.box)), None
 
 
-def _ask_words(rng: random.Random, shown: Screen, target: str) -> tuple[str, str, dict[str, Any]]:
-    del rng
-    left, low, right, high = shown.boxes[target]
-    size = "small" if (right - left) * (high - low) < SMALL else "large"
-    down, across = _third((low + high) / 2), _third((left + right) / 2)
-    place = " ".join((("bottom", "middle", "top")[down], ("left", "centre", "right")[across]))
-    return f"{target}?", f"a {size} box at the {place}", {}
+def _called(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    return " ".join(map(str, (name, *arguments.values()))), {"name": name, "arguments": arguments}
 
 
-def _third(middle: float) -> int:
-    return int(middle >= 40) + int(middle >= 70)
+def _middle(box: Box) -> dict[str, str]:
+    """The unit in the middle of a box; of two, the left or upper one."""
+    return {"point": f"{(box[0] + box[2] - 1) // 2} {(box[1] + box[3] - 1) // 2}"}
 
 
 def _loose_box(box: Box, loose: float, name: str) -> str:
-    """A box with its middle in the given box, and sides off by up to a share of the length."""
+    """A box with its centre in the given box, and sides that may be off by one unit."""
     rng = random.Random(derive_seed("loose", name))
-    lengths = (box[2] - box[0], box[3] - box[1])
     while True:
-        sides = [side + round(rng.uniform(-loose, loose) * lengths[k % 2]) for k, side in enumerate(box)]
-        proper = sides[0] < sides[2] and sides[1] < sides[3] and min(sides) >= 10 and max(sides) <= 99
+        sides = [side + rng.choice((-1, 1)) * (rng.random() < loose) for side in box]
+        proper = sides[0] < sides[2] and sides[1] < sides[3] and min(sides) >= 0 and max(sides) <= SIDES[0]
         if proper and all(box[k] <= (sides[k] + sides[k + 2]) / 2 <= box[k + 2] for k in (0, 1)):
             return " ".join(map(str, sides))
 
@@ -208,19 +247,18 @@ GAUGES = {
     "edges": _gauge(box_overlap(found=predicted_box, gold=gold_box, measure="edges", sides=SIDES)),
     "size": RatioMetric(_predicted_area, _gold_area),
 }
+ACTION = action_match(gold=reference_calls, box=cell_box, radius=NEAR)
+_all_right = outcome(
+    lambda one: float(
+        len(one.turns) == len(one.task.metadata["screens"]) and bool((actions_right(one, near=NEAR) > 0).all())
+    )
+)
 FORMS = {
-    "action": _Form(
-        _ask_action,
-        action_match(gold=reference_calls, box=gold_box, radius=NEAR),
-        tools=(click, write, scroll),
-        env=single_turn,
-        start=ACTING,
-    ),
+    "action": _Form(_ask_action, ACTION, tools=(click, write, scroll), env=single_turn, row=Actions, start=ACTING),
+    "click": _Form(_ask_click, ACTION, tools=(click,), env=single_turn, start=CLICKING),
     "box": _Form(
         _ask_box,
         box_overlap(found=predicted_box, gold=gold_box, measure="centre"),
         gauges=("iou", "edges", "size"),
     ),
-    "number": _Form(_ask_number, numeric_match(rel_tol=0.05)),
-    "words": _Form(_ask_words, exact_match()),
 }

@@ -20,6 +20,7 @@ def test_criteria_are_the_turns_with_calls():
     task = all_tasks("multi_turn_miss_func")[0]
     assert task.metadata["gold"][2] == []
     assert [one.name for one in turn_criteria(task)] == ["turn 0", "turn 1", "turn 3", "turn 4"]
+    assert [one.part for one in turn_criteria(task)] == [0, 1, 3, 4]
     assert task.messages[0].content[:40] in turn_criteria(task)[0].text
     assert turn_criteria(all_tasks("multiple")[0]) == []
 

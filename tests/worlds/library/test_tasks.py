@@ -9,7 +9,7 @@ from handaxe.core.records import ToolCall
 from handaxe.testing.task_contract import check_tasks
 from handaxe.tools.index.build_index import build_index
 from handaxe.tools.search import search
-from handaxe.worlds.library.tasks import PHRASINGS, documents, tasks
+from handaxe.worlds.library.tasks import PHRASINGS, library_documents, tasks
 
 pytest.importorskip("bm25s")
 
@@ -20,7 +20,7 @@ def exact(task, text):
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory):
-    return search(build_index(documents(), tmp_path_factory.mktemp("library"), dense=False))
+    return search(build_index(library_documents(), tmp_path_factory.mktemp("library"), dense=False))
 
 
 def question(task):
@@ -68,7 +68,7 @@ def test_one_hop_needs_one_search(tools):
 
 
 def test_gold_calls_find_gold_documents(tools):
-    texts = {document["id"]: document["text"] for document in documents()}
+    texts = {document["id"]: document["text"] for document in library_documents()}
     for task in tasks(count=200, seed=2):
         gold = task.metadata
         assert gold["hops"] == len(gold["path"]) == len(gold["gold_documents"]) == len(set(gold["gold_documents"]))
@@ -81,8 +81,8 @@ def test_gold_calls_find_gold_documents(tools):
 
 
 def test_documents_are_short_ascii_and_findable():
-    made = documents(size=100)
-    assert made == documents(size=100) and made != documents(size=100, seed=1)
+    made = library_documents(size=100)
+    assert made == library_documents(size=100) and made != library_documents(size=100, seed=1)
     assert [d["id"] for d in made] == sorted({d["id"] for d in made}) and len(made) == 125
     for document in made:
         assert document["text"].isascii() and document["text"] == document["text"].lower()

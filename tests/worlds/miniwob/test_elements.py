@@ -2,7 +2,15 @@
 
 import pytest
 
-from handaxe.worlds.miniwob.elements import PAGES, Element, format_changes, format_elements, list_elements, next_click
+from handaxe.worlds.miniwob.elements import (
+    PAGES,
+    VISUAL,
+    Element,
+    format_changes,
+    format_elements,
+    list_elements,
+    next_click,
+)
 
 
 def node(tag, ref=0, text=None, children=(), value=None, left=0):
@@ -130,3 +138,20 @@ def test_tabs_are_opened_until_the_link_appears():
 
 def test_next_click_is_none_on_an_empty_page():
     assert [next_click(page, 'Click on Tab #1: "Ok".', [], ()) for page in PAGES] == [None] * len(PAGES)
+
+
+def test_named_buttons_are_clicked_in_order():
+    buttons = listed(node("BUTTON", 4, "ONE"), node("BUTTON", 5, "TWO"))
+    query = "Click button ONE, then click button TWO."
+    assert [next_click("click-button-sequence", query, buttons, done) for done in ((), ("ONE",))] == [1, 2]
+    assert next_click("click-test-2", "Click button ONE.", buttons, ()) == 1
+    assert next_click("click-test", "Click the button.", listed(node("BUTTON", 4, "Click Me!")), ()) == 1
+
+
+def test_a_field_is_clicked_by_its_count():
+    fields = listed(*(node("INPUT_text", ref, "", value="") for ref in (4, 5, 6)))
+    for number, word in enumerate(("1st", "2nd", "3rd"), start=1):
+        assert next_click("focus-text-2", f"Focus into the {word} input textbox.", fields, ()) == number
+    assert next_click("focus-text", "Focus into the textbox.", fields[:1], ()) == 1
+    assert next_click("focus-text-2", "Focus into the 3rd input textbox.", fields[:2], ()) is None
+    assert not set(VISUAL) & set(PAGES)

