@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Trajectory
 
-__all__ = ["ExactSteps", "exact_steps"]
+__all__ = ["ExactSteps", "exact_labels", "exact_steps"]
 
 
 def exact_steps(*, verdicts: Callable[[Trajectory], np.ndarray]) -> ExactSteps:
@@ -32,6 +32,22 @@ def exact_steps(*, verdicts: Callable[[Trajectory], np.ndarray]) -> ExactSteps:
     Idea: a tool that checks a step gives more information than the outcome; see arXiv:2510.14942 (GroundedPRM).
     """
     return ExactSteps(verdicts)
+
+
+def exact_labels(
+    verdicts: Callable[[Trajectory], np.ndarray],
+) -> Callable[[Iterable[Trajectory]], list[tuple[Trajectory, int, bool]]]:
+    """Make labels for `TrainedVerdict.training_source`: each turn with a verdict other than 0, correct above 0.
+
+    Example:
+        verdicts 1, 0, -1 of a trajectory t  ->  (t, 0, True), (t, 2, False)
+    """
+
+    def labels(trajectories: Iterable[Trajectory]) -> list[tuple[Trajectory, int, bool]]:
+        found = [(one, k, float(value)) for one in trajectories for k, value in enumerate(verdicts(one))]
+        return [(one, k, value > 0) for one, k, value in found if value]
+
+    return labels
 
 
 class ExactSteps:

@@ -15,7 +15,7 @@ from handaxe.core.protocols import Copyable, Engine, Labelled, Pairs, StatefulEn
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores, TokenSequence, Trajectory
 from handaxe.losses.dpo import dpo
 from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy
-from handaxe.ops.ragged import gather, token_turn_indices
+from handaxe.ops.ragged import channel_values, gather, token_turn_indices
 from handaxe.training.loop.batch import Row, make_batch, microbatches, pad, temperature
 from handaxe.training.loop.update import mean_metrics, optimiser_step
 from handaxe.training.sft.supervised import pair_pieces
@@ -173,7 +173,7 @@ class ImplicitPrm:
 
     def _steps(self, trajectories: Sequence[Trajectory]) -> tuple[np.ndarray, ...]:
         rows = [
-            Row(sequence, np.zeros(len(sequence)), 0, i, temperature(one), mask=known)
+            Row(sequence, np.zeros(len(sequence)), 0, i, temperature(one), mask=known, images=one.images)
             for i, one in enumerate(trajectories)
             for sequence in one.sequences
             if (known := self._known(sequence)).any()
@@ -256,10 +256,7 @@ class ImplicitPrm:
 
     def _labels(self, scores: Scores) -> np.ndarray:
         """[G]: 1 correct, 0 wrong, NaN unknown."""
-        if self._channel is not None and self._channel not in scores.channels:
-            there = ", ".join(sorted(scores.channels)) or "none"
-            raise InputError(f"the scores have no channel {self._channel!r} to learn from; the channels are {there}")
-        value_G = np.asarray(scores.outcome if self._channel is None else scores.channels[self._channel], np.float64)
+        value_G = channel_values(scores, self._channel)
         return np.where(np.isnan(value_G), np.nan, value_G > self._above)
 
     def _fit(self, groups: Sequence[RatedGroup]) -> dict[str, float]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import name_images
 from handaxe.core.protocols import ChatFormat, Measures, Source, StageContext, StatefulEngine
 from handaxe.core.records import Criterion, Group, Message, RatedGroup, Trajectory
 from handaxe.judges.verdict_token import Ask, VerdictToken, turn_question, verdict_token
@@ -35,7 +36,7 @@ def contextual_question(trajectory: Trajectory, turn: int, criterion: Criterion 
     Example:
         'before: "4+7+3"', then 'task: ...', 'did: ...', 'then: ...' and the question, a line each
     """
-    before = [reply.content for one in trajectory.turns[:turn] for reply in one.replies][-1:]
+    before = [name_images(reply.content, reply.images) for one in trajectory.turns[:turn] for reply in one.replies][-1:]
     return f"before: {json.dumps(''.join(before))}\n{turn_question(trajectory, turn, criterion)}"
 
 
@@ -77,7 +78,7 @@ class TrainedVerdict:
         self.second = second
         self._format = format
         self._ask = ask
-        self._known: dict[str, float] = {}
+        self._known: dict[str | Message, float] = {}
         self._version = -1
 
     def score(self, group: Group) -> np.ndarray:
@@ -108,7 +109,7 @@ class TrainedVerdict:
 
         return source
 
-    def _answers(self, questions: Sequence[str]) -> dict[str, float]:
+    def _answers(self, questions: Sequence[str | Message]) -> dict[str | Message, float]:
         """p of each question. Answers of the same weights are cached, since a rollout asks again as it grows."""
         with MODEL_LOCK:
             judge, version = self._judge(), self.second.engine.version
@@ -131,5 +132,6 @@ class TrainedVerdict:
     ) -> Trajectory:
         assert self._format is not None
         answer = Message("assistant", "yes" if right else "no")
-        question = Message("user", self._ask(one, turn, criterion))
-        return trajectory_from_messages(self._format, [question, answer], id=f"lesson/{number}")
+        question = self._ask(one, turn, criterion)
+        asked = question if isinstance(question, Message) else Message("user", question)
+        return trajectory_from_messages(self._format, [asked, answer], id=f"lesson/{number}")

@@ -11,14 +11,17 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import name_images
 from handaxe.core.protocols import ChatFormat, Measures
 from handaxe.core.records import Criterion, Group, Message, Trajectory
 from handaxe.core.requests import Measure
 
 __all__ = ["Ask", "VerdictToken", "transition_question", "turn_question", "verdict_token"]
 
-Ask = Callable[[Trajectory, int, "Criterion | None"], str]
-"""(trajectory, turn number, criterion or None) -> question with the answers yes and no."""
+Ask = Callable[[Trajectory, int, "Criterion | None"], "str | Message"]
+"""(trajectory, turn number, criterion or None) -> question with the answers yes and no; a message of the user if the
+question has images.
+"""
 STEP_IS_CORRECT = "Was this step right?"
 BROUGHT_ABOUT = "This step has brought it about:"
 
@@ -30,11 +33,11 @@ def turn_question(trajectory: Trajectory, turn: int, criterion: Criterion | None
     Example:
         'task: "2*7=?"', 'did: "calculator 2*7"', 'then: "14"' and 'Was this step right? yes or no?', a line each
     """
-    own = trajectory.turns[turn]
+    own, last = trajectory.turns[turn], trajectory.task.messages[-1]
     fields = {
-        "task": trajectory.task.messages[-1].content,
+        "task": name_images(last.content, last.images),
         "did": own.parsed.raw,
-        "then": "\n".join(reply.content for reply in own.replies),
+        "then": "\n".join(name_images(reply.content, reply.images) for reply in own.replies),
     }
     lines = [f"{name}: {json.dumps(text)}" for name, text in fields.items()]
     return "\n".join([*lines, f"{STEP_IS_CORRECT if criterion is None else criterion.text} yes or no?"])
@@ -48,7 +51,7 @@ def transition_question(ask: Ask) -> Ask:
         a criterion "It holds the key."  ->  "This step has brought it about: It holds the key. yes or no?"
     """
 
-    def question(trajectory: Trajectory, turn: int, criterion: Criterion | None) -> str:
+    def question(trajectory: Trajectory, turn: int, criterion: Criterion | None) -> str | Message:
         transition = criterion and replace(criterion, text=f"{BROUGHT_ABOUT} {criterion.text}")
         return ask(trajectory, turn, transition)
 
@@ -143,14 +146,18 @@ class VerdictToken:
         met_CN = chance.reshape(len(criteria), len(turns)) > self._threshold
         return np.logical_or.accumulate(met_CN, axis=1)
 
-    def probabilities(self, questions: Sequence[str]) -> np.ndarray:
+    def probabilities(self, questions: Sequence[str | Message]) -> np.ndarray:
         """[Q] p of each question, in order."""
         out = np.zeros(len(questions))
         for start in range(0, len(questions), self._batch_size):
             requests = []
             for question in questions[start : start + self._batch_size]:
-                opening = self._format.start((Message("user", question),), ()).ids
-                requests += [Measure([*opening, *answer], len(opening) + len(answer) - 1) for answer in self._answers]
+                asked = question if isinstance(question, Message) else Message("user", question)
+                opening = self._format.start((asked,), ()).ids
+                requests += [
+                    Measure([*opening, *answer], len(opening) + len(answer) - 1, images=asked.images)
+                    for answer in self._answers
+                ]
             logp = np.array([one["logp"][0] for one in self._engine.measure(requests)], np.float64)
             out[start : start + self._batch_size] = 1 / (1 + np.exp(logp[1::2] - logp[0::2]))
         return out

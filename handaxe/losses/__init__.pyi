@@ -1,6 +1,7 @@
 from . import adjustments as adjustments
 from . import corrections as corrections
 from . import covariance as covariance
+from . import preference as preference
 from . import ratios as ratios
 from . import reductions as reductions
 from . import surrogates as surrogates

@@ -16,7 +16,7 @@ from handaxe.core.protocols import Engine
 from handaxe.core.records import STOPPED, RatedGroup, Task
 from handaxe.engines.local.checkpoint_files import read_state
 from handaxe.evaluation.acts import Activation, ActivationStep, SeenAct
-from handaxe.evaluation.figures import RunFigures
+from handaxe.evaluation.figures import STAGES, TRAINING, RunFigures
 from handaxe.methods.base_side import BaseSide
 from handaxe.methods.batch_difference import batch_difference, unplayable_rollouts
 from handaxe.methods.build import build, make_method, make_updates, make_world
@@ -45,8 +45,9 @@ def seen_acts(page: MethodPage, runs: Sequence[RunFigures]) -> tuple[SeenAct, ..
         runs: of the method; one or more.
 
     Returns:
-        For each act the mean over the runs with its figure: of a training figure the mean over the steps, of any other
-        figure the value of the last evaluation.
+        For each act the mean over the runs with its figure: of a training figure the mean over the steps, of a
+        figure of a stage the mean over its rows, NaN for a stage that took no step, of any other figure the value of
+        the last evaluation.
 
     Raises:
         InputError: there is no run, or no run has the figure of an act.
@@ -62,7 +63,7 @@ def seen_acts(page: MethodPage, runs: Sequence[RunFigures]) -> tuple[SeenAct, ..
             except InputError as error:
                 problem = str(error)
                 continue
-            known = series[np.isfinite(series)] if act.figure.startswith("training/") else series[-1:]
+            known = series[np.isfinite(series)] if act.figure.startswith((TRAINING, STAGES)) else series[-1:]
             values += [float(known.mean())] if len(known) else []
         if not values and problem:
             raise InputError(f"no run of {page.name} has the figure of its act {act.figure!r}: {problem}")
@@ -300,7 +301,7 @@ def _trains(groups: Sequence[RatedGroup]) -> bool:
 
 
 def _content(task: Task) -> tuple[Any, ...]:
-    return (task.id, *((one.role, one.content) for one in task.messages))
+    return (task.id, *((one.role, one.content, *one.images) for one in task.messages))
 
 
 def _weights_of(engine: Engine) -> np.ndarray:

@@ -68,7 +68,7 @@ def rollout_marks(rollout: Trajectory) -> set[Hashable]:
     """
     authors = [one.author for one in rollout.sequences]
     opening = takewhile(lambda one: one.role != "assistant", rollout.messages)
-    found: set[Hashable] = {("opening", tuple((one.role, one.content) for one in opening))}
+    found: set[Hashable] = {("opening", tuple((one.role, one.content, *one.images) for one in opening))}
     found |= {("sampling", turn.sampling) for turn in rollout.turns}
     found |= {("auxiliary turn", one.by) for one in rollout.aux_turns}
     found |= {("message", one.name) for one in rollout.messages if one.name and one.role != "tool"}

@@ -8,6 +8,7 @@ from typing import Any
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Loss
 from handaxe.core.records import Sampling
+from handaxe.envs.limited_images import limited_images
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.policy import policy as policy_loss
@@ -16,7 +17,7 @@ from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.flags import flag, list_options
 from handaxe.methods.hardware import THIS_PROCESS, Machines, make_engine
 from handaxe.methods.lookup import find_tools
-from handaxe.methods.method import Method, RunSettings
+from handaxe.methods.method import Method, RunSettings, replace
 from handaxe.methods.named_curriculum import check_curriculum, make_curriculum
 from handaxe.methods.named_mixture import replace_paths
 from handaxe.methods.run_spec import NamedFactory, RunSpec, default_base, is_root
@@ -76,6 +77,8 @@ def build(
     stop = run_stop(settings, world)
     tools = offered_tools(settings, world)
     env, method = world.env(tools), method or make_method(spec, world)
+    if settings.max_images:
+        env = limited_images(env, most=settings.max_images)
     if method.epochs:
         check_siblings(settings.group_size, credit=method.credit, transform=method.transform, rollout=method.rollout)
     held_out, train = world.tasks("test", settings.held_out, 0), world.tasks("train", TRAIN, settings.seed)
@@ -98,8 +101,10 @@ def build(
         seed=settings.seed,
         aux_policies=aux_policies,
     )
+    engine = _engine(spec, policy, method, machines, load)
+    method.judge.bind(engine, policy.format)
     return {
-        "engine": _engine(spec, policy, method, machines, load),
+        "engine": engine,
         "format": policy.format,
         "env": slow(env, median=settings.wait, sigma=settings.wait_sigma) if settings.wait else env,
         "tasks": make_curriculum(spec, method, world, train),
@@ -158,6 +163,8 @@ def _check_start(settings: RunSettings) -> None:
         raise InputError("--model start is a tiny policy without adapters: leave --lora out")
     if settings.dtype not in ("auto", "float32") or settings.quantize != "none":
         raise InputError("--model start is a tiny policy of float32 weights: leave --dtype and --quantize out")
+    if settings.vision != "auto" or settings.lora_vision:
+        raise InputError("--model start trains all weights of the world's policy: leave --vision and --lora-vision out")
 
 
 def make_updates(method: Method) -> Updates:
@@ -208,7 +215,8 @@ def make_method(spec: RunSpec, world: World) -> Method:
     if template.base is None:
         return _apply_change(template.method, spec.options[""], world, settings)
     base = _chain_of_bases(template.base, spec.options["base"], world, settings)
-    return _apply_change(template.method, spec.options[""], base)
+    made = _apply_change(template.method, spec.options[""], base)
+    return replace(made, stages=(*made.judge.stages, *made.stages), learners=(*made.learners, *made.judge.learners))
 
 
 def _load_policy(settings: RunSettings, world: World, tools: Sequence[Any], progress: bool) -> Policy:
@@ -224,6 +232,8 @@ def _load_options(settings: RunSettings) -> dict[str, Any]:
         "lora": settings.lora,
         "dtype": None if settings.dtype == "auto" else settings.dtype,
         "quantize": None if settings.quantize == "none" else settings.quantize,
+        "vision": None if settings.vision == "auto" else settings.vision,
+        "lora_vision": settings.lora_vision,
     }
 
 

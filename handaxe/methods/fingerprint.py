@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from handaxe.core.errors import HandaxeError
-from handaxe.core.records import Group, RatedGroup, Task, TokenSequence, Trajectory
+from handaxe.core.heads import HEAD
+from handaxe.core.records import Group, Message, RatedGroup, Task, TokenSequence, Trajectory
 from handaxe.evaluation.estimates import columns, task_result
 from handaxe.evaluation.scenes import play, script, turn_messages
 from handaxe.methods.build import make_loss, make_method, make_world, offered_tools
@@ -136,10 +137,16 @@ def _featured(trajectory: Trajectory) -> Trajectory:
 
 def _rollout(one: Trajectory) -> dict[str, Any]:
     return {
-        "messages": [[m.role, m.content, [[c.name, c.arguments] for c in m.calls], m.name] for m in one.messages],
+        "messages": [
+            [m.role, m.content, [[c.name, c.arguments] for c in m.calls], m.name, *_shown(m)] for m in one.messages
+        ],
         "ending": [one.ending.kind, one.ending.reason],
         "lengths": [[len(sequence), int(sequence.mask.sum())] for sequence in one.sequences],
     }
+
+
+def _shown(message: Message) -> list[str]:
+    return [image.digest for image in message.images]
 
 
 def _rate(method: Method, scored: Sequence[Any]) -> list[RatedGroup]:
@@ -157,7 +164,8 @@ def _loss(method: Method, rated: Sequence[RatedGroup] | str) -> dict[str, Any]:
     except HandaxeError:
         batch = random_batch(1)
     found = differentiate(make_loss(method), random_policy(batch, 1), batch)
-    sums = {name: [float(one.sum()), float(one.abs().sum())] for name, one in found.gradients.items()}
+    read = {name: one for name, one in found.gradients.items() if not name.startswith(HEAD) or bool(one.any())}
+    sums = {name: [float(one.sum()), float(one.abs().sum())] for name, one in read.items()}
     return {"value": found.value, "gradients": sums}
 
 
@@ -206,7 +214,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(json.dumps(_plain(item), sort_keys=True) for item in value)
     if isinstance(value, Task):
-        return [_plain([m.role, m.content]) for m in value.messages] + [_plain(value.answer), _plain(value.metadata)]
+        return [_plain([m.role, m.content, *_shown(m)]) for m in value.messages] + [
+            _plain(value.answer),
+            _plain(value.metadata),
+        ]
     if is_dataclass(value) and not isinstance(value, type):
         return _plain({name: getattr(value, name) for name in value.__dataclass_fields__})
     return value if value is None or isinstance(value, str) else repr(value)

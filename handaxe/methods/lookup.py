@@ -38,8 +38,11 @@ NO_NAMES = {
     "curricula": {"interleaved", "task_pool", "tip_pool"},  # of mixtures, of stages, of rollouts with tips
 }
 """Exports of a package without a name on the command line: other objects, and tools with required arguments."""
-MORE_WORLDS = {"mixture": "handaxe.methods.named_mixture"}
-"""World of the command line -> module, for a world that finds other worlds by name."""
+MORE_WORLDS = {
+    "mixture": "handaxe.methods.named_mixture",
+    "tool_scenes": "handaxe.papers.phys_tool_bench.tool_scenes",
+}
+"""World of the command line -> module, for a world that finds other worlds by name, and for the world of a study."""
 
 
 def list_names(kind: Kind) -> list[str]:

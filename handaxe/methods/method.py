@@ -24,6 +24,7 @@ from handaxe.core.protocols import (
     Stage,
 )
 from handaxe.core.records import Sampling, Task
+from handaxe.methods.judge_role import JudgeRole
 from handaxe.selection.keep_all import keep_all
 from handaxe.training.loop.config import AsyncConfig, EarlyStop
 from handaxe.training.loop.schedule import ScheduleName
@@ -47,8 +48,12 @@ class RunSettings:
     """Settings of every run, independent of the method.
 
     Args:
-        model: tiny, small, start (the cold-start checkpoint of the world), smollm2, a folder, a file or a hub name.
+        model: tiny, tiny_vision, small, start (the cold-start checkpoint of the world), smollm2, a folder, a file or a
+            hub name.
         lora: rank of a LoRA adapter that trains instead of the model's weights, scaled by 2; 0 for none.
+        lora_vision: put the adapter on vision tower and projector too, and not on the language model alone.
+        vision: train or freeze vision tower and projector of a model that reads images; auto trains those of a tiny
+            model alone. An adapter leaves both frozen.
         dtype: of the model's weights; auto is float32, and for a saved adapter the dtype of its base. Trained bfloat16
             weights have float32 master weights in the optimizer.
         quantize: bits of the frozen weights below a LoRA adapter; see docs/memory.md.
@@ -61,6 +66,7 @@ class RunSettings:
         warmup: first steps, over which the learning rate increases linearly.
         max_turns: turns per rollout.
         max_tokens: tokens per turn.
+        max_images: images of all replies of a rollout, and one more ends the rollout; 0 for no limit.
         wait: median of the seconds added to each tool call in training; see envs.slow.
         wait_sigma: standard deviation of the logarithm of the wait.
         held_out: number of held-out tasks for evaluation.
@@ -73,11 +79,19 @@ class RunSettings:
         seed: of every random draw.
         aux_policies: further models that environments and rollouts sample from, such as user=smollm2 for a simulated
             user, or user=http://127.0.0.1:8000/v1#NAME for a model of a chat server.
+        judge: who answers for the judge of the method: rule, self, self@start, trained, a model, head:MODEL,
+            http://HOST/v1#NAME for a model of a chat server, or MODULE:ATTRIBUTE of your own; see docs/judges.md.
+        judge_flip: probability of a flipped verdict of the judge, the same for the same step.
+        judge_labels: most labelled questions that teach a judge trained or head:MODEL.
+        judge_budget: most tokens that the judge may read and write; 0 for no limit.
+        judge_min_coverage: least mean probability mass on the answers of a question; below it the run ends.
         permute_rewards: permute the outcomes within each group: a control without a learning signal.
     """
 
     model: str = "tiny"
     lora: int = 0
+    lora_vision: bool = False
+    vision: Literal["auto", "frozen", "trained"] = "auto"
     dtype: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
     quantize: Literal["none", "4bit", "8bit"] = "none"
     tools: tuple[str, ...] | None = None
@@ -89,6 +103,7 @@ class RunSettings:
     warmup: int = 0
     max_turns: int = 3
     max_tokens: int = 48
+    max_images: int = 0
     wait: float = 0.0
     wait_sigma: float = 1.0
     held_out: int = 200
@@ -98,6 +113,11 @@ class RunSettings:
     patience: int = 0
     seed: int = 0
     aux_policies: tuple[str, ...] = ()
+    judge: str = "rule"
+    judge_flip: float = 0.0
+    judge_labels: int = 512
+    judge_budget: int = 0
+    judge_min_coverage: float = 0.2
     permute_rewards: bool = False
 
 
@@ -108,6 +128,7 @@ class Method:
 
     world      read only: the correctness rule, tools and tasks
     settings   read only: a stage that trains takes its sizes from the settings
+    judge      read only: gives the checks and step judges of a method, by `RunSettings.judge`
     tasks      (training tasks, seed) -> curriculum; None: tasks in order
     sampling   a value or a function of the training step; None: temperature 1 and `RunSettings.max_tokens`
     shared, stages    stages before the training loop. `shared` stages are independent of the seed and run once for all
@@ -120,6 +141,7 @@ class Method:
 
     world: World
     settings: RunSettings = RunSettings()
+    judge: JudgeRole = field(default_factory=JudgeRole)
     reward: Reward
     rollout: Rollout
     credit: Credit

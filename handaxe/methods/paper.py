@@ -33,7 +33,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pydantic
 
@@ -89,6 +89,8 @@ class MethodPage:
         settings: run settings that differ from the defaults of `RunSettings`.
         claims: required outcomes of paired runs; the first is the main claim.
         acts: figures that show the mechanism at work, with least values. Below one, no claim is testable.
+        judge: who answers for the judge in the runs of the claims: oracle, noise, twin or served, see docs/judges.md;
+            "" for a method that asks none.
         differs: departures from the paper, a sentence each.
         unconfirmed: formulas that could not be checked against the paper, a sentence each.
         notes: further facts about the method or its settings.
@@ -102,6 +104,7 @@ class MethodPage:
     settings: dict[str, Any] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     acts: tuple[ActFigure, ...] = ()
+    judge: Literal["", "oracle", "noise", "twin", "served"] = ""
     differs: tuple[str, ...] = ()
     unconfirmed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -135,6 +138,7 @@ class Paper(MethodPage):
         arxiv: id such as "2504.14870", "" without one.
         number: in the project's list of papers; None for a base algorithm.
         about: summary of the paper in some four sentences.
+        missing: contributions of the abstract that are not here, a sentence each; () for a complete paper.
         methods: further methods of the folder.
         studies: of the folder. A folder with a study named as the folder has no method of that name.
     """
@@ -143,6 +147,7 @@ class Paper(MethodPage):
     arxiv: str = ""
     number: int | None = None
     about: str = ""
+    missing: tuple[str, ...] = ()
     methods: tuple[MethodPage, ...] = ()
     studies: tuple[StudyPage, ...] = ()
 

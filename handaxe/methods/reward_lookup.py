@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from handaxe.core.errors import InputError
@@ -44,9 +45,17 @@ def find_reward(name: str, *, like: RunSpec | None = None) -> Reward:
     raise InputError(f"there is no reward, judge or method {name!r}; `handaxe methods` and docs/rewards.md list them")
 
 
-def training_reward(spec: RunSpec) -> Reward:
-    """The training reward of a method in the world of a run."""
-    found = make_method(spec, make_world(spec)).reward
+def training_reward(spec: RunSpec, *, run: Path | None = None) -> Reward:
+    """The training reward of a method in the world of a run.
+
+    Args:
+        spec: of the run.
+        run: its folder, from whose record a language model as judge answers; None asks it.
+    """
+    method = make_method(spec, make_world(spec))
+    if run is not None:
+        method.judge.recall(run)
+    found = method.reward
     return permuted(found, seed=spec.settings.seed) if spec.settings.permute_rewards else found
 
 

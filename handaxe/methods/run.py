@@ -13,6 +13,7 @@ from handaxe.core.protocols import Engine, Stage, StageContext
 from handaxe.methods.build import build, make_method, make_world, missing_tools
 from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.hardware import THIS_PROCESS, Machines, closing_engine
+from handaxe.methods.judge_source import RULE
 from handaxe.methods.method import Method
 from handaxe.methods.named_curriculum import ignored_order
 from handaxe.methods.run_folder import recorded_sources
@@ -53,9 +54,15 @@ def run(spec: RunSpec, keep: RunConfig, *, machines: Machines = THIS_PROCESS) ->
         print(f"warning: {missing}", file=sys.stderr)
     if ignored := ignored_order(spec, method, world):
         print(f"warning: {ignored}", file=sys.stderr)
+    if spec.settings.judge != RULE and not method.judge.asked:
+        print(
+            f"warning: method {spec.name} asks no judge, so --judge {spec.settings.judge} is ignored", file=sys.stderr
+        )
     check_closing(spec.settings, method)
     # One method for both: a stage and a role of the loop may share an object, such as a judge that learns.
     made = build(spec, method=method, progress=keep.progress, machines=machines)
+    if keep.out is not None:
+        method.judge.open(keep.out)
     with closing_engine(made["engine"]):
         return run_built(method, made, _with_sources(keep, spec, world))
 
@@ -66,7 +73,7 @@ def _with_sources(keep: RunConfig, spec: RunSpec, world: World) -> RunConfig:
         return keep
     arguments = {"method": spec.name, **spec.arguments()}
     before = recorded_sources(keep.out) if keep.resume else {}
-    sources = record_sources(arguments, world.files, keep.out, earlier=before)
+    sources = record_sources(arguments, world.files, keep.out, images=world.images, earlier=before)
     return replace(keep, recipe={**keep.recipe, "sources": sources})
 
 

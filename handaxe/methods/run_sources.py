@@ -2,9 +2,10 @@
 
     "sources": {"folder":  working folder at the start of the run,
                 "files":   world option -> path, bytes, sha256 and copy in the run's folder ("" above the size limit),
+                           and count, bytes and sha256 of the images that the file names
                 "modules": module -> file, folder for sys.path, and sha256}
 
-    RUN/inputs/DIGEST/NAME      copy of a file
+    RUN/inputs/DIGEST/NAME      copy of a file; images that the file names lie beside it, as beside the original
 
 A module is found by its kept path, from any working folder; its code is never read from the folder of a run.
 """
@@ -18,7 +19,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,7 +45,12 @@ class _Contents(NamedTuple):
 
 
 def record_sources(
-    arguments: Mapping[str, Any], files: Mapping[str, Path], out: Path, *, earlier: Mapping[str, Any] | None = None
+    arguments: Mapping[str, Any],
+    files: Mapping[str, Path],
+    out: Path,
+    *,
+    images: Mapping[str, Sequence[str]] | None = None,
+    earlier: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Copy the files of a world into the folder of a run, and describe all sources.
 
@@ -52,6 +58,8 @@ def record_sources(
         arguments: name of the method under "method", and the arguments of the run.
         files: `World.files`; a pattern of files is copied to a folder, which replaces the pattern.
         out: folder of the run.
+        images: `World.images`. Above the size limit neither the file nor its images are copied, and a sentence on
+            stderr says so.
         earlier: sources of the run before a resume; its files and folder stay.
 
     Raises:
@@ -59,7 +67,10 @@ def record_sources(
     """
     before = {} if earlier is None else earlier
     kept = dict(before.get("files", {}))
-    kept |= {option: _record_file(path, out) for option, path in files.items() if option not in kept}
+    beside = {} if images is None else images
+    kept |= {
+        option: _record_file(path, out, beside.get(option, ())) for option, path in files.items() if option not in kept
+    }
     modules = {name: found for name in _module_names(arguments) if (found := _record_module(name)) is not None}
     return {"folder": before.get("folder", os.getcwd()), "files": kept, "modules": modules}
 
@@ -165,9 +176,11 @@ def _find_module(name: str, kept: Mapping[str, str], run: Path) -> None:
         )
 
 
-def _record_file(path: Path, out: Path) -> dict[str, Any]:
+def _record_file(path: Path, out: Path, images: Sequence[str]) -> dict[str, Any]:
     path = path.resolve()
     found = _contents(path)
+    if images:
+        return {"path": str(path), **found._asdict(), **_record_images(path, found, out, images)}
     copy = ""
     if found.bytes <= LARGEST_COPY:
         copy = f"inputs/{found.sha256[:16]}/{'shards' if _is_pattern(path) else path.name}"
@@ -175,7 +188,24 @@ def _record_file(path: Path, out: Path) -> dict[str, Any]:
     return {"path": str(path), **found._asdict(), "copy": copy}
 
 
-def _copy(source: Path, target: Path) -> None:
+def _record_images(path: Path, file: _Contents, out: Path, images: Sequence[str]) -> dict[str, Any]:
+    """Copy a file and the images that it names into one folder, or neither."""
+    found = _digest({name: (one.bytes, one.sha256) for name in images for one in [_contents(path.parent / name)]})
+    about = {"count": len(images), **found._asdict()}
+    if file.bytes + found.bytes > LARGEST_COPY:
+        print(
+            f"note: {path.name} and its {len(images):,} images are not copied into the run: "
+            f"{(file.bytes + found.bytes) / 1e6:,.0f} MB are above the limit of {LARGEST_COPY / 1e6:,.0f} MB. resume, "
+            f"eval and chat read them in {path.parent}",
+            file=sys.stderr,
+        )
+        return {"copy": "", "images": about}
+    folder = f"inputs/{hashlib.sha256((file.sha256 + found.sha256).encode()).hexdigest()[:16]}"
+    _copy(path, out / folder / path.name, images)
+    return {"copy": f"{folder}/{path.name}", "images": about}
+
+
+def _copy(source: Path, target: Path, images: Sequence[str] = ()) -> None:
     """Copy a file or folder atomically; an existing copy stays, since its folder is named by the digest."""
     if target.exists():
         return
@@ -185,6 +215,9 @@ def _copy(source: Path, target: Path) -> None:
             made = Path(work) / "copy" / target.name
             made.parent.mkdir()
             _copy_contents(source, made)
+            for name in images:
+                (made.parent / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source.parent / name, made.parent / name)
             shutil.rmtree(target.parent, ignore_errors=True)
             made.parent.rename(target.parent)
     except OSError as error:
@@ -219,13 +252,15 @@ def _find_file(kept: Mapping[str, Any], run: Path) -> Path:
         raise InputError(f"recipe.json of {run} is damaged: {kept['copy']} is outside the folder")
     for path in [copy, original] if kept["copy"] else [original]:
         if path.exists() or (_is_pattern(path) and _matched(path)):
-            if _contents(path).sha256 == kept["sha256"]:
+            if _contents(path).sha256 == kept["sha256"] and (path != copy or _same_images(copy, kept)):
                 return path
+            what = f"{path}{' or one of its images' if 'images' in kept else ''}"
             raise InputError(
-                f"{path} differs from the file of the run in {run}, sha256 {kept['sha256'][:12]}...: put "
+                f"{what} differs from the file of the run in {run}, sha256 {kept['sha256'][:12]}...: put "
                 "it back as it was"
             )
-    size = "" if kept["copy"] else f" ({kept['bytes'] / 1e6:,.0f} MB, above the limit of {LARGEST_COPY / 1e6:,.0f} MB)"
+    total = kept["bytes"] + kept.get("images", {}).get("bytes", 0)
+    size = "" if kept["copy"] else f" ({total / 1e6:,.0f} MB, above the limit of {LARGEST_COPY / 1e6:,.0f} MB)"
     lost = f"its copy {copy} and {original} are gone" if kept["copy"] else f"{original} is gone, and has no copy{size}"
     raise InputError(f"the run in {run} read {original.name}: {lost}; put the file back")
 
@@ -236,10 +271,22 @@ def _manifest(pattern: Path) -> dict[str, tuple[int, str]]:
     return {name: (one.bytes, one.sha256) for name, one in contents.items()}
 
 
+def _same_images(copy: Path, kept: Mapping[str, Any]) -> bool:
+    """Whether the images beside a copy are those of the start of the run."""
+    if "images" not in kept:
+        return True
+    found = {name: one for name, one in file_manifest(copy.parent).items() if name != copy.name}
+    return _digest(found).sha256 == kept["images"]["sha256"]
+
+
+def _digest(files: Mapping[str, tuple[int, str]]) -> _Contents:
+    """Size and digest of files, from the size and the digest of each."""
+    text = "\n".join(f"{name}\0{digest}" for name, (_, digest) in sorted(files.items()))
+    return _Contents(sum(size for size, _ in files.values()), hashlib.sha256(text.encode()).hexdigest())
+
+
 def _contents(path: Path) -> _Contents:
     if path.is_dir() or _is_pattern(path):
-        files = file_manifest(path) if path.is_dir() else _manifest(path)
-        text = "\n".join(f"{name}\0{digest}" for name, (_, digest) in sorted(files.items()))
-        return _Contents(sum(size for size, _ in files.values()), hashlib.sha256(text.encode()).hexdigest())
+        return _digest(file_manifest(path) if path.is_dir() else _manifest(path))
     with path.open("rb") as stream:
         return _Contents(path.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest())

@@ -29,7 +29,7 @@ __all__ = [
     "run_template",
 ]
 
-FROM_METHOD = ("model", "critic", "reference")
+FROM_METHOD = ("model", "critic", "heads", "reference")
 """Arguments of an engine that the method decides."""
 FROM_RUN = ("tasks", "seed", "around")
 """Arguments of a curriculum that the run decides."""

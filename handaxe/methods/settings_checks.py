@@ -18,6 +18,7 @@ LEAST = {
     "learning_rate": 0,
     "max_turns": 1,
     "max_tokens": 1,
+    "max_images": 0,
     "wait": 0,
     "wait_sigma": 0,
     "held_out": 1,
@@ -25,6 +26,10 @@ LEAST = {
     "eval_every": 0,
     "warmup": 0,
     "patience": 0,
+    "judge_flip": 0,
+    "judge_labels": 1,
+    "judge_budget": 0,
+    "judge_min_coverage": 0,
 }
 """Minimum of each setting."""
 
@@ -39,4 +44,8 @@ def check_settings(settings: RunSettings) -> None:
         raise InputError(f"--warmup {settings.warmup} leaves no step for the decay: --steps is {settings.steps}")
     if settings.quantize != "none" and not settings.lora and not os.path.isdir(settings.model):
         raise InputError(f"--quantize {settings.quantize} needs --lora RANK, since quantized weights do not train")
+    if settings.lora_vision and not settings.lora:
+        raise InputError("--lora-vision needs --lora RANK; --vision trained trains vision tower and projector in full")
+    if settings.vision == "trained" and settings.lora:
+        raise InputError("--lora trains an adapter alone: replace --vision trained by --lora-vision")
     check_stop(settings)

@@ -3,6 +3,7 @@ from .action_score import action_score as action_score
 from .annealed_calls import annealed_calls as annealed_calls
 from .answer_score import answer_score as answer_score
 from .bleu import bleu as bleu
+from .bounded_steps import bounded_steps as bounded_steps
 from .box_overlap import box_overlap as box_overlap
 from .call_cost import call_cost as call_cost
 from .dispatch import dispatch as dispatch
@@ -10,12 +11,14 @@ from .exact_match import exact_match as exact_match
 from .failure_shaping import failure_shaping as failure_shaping
 from .gate import gate as gate
 from .graded_call import graded_call as graded_call
+from .judged import judged as judged
 from .judged_steps import judged_steps as judged_steps
 from .ladder import ladder as ladder
 from .math_match import math_match as math_match
 from .numeric_match import numeric_match as numeric_match
 from .outcome import outcome as outcome
 from .overlong import overlong as overlong
+from .partial import partial as partial
 from .per_turn import per_turn as per_turn
 from .permuted import permuted as permuted
 from .product import product as product
@@ -31,4 +34,5 @@ from .turns_to_outcome import turns_to_outcome as turns_to_outcome
 from .used_tools import used_tools as used_tools
 from .weighted import weighted as weighted
 from .well_formed import well_formed as well_formed
+from .win_rate import win_rate as win_rate
 from .within_length import within_length as within_length

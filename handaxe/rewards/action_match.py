@@ -8,6 +8,7 @@ from handaxe.core.protocols import Reward
 from handaxe.core.records import Task, ToolCall, Trajectory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.checks import is_number
+from handaxe.rewards.parts.points import call_point
 from handaxe.rewards.parts.reference import gold_calls
 
 __all__ = ["action_match"]
@@ -27,7 +28,7 @@ def action_match(
         a, g     first call of the last turn with a call, and the task's reference call
         R_i = 0                                               if a is missing, or its name differs from g's
             = 1[a lies in the box, or |a - g| < radius]       if g's name is in `point_actions`
-            = 1[a's ref equals g's]                           if such a g has a number `ref` and no x and y
+            = 1[a's ref equals g's]                           if such a g has a number `ref` and no point
             = 1[F1(words of a, words of g) >= min_f1]         if g's name is in `text_actions`
             = 1                                               for any other type
 
@@ -37,8 +38,8 @@ def action_match(
     Args:
         gold: the reference calls of a task; the first one counts.
         box: the target of a task: left, low, right, high. None: only the distance decides.
-        point_actions: types of actions with arguments x and y, in the unit of the screen (pixels in the paper), or with
-            `ref`, the number of an element in a list.
+        point_actions: types of actions with arguments x and y, or with `point`, a text or list of the two, in the unit
+            of the screen (pixels in the paper); or with `ref`, the number of an element in a list.
         text_actions: types of actions compared by their words.
         radius: distance from the reference point below which an action hits, in that unit; 140 in released code. 0: the
             box alone.
@@ -49,7 +50,7 @@ def action_match(
 
     Raises:
         InputError: a negative radius, or min_f1 outside (0, 1]. TaskError: a task without a reference call, a reference
-            point action without x and y or ref, or a box that is not four finite numbers.
+            point action without a point or ref, or a box that is not four finite numbers.
 
     Example:
         gold click (110, 50), box (100, 40, 120, 60), radius 8: click (101, 50), at distance 9 in the box, -> 1;
@@ -69,12 +70,12 @@ def action_match(
         wanted = list(gold(task))
         if not wanted:
             raise TaskError(f"task {task.id!r} has no reference action; give it one call")
-        point = _point(wanted[0])
+        point = call_point(wanted[0])
         area = None if box is None else _checked(box(task), task)
         listed = point is None and is_number(wanted[0].arguments.get("ref"))
         if wanted[0].name in point_actions and point is None and not listed:
             raise TaskError(
-                f"task {task.id!r}: the reference action {wanted[0].name!r} has no numbers x and y, nor ref"
+                f"task {task.id!r}: the reference action {wanted[0].name!r} has no numbers x and y, point, nor ref"
             )
         calling = [turn.parsed.calls for turn in trajectory.turns if turn.parsed.calls]
         if not calling or calling[-1][0].name != wanted[0].name:
@@ -84,16 +85,10 @@ def action_match(
             ref = made.arguments.get("ref")
             return float(is_number(ref) and ref == wanted[0].arguments["ref"])
         if made.name in point_actions:
-            return float(_hits(_point(made), point, area, radius))
+            return float(_hits(call_point(made), point, area, radius))
         return float(made.name not in text_actions or _f1(made, wanted[0]) >= min_f1)
 
     return outcome(score)
-
-
-def _point(call: ToolCall) -> tuple[float, float] | None:
-    values = [call.arguments.get(name) for name in ("x", "y")]
-    x, y = (float(one) if is_number(one) else None for one in values)
-    return None if x is None or y is None else (x, y)
 
 
 def _checked(box: Sequence[float], task: Task) -> Sequence[float]:

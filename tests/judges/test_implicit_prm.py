@@ -207,7 +207,7 @@ def test_rewards_of_turns_are_no_labels():
         np.full(4, 9.0), tuple(np.ones(len(one.turns)) for one in ragged()), {"correct": np.array([1.0, 0, 0, 0])}
     )
     assert judge._labels(scores).tolist() == [1, 0, 0, 0]
-    with pytest.raises(InputError, match="no channel 'correct' to learn from; the channels are none"):
+    with pytest.raises(InputError, match="no channel 'correct'; there are none"):
         judge.fit(labelled(ragged(), 1, 0, 0, 0))
 
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import ToolReply
+from handaxe.core.records import Criterion, ToolReply
 from handaxe.evaluation.attack_trials import LabCase
-from handaxe.judges.noisy import noisy
+from handaxe.judges.noisy import noisy, noisy_check
 from handaxe.judges.step_status import step_status
 from handaxe.testing.make_records import make_group, make_trajectory
 from handaxe.worlds.arithmetic import arithmetic
@@ -60,3 +60,29 @@ def test_arguments_out_of_range_are_errors():
         noisy(judge=step_status(), spread=-1)
     with pytest.raises(InputError, match="flip from 0 to 1"):
         noisy(judge=step_status(), flip=1.5)
+
+
+def test_scores_flip_around_the_middle_of_their_scale():
+    plain = step_status(good=0.9, plain=0.5, bad=0.1).score_steps(group())[0]
+    found = noisy(judge=step_status(good=0.9, plain=0.5, bad=0.1), spread=0.0, flip=1.0, centre=0.5).score_steps(
+        group()
+    )[0]
+    np.testing.assert_allclose(found, 1 - plain)
+
+
+def test_flipped_checks_by_hand_and_by_content():
+    goals = [Criterion("a", ""), Criterion("b", "")]
+    one, same = make_trajectory(texts=["x", "y"], id="0"), make_trajectory(texts=["x", "z"], id="1")
+
+    def check(trajectory, criteria):
+        return np.array([[False, True]] * len(criteria))
+
+    assert noisy_check(check=check, flip=1.0)(one, goals).tolist() == [[True, False]] * 2
+    assert noisy_check(check=check, flip=0.0)(one, goals).tolist() == [[False, True]] * 2
+    half = noisy_check(check=check, flip=0.5, seed=3)
+    assert (half(one, goals)[:, 0] == half(same, goals)[:, 0]).all()  # the same step has the same error
+    many = [Criterion(f"{k}", "") for k in range(400)]
+    flips = noisy_check(check=lambda trajectory, listed: np.zeros((len(listed), 2), bool), flip=0.3)(one, many)
+    assert 0.25 < flips.mean() < 0.35 and 0.04 < (flips[:, 0] & flips[:, 1]).mean() < 0.14
+    with pytest.raises(InputError, match="flip is 2"):
+        noisy_check(check=check, flip=2)

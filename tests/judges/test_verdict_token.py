@@ -5,16 +5,21 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Author, Criterion, Message, TokenSequence
+from handaxe.core.images import PLACEHOLDER, Image, is_image_id
+from handaxe.core.records import Author, Criterion, Message, TokenSequence, ToolReply
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.evaluation.attack_trials import LabCase
+from handaxe.judges.trained_verdict import contextual_question, trained_verdict
 from handaxe.judges.verdict_token import transition_question, turn_question, verdict_token
 from handaxe.models.chat_formats.compact import END, Compact
 from handaxe.models.load import load
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.papers.calm.subgoals import subgoals
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 from handaxe.training.loop.batch import Row, pad
+from handaxe.training.sft.supervised import as_rated
+from handaxe.training.stages.context import make_site
 from handaxe.worlds.hops.world import hops
 
 ENGINE = LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=256), seed=1))
@@ -137,3 +142,46 @@ def test_wrong_arguments_are_errors():
     for words in (("yes", "yes"), ("", "no")):
         with pytest.raises(InputError, match="no token separates"):
             verdict_token(engine=ENGINE, format=Compact(), yes=words[0], no=words[1])
+
+
+def test_images_are_named_in_words():
+    image = Image.of(np.zeros((2, 3, 3), np.uint8))
+    task = replace(make_task(), messages=(Message.of("user", "What is ", image, "?"),))
+    reply = ToolReply("0-0", "look", PLACEHOLDER, images=(image,))
+    one = make_trajectory(task=task, calls=[["look"], []], replies=[[reply], []])
+    assert one.messages[2].images == (image,)
+    text = turn_question(one, 0, None)
+    assert 'task: "What is [image 3x2]?"' in text and 'then: "[image 3x2]"' in text
+    assert contextual_question(one, 1, None).startswith('before: "[image 3x2]"')
+
+
+def test_a_question_with_an_image_is_measured_with_the_image():
+    image = Image.of(np.zeros((8, 16), np.uint8))
+    asked = []
+
+    class Sees:
+        def measure(self, requests):
+            asked.extend(requests)
+            return [{"logp": [-0.5 if one.ids[-1] == ord("y") else -1.5]} for one in requests]
+
+    def ask(trajectory, turn, criterion):
+        return Message.of("user", "right?", image)
+
+    judge = verdict_token(engine=Sees(), format=Compact(TinyImageProcessor(8)), ask=ask)
+    group = make_group(trajectories=[make_trajectory(texts=["a", "b"])])
+    assert judge.score_steps(group)[0] == pytest.approx([0.7311, 0.7311], abs=1e-4)
+    assert len(asked) == 4 and all(one.images == (image,) for one in asked)
+    assert all(image.ids(2) == [token for token in one.ids if is_image_id(token)] for one in asked)
+
+
+def test_a_judge_with_vision_learns_from_questions_with_images():
+    policy = load("tiny_vision")
+    judge = trained_verdict(engine=LocalEngine(policy.model), format=policy.format, ask=lambda *_: QUESTION)
+    one = make_trajectory(texts=["a"])
+    site = make_site(engine=judge.second.engine, format=policy.format)
+    source = judge.training_source(lambda site: [as_rated([one])], lambda _: [(one, 0, True)])
+    (lesson,) = source(site)
+    assert lesson.group[0].images == QUESTION.images and lesson.group[0].final_text == "yes"
+
+
+QUESTION = Message.of("user", "right?", Image.of(np.zeros((8, 16), np.uint8)))

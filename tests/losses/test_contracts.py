@@ -3,7 +3,8 @@
 A newcomer's file is tested by being there. Its own test may say (see helpers.contract)
 
     EXAMPLE = {"length": 8}     the arguments that have no default
-    TOGETHER = "rollouts"       which rows must stay in one micro-batch: those of "rollouts", of "pairs" or "everything"
+    TOGETHER = "rollouts"       which rows must stay in one micro-batch: those of "rollouts", of "pairs", of
+                                "groups" or "everything"
     BATCH = make                seed -> the batches that it needs
 """
 
@@ -16,6 +17,7 @@ import pytest
 import torch
 from helpers import contract
 
+from handaxe.core.heads import Head
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.local.loss_grad import loss_grad
 from handaxe.losses.policy import policy
@@ -24,12 +26,13 @@ from handaxe.losses.reductions.rollout_mean import rollout_mean
 from handaxe.losses.reductions.token_mean import token_mean
 from handaxe.losses.surrogates.clip import clip
 from handaxe.models.tiny import TinyConfig, TinyModel
-from handaxe.testing.batches import random_batch, random_policy, small_batch, small_policy
+from handaxe.testing.batches import RANDOM_HEADS, random_batch, random_policy, small_batch, small_policy
 from handaxe.testing.losses import check_loss, differentiate
 
 TOGETHER = {
     "rollouts": lambda batch: batch.rollout_B,
     "pairs": lambda batch: batch.rollout_B // 2,
+    "groups": lambda batch: batch.group_B,
     "everything": lambda batch: torch.zeros_like(batch.rollout_B),
     None: None,
 }
@@ -188,7 +191,12 @@ def test_loss_grad_equals_the_gradients(name):
         want = differentiate(as_loss(name), out, batch)
         entropy_BT = out.entropy()
         found, slope = loss_grad(
-            as_loss(name), batch, logp_BT=out.logp_BT, entropy=lambda: entropy_BT, value_BT=out.value_BT
+            as_loss(name),
+            batch,
+            logp_BT=out.logp_BT,
+            entropy=lambda: entropy_BT,
+            value_BT=out.value_BT,
+            heads=out.heads,
         )
         assert found.value.item() == want.value and found.metrics == want.metrics
         for kind, gradient_BT in want.gradients.items():
@@ -204,7 +212,8 @@ def test_token_trees_give_the_loss_and_gradient_of_rows(name):
     for packing in ("tree", "rows"):
         model = TinyModel.new(TinyConfig(vocab_size=50, width=16, layers=2, heads=2, max_length=64))
         model.module.double()
-        engine = LocalEngine(model, packing=packing, critic=True)
+        heads = {name: Head(outputs, init="normal") for name, outputs in RANDOM_HEADS.items()}
+        engine = LocalEngine(model, packing=packing, critic=True, heads=heads)
         torch.nn.init.constant_(engine._critic.weight, 0.1)  # which starts at 0, and then sends no gradient back
         near_BT = engine.forward(batch)["logp"] - 0.01  # far from it, corrections veto everything
         out = engine.forward_backward(replace(batch, old_logp_BT=near_BT, behaviour_logp_BT=near_BT), loss)

@@ -272,6 +272,16 @@ def test_seen_acts_are_means_over_steps_and_runs():
     assert seen_acts(page, [*runs, RunFigures([{"y": 1.0}], {})])[0].seen == pytest.approx(0.2)
 
 
+def test_seen_acts_of_stages_are_means_over_rows_and_nan_without_a_step():
+    page = MethodPage(name="mine", acts=(ActFigure(figure="stages/teach/lessons", at_least=2),))
+    runs = [RunFigures([{}], {}, {"teach": [{"lessons": 1.0}, {"lessons": 5.0}]}), RunFigures([{}], {}, {"teach": []})]
+    assert seen_acts(page, runs) == (SeenAct("stages/teach/lessons", 2, 3.0),)
+    (still,) = seen_acts(page, runs[1:])
+    assert still.obstacle == "the mechanism did not act (stages/teach/lessons nan, at least 2)"
+    with pytest.raises(InputError, match="no row of the stage teach has the figure 'lessons'; its figures are loss"):
+        seen_acts(page, [RunFigures([{}], {}, {"teach": [{"loss": 1.0}]})])
+
+
 def test_figure_that_no_run_reports_is_an_error():
     page = MethodPage(name="mine", acts=(ActFigure(figure="training/x", at_least=0.5),))
     with pytest.raises(InputError, match="no run of mine has the figure of its act 'training/x'.*its figures are y"):

@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from handaxe.core.records import Advantages, Branch, Ending, Group, Message, RatedGroup, Scores, Usage
+from handaxe.core.records import Advantages, Branch, Ending, Group, Message, RatedGroup, Scores
+from handaxe.core.usage import Usage
 from handaxe.methods.batch_difference import batch_difference, rollout_marks, unplayable_rollouts
 from handaxe.testing.make_records import make_trajectory
 

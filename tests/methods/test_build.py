@@ -29,6 +29,14 @@ def test_settings_and_options_reach_their_parts():
     assert type(held_out.env(held_out.tasks[0])).__name__ != "_Slow"
 
 
+def test_limit_of_images_is_in_the_environments_of_training_and_of_evaluations():
+    made = build(make_spec("grpo_no_kl", max_images=2))
+    held_out = made["run"].evaluation.evaluate
+    for env, task in ((made["env"], made["tasks"].next(0, 1)[0]), (held_out.env, held_out.tasks[0])):
+        assert type(env(task)).__name__ == "_Limited" and env(task).most == 2
+    assert type(build(make_spec("grpo_no_kl"))["env"](task)).__name__ != "_Limited"
+
+
 def test_seed_changes_draws_of_evaluations_and_keeps_tasks():
     """Evaluations of the untrained policy then differ between seeds, so that comparisons with it do not share noise."""
     one, other = (build(make_spec("grpo_no_kl", seed=seed))["run"].evaluation.evaluate for seed in (3, 4))

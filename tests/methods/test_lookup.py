@@ -25,7 +25,18 @@ def test_world_of_one_paper_is_found_by_name():
 
 
 def test_names_list_worlds_tools_and_engines_without_helpers():
-    assert set(list_names("tools")) == {"calculator", "compute", "cpython", "files", "fold_memory", "python"}
+    assert set(list_names("tools")) == {
+        "calculator",
+        "compute",
+        "cpython",
+        "crop",
+        "files",
+        "fold_memory",
+        "ocr",
+        "python",
+        "read_code",
+        "segment",
+    }
     assert {"calls", "gym", "jsonl", "arithmetic", "library", "twenty_questions"} <= set(list_names("worlds"))
     assert not {"World", "parts"} & set(list_names("worlds"))
     assert "local" in list_names("engines") and "otc" in list_names("methods")
@@ -34,7 +45,7 @@ def test_names_list_worlds_tools_and_engines_without_helpers():
 @pytest.mark.parametrize(
     ("kind", "name", "message"),
     [
-        ("methods", "otk", "there is no method 'otk'; did you mean otc?"),
+        ("methods", "otk", "there is no method 'otk'; did you mean otc or sport?"),
         ("methods", "qqqqqqqqqq", "`handaxe methods` lists them"),
         ("worlds", "arithmetik", "did you mean arithmetic"),
         ("tools", "zzz", "and MODULE:ATTRIBUTE of your own"),

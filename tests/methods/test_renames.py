@@ -30,10 +30,7 @@ def test_an_option_that_no_longer_exists_is_dropped_only_at_its_default():
 
 
 def test_worlds_of_version_0_1_get_the_names_and_options_of_this_version():
-    assert renamed_arguments({"world": "mixed", "world.boxes": 2}) == {
-        "world": "arithmetic_and_screens",
-        "world.boxes": 2,
-    }
+    assert renamed_arguments({"world": "priced", "world.share": 2}) == {"world": "routing", "world.share": 2}
     assert renamed_arguments({"world": "slips"}) == {"world": "arithmetic", "world.easy": 0.0, "world.mistakes": True}
     assert renamed_arguments({"world": "worked_steps", "world.slips": 0.2})["world.mistakes"] == 0.2
     assert renamed_arguments({"world": "arithmetic", "world.easy": 0.5}) == {"world": "arithmetic", "world.easy": 0.5}

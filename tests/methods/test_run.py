@@ -62,7 +62,7 @@ def test_stages_run_before_the_loop_and_shared_stages_run_once(make_spec, tmp_pa
     result = run(make_spec(), RunConfig(out=out, progress=False, recipe={"name": "mine"}))
     assert len(result.metrics) == 2 and not result.stopped
     assert {one.name for one in out.iterdir()} >= {"checkpoints", "record.sqlite", "recipe.json", "stages"}
-    names = {"01-teach", "shared.json", "stages.json", "writer.lock"}
+    names = {"01-teach", "metrics.json", "shared.json", "stages.json", "writer.lock"}
     assert {one.name for one in (out / "stages").iterdir()} == names
     with RunRecord.open(out) as record:
         assert record.about()["recipe"]["name"] == "mine" and record.steps() == [0, 1]

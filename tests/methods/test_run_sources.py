@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.image_records import noise
 
 from handaxe.core.errors import InputError
 from handaxe.methods import run_sources
@@ -200,3 +201,49 @@ def test_modules_in_the_options_of_a_part_are_kept(project, tmp_path):
 
     arguments = {"world.parts": {"a": "jsonl --file 'my a.jsonl' --score=own_sources:value"}}
     assert set(record_sources(arguments, {}, tmp_path / "run")["modules"]) == {"own_sources"}
+
+
+@pytest.fixture
+def photos(project):
+    """A CSV file that names two images, of which one is named by another row, too."""
+    for k, name in enumerate(("a.png", "in/b.png")):
+        (project / "photos" / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / "photos" / name).write_bytes(noise(k).data)
+    (project / "photos.csv").write_text("file,question,answer\nphotos/a.png,1?,1\n")
+    return ("photos/a.png", "photos/in/b.png")
+
+
+def with_photos(names, out):
+    return json.loads(json.dumps(record_sources({}, {"file": Path("photos.csv")}, out, images={"file": names})))
+
+
+def test_images_that_a_file_names_are_copied_beside_its_copy(project, photos, tmp_path):
+    sources = with_photos(photos, tmp_path / "run")
+    assert sources["files"]["file"]["images"]["count"] == 2
+    shutil.rmtree(project / "photos")
+    (found,) = find_files(sources, tmp_path / "run").values()
+    assert Path(found).is_relative_to(tmp_path / "run")
+    assert (Path(found).parent / "photos" / "in" / "b.png").read_bytes() == noise(1).data
+    (Path(found).parent / "photos" / "a.png").write_bytes(noise(5).data)
+    with pytest.raises(InputError, match="photos.csv or one of its images differs from the file of the run"):
+        find_files(sources, tmp_path / "run")
+
+
+def test_images_above_the_limit_are_read_where_they_are(project, photos, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run_sources, "LARGEST_COPY", 5000)
+    sources = with_photos(photos, tmp_path / "run")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("note: photos.csv and its 2 images are not copied into the run: 0 MB are above the limit")
+    assert line.endswith(f"resume, eval and chat read them in {project.resolve()}")
+    assert not (tmp_path / "run" / "inputs").exists()
+    assert find_files(sources, tmp_path / "run") == {"file": str((project / "photos.csv").resolve())}
+    (project / "photos.csv").unlink()
+    with pytest.raises(InputError, match="photos.csv is gone, and has no copy"):
+        find_files(sources, tmp_path / "run")
+
+
+def test_other_images_are_another_copy(project, photos, tmp_path):
+    first = with_photos(photos, tmp_path / "run")["files"]["file"]
+    (project / photos[0]).write_bytes(noise(7).data)
+    second = with_photos(photos, tmp_path / "run")["files"]["file"]
+    assert first["sha256"] == second["sha256"] and first["copy"] != second["copy"]

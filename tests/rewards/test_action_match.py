@@ -8,7 +8,7 @@ from handaxe.core.records import ToolCall
 from handaxe.evaluation.attack_trials import LabCase
 from handaxe.rewards.action_match import action_match
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
-from handaxe.worlds.screen.layout import gold_box
+from handaxe.worlds.screen.widgets import cell_box
 from handaxe.worlds.screen.world import NEAR, screen
 
 REFERENCE = [{"name": "f", "arguments": {"x": 1, "y": 2}}]
@@ -16,8 +16,8 @@ CONTRACT = [{}, {"point_actions": ("f",)}, {"text_actions": ("f", "g")}]
 LAB = [
     LabCase(
         "action_match(...)",
-        partial(screen, answer="action"),
-        lambda world: action_match(gold=world.need("reference"), box=gold_box, radius=NEAR),
+        partial(screen, told=True),
+        lambda world: action_match(gold=world.need("reference"), box=cell_box, radius=NEAR),
     ),
 ]
 

@@ -9,9 +9,9 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.evaluation.attack_trials import LabCase
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
-from handaxe.worlds.glimpse.views import gold_region, last_region
-from handaxe.worlds.glimpse.world import glimpse
-from handaxe.worlds.screen.layout import SIDES, gold_box, predicted_box
+from handaxe.worlds.clips.views import gold_window, last_window
+from handaxe.worlds.clips.world import clips
+from handaxe.worlds.screen.widgets import SIDES, gold_box, predicted_box
 from handaxe.worlds.screen.world import screen
 
 NEAR, GOLD, WHOLE = (100, 100, 200, 200), (110, 110, 210, 210), (0, 0, 1000, 500)
@@ -45,23 +45,23 @@ def screen_overlap(world, measure):
 LAB = [
     LabCase(
         'box_overlap(measure="iou")',
-        partial(screen, answer="box", boxes=3, loose=0.2),
+        partial(screen, answer="box", loose=0.3, told=True),
         partial(screen_overlap, measure="iou"),
     ),
     LabCase(
         'box_overlap(measure="recall")',
-        partial(screen, answer="box", boxes=3, loose=0.2),
+        partial(screen, answer="box", loose=0.3, told=True),
         partial(screen_overlap, measure="recall"),
     ),
     LabCase(
         'box_overlap(measure="centre")',
-        partial(screen, answer="box", boxes=3, loose=0.2),
+        partial(screen, answer="box", loose=0.3, told=True),
         partial(screen_overlap, measure="centre"),
     ),
     LabCase(
         'box_overlap(measure="recall"), of a look',
-        partial(glimpse, kind="row", loose=6),
-        lambda world: box_overlap(found=last_region, gold=gold_region, measure="recall"),
+        partial(clips, loose=6),
+        lambda world: box_overlap(found=last_window, gold=gold_window, measure="recall"),
         why="A viewed region pays, not the answer: add a correctness reward.",
     ),
 ]

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 from handaxe.core.records import Advantages, Disposition, Group, RatedGroup, Scores, Task, TokenSequence, Trajectory
-from handaxe.ops.codec import dump_record, load_record
+from handaxe.ops.codec import dump_record, image_finder, load_record
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.rewindable import rewind_obstacle
 
@@ -101,13 +102,14 @@ def swap_in(one: RatedGroup, index: int, stored: RatedGroup, *, id: str, by: str
 
 
 def dump(stored: RatedGroup) -> dict[str, Any]:
-    """Convert a stored trajectory to strings, numbers, arrays, lists and dicts."""
+    """Convert a stored trajectory to strings, numbers, arrays, images, lists and dicts."""
     trajectory = stored.group[0]
     scores, advantages = stored.scores, stored.advantages
-    return {
+    images: dict[str, Image] = {}
+    state = {
         "step": stored.group.step,
-        "task": dump_record(stored.group.task),
-        "trajectory": dump_record(replace(trajectory, sequences=())),
+        "task": dump_record(stored.group.task, images),
+        "trajectory": dump_record(replace(trajectory, sequences=()), images),
         "sequences": [
             {name: getattr(one, name) for name in ARRAYS} | {"features": dict(one.features)}
             for one in trajectory.sequences
@@ -121,11 +123,13 @@ def dump(stored: RatedGroup) -> dict[str, Any]:
         "returns": None if advantages.returns is None else list(advantages.returns[0]),
         "trains": None if advantages.trains is None else list(advantages.trains[0]),
     }
+    return state | {"images": list(images.values())} if images else state
 
 
 def load(state: Mapping[str, Any]) -> RatedGroup:
     """Restore a stored trajectory from the state of `dump`."""
-    trajectory: Trajectory = load_record(Trajectory, state["trajectory"])
+    source = image_finder(state.get("images", ()))
+    trajectory: Trajectory = load_record(Trajectory, state["trajectory"], source)
     sequences = tuple(
         TokenSequence(**{name: one[name] for name in ARRAYS}, features=dict(one["features"]))
         for one in state["sequences"]
@@ -134,7 +138,7 @@ def load(state: Mapping[str, Any]) -> RatedGroup:
     def ragged(name: str) -> tuple[tuple[np.ndarray, ...], ...] | None:
         return None if state[name] is None else (tuple(state[name]),)
 
-    task = load_record(Task, state["task"])
+    task = load_record(Task, state["task"], source)
     scores = Scores(
         outcome=np.array([state["outcome"]], np.float64),
         turns=None if state["turns"] is None else (state["turns"],),

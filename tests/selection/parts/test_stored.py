@@ -2,6 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.image_records import noise, shown_group, shown_trajectory
+from safetensors.numpy import load_file
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Branch, Disposition, RatedGroup
@@ -98,3 +100,34 @@ def test_swap_in_rejects_a_trajectory_of_another_reward():
     stored = stored_sibling(make_rated(group=make_group(size=1), scores=make_scores([1.0], channels={"x": [1.0]})), 0)
     with pytest.raises(InputError, match="same reward"):
         swap_in(make_rated(), 0, stored, id="new", by="success_replay")
+
+
+def test_images_are_stored_once_and_text_only_state_has_none():
+    images = [noise(k) for k in range(3)]
+    one = RatedGroup.of(*shown_rated(shown_trajectory(*images[:2], hidden=images[2])))
+    state = dump(one)
+    assert sorted(image.digest for image in state["images"]) == sorted(image.digest for image in images)
+    assert "images" not in dump(stored_sibling(rated(), 0))
+    back = load(state).group[0]
+    assert back.images == one.group[0].images and back.notes == one.group[0].notes
+
+
+def test_images_in_a_checkpoint_need_no_run_record(world, tmp_path):
+    images = [noise(k) for k in range(2)]
+    first, second = (RatedGroup.of(*shown_rated(shown_trajectory(*images, id=f"seen/{k}"))) for k in (0, 1))
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(1, world.make_engine(), {"a": Holder(first), "b": Holder(second)})
+    names = load_file(tmp_path / "step-000001" / "arrays.safetensors").keys()
+    assert sorted(name for name in names if name.startswith("images/")) == sorted(f"images/{i.digest}" for i in images)
+    back = {"a": Holder(), "b": Holder()}
+    checkpoints.load(world.make_engine(), back)
+    found = back["b"].one.group[0]
+    assert found.id == "seen/1" and found.messages == second.group[0].messages
+    np.testing.assert_array_equal(found.images[1].pixels, images[1].pixels)
+    np.testing.assert_array_equal(found.sequences[0].ids, second.group[0].sequences[0].ids)
+
+
+def shown_rated(trajectory):
+    """Group, scores and advantages of one trajectory."""
+    found = shown_group(trajectory)
+    return found.group, found.scores, found.advantages

@@ -1,0 +1,1 @@
+"""Questions to language models: prompts, answers, readers, and the desk that batches, caches and repeats them."""

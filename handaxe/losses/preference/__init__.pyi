@@ -1,0 +1,9 @@
+from .bradley_terry import bradley_terry as bradley_terry
+from .bradley_terry_with_ties import bradley_terry_with_ties as bradley_terry_with_ties
+from .gaussian_nll import gaussian_nll as gaussian_nll
+from .hinge import hinge as hinge
+from .label_classification import label_classification as label_classification
+from .label_regression import label_regression as label_regression
+from .neutral import neutral as neutral
+from .plackett_luce import plackett_luce as plackett_luce
+from .summed import summed as summed

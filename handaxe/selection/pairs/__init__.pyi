@@ -1,0 +1,1 @@
+from .ordered import ordered as ordered
