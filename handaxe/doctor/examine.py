@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,12 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine
+from handaxe.core.records import Trajectory
 from handaxe.doctor.chat_format_checks import check_control_text, check_prefix_ids, check_stops, model_ends
 from handaxe.doctor.cost import Cost, check_forecast, check_memory, check_time, count_evaluations
 from handaxe.doctor.expert_checks import Demonstrations, check_empty, check_expert, check_limits, play_demonstrations
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, not_checked
+from handaxe.doctor.images import check_images
 from handaxe.doctor.reward_checks import check_determinism, check_zero_gradient
 from handaxe.doctor.token_checks import check_logps, check_mask
 from handaxe.doctor.tool_checks import check_failures, check_latency, check_sizes
@@ -106,6 +108,7 @@ def examine(
     found += _tried("tool failures", lambda: check_failures(rollouts, expert, limits=limits))
     found += _tried("tool output", lambda: check_sizes(rollouts, expert, format=format, context=context, limits=limits))
     found += _tried("truncation", lambda: check_truncation(rollouts, context=context, limits=limits))
+    found += _check_images(home, given, rollouts, limits)
     report("timing an evaluation")
     found += _check_cost(given, trial, used, checkpoint, limits, seconds)
     return found
@@ -207,6 +210,20 @@ def _check_world(
             limits=limits,
         ),
     )
+
+
+def _check_images(
+    world: World | None, given: Mapping[str, Any], rollouts: Sequence[Trajectory], limits: Thresholds
+) -> list[Finding]:
+    try:
+        tasks = [] if world is None else world.tasks("train", TASKS, given["seed"])
+        engine = given["engine"]
+        model = None if isinstance(engine, ClusterEngine) else getattr(engine, "model", None)
+        return check_images(
+            tasks, rollouts, format=given["format"], context=engine.max_length, model=model, limits=limits
+        )
+    except Exception as error:
+        return [Finding("images", "error", f"raises {type(error).__name__}: {error}", "fix the cause")]
 
 
 def _check_cost(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from handaxe.core.errors import HandaxeError, RecordError
+from handaxe.core.images import Image, is_image_id
 from handaxe.core.protocols import ChatFormat, Engine
 from handaxe.core.records import Author, Group, RatedGroup, Sampling, TokenSequence, Trajectory
 from handaxe.core.requests import Completion, Sample
@@ -114,7 +115,7 @@ def check_logps(engine: Engine, groups: Sequence[RecordedGroup], *, limits: Thre
         groups: records of the trial steps.
     """
     sequences = [
-        (sequence, temperature(one))
+        _Sampled(sequence, temperature(one), one.images)
         for group in groups
         for one in group.played.group
         for sequence in one.sequences
@@ -151,18 +152,29 @@ def check_logps(engine: Engine, groups: Sequence[RecordedGroup], *, limits: Thre
     return Finding("log-probs", level, found, "" if level == "ok" else remedy, figures)
 
 
+class _Sampled(NamedTuple):
+    """A sequence, the divisor of its logits, and the images of its image tokens."""
+
+    sequence: TokenSequence
+    temperature: float
+    images: tuple[Image, ...]
+
+
 def _own(sequence: TokenSequence, version: int) -> np.ndarray:
     return (sequence.author == Author.POLICY) & (sequence.version == version)
 
 
-def _differences(engine: Engine, sequences: Sequence[tuple[TokenSequence, float]]) -> tuple[np.ndarray, np.ndarray]:
+def _differences(engine: Engine, sequences: Sequence[_Sampled]) -> tuple[np.ndarray, np.ndarray]:
     """Log-probs of trainer minus sampler and of trainer minus behaviour, at tokens of the current weights."""
     if not sequences:
         return np.zeros(0), np.zeros(0)
-    rows = [Row(sequence, np.zeros(len(sequence)), 0, k, hot) for k, (sequence, hot) in enumerate(sequences)]
+    rows = [
+        Row(sequence, np.zeros(len(sequence)), 0, k, hot, images=images)
+        for k, (sequence, hot, images) in enumerate(sequences)
+    ]
     measured = engine.forward(pad(rows, pad_id=engine.pad_id), names=("logp",))["logp"].double().cpu().numpy()
     sampled, behaviour = list[np.ndarray](), list[np.ndarray]()
-    for k, (sequence, _) in enumerate(sequences):
+    for k, (sequence, _, _) in enumerate(sequences):
         own = _own(sequence, engine.version)
         logp = measured[k, : len(sequence)][own]
         sampled.append(logp - sequence.logp[own])
@@ -170,17 +182,20 @@ def _differences(engine: Engine, sequences: Sequence[tuple[TokenSequence, float]
     return np.concatenate(sampled), np.concatenate(behaviour)
 
 
-def _continuations(engine: Engine, groups: Sequence[RecordedGroup]) -> list[tuple[TokenSequence, float]]:
+def _continuations(engine: Engine, groups: Sequence[RecordedGroup]) -> list[_Sampled]:
     """Some prompts of the groups, continued with OTHER_SAMPLING."""
     begun = [one for group in groups for one in group.played.group if one.turns][:PROMPTS]
-    prompts = [one.sequences[one.turns[0].sequence].ids[: one.turns[0].start] for one in begun]
+    prompts = [(one.sequences[one.turns[0].sequence].ids[: one.turns[0].start], one.images) for one in begun]
     requests = [
-        Sample([int(i) for i in ids], OTHER_SAMPLING, derive_seed("doctor", k), frozenset())
-        for k, ids in enumerate(prompts)
+        Sample([int(i) for i in ids], OTHER_SAMPLING, derive_seed("doctor", k), frozenset(), images=images)
+        for k, (ids, images) in enumerate(prompts)
         if len(ids) + OTHER_SAMPLING.max_tokens <= engine.max_length
     ]
     done = engine.sample(requests)
-    return [(_sequence(request, one), OTHER_SAMPLING.temperature) for request, one in zip(requests, done)]
+    return [
+        _Sampled(_sequence(request, one), OTHER_SAMPLING.temperature, request.images)
+        for request, one in zip(requests, done)
+    ]
 
 
 def _sequence(request: Sample, done: Completion) -> TokenSequence:
@@ -190,7 +205,7 @@ def _sequence(request: Sample, done: Completion) -> TokenSequence:
         return np.array([*[head] * before, *tail], dtype)
 
     return TokenSequence(
-        ids=np.array([*request.ids, *done.ids], np.int32),
+        ids=np.array([*request.ids, *done.ids], np.int64 if is_image_id(max(request.ids)) else np.int32),
         author=joined(Author.TEMPLATE, [Author.POLICY] * count, np.int8),
         turn=joined(-1, [0] * count, np.int16),
         logp=joined(0.0, done.logp, np.float32),

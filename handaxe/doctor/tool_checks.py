@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from handaxe.core.images import name_images
 from handaxe.core.protocols import ChatFormat
 from handaxe.core.records import Message, ToolReply, Trajectory
 from handaxe.doctor.finding import THRESHOLDS, Finding, Thresholds, grade, not_checked
@@ -94,6 +95,12 @@ def check_failures(
     return Finding("tool failures", "ok", found, figures=figures)
 
 
+def _image_tokens(reply: ToolReply, format: ChatFormat) -> int:
+    """Tokens of the images of a reply; 0 in a format without images."""
+    processor = getattr(format, "image_processor", None) if reply.images else None
+    return sum(len(processor.token_ids(image)) for image in reply.images) if processor is not None else 0
+
+
 def check_sizes(
     rollouts: Sequence[Trajectory],
     expert: Sequence[Trajectory] = (),
@@ -113,9 +120,10 @@ def check_sizes(
     replies = _replies(rollouts, expert)
     if not replies:
         return _no_replies("tool output", rollouts, expert)
-    longest = max(replies, key=lambda one: len(one.content))
-    full, empty = (len(format.start([Message("user", text)], ()).ids) for text in (longest.content, ""))
-    tokens = full - empty
+    longest = max(replies, key=lambda one: len(one.content) + _image_tokens(one, format))
+    text = name_images(longest.content, longest.images)
+    full, empty = (len(format.start([Message("user", text)], ()).ids) for text in (text, ""))
+    tokens = full - empty + _image_tokens(longest, format)
     cut = [one for one in replies if CUT.search(one.content)]
     share = tokens / context
     lengths = np.array([len(one.content) for one in replies])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -98,6 +101,8 @@ def restored_state(engine: Engine, learners: Sequence[Learner], parts: Sequence[
 def run_trial(arguments: Mapping[str, Any], *, steps: int, groups: int) -> TrialSteps:
     """Train in a temporary folder, with the arguments of the run except steps and groups.
 
+    The folder is deleted with the result.
+
     An exception ends the trial and is stored in `TrialSteps.error`.
 
     Args:
@@ -108,21 +113,22 @@ def run_trial(arguments: Mapping[str, Any], *, steps: int, groups: int) -> Trial
         KeyboardInterrupt: a step was stopped.
     """
     watch, found = _Stopwatch(), TrialSteps()
-    with TemporaryDirectory(prefix="handaxe-doctor-") as folder:
-        out = Path(folder) / "run"
-        files = {"out": out, "resume": False, "checkpoint_every": steps + 1, "checkpoints": 1}
-        run = replace(arguments["run"], **files, progress=False, loggers=(watch,), evaluation=None, recipe=None)
-        own = {"steps": steps, "groups": groups, "run": run}
-        try:
-            if train(**{**arguments, **own}).stopped:
-                raise KeyboardInterrupt
-        except Exception as error:
-            cause = error.__cause__ if error.__cause__ is not None else error
-            found.error = f"{type(error).__name__}: {cause}"
-        if RunRecord.exists(out):
-            with RunRecord.open(out) as record:
-                found.steps = [record.groups(step=step) for step in record.steps()]
-                found.metrics = record.metrics()
+    folder = tempfile.mkdtemp(prefix="handaxe-doctor-")
+    weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)  # images are read from the record on demand
+    out = Path(folder) / "run"
+    files = {"out": out, "resume": False, "checkpoint_every": steps + 1, "checkpoints": 1}
+    run = replace(arguments["run"], **files, progress=False, loggers=(watch,), evaluation=None, recipe=None)
+    own = {"steps": steps, "groups": groups, "run": run}
+    try:
+        if train(**{**arguments, **own}).stopped:
+            raise KeyboardInterrupt
+    except Exception as error:
+        cause = error.__cause__ if error.__cause__ is not None else error
+        found.error = f"{type(error).__name__}: {cause}"
+    if RunRecord.exists(out):
+        with RunRecord.open(out) as record:
+            found.steps = [record.groups(step=step) for step in record.steps()]
+            found.metrics = record.metrics()
     found.walls = [after - before for before, after in zip(watch.marks, watch.marks[1:])]
     return found
 

@@ -20,8 +20,8 @@ __all__ = [
     "GroupScores",
     "SAME",
     "agreement",
-    "channel_values",
     "summarize_channels",
+    "values_by_channel",
 ]
 
 GroupScores = tuple[Group, Scores]
@@ -74,7 +74,7 @@ class Agreement(NamedTuple):
     kappa: float
 
 
-def channel_values(scored: Sequence[GroupScores]) -> dict[str, list[np.ndarray]]:
+def values_by_channel(scored: Sequence[GroupScores]) -> dict[str, list[np.ndarray]]:
     """Channel -> [G] array for each group; "reward" first. NaN in groups without the channel."""
     names = dict.fromkeys(name for _, scores in scored for name in scores.channels)
     out = {REWARD: [group_rewards(group, scores) for group, scores in scored]}
@@ -91,7 +91,7 @@ def summarize_channels(scored: Sequence[GroupScores]) -> list[ChannelSummary]:
     """
     measured = {name: np.array([of(one) for group, _ in scored for one in group]) for name, of in COVARIATES.items()}
     found = []
-    for name, by_group in channel_values(scored).items():
+    for name, by_group in values_by_channel(scored).items():
         values = np.concatenate([np.zeros(0), *by_group])
         known = np.isfinite(values)
         if not known.any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,12 +13,14 @@ from handaxe.evaluation.estimates import columns
 from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.ops.stats import ratio
 from handaxe.training.record.run_record import RunRecord
+from handaxe.training.stages.run_stages import stage_metrics
 
-__all__ = ["Axis", "RunFigures", "Series", "TRAINING", "evaluations"]
+__all__ = ["Axis", "RunFigures", "STAGES", "Series", "TRAINING", "evaluations", "run_figures"]
 
 Axis = Literal["steps", "tokens", "calls", "seconds"]
 PHASES = ("sampling", "reward", "credit", "learning", "update")
 TRAINING = "training/"
+STAGES = "stages/"
 SPENT: dict[str, str] = {"tokens": "tokens/sampled", "calls": "calls/made"}
 """Training metric whose sum over steps is the axis."""
 TOTALS: dict[str, tuple[str, str]] = {
@@ -42,22 +44,28 @@ class RunFigures:
 
     metrics      one mapping a step, as in the run record
     evaluations  steps done -> the evaluation then
+    stages       rows of stages before and after the steps, by name, see `training.stages.run_stages.stage_metrics`
     """
 
     metrics: Sequence[Mapping[str, float]]
     evaluations: Mapping[int, Evaluation]
+    stages: Mapping[str, Sequence[Mapping[str, float]]] = field(default_factory=dict)
 
     def series(self, metric: str, *, where: tuple[str, Any] | tuple[()] = (), axis: Axis = "steps") -> Series:
         """A figure along the run.
 
         Args:
-            metric: of evaluations, such as "calls"; or "training/NAME", of each step, such as "training/entropy".
+            metric: of evaluations, such as "calls"; "training/NAME", of each step, such as "training/entropy"; or
+                "stages/STAGE/NAME", of each row of a stage, such as "stages/prefer/pairs", which has no other axis
+                than the number of the row.
             where: (metadata key, value): of the held-out tasks with that value only.
             axis: steps done, or cumulative tokens sampled, calls made or seconds.
 
         Raises:
             InputError: the run has no such figure (the message lists its figures), or no evaluation.
         """
+        if metric.startswith(STAGES):
+            return self._of_stage(metric.removeprefix(STAGES))
         if metric.startswith(TRAINING):
             steps, values = self._of_steps(metric.removeprefix(TRAINING))
         else:
@@ -92,6 +100,16 @@ class RunFigures:
         found = [(step + 1, float(row[name])) for step, row in enumerate(self.metrics) if name in row]
         return [step for step, _ in found], [value for _, value in found]
 
+    def _of_stage(self, name: str) -> Series:
+        """Values of a stage's rows; none if the stage is not there, or took no step."""
+        stage, _, key = name.partition("/")
+        rows = self.stages.get(stage, ())
+        values = [float(row[key]) for row in rows if key in row]
+        if rows and not values:
+            known = sorted({key for row in rows for key in row})
+            raise InputError(f"no row of the stage {stage} has the figure {key!r}; its figures are {', '.join(known)}")
+        return Series(np.arange(1.0, len(values) + 1), np.array(values, dtype=np.float64))
+
     def _summed(self, name: str) -> float:
         return float(self._seconds().sum() if name == "seconds" else np.sum(self._of_steps(name)[1]))
 
@@ -109,6 +127,11 @@ class RunFigures:
             raise InputError(f"{metric!r} is not defined for a part of the tasks; there are {', '.join(all_columns)}")
         column = all_columns[metric]
         return ratio(column.top_T[column.usable_T], column.bottom_T[column.usable_T])
+
+
+def run_figures(record: RunRecord) -> RunFigures:
+    """Metrics of steps and stages, and evaluations, of a record."""
+    return RunFigures(record.metrics(), evaluations(record), stage_metrics(record.folder))
 
 
 def evaluations(record: RunRecord) -> dict[int, Evaluation]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, Task, Trajectory
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import Expert, Facts, World
@@ -17,6 +18,7 @@ __all__ = ["Scene", "make_scenes", "play", "script", "turn_messages"]
 
 TURNS = 16
 """Turns of a rollout at most."""
+FORMAT = Compact(TinyImageProcessor(8))
 ENDED = frozenset({"completed", "truncated", "policy_error"})
 """Endings of rollouts that a reward scores."""
 
@@ -78,7 +80,7 @@ def make_scenes(
 
 def play(world: World, tools: Sequence[Any], task: Task, speaker: Expert, *, id: str = "oracle") -> Trajectory:
     """Play a speaker at a task, in the compact chat format; see `demonstrate`."""
-    return demonstrate(world.env(tools), task, speaker, format=Compact(), id=id, rollout=world.make_rollout(TURNS))
+    return demonstrate(world.env(tools), task, speaker, format=FORMAT, id=id, rollout=world.make_rollout(TURNS))
 
 
 def turn_messages(one: Trajectory) -> list[Message]:

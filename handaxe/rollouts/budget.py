@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Message, Usage
+from handaxe.core.records import Message
+from handaxe.core.usage import Usage
 
 __all__ = [
     "Budget",
@@ -30,6 +31,8 @@ class Budget:
     calls    well-formed calls, >= 0. Calls beyond the limit are not executed, and the rollout ends
     seconds  of sampling and tools, as recorded, > 0. Checked before each turn
     cost     of tools, and of sampling with a priced engine, in their unit, > 0. Checked before each turn
+    images   of tool results, >= 0. The policy does not read a result beyond the limit, and the rollout ends
+    image_tokens    of these images, >= 0; as images. A policy without vision reads none
 
     A rollout that needs more ends truncated for "budget". A rollout that ends by itself is completed, at any usage.
 
@@ -43,11 +46,23 @@ class Budget:
     calls: int | None = None
     seconds: float | None = None
     cost: float | None = None
+    images: int | None = None
+    image_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        fits = (self.tokens is None or self.tokens >= 1) and (self.calls is None or self.calls >= 0)
+        counts = (self.calls, self.images, self.image_tokens)
+        fits = (self.tokens is None or self.tokens >= 1) and all(x is None or x >= 0 for x in counts)
         if not fits or any(x is not None and not x > 0 for x in (self.seconds, self.cost)):
-            raise InputError(f"{self}: give tokens 1 or more, calls 0 or more, seconds and cost above 0, or None")
+            raise InputError(
+                f"{self}: give tokens 1 or more, calls, images and image_tokens 0 or more, seconds and cost above 0, "
+                "or None"
+            )
+
+    def overdrawn_by_images(self, spent: Usage) -> bool:
+        """True if tool results had more images or image tokens than the budget allows."""
+        return (self.images is not None and spent.images > self.images) or (
+            self.image_tokens is not None and spent.image_tokens > self.image_tokens
+        )
 
 
 class Remaining(NamedTuple):
@@ -58,6 +73,8 @@ class Remaining(NamedTuple):
     calls: int | None = None
     seconds: float | None = None
     cost: float | None = None
+    images: int | None = None
+    image_tokens: int | None = None
 
     @property
     def nothing(self) -> bool:
@@ -92,6 +109,8 @@ def remaining_budget(budget: Budget, spent: Usage, *, turns: int) -> Remaining:
         None if budget.calls is None else max(0, budget.calls - spent.calls),
         None if budget.seconds is None else max(0.0, budget.seconds - spent.seconds),
         None if budget.cost is None else max(0.0, budget.cost - spent.cost),
+        None if budget.images is None else max(0, budget.images - spent.images),
+        None if budget.image_tokens is None else max(0, budget.image_tokens - spent.image_tokens),
     )
 
 
@@ -102,6 +121,7 @@ def describe_remaining(left: Remaining) -> str:
         describe_remaining(Remaining(turns=1, seconds=2.5)) is "You have left: 1 turn, 2.5 seconds."
     """
     counts = [("turn", left.turns), ("token", left.tokens), ("call", left.calls)]
+    counts += [("image", left.images), ("image token", left.image_tokens)]
     words = [f"{n} {name}{'' if n == 1 else 's'}" for name, n in counts if n is not None]
     if left.seconds is not None:
         words.append(f"{left.seconds:.1f} seconds")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import split_images
 from handaxe.core.protocols import ChatFormat, Rollout, RolloutPlan
 from handaxe.core.records import Author, Criterion, Message, Task, TokenSequence, Trajectory
 from handaxe.core.requests import Attempt
@@ -100,7 +101,8 @@ def _shown(task: Task, criteria: Sequence[Criterion]) -> Task:
     text = "\n".join([WORDS, *(one.text for one in criteria)])
     first, *rest = task.messages
     if first.role == "system":
-        return replace(task, messages=(replace(first, content=f"{first.content}\n\n{text}", name=NAME), *rest))
+        parts = split_images(first.content, first.images)
+        return replace(task, messages=(Message.of("system", *parts, f"\n\n{text}", name=NAME), *rest))
     return replace(task, messages=(Message("system", text, name=NAME), *task.messages))
 
 

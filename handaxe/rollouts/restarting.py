@@ -6,8 +6,9 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Rollout, RolloutPlan
-from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolSchema, Trajectory, Usage
+from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolSchema, Trajectory
 from handaxe.core.requests import Attempt, EnvReply
+from handaxe.core.usage import Usage
 from handaxe.ops.seeds import generator
 from handaxe.rollouts.play import Play, Rules
 from handaxe.rollouts.rewind import rewind

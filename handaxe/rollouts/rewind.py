@@ -1,8 +1,9 @@
 """Start a play at a turn of a recorded trajectory."""
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, Trajectory, Usage
+from handaxe.core.records import Branch, Trajectory
 from handaxe.core.requests import Attempt
+from handaxe.core.usage import Usage
 from handaxe.ops.rewindable import rewind_obstacle
 from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.play import Beginning, Mark, Play, Rules

@@ -12,10 +12,12 @@ from torch import Tensor
 from handaxe.core.batch import Batch, Denominators, PolicyOut
 from handaxe.ops.seeds import generator
 
-__all__ = ["Rows", "random_batch", "random_policy", "small_batch", "small_policy"]
+__all__ = ["RANDOM_HEADS", "Rows", "random_batch", "random_policy", "small_batch", "small_policy"]
 
 VOCABULARY = 50
 NAN = float("nan")
+RANDOM_HEADS = {"reward": 1, "gaussian": 2}
+"""Heads of `random_policy`, with their outputs."""
 
 Rows = Sequence[Sequence[float | None]] | float
 """Ragged rows of numbers, None for a token that the policy did not sample; or one number for all trained tokens."""
@@ -77,15 +79,27 @@ def small_batch(
     return _counted(batch)
 
 
-def small_policy(batch: Batch, logp: Rows, *, entropy: Rows = 0.0, value: Rows = 0.0) -> PolicyOut:
-    """Write a policy by hand for a `small_batch`: three leaves with gradients, NaN off the mask."""
+def small_policy(
+    batch: Batch,
+    logp: Rows,
+    *,
+    entropy: Rows = 0.0,
+    value: Rows = 0.0,
+    heads: Mapping[str, Sequence[Rows]] | None = None,
+) -> PolicyOut:
+    """Write a policy by hand for a `small_batch`: leaves with gradients, NaN off the mask; rows for each output of a
+    head."""
 
     def leaf(rows: Rows) -> Tensor:
         spread = torch.tensor(_spread(rows, tuple(batch.mask_BT.shape))).to(batch.old_logp_BT)
         return torch.where(batch.mask_BT, spread, NAN).requires_grad_()
 
     entropy_BT = leaf(entropy)
-    return PolicyOut(leaf(logp), lambda: entropy_BT, leaf(value))
+    scores = {
+        name: torch.stack([leaf(rows).detach() for rows in outputs], dim=-1).requires_grad_()
+        for name, outputs in (heads or {}).items()
+    }
+    return PolicyOut(leaf(logp), lambda: entropy_BT, leaf(value), scores)
 
 
 def random_batch(
@@ -140,7 +154,8 @@ def random_batch(
 
 
 def random_policy(batch: Batch, seed: int, *, drift: float = 0.3, under_mask: float = 0.0) -> PolicyOut:
-    """Draw a policy near the batch's old one; log-probs, entropies and values are leaves with gradients.
+    """Draw a policy near the batch's old one; log-probs, entropies, values and the scores of `RANDOM_HEADS` are leaves
+    with gradients.
 
     Args:
         batch: with the old log-probs.
@@ -158,7 +173,12 @@ def random_policy(batch: Batch, seed: int, *, drift: float = 0.3, under_mask: fl
 
     logp_BT = leaf(drift * rng.standard_normal(shape), batch.old_logp_BT)
     entropy_BT = leaf(rng.gamma(2.0, 0.5, shape))
-    return PolicyOut(logp_BT, lambda: entropy_BT, leaf(rng.standard_normal(shape)))
+    value_BT = leaf(rng.standard_normal(shape))
+    heads = {}
+    for name, outputs in RANDOM_HEADS.items():
+        score_BTK = torch.tensor(rng.standard_normal((*shape, outputs))).to(batch.old_logp_BT)
+        heads[name] = torch.where(mask_BT[..., None], score_BTK, under_mask).requires_grad_()
+    return PolicyOut(logp_BT, lambda: entropy_BT, value_BT, heads)
 
 
 def _padded(

@@ -7,6 +7,7 @@ Shapes: B rows, T tokens, V vocabulary.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,26 +17,34 @@ import torch
 from torch import Tensor
 
 from handaxe.core.batch import Batch, Denominators, LossOut, PolicyOut
+from handaxe.core.images import is_image_id
 from handaxe.core.model_api import Model
-from handaxe.core.protocols import Engine
+from handaxe.core.protocols import Engine, Stream
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Completion, Sample
 
 __all__ = [
     "EngineCase",
+    "WAIT",
     "assert_close",
     "assert_raises",
+    "assert_same_completion",
     "compare_gradient",
     "completed_batch",
     "example_batch",
     "example_loss",
     "example_requests",
+    "finish_stream",
     "oracle_loss",
     "oracle_measures",
     "train_steps",
 ]
 
 ENTROPY_WEIGHT = 0.1
+LONGEST = 120.0
+"""Seconds after which a stream with requests counts as hanging."""
+WAIT = 0.1
+"""Seconds that a poll waits for a stream that samples elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,8 @@ def example_loss(out: PolicyOut, batch: Batch) -> LossOut:
 
 
 def oracle_measures(model: Model, batch: Batch) -> dict[str, Tensor]:
-    """Compute logp, entropy and collision [B, T] in float64, by a loop over rows and tokens, with gradient."""
+    """Compute logp, entropy and collision [B, T] in float64, by a loop over rows and tokens, with gradient.
+    Image tokens have none."""
     model.module.eval()
     names = ("logp", "entropy", "collision")
     out = {name: torch.zeros(batch.ids_BT.shape, dtype=torch.float64) for name in names}
@@ -111,9 +121,12 @@ def oracle_measures(model: Model, batch: Batch) -> dict[str, Tensor]:
         ids_T = batch.ids_BT[row, batch.attend_BT[row]]
         device = next(model.module.parameters()).device
         attend_1T = torch.ones_like(ids_T, dtype=torch.bool)[None].to(device)
-        logits_1TV = model.head(model.hidden(ids_T[None].to(device), attend_1T))
+        images = (batch.images,) if batch.images and is_image_id(ids_T).any() else ()
+        logits_1TV = model.head(model.hidden(ids_T[None].to(device), attend_1T, *images))
         temperature = float(batch.temperature_B[row]) or 1.0
         for t in range(1, len(ids_T)):
+            if is_image_id(ids_T[t]):
+                continue
             p_V = torch.softmax(logits_1TV[0, t - 1].double().cpu() / temperature, -1)
             for name, value in zip(names, (p_V[ids_T[t]].log(), torch.special.entr(p_V).sum(), (p_V**2).sum())):
                 out[name] = out[name].index_put((torch.tensor(row), torch.tensor(t)), value)
@@ -181,6 +194,19 @@ def compare_gradient(
         )
 
 
+def finish_stream(stream: Stream) -> dict[int, Completion]:
+    """Poll until the stream is empty; returns completions by ticket."""
+    done: dict[int, Completion] = {}
+    begin = time.monotonic()
+    while len(stream):
+        assert time.monotonic() - begin < LONGEST, f"{len(stream)} requests are in the stream after {LONGEST:g} s"
+        ended = stream.poll(WAIT)
+        tickets = [ticket for ticket, _ in ended]
+        assert tickets == sorted(tickets), f"poll hands over in order of ticket, not {tickets}"
+        done.update(ended)
+    return done
+
+
 def assert_raises(kind: type[Exception], act: Callable[[], object], what: str) -> str:
     """Assert an exception of `act`; returns the message."""
     try:
@@ -196,3 +222,11 @@ def assert_close(what: str, got: Tensor, want: Tensor, tolerance: float) -> None
     assert got.shape == want.shape, f"{what} has shape {list(got.shape)}, and should have {list(want.shape)}"
     gap = (got - want).abs() / (1 + want.abs())
     assert bool((gap <= tolerance).all()), f"{what} is off by {float(gap.max()):.3g} (tolerance {tolerance:g})"
+
+
+def assert_same_completion(case: EngineCase, what: str, got: Completion, want: Completion) -> None:
+    """Assert equal ids, finish and versions, and log-probs within the tolerance."""
+    assert (got.ids, got.finish) == (want.ids, want.finish), f"{what} became {got.ids}, and alone it is {want.ids}"
+    assert got.version == want.version, f"{what} has versions {got.version}, and alone {want.version}"
+    for name, one, other in (("logp", got.logp, want.logp), ("behaviour", got.behaviour_logp, want.behaviour_logp)):
+        assert_close(f"{name} of {what}", torch.tensor(one), torch.tensor(other), case.tolerance)

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from handaxe.core.errors import InputError
-from handaxe.core.model_api import Model
+from handaxe.core.model_api import Model, VisionModel
 from handaxe.core.protocols import Engine, Streams
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Sample
-from handaxe.testing import engine_streams, engine_training
+from handaxe.testing import engine_images, engine_streams, engine_training
 from handaxe.testing.engine_case import (
     EngineCase,
     assert_close,
@@ -46,7 +46,8 @@ def check_engine(
     reference: bool = False,
     kill: Callable[[Engine], None] | None = None,
 ) -> list[str]:
-    """Check the contract of `core.protocols.Engine`, and of `Stream` for an engine with `Streams`.
+    """Check the contract of `core.protocols.Engine`, of `Stream` for an engine with `Streams`, and of images for a
+    `core.model_api.VisionModel` (`testing.engine_images`).
 
     Args:
         make_engine: makes a new engine with version 0, equal weights at each call, without weight decay. Several are
@@ -75,7 +76,15 @@ def check_engine(
         return made[-1]
 
     case = EngineCase(make, make_model, folder, tolerance, gradient, weights, reference, kill)
-    checks = [_measures, _hidden_states, _sampled_logp, _seeds, _endings, _greedy, _limits]
+    checks: list[Callable[[EngineCase], None]] = [
+        _measures,
+        _hidden_states,
+        _sampled_logp,
+        _seeds,
+        _endings,
+        _greedy,
+        _limits,
+    ]
     checks += [engine_training.check_gradient, engine_training.check_splits, engine_training.check_step]
     checks += [engine_training.check_bad_loss, engine_training.check_checkpoint]
     checks += [engine_training.check_damaged_checkpoint]
@@ -85,6 +94,7 @@ def check_engine(
         checks += [engine_streams.check_joining, engine_streams.check_interrupting, engine_streams.check_prefixes]
         checks += [engine_streams.check_new_weights, engine_streams.check_refusals]
         checks += [engine_streams.check_lost_sampler] if kill is not None else []
+    checks += _image_checks(make_model(), streams=isinstance(make(), Streams))
     for check in checks:
         try:
             check(case)
@@ -92,6 +102,19 @@ def check_engine(
             while made:
                 _close(made.pop())
     return [check.__name__.lstrip("_").removeprefix("check_") for check in checks]
+
+
+def _image_checks(model: Model, *, streams: bool) -> list[Callable[[EngineCase], None]]:
+    """Checks of a model with vision; none for another model."""
+    if not isinstance(model, VisionModel):
+        return []
+    checks: list[Callable[[EngineCase], None]] = [
+        engine_images.check_image_measures,
+        engine_images.check_image_sampling,
+    ]
+    checks += [engine_images.check_image_gradient, engine_images.check_image_refusals]
+    checks += [engine_images.check_image_checkpoint]
+    return [*checks, engine_images.check_image_prefixes, engine_images.check_image_weights] if streams else checks
 
 
 def _close(engine: Engine) -> None:

@@ -8,7 +8,6 @@ the number of polls.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import torch
@@ -18,12 +17,15 @@ from handaxe.core.protocols import Engine, Stream, Streams
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Completion, Partial, Sample
 from handaxe.testing.engine_case import (
+    WAIT,
     EngineCase,
     assert_close,
     assert_raises,
+    assert_same_completion,
     completed_batch,
     example_batch,
     example_requests,
+    finish_stream,
     train_steps,
 )
 
@@ -36,10 +38,6 @@ __all__ = [
     "check_refusals",
 ]
 
-LONGEST = 120.0
-"""Seconds after which a stream with requests counts as hanging."""
-WAIT = 0.1
-"""Seconds that a poll waits for a stream that samples elsewhere."""
 TRIES = 7
 """Most tries to interrupt a request after its first token, each with twice the time."""
 
@@ -54,12 +52,14 @@ def check_joining(case: EngineCase) -> None:
         assert stream.submit(request) == place, "tickets count from 0"
         assert len(stream) == place + 1 - len(got), "len(stream) counts the requests that are in or wait"
         got.update(stream.poll())
-    got |= _finish(stream)
+    got |= finish_stream(stream)
     for ticket, completion in enumerate(want):
-        _same(case, f"request {ticket}, which joined between two tokens of others,", got[ticket], completion)
+        assert_same_completion(
+            case, f"request {ticket}, which joined between two tokens of others,", got[ticket], completion
+        )
     for request in requests:
         stream.submit(request)
-    _finish(stream)
+    finish_stream(stream)
 
 
 def check_interrupting(case: EngineCase) -> None:
@@ -76,9 +76,11 @@ def check_interrupting(case: EngineCase) -> None:
             got = stream.interrupt(stream.submit(begun))
             assert got == part, f"interrupted before its first poll, a request has what it began with, not {got}"
             ticket, done = _once_more(stream, begun, want)
-            done |= _finish(stream)
-            _same(case, f"a turn interrupted after {cut} tokens", done[ticket], want)
-            _same(case, "the neighbour of an interrupted turn", done[beside], engine.sample([neighbour])[0])
+            done |= finish_stream(stream)
+            assert_same_completion(case, f"a turn interrupted after {cut} tokens", done[ticket], want)
+            assert_same_completion(
+                case, "the neighbour of an interrupted turn", done[beside], engine.sample([neighbour])[0]
+            )
 
 
 def check_prefixes(case: EngineCase) -> None:
@@ -92,8 +94,10 @@ def check_prefixes(case: EngineCase) -> None:
     for seed, ids in enumerate([*rows, *rows[::-1]]):
         request = first._replace(ids=ids, seed=seed, sampling=replace(first.sampling, max_tokens=3))
         ticket = stream.submit(request)
-        done = _finish(stream)
-        _same(case, f"a request that begins as others did ({ids})", done[ticket], fresh.sample([request])[0])
+        done = finish_stream(stream)
+        assert_same_completion(
+            case, f"a request that begins as others did ({ids})", done[ticket], fresh.sample([request])[0]
+        )
 
 
 def check_new_weights(case: EngineCase) -> None:
@@ -107,11 +111,11 @@ def check_new_weights(case: EngineCase) -> None:
         done.update(stream.poll(WAIT))
     train_steps(engine, [example_batch(case.make_model())])
     late = [stream.submit(request) for request in requests]
-    done.update(_finish(stream))
+    done.update(finish_stream(stream))
     begun = [done[place].version[0] for place in range(len(requests))]
     assert 0 in begun, f"of the requests that were in before a step, none has a token of version 0: {begun}"
     for place, (request, ticket) in enumerate(zip(requests, late)):
-        _same(case, "a request that begins after a step", done[ticket], engine.sample([request])[0])
+        assert_same_completion(case, "a request that begins after a step", done[ticket], engine.sample([request])[0])
         completion = done[place]
         versions = completion.version
         in_order = versions == sorted(versions) and set(versions) <= {0, 1}
@@ -134,9 +138,9 @@ def check_lost_sampler(case: EngineCase) -> None:
         stream.submit(request)
     done = dict(stream.poll())
     case.kill(engine)
-    done |= _finish(stream)
+    done |= finish_stream(stream)
     for ticket, completion in enumerate(want):
-        _same(case, f"request {ticket}, whose sampler may have died,", done[ticket], completion)
+        assert_same_completion(case, f"request {ticket}, whose sampler may have died,", done[ticket], completion)
 
 
 def check_refusals(case: EngineCase) -> None:
@@ -150,7 +154,7 @@ def check_refusals(case: EngineCase) -> None:
     )
     ticket = stream.submit(request)
     assert_raises(InputError, lambda: stream.interrupt(ticket + 1), "interrupting a request that was never submitted")
-    done = _finish(stream)
+    done = finish_stream(stream)
     assert list(done) == [ticket], "a request that was refused changed what is sampled"
     assert_raises(InputError, lambda: stream.interrupt(ticket), "interrupting a request that has ended")
     stream.close()
@@ -181,22 +185,3 @@ def _once_more(stream: Stream, begun: Sample, want: Completion) -> tuple[int, di
     right = count > cut and got is not None and got.ids == want.ids[:count]
     assert right, f"begun at {cut}, it has one token more after a poll, or several, of {want.ids}, not {got}"
     return stream.submit(begun._replace(prefix=got)), done
-
-
-def _finish(stream: Stream) -> dict[int, Completion]:
-    done: dict[int, Completion] = {}
-    begin = time.monotonic()
-    while len(stream):
-        assert time.monotonic() - begin < LONGEST, f"{len(stream)} requests are in the stream after {LONGEST:g} s"
-        ended = stream.poll(WAIT)
-        tickets = [ticket for ticket, _ in ended]
-        assert tickets == sorted(tickets), f"poll hands over in order of ticket, not {tickets}"
-        done.update(ended)
-    return done
-
-
-def _same(case: EngineCase, what: str, got: Completion, want: Completion) -> None:
-    assert (got.ids, got.finish) == (want.ids, want.finish), f"{what} became {got.ids}, and alone it is {want.ids}"
-    assert got.version == want.version, f"{what} has versions {got.version}, and alone {want.version}"
-    for name, one, other in (("logp", got.logp, want.logp), ("behaviour", got.behaviour_logp, want.behaviour_logp)):
-        assert_close(f"{name} of {what}", torch.tensor(one), torch.tensor(other), case.tolerance)

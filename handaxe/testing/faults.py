@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 from handaxe.core.protocols import AsyncEnv, Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolReply
 from handaxe.core.requests import EnvReply
@@ -178,8 +179,10 @@ class _Faults:
 class _FaultyTool(Tool):
     faults: _Faults
 
-    def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
-        work = super().prepare(call, seed=seed, tried=tried)
+    def prepare(
+        self, call: ToolCall, *, seed: int, tried: int = 0, images: tuple[Image, ...] = ()
+    ) -> Callable[[], Any]:
+        work = super().prepare(call, seed=seed, tried=tried, images=images)
         fault, form = self.faults.draw(seed, tried)
         if fault is None:
             return work

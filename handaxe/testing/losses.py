@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from handaxe.core.batch import Batch, Denominators, PolicyOut, combine_metrics
+from handaxe.core.heads import HEAD
 from handaxe.core.protocols import Loss
 from handaxe.ops.seeds import generator
 from handaxe.testing.batches import random_batch, random_policy
@@ -23,7 +24,7 @@ __all__ = ["LossEvaluation", "check_loss", "differentiate", "join_evaluations"]
 
 
 class LossEvaluation(NamedTuple):
-    """Loss on a batch: value, gradients [B, T] by input, and metrics."""
+    """Loss on a batch: value, gradients [B, T] by input ([B, T, K] for "head/NAME"), and metrics."""
 
     value: float
     gradients: dict[str, Tensor]
@@ -35,6 +36,7 @@ def differentiate(loss: Loss, out: PolicyOut, batch: Batch) -> LossEvaluation:
     leaves = {"logp": out.logp_BT, "entropy": out.entropy()}
     if out.value_BT is not None:
         leaves["value"] = out.value_BT
+    leaves |= {HEAD + name: score_BTK for name, score_BTK in out.heads.items()}
     value, metrics, _ = loss(out, batch)
     assert value.shape == (), f"a loss is a scalar, but this one has shape {tuple(value.shape)}"
     assert value.requires_grad, "the loss has no gradient"
@@ -79,7 +81,9 @@ def _check_alone(loss: Loss, out: PolicyOut, batch: Batch) -> LossEvaluation:
         assert isinstance(number, float), f"{name} is {number!r}, not a float"
         assert np.isfinite(number), f"{name} is {number}"
     for old, new in zip(before, _tensors(out, batch)):
-        assert torch.equal(old, new.detach()), "the loss changed a tensor that it was given"
+        assert torch.allclose(old, new.detach(), rtol=0, atol=0, equal_nan=True), (
+            "the loss changed a tensor that it was given"
+        )
     _same(differentiate(loss, out, batch), whole, "two calls differ", exact=True)
     small = batch.map(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
     rough = differentiate(loss, _mapped(out, lambda tensor: tensor.float()), small)
@@ -93,7 +97,7 @@ def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: LossEvaluation)
         def poisoned(tensor: Tensor, poison: float = poison) -> Tensor:
             if tensor.ndim < 2 or not tensor.is_floating_point():
                 return tensor
-            return torch.where(batch.mask_BT, tensor, poison)
+            return torch.where(batch.mask_BT[..., None] if tensor.ndim == 3 else batch.mask_BT, tensor, poison)
 
         message = f"what stands off the mask matters ({poison} there)"
         _same(differentiate(loss, _mapped(out, poisoned), batch.map(poisoned)), whole, message)
@@ -113,7 +117,9 @@ def _check_mask(loss: Loss, out: PolicyOut, batch: Batch, whole: LossEvaluation)
 
 def _check_padding(loss: Loss, out: PolicyOut, batch: Batch, whole: LossEvaluation) -> None:
     def wide(tensor: Tensor) -> Tensor:
-        return torch.nn.functional.pad(tensor, (0, 3)) if tensor.ndim == 2 else tensor
+        if tensor.ndim < 2:
+            return tensor
+        return torch.nn.functional.pad(tensor, (0, 3) if tensor.ndim == 2 else (0, 0, 0, 3))
 
     padded = differentiate(loss, _mapped(out, wide), batch.map(wide))
     length = batch.mask_BT.shape[1]
@@ -193,11 +199,14 @@ def _mapped(out: PolicyOut, change: Callable[[Tensor], Tensor]) -> PolicyOut:
         return change(tensor.detach()).clone().requires_grad_()
 
     entropy_BT = leaf(out.entropy())
-    return PolicyOut(leaf(out.logp_BT), lambda: entropy_BT, None if out.value_BT is None else leaf(out.value_BT))
+    value_BT = None if out.value_BT is None else leaf(out.value_BT)
+    heads = {name: leaf(score_BTK) for name, score_BTK in out.heads.items()}
+    return PolicyOut(leaf(out.logp_BT), lambda: entropy_BT, value_BT, heads)
 
 
 def _tensors(out: PolicyOut, batch: Batch) -> list[Tensor]:
     found = [out.logp_BT, out.entropy()] + ([] if out.value_BT is None else [out.value_BT])
+    found += out.heads.values()
     batch.map(lambda tensor: found.append(tensor) or tensor)  # type: ignore[func-returns-value]
     return found
 

@@ -132,7 +132,7 @@ def make_trajectory(
     messages = list(task.messages)
     for turn in turns:
         messages.append(Message("assistant", turn.parsed.text, turn.parsed.calls))
-        messages += [Message("tool", r.content, call_id=r.call_id, name=r.name) for r in turn.replies]
+        messages += [Message("tool", r.content, call_id=r.call_id, name=r.name, images=r.images) for r in turn.replies]
     if isinstance(ending, str):
         ending = Ending(ending, "length" if ending == "truncated" else "")  # type: ignore[arg-type]
     made = Trajectory(id, task, sample, turns, sequences, ending, tuple(messages), env=env or {})

@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from handaxe.core.check_tasks import check_tasks as check_types
+from handaxe.core.errors import TaskError
 from handaxe.core.records import Task
 
 __all__ = ["check_tasks"]
@@ -14,8 +16,8 @@ def check_tasks(
 ) -> None:
     """Check ids, JSON form and solvability of tasks.
 
-    Every task has a message with text, answer and metadata survive JSON, the oracle's answer scores 1, an empty answer
-    0, and scoring is deterministic.
+    Every task has a message with text, and one placeholder for each image; answer and metadata survive JSON, the
+    oracle's answer scores 1, an empty answer 0, and scoring is deterministic.
 
     Args:
         tasks: of the source.
@@ -39,6 +41,10 @@ def check_tasks(
 
 def _problems(task: Task, score: Callable[[Task, str], float], oracle: Callable[[Task], str] | None) -> list[str]:
     problems = []
+    try:
+        check_types([task])
+    except TaskError as error:
+        problems.append(str(error))
     if not task.messages or not any(message.content.strip() for message in task.messages):
         problems.append("it has no text")
     facts = {"answer": task.answer, "metadata": dict(task.metadata)}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+from handaxe.core.images import PLACEHOLDER, Image
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolReply, ToolSchema
 from handaxe.core.requests import EnvReply
@@ -14,16 +15,18 @@ from handaxe.tools.decorator import Tool
 __all__ = ["check_env", "check_mcp", "check_no_leak", "check_tool"]
 
 
-def check_tool(tool: Tool, *, arguments: Mapping[str, Any]) -> ToolReply:
+def check_tool(tool: Tool, *, arguments: Mapping[str, Any], images: tuple[Image, ...] = ()) -> ToolReply:
     """Check the contract of a tool: description, and replies to good and bad calls.
 
     The schema is JSON of type object with a description; `arguments` give status "ok"; an unknown parameter and, if a
     parameter is required, no arguments are "invalid"; the reply has the call's id and name; content is text within
-    `max_chars` that UTF-8 can encode.
+    `max_chars` that UTF-8 can encode, with one placeholder for each image, of which there are at most `max_images`. A
+    tool without state returns equal images for equal seeds. A number without image is "retry".
 
     Args:
         tool: the call changes its state.
         arguments: of a valid call.
+        images: of the conversation before the call.
 
     Returns:
         The reply to that call.
@@ -37,23 +40,30 @@ def check_tool(tool: Tool, *, arguments: Mapping[str, Any]) -> ToolReply:
     _expect(bool(schema.description.strip()), "the description is empty")
     required = schema.parameters.get("required", [])
     _expect(set(required) <= set(schema.parameters.get("properties", {})), "a required parameter is not described")
-    _status(_run(tool, {**arguments, "no_such_parameter": 1}), "invalid")
+    _status(_run(tool, {**arguments, "no_such_parameter": 1}, images), "invalid")
     if required:
-        _status(_run(tool, {}), "invalid")
-    reply = _run(tool, arguments)
+        _status(_run(tool, {}, images), "invalid")
+    reply = _run(tool, arguments, images)
     _status(reply, "ok")
+    if reply.images and tool.owner is None:
+        _expect(_run(tool, arguments, images).images == reply.images, "one seed gives other images")
+    for name in tool.definition.images:
+        if isinstance(arguments.get(name), int):
+            _status(_run(tool, {**arguments, name: len(images) + 1}, images), "retry")
     return reply
 
 
-def check_env(factory: EnvFactory, task: Task) -> None:
+def check_env(factory: EnvFactory, task: Task, *, turn: ParsedTurn | None = None) -> None:
     """Check the contract of an environment: opening, unknown call, empty turn, report, fork and close.
 
     A call to an unknown tool is answered as "invalid", or ends the rollout as policy_error. `restore` of a snapshot
-    restores the report. `close` is called once.
+    restores the report. Every message has one placeholder for each image. `close` is called once.
 
     Args:
         factory: of the environment.
         task: any accepted task.
+        turn: a turn that is played after a snapshot and again after its restoration, with equal messages, images
+            included; None for no such check.
 
     Raises:
         AssertionError: a promise is broken; the message names it.
@@ -63,13 +73,20 @@ def check_env(factory: EnvFactory, task: Task) -> None:
         messages, schemas = env.start()
         _expect(bool(messages), "it opens without a message")
         _expect(all(isinstance(message, Message) for message in messages), "an opening message is not a Message")
+        _check_images(messages)
         _expect(all(isinstance(schema, ToolSchema) for schema in schemas), "a tool offered is not a ToolSchema")
         names = [schema.name for schema in schemas]
         _expect(len(set(names)) == len(names), f"tools of one name are offered: {names}")
         before, state = _report(env), env.snapshot()
-        turn = ParsedTurn("", (ToolCall("no_such_tool", {}, "c0"),))
-        reply = env.step(turn, seed=0)
-        _check_reply(turn, reply)
+        if turn is not None:
+            first = env.step(turn, seed=0)
+            _check_reply(turn, first)
+            env.restore(state)
+            _expect(env.step(turn, seed=0).messages == first.messages, "a turn after restoring has another reply")
+            env.restore(state)
+        unknown = ParsedTurn("", (ToolCall("no_such_tool", {}, "c0"),))
+        reply = env.step(unknown, seed=0)
+        _check_reply(unknown, reply)
         for item in reply.replies:
             _status(item, "invalid")
         _expect(reply.ending is None or reply.ending.kind == "policy_error", f"it ended as {reply.ending}")
@@ -137,10 +154,13 @@ def _opened(stack: ExitStack, factory: EnvFactory, task: Task) -> Env:
     return env
 
 
-def _run(tool: Tool, arguments: Mapping[str, Any]) -> ToolReply:
-    reply = tool.run(ToolCall(tool.schema.name, dict(arguments), "call-7"), seed=0)
+def _run(tool: Tool, arguments: Mapping[str, Any], images: tuple[Image, ...] = ()) -> ToolReply:
+    reply = tool.run(ToolCall(tool.schema.name, dict(arguments), "call-7"), seed=0, images=images)
     _expect((reply.call_id, reply.name) == ("call-7", tool.schema.name), "the reply names another call")
-    _expect(len(reply.content) <= tool.max_chars, f"the reply has {len(reply.content)} characters")
+    length = len(reply.content) - len(reply.images)
+    _expect(length <= tool.max_chars, f"the reply has {length} characters")
+    _expect(len(reply.images) <= tool.max_images, f"the reply has {len(reply.images)} images")
+    _check_images([reply])
     reply.content.encode()
     return reply
 
@@ -151,9 +171,16 @@ def _status(reply: ToolReply, status: str) -> None:
 
 def _check_reply(turn: ParsedTurn, reply: EnvReply) -> None:
     made = [call.id for call in turn.calls]
+    _check_images([*reply.messages, *reply.replies])
     _expect(all(item.call_id in made for item in reply.replies), "a reply answers a call that was not made")
     _expect(reply.done or bool(reply.messages), "it goes on without a message to the policy")
     _expect(reply.done or reply.ending is None, "it names an ending but is not done")
+
+
+def _check_images(said: Sequence[Message | ToolReply]) -> None:
+    for one in said:
+        count = one.content.count(PLACEHOLDER) if one.images else 0
+        _expect(count == len(one.images), f"a text has {count} placeholders for {len(one.images)} images")
 
 
 def _report(env: Env) -> Mapping[str, Any]:

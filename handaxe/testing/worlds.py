@@ -7,11 +7,13 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from handaxe.core.images import message_images
 from handaxe.core.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import Policy
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts import driver
@@ -27,6 +29,8 @@ CORRECT = 0.5
 """An outcome above this is correct."""
 LONGEST = 64
 """Turns of an expert."""
+PATCHES = TinyImageProcessor(8)
+"""Image processor of the conversations in worlds with images."""
 
 
 def check_world(
@@ -42,7 +46,7 @@ def check_world(
 
         tasks      a seed determines the tasks, and the first k do not depend on the requested number; ids are unique;
         answers
-                   and metadata are JSON; no question is in both splits
+                   and metadata are JSON; no question and no image is in both splits
         tools      their schemas are JSON, of type object, and their names are callable
         isolation  a rollout cannot read what another wrote, if rollouts can act at all
         correct    the expert is correct on every task, with the world's tools; an empty and a random answer are correct
@@ -69,15 +73,16 @@ def check_world(
     _check_tasks(world, train, test, count)
     _check_schemas(world, offered, train[0])
     _check_isolation(world, train[0])
+    format = Compact(PATCHES if any(message_images(task.messages) for task in train) else None)
     for task in (*train, *test):
         if world.expert is not None:
             one = demonstrate(
-                world.env(offered), task, world.expert, format=Compact(), rollout=world.make_rollout(LONGEST)
+                world.env(offered), task, world.expert, format=format, rollout=world.make_rollout(LONGEST)
             )
             correct = _is_correct(world, one)
             _expect(correct, f"the expert is incorrect on task {task.id!r}, with answer {one.final_text[:80]!r}")
     for name, expert in (("an empty", _empty), ("a random", _noise)):
-        tried = [demonstrate(world.env(offered), task, expert, format=Compact(), max_turns=1) for task in test]
+        tried = [demonstrate(world.env(offered), task, expert, format=format, max_turns=1) for task in test]
         share = sum(_is_correct(world, one) for one in tried) / len(tried)
         _expect(share <= 0.1, f"{name} answer is correct on {share:.0%} of the tasks")
     if start is not None:
@@ -102,6 +107,8 @@ def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], coun
     # Other seeds, too: if the split depends on the seed, a question may be in both splits.
     both = sorted(_questions(world, "train", count) & _questions(world, "test", count))
     _expect(not both, f"{len(both)} questions are in both splits, such as {both[:1]}")
+    shown = _images(world, "train", count) & _images(world, "test", count)
+    _expect(not shown, f"{len(shown)} images are in both splits, such as {sorted(shown)[:1]}")
 
 
 def _questions(world: World, split: Split, count: int) -> set[str]:
@@ -110,6 +117,12 @@ def _questions(world: World, split: Split, count: int) -> set[str]:
         for seed in (0, 1)
         for task in world.tasks(split, count, seed)
     }
+
+
+def _images(world: World, split: Split, count: int) -> set[str]:
+    """Digests of the images of the questions."""
+    tasks = [task for seed in (0, 1) for task in world.tasks(split, count, seed)]
+    return {image.digest for task in tasks for image in message_images(task.messages)}
 
 
 def _shown(tasks: Sequence[Task]) -> list[str]:

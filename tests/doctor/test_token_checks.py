@@ -4,11 +4,19 @@ import numpy as np
 import pytest
 import torch
 from helpers.group_records import with_rollouts
+from helpers.image_records import noise
+from helpers.vision_policy import vision_model
 
-from handaxe.core.records import Author, Sampling
+from handaxe.core.records import Author, Group, Message, Sampling, Task
+from handaxe.core.requests import Attempt
 from handaxe.doctor.token_checks import check_logps, check_mask
 from handaxe.engines.local.engine import LocalEngine
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import load
+from handaxe.rollouts import driver
+from handaxe.rollouts.linear import linear
+from handaxe.testing.make_records import make_rated
 
 
 def test_sound_step_passes(made, played):
@@ -132,3 +140,16 @@ def test_truncated_sampling_is_reported_by_its_mean_ratio(made):
 def test_step_without_samples_is_a_warning(made):
     assert check_logps(made["engine"], []).found.startswith("cannot be checked")
     assert check_mask([], made["format"]).level == "warning"
+
+
+def test_log_probs_of_rollouts_with_images_are_compared():
+    engine = LocalEngine(vision_model(torch.float32))
+    task = Task("t", (Message.of("user", "See", noise(0, 16, 16)),))
+    format = Compact(engine.model.image_processor)
+    attempts = [
+        Attempt(task, tool_chat([]), format, Sampling(max_tokens=4), f"t/{k}", k, k, engine.max_length)
+        for k in range(3)
+    ]
+    group = Group(task, tuple(one for (one,) in driver.run(attempts, linear(max_turns=1), engine)))
+    found = check_logps(engine, [make_rated(group=group)])
+    assert found.level == "ok" and found.figures["tokens"] > 12 and found.figures["max"] < 1e-3

@@ -2,14 +2,18 @@ import time
 from functools import partial
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Message, Task, ToolCall
+from handaxe.core.images import PLACEHOLDER, Image
+from handaxe.core.records import Message, Task, ToolCall, ToolReply
 from handaxe.doctor.finding import Thresholds
 from handaxe.doctor.tool_checks import check_failures, check_latency, check_sizes
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.chat_formats.transcript import Transcript
+from handaxe.testing.make_records import make_trajectory
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.single_turn import single_turn
@@ -135,3 +139,15 @@ def test_tool_that_returns_a_megabyte_is_an_error():
 @pytest.mark.parametrize(("context", "level"), [(100, "ok"), (20, "warning"), (8, "error")])
 def test_longest_reply_is_graded_by_its_share_of_the_context(context, level):
     assert check_sizes([tried(good)], format=FORMAT, context=context).level == level
+
+
+def test_tools_with_images_are_sized():
+    """In words where the format has no images, by image tokens where it has."""
+    image = Image.of(np.zeros((2, 3, 3), np.uint8))
+    reply = ToolReply("0-0", "look", PLACEHOLDER, images=(image,))
+    one = make_trajectory(calls=[["look"], []], replies=[[reply], []])
+    words = check_sizes([one], format=Compact(), context=1000)
+    assert words.figures["calls"] == 1 and words.figures["tokens"] == len("[image 3x2]")
+    seen = check_sizes([one], format=Transcript(), context=1000)
+    assert seen.figures["tokens"] == len("[image 3x2]") + 1
+    assert check_failures([one]).level == "ok"

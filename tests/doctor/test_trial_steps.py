@@ -1,11 +1,16 @@
+import gc
+import tempfile
 from dataclasses import replace
 
+import pytest
 import torch
 from helpers.group_records import with_rollouts
 
 from handaxe.doctor.finding import Thresholds
 from handaxe.doctor.trial_steps import check_steps, restored_state, run_trial
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.methods.build import build
+from handaxe.methods.run_spec import run_template
 from handaxe.testing.faults import faulty
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.arithmetic import arithmetic
@@ -33,6 +38,20 @@ def test_trial_steps_train_and_state_is_restored(made):
     assert len(found.walls) == len(found.metrics) == 2 and min(found.walls) > 0
     step = check_steps(found)
     assert step.level == "ok" and "2 played and trained, 16 rollouts in 4 groups" in step.found
+
+
+def test_images_can_be_read_as_long_as_the_trial_is_kept(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    pytest.importorskip("PIL")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    small = {"model": "tiny_vision", "groups": 1, "group_size": 2, "held_out": 2, "steps": 1}
+    arguments = build(run_template("grpo_no_kl", world="plates").read(small))
+    with restored_state(arguments["engine"], (), [arguments["tasks"]]):
+        found = run_trial(arguments, steps=1, groups=1)
+    assert not found.error and found.rollouts[0].images[0].pixels.shape == (32, 32, 3)
+    del found
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tool_that_always_crashes_is_an_error(made):

@@ -8,7 +8,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
-from handaxe.evaluation.agreement import agreement, channel_values, summarize_channels
+from handaxe.evaluation.agreement import agreement, summarize_channels, values_by_channel
 from handaxe.testing.make_records import make_group, make_trajectory
 
 pytest.importorskip("sklearn")
@@ -35,7 +35,7 @@ def test_uniform_groups_and_unscored_rollouts():
     reward, channel = summarize_channels(scored)
     assert reward.rollouts == 5 and reward.uniform == 0.5 and reward.quantiles[-1] == 7.0
     assert (channel.name, channel.rollouts) == ("c", 2)
-    assert [len(own) for own in channel_values(scored)["c"]] == [2, 3, 1]
+    assert [len(own) for own in values_by_channel(scored)["c"]] == [2, 3, 1]
     (none,) = summarize_channels([(group_of(1), Scores(np.array([np.nan])))])
     assert (
         none.rollouts == 0

@@ -3,8 +3,9 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.evaluation.evaluate import summarize
-from handaxe.evaluation.figures import RunFigures
+from handaxe.evaluation.figures import RunFigures, run_figures
 from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
+from handaxe.training.record import RunRecord
 
 
 def evaluation(easy, hard, calls=0):
@@ -40,6 +41,23 @@ def test_series_of_training_steps_and_of_the_whole_run():
     assert [list(part) for part in run().series("training/entropy")] == [[1, 2, 3, 4], [2, 1, 0, -1]]
     assert run().series("training/tokens_per_second").values[-1] == pytest.approx((10 + 20 + 30 + 40) / 6)
     assert run().series("training/step_seconds").values[-1] == pytest.approx(1.5)
+
+
+def test_series_of_a_stage_has_the_rows_with_the_figure():
+    figures = RunFigures([], {}, {"choose": [{"fall": 0.25, "tasks": 3.0}, {"tasks": 2.0}], "teach": []})
+    assert [list(part) for part in figures.series("stages/choose/tasks")] == [[1, 2], [3, 2]]
+    assert list(figures.series("stages/choose/fall").values) == [0.25]
+    assert not len(figures.series("stages/teach/loss").values) and not len(figures.series("stages/probe/x").values)
+    with pytest.raises(InputError, match="the stage choose has the figure 'rise'; its figures are fall, tasks"):
+        figures.series("stages/choose/rise")
+
+
+def test_figures_of_a_record_have_its_stages(tmp_path):
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages" / "stages.json").write_text('{"stages": ["00-teach"]}')
+    (tmp_path / "stages" / "metrics.json").write_text('{"00-teach": [{"loss": 0.5}]}')
+    with RunRecord(tmp_path) as record:
+        assert list(run_figures(record).series("stages/teach/loss").values) == [0.5]
 
 
 @pytest.mark.parametrize(

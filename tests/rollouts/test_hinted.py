@@ -6,6 +6,7 @@ import pytest
 from handaxe.commands.configure import parse_train
 from handaxe.core import records
 from handaxe.core.errors import InputError
+from handaxe.core.images import PLACEHOLDER, Image
 from handaxe.core.records import Advantages, Author, Criterion, Message, RatedGroup, Sampling, Scores, Task
 from handaxe.core.requests import Attempt
 from handaxe.engines.local.engine import LocalEngine
@@ -20,7 +21,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.rewards.parts.schedules import sigmoid
 from handaxe.rollouts.driver import run
-from handaxe.rollouts.hinted import hinted
+from handaxe.rollouts.hinted import _shown, hinted
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
 from handaxe.testing.make_records import make_group
@@ -171,3 +172,12 @@ def test_held_out_tasks_are_never_hinted():
     seen.clear()
     replace(parts["run"].evaluation.evaluate, env=env, sampling=Sampling(max_tokens=4))(parts["engine"], 0)
     assert len(seen) == 2 and all(message.name == "" for messages in seen for message in messages)
+
+
+def test_hints_keep_the_images_of_a_system_message():
+    image = Image.of(np.zeros((1, 1, 3), np.uint8))
+    task = Task("t", (Message.of("system", "Look: ", image), Message.of("user", image)))
+    shown = _shown(task, [Criterion("a", f"Do {PLACEHOLDER}.")])
+    assert shown.messages[0] == Message.of("system", "Look: ", image, "\n\nHints:\nDo \ufffd.", name="hint")
+    assert shown.messages[1] == task.messages[1]
+    assert _shown(task, []) is task

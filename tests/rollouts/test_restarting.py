@@ -5,7 +5,8 @@ import pytest
 
 from handaxe.core import records
 from handaxe.core.errors import InputError
-from handaxe.core.records import Ending, Group, Usage
+from handaxe.core.records import Ending, Group
+from handaxe.core.usage import Usage
 from handaxe.papers.archer.replayed_states import replayed_states
 from handaxe.papers.cleaner.repairing import repairing
 from handaxe.papers.flow_grpo.from_memory import from_memory

@@ -7,8 +7,9 @@ import torch
 from handaxe.advantages.mask_shared_prefix import mask_shared_prefix
 from handaxe.core import records
 from handaxe.core.errors import InputError
-from handaxe.core.records import Advantages, Author, Branch, Ending, Group, Message, RatedGroup, Usage
+from handaxe.core.records import Advantages, Author, Branch, Ending, Group, Message, RatedGroup
 from handaxe.core.requests import Act, EnvReply, Sample
+from handaxe.core.usage import Usage
 from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.credit.transformed import transformed
 from handaxe.engines.local.engine import LocalEngine

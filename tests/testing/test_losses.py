@@ -130,7 +130,7 @@ def test_together_keeps_rows_in_one_micro_batch():
 def test_differentiate_gives_zero_gradient_to_unused_inputs():
     batch = random_batch(0)
     found = differentiate(mean_loss, random_policy(batch, 0), batch)
-    assert set(found.gradients) == {"logp", "entropy", "value"}
+    assert set(found.gradients) == {"logp", "entropy", "value", "head/gaussian", "head/reward"}
     assert not found.gradients["value"].any()
     scale = -batch.adv_BT / batch.denominators.tokens
     torch.testing.assert_close(found.gradients["logp"], torch.where(batch.mask_BT, scale, 0.0))

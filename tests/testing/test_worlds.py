@@ -4,9 +4,11 @@ import json
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.methods.lookup import find, list_names
@@ -18,7 +20,22 @@ from handaxe.testing.worlds import check_world
 from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import World
 
-NEEDS = {"atlas": "countryinfo", "stream": "datasets", "gym": "reasoning_gym", "library": "bm25s", "tau2": "tau2"}
+NEEDS = {
+    "atlas": "countryinfo",
+    "stream": "datasets",
+    "gym": "reasoning_gym",
+    "library": "bm25s",
+    "tau2": "tau2",
+    "plates": "sklearn",
+    "screen": "PIL",
+    "judged_plates": "sklearn",
+    "canvas": "PIL",
+    "documents": "rapidocr_onnxruntime",
+    "plans": "rapidocr_onnxruntime",
+    "slides": "skimage",
+    "spatial": "skimage",
+    "tool_scenes": "minigrid",
+}
 ELSEWHERE = ("miniwob", "repair", "scienceworld")
 """Checked in tests/worlds/NAME, by the same function, where there is a browser, bubblewrap or Java."""
 
@@ -77,6 +94,12 @@ def same_for_both(split, count, seed):
     return arithmetic().tasks("train", count, seed)
 
 
+def one_image(task, split):
+    """Another question in each split, and the same image."""
+    image = Image.of(np.zeros((8, 8, 3), np.uint8))
+    return replace(task, messages=(Message.of("user", task.messages[0].content, image),))
+
+
 def pads(tools):
     """Environment of a world that shares tools among rollouts."""
     made = [entry() if isinstance(entry, type) else entry for entry in tools]
@@ -90,6 +113,7 @@ def pads(tools):
         (broken(tasks=forgetful), "gives two lists to train"),
         (broken(tasks=depends), "depend on the number of tasks"),
         (broken(tasks=same_for_both), "questions are in both splits"),
+        (broken(tasks=tasks_with(one_image)), "1 images are in both splits"),
         (broken(tasks=tasks_with(lambda one, split: replace(one, id="one"))), "have one id"),
         (broken(tasks=tasks_with(lambda one, split: replace(one, metadata={**one.metadata, "x": {1}}))), "not JSON"),
         (broken(tasks=lambda split, count, seed: []), "there is no task to train"),

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from handaxe.core.images import PLACEHOLDER, Image
 from handaxe.core.records import Ending, Message, ToolReply
 from handaxe.core.records import Status as Status_
 from handaxe.core.requests import AuxRequest, EnvReply
@@ -41,12 +42,12 @@ def _wrong(reply: Any) -> str:
     for message in reply.messages:
         if not isinstance(message, Message):
             return f"a message is a {type(message).__name__}"
-        if wrong := _wrong_text(message.content) or _wrong_text(message.name) or _wrong_text(message.call_id):
+        if wrong := _wrong_words(message):
             return f"a message {wrong}"
     for item in reply.replies:
         if not isinstance(item, ToolReply) or item.status not in _STATUSES:
             return f"a tool reply is a {type(item).__name__}, or has an invalid status"
-        if wrong := _wrong_text(item.content) or _wrong_text(item.name) or _wrong_text(item.call_id):
+        if wrong := _wrong_words(item):
             return f"a tool reply {wrong}"
     if reply.ending is not None and not isinstance(reply.ending, Ending):
         return f"its ending is a {type(reply.ending).__name__}"
@@ -62,7 +63,7 @@ def _wrong_question(asked: Any) -> str:
         return f"is a {type(asked).__name__}, or has no name"
     if not asked.messages or not all(isinstance(message, Message) for message in asked.messages):
         return "has no messages"
-    return next((f"has a message that {w}" for m in asked.messages if (w := _wrong_text(m.content))), "")
+    return next((f"has a message that {w}" for m in asked.messages if (w := _wrong_words(m))), "")
 
 
 def _copied(facts: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -72,6 +73,16 @@ def _copied(facts: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     except Exception as error:
         return {}, f"its facts are not JSON: {_words(error)}"
     return (json.loads(text), "") if len(text) <= MOST else ({}, f"its facts have {len(text)} characters")
+
+
+def _wrong_words(said: Message | ToolReply) -> str:
+    wrong = _wrong_text(said.content) or _wrong_text(said.name) or _wrong_text(said.call_id)
+    if wrong or not said.images:
+        return wrong
+    if not isinstance(said.images, tuple) or not all(isinstance(image, Image) for image in said.images):
+        return "has images that are no tuple of Image"
+    count = said.content.count(PLACEHOLDER)
+    return "" if count == len(said.images) else f"has {count} placeholders for {len(said.images)} images"
 
 
 def _wrong_text(text: Any) -> str:

@@ -5,8 +5,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.images import message_images
 from handaxe.core.protocols import Env, OnAuxReply
-from handaxe.core.records import Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
+from handaxe.core.records import (
+    Ending,
+    Message,
+    ParsedTurn,
+    ToolCall,
+    ToolSchema,
+    Trajectory,
+    Turn,
+)
 from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Sample
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
@@ -71,7 +80,10 @@ def answer_aux_requests(
         stop, header = chat.format.stop_ids, chat.format.header_ids
         own = sum(one.by == by for one in aux_turns)
         try:
-            completion: Completion = yield Sample(sequence.ids[:], sampling, draw, stop, header, own, by=by)
+            shown = message_images(messages)
+            completion: Completion = yield Sample(
+                sequence.ids[:], sampling, draw, stop, header, own, by=by, images=shown
+            )
         except InfrastructureError as error:
             return _unanswered(reply, by, str(error))
         turn = _turn(sequence, completion, chat.format.parse(completion.ids, tools), own, chat.sampling, draw)

@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from handaxe.core.errors import InfrastructureError, InputError
+from handaxe.core.images import message_images
 from handaxe.core.protocols import RolloutPlan
-from handaxe.core.records import STOPPED, Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn, Usage
+from handaxe.core.records import STOPPED, Ending, Message, ParsedTurn, ToolCall, ToolSchema, Trajectory, Turn
 from handaxe.core.requests import (
     Act,
     Attempt,
@@ -29,6 +30,7 @@ from handaxe.core.requests import (
     Stopped,
     Work,
 )
+from handaxe.core.usage import Usage
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.budget import Remaining, budget_messages, remaining_budget
 from handaxe.rollouts.play.aux_turns import AuxTurn, answer_aux_requests, aux_trajectories
@@ -83,17 +85,17 @@ class Play:
         self._beginning, self._shared = beginning, 0
         self._opened = self._sampling = self._acting = False
         self._bounded = rules.budget != UNBOUNDED
-        self.usage = UsageAccount(counts=self._bounded)
-        state = None
+        processor = getattr(attempt.format, "image_processor", None) if self._bounded else None
+        count = None if processor is None else lambda image: len(processor.token_ids(image))
+        self.usage, state = UsageAccount(counts=self._bounded, count=count), None
         if beginning is not None:
             self.messages, self.tools = beginning.messages, beginning.tools
             self.sequences, self.marks = beginning.sequences, beginning.marks
             self.turns, self._shared = beginning.turns, len(beginning.turns)
             self.notes, state = deepcopy(beginning.marks[-1].notes), beginning.marks[-1].state
             self.aux_turns = list(beginning.aux_turns or ())
-            self.usage = UsageAccount(
-                counts=self._bounded, spent=Usage.of(beginning.turns), outside=beginning.replayed or NOTHING
-            )
+            spent, outside = Usage.of(beginning.turns, count), beginning.replayed or NOTHING
+            self.usage = UsageAccount(counts=self._bounded, spent=spent, outside=outside, count=count)
         snapshots = rules.snapshots and beginning is None
         self.session = EnvSession(attempt.env, attempt.task, name=attempt.id, state=state, snapshots=snapshots)
 
@@ -210,7 +212,7 @@ class Play:
         """Measure ids under the model, such as the last turn. A replay reads the answer from `notes`."""
         if self.attempt.by:
             raise InputError(f"{self.attempt.id!r} is played by {self.attempt.by!r}; only the policy can be measured")
-        found: dict[str, list[float]] = yield request
+        found: dict[str, list[float]] = yield request._replace(images=request.images or message_images(self.messages))
         self.notes.setdefault(MEASURE_NOTE, {})[request.key] = found
         return found
 
@@ -259,14 +261,12 @@ class Play:
         if shared is not None and (completion := shared.completion(limit)) is not None:
             return completion
         prefix = self._prefix if shared is None else shared.prefix
-        sampling, format = self.attempt.sampling, self.attempt.format
-        if limit != sampling.max_tokens:
-            sampling = replace(sampling, max_tokens=limit)
+        attempt, images = self.attempt, message_images(self.messages)
+        stop, header = attempt.format.stop_ids, attempt.format.header_ids
+        sampling = replace(attempt.sampling, max_tokens=limit)
         ids = self.sequences[-1].ids[:]  # a copy, since the builder grows and an engine may store the request
         self._sampling = True
-        sampled: Completion = yield Sample(
-            ids, sampling, seed, format.stop_ids, format.header_ids, k, prefix, self.attempt.by
-        )
+        sampled: Completion = yield Sample(ids, sampling, seed, stop, header, k, prefix, attempt.by, images)
         self._sampling = False
         return sampled
 
@@ -315,7 +315,7 @@ class Play:
         new, ending = list(reply.messages), None
         if reply.done:
             ending = reply.ending or Ending("completed")
-        elif acted is not turn.parsed:
+        elif acted is not turn.parsed or self.rules.budget.overdrawn_by_images(self.usage.spent):
             ending = Ending("truncated", "budget")
         elif k + 1 >= self.rules.max_turns:
             ending = Ending("truncated", "turns")

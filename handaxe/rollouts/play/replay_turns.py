@@ -49,8 +49,8 @@ def replay_turns(beginning: Beginning, opened: Opened, env: Env) -> Generator[Ac
     return None
 
 
-def _told(replies: Sequence[Any]) -> list[tuple[str, str, str, str]]:
-    return [(one.call_id, one.name, one.content, one.status) for one in replies]
+def _told(replies: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return [(one.call_id, one.name, one.content, one.status, one.images) for one in replies]
 
 
 def _same(recorded: Sequence[Message], said: Sequence[Message]) -> bool:

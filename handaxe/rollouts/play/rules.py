@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, Message, ToolSchema, Turn, Usage
+from handaxe.core.records import Branch, Message, ToolSchema, Turn
 from handaxe.core.requests import Completion, Partial
+from handaxe.core.usage import Usage
 from handaxe.rollouts.budget import Budget, BudgetMessage
 from handaxe.rollouts.play.aux_turns import AuxTurn
 from handaxe.rollouts.play.env_session import State

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from handaxe.core.images import FIRST_IMAGE_ID
 from handaxe.core.records import Author, TokenSequence
 from handaxe.core.requests import Completion, Partial, Rendered
 
@@ -81,7 +82,7 @@ class SequenceBuilder:
     def build(self) -> TokenSequence:
         """Return the arrays of all ids so far."""
         return TokenSequence(
-            ids=np.array(self.ids, np.int32),
+            ids=np.array(self.ids, np.int64 if max(self.ids, default=0) >= FIRST_IMAGE_ID else np.int32),
             author=np.array(self._author, np.int8),
             turn=np.array(self._turn, np.int16),
             logp=np.array(self._logp, np.float32),

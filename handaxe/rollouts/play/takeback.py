@@ -16,8 +16,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Ending, Usage
+from handaxe.core.records import Ending
 from handaxe.core.requests import Completion, Partial, Splice
+from handaxe.core.usage import Usage
 from handaxe.rollouts.play.env_session import work
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ NOTHING = Usage()
 
 def note_splice(notes: dict[str, Any], turn: int, splice: Splice) -> None:
     """Write the mark of a spliced turn into the notes of its play."""
-    notes[SPLICE_NOTE] = {**notes.get(SPLICE_NOTE, {}), str(turn): list(splice.usage)}
+    notes[SPLICE_NOTE] = {**notes.get(SPLICE_NOTE, {}), str(turn): splice.usage.numbers()}
 
 
 def spliced_usage(notes: Mapping[str, Any], turn: int) -> Usage | None:

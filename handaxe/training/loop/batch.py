@@ -11,6 +11,7 @@ import numpy as np
 from handaxe.core.batch import CHANNEL, Batch, Denominators
 from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError, TrainingError
+from handaxe.core.images import Image, unique_images
 from handaxe.core.records import RatedGroup, TokenSequence, Trajectory
 from handaxe.training.loop.denominators import add_denominators
 
@@ -22,7 +23,8 @@ __all__ = ["Row", "make_batch", "microbatches", "minibatches", "pad", "temperatu
 
 class Row(NamedTuple):
     """One sequence of a batch. adv [T]; returns [T] or None; temperature divides the logits; mask [T] bool marks
-    training tokens, None: the sequence's own mask; channels are additional advantages [T] by name.
+    training tokens, None: the sequence's own mask; channels are additional advantages [T] by name; images are those of
+    the sequence's image tokens, and possibly others.
     """
 
     sequence: TokenSequence
@@ -33,6 +35,7 @@ class Row(NamedTuple):
     returns: np.ndarray | None = None
     mask: np.ndarray | None = None
     channels: Mapping[str, np.ndarray] = MappingProxyType({})
+    images: tuple[Image, ...] = ()
 
 
 def make_batch(
@@ -69,7 +72,8 @@ def make_batch(
                     more = {
                         name: np.where(masks[s], ragged[i][s], 0.0) for name, ragged in one.advantages.channels.items()
                     }
-                    rows.append(Row(sequence, adv, g, rollout, temperature(trajectory), target, masks[s], more))
+                    images = trajectory.images
+                    rows.append(Row(sequence, adv, g, rollout, temperature(trajectory), target, masks[s], more, images))
             rollout += 1
     if not rows:
         raise TrainingError("there is nothing to train on: every trajectory was left out by selection or has no token")
@@ -123,6 +127,7 @@ def pad(rows: Sequence[Row], *, pad_id: int, dtype: torch.dtype | None = None) -
         temperature_B=torch.tensor([row.temperature for row in rows], dtype=real),
         denominators=Denominators(0, 0, 0, 0, 0),
         extras=extras,
+        images=unique_images(image for row in rows for image in row.images),
     )
     return add_denominators(batch)
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from handaxe.core.check_tasks import check_tasks
 from handaxe.core.endings import treatments
 from handaxe.core.errors import HandaxeError, InputError, TaskError
+from handaxe.core.images import Image
 from handaxe.core.protocols import ChatFormat, Curriculum, Engine, EnvFactory, Rollout, RolloutPlan
 from handaxe.core.records import PlayedGroup, Sampling, Task
 from handaxe.core.requests import Attempt, Work
-from handaxe.ops.codec import dump_record, load_record
+from handaxe.ops.codec import dump_record, image_finder, load_record
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.driver import Driver, Finished
 from handaxe.rollouts.driver.aux_engines import aux_chats
@@ -136,7 +137,7 @@ class Player:
         del self.start_versions[step:]
         self.start_versions.append(self.engine.version)
         for one in self._again:
-            self._launch(one["step"], [load_record(Task, one["task"])], Counter({one["id"]: one["nth"]}))
+            self._launch(one["step"], [one["task"]], Counter({one["task"].id: one["nth"]}))
         self._again = []
         if self.config.segments:
             self._driver.segment(tokens=self.config.segment_tokens, calls=self.config.segment_calls)
@@ -173,11 +174,18 @@ class Player:
             self._take(self._driver.advance())
 
     def state_dict(self) -> dict[str, Any]:
-        flying = [{"step": g.step, "id": g.task.id, "nth": g.nth, "task": dump_record(g.task)} for g in self._playing]
-        return {"flying": flying + self._again, "launched": self._launched, "begun": list(self.start_versions)}
+        images: dict[str, Image] = {}
+        flying = [{"step": g.step, "task": g.task, "nth": g.nth} for g in self._playing] + self._again
+        saved = [
+            {"step": one["step"], "id": one["task"].id, "nth": one["nth"], "task": dump_record(one["task"], images)}
+            for one in flying
+        ]
+        state = {"flying": saved, "launched": self._launched, "begun": list(self.start_versions)}
+        return state | {"images": list(images.values())} if images else state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._again = list(state["flying"])
+        source = image_finder(state.get("images", ()))
+        self._again = [one | {"task": load_record(Task, one["task"], source)} for one in state["flying"]]
         self._launched = state["launched"]
         self.start_versions = list(state["begun"])
 

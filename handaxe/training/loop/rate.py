@@ -137,7 +137,7 @@ def measured_trajectories(
         if not wanted:
             continue
         rows = [
-            Row(sequence, np.zeros(len(sequence)), 0, 0, temperature(trajectory))
+            Row(sequence, np.zeros(len(sequence)), 0, 0, temperature(trajectory), images=trajectory.images)
             for trajectory in out
             for sequence in trajectory.sequences
             if sequence.mask.any()

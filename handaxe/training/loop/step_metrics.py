@@ -58,11 +58,16 @@ def group_metrics(groups: Sequence[RecordedGroup], seconds: dict[str, float]) ->
     groups/zero_low            groups without advantage whose mean outcome is below the mean of all
     advantage/within           share of the advantages' squares around the means of their rollouts: 0 if each rollout
                                has one advantage, towards 1 if its parts, such as turns, have different ones
+    advantage/scale_spread     standard deviation / mean, over groups with advantages, of the root mean square of the
+                               rollouts' advantages: 0 if every group has one scale, as with `group_norm`
     advantage/turn_index       share of the advantages' squares in the means of turn indices: 1 if advantages depend on
                                the number of the turn alone, 0 if their mean is 0 at each index
     value/explained_variance   1 - var(return - value) / var(return) over trained tokens; only if groups have values of
                                a critic and targets that vary: 1 for an exact critic, 0 for a constant one
+    images, image_tokens       means over scored rollouts of distinct images and of their tokens, which `tokens` leaves
+                               out; only if some rollout has an image
     trained_share              trained rollouts / all rollouts
+    trajectories/masked        rollouts with tokens that a part of the step left out of the loss
     seconds/PHASE              wall time; of rewards beside sampling only the wait at the end. seconds/tools is the sum
                                over calls, which run concurrently
     calls/made                 sum over all rollouts; calls that forks share count once
@@ -86,11 +91,16 @@ def group_metrics(groups: Sequence[RecordedGroup], seconds: dict[str, float]) ->
         "tokens": [t.usage.tokens for t in scored],
     }.items():
         out[name] = _mean(values)
+    if any(t.images for t in scored):
+        out["images"] = _mean([len(t.images) for t in scored])
+        out["image_tokens"] = _mean([t.num_image_tokens for t in scored])
     out |= dict.fromkeys((f"ending/{kind}" for kind in DEFAULT), 0.0)
     out |= {f"ending/{k}": float(n) for k, n in Counter(t.ending.kind for t in everything).items()}
     out |= {f"reply/{k}": float(n) for k, n in Counter(reply.status for reply in replies).items()}
     out |= _counts(groups)
     out["trajectories"], out["trajectories/trained"] = float(len(everything)), float(trained)
+    histories = [history for one in groups for history in one.played.dispositions]
+    out["trajectories/masked"] = float(sum(any(one.kind == "masked" for one in history) for history in histories))
     out["trained_share"] = trained / len(everything) if everything else 0.0
     usage = [total_usage(one.played.group) for one in groups]
     out["calls/made"] = float(sum(one.calls for one in usage))
@@ -177,6 +187,7 @@ def _counts(groups: Sequence[RecordedGroup]) -> dict[str, float]:
         "groups/zero_low": float(sum(low)),
         "groups/lone": float(sum(len(scored_siblings(one)) == 1 for one in groups)),
         "advantage/within": _within(rated),
+        "advantage/scale_spread": _scale_spread(rated),
         "advantage/turn_index": _turn_index(rated),
     }
 
@@ -190,6 +201,15 @@ def _within(rated: Sequence[RatedGroup]) -> float:
                 around += float(((values - values.mean()) ** 2).sum())
                 squares += float((values**2).sum())
     return around / squares if squares else 0.0
+
+
+def _scale_spread(rated: Sequence[RatedGroup]) -> float:
+    scales = []
+    for one in rated:
+        values = [_trained_values(one.advantages, place, trajectory) for place, trajectory in enumerate(one.group)]
+        squares = [float((own**2).mean()) for own in values if len(own)]
+        scales += [float(np.sqrt(np.mean(squares)))] if any(squares) else []
+    return float(np.std(scales) / np.mean(scales)) if scales else 0.0
 
 
 def _turn_index(rated: Sequence[RatedGroup]) -> float:

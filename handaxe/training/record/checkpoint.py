@@ -6,7 +6,8 @@
                            /manifest.json     size and sha256 of every file above
 
 A checkpoint is written to a temporary folder, flushed to disk and renamed; the manifest detects damage. An old
-checkpoint is renamed before removal. JSON and safetensors only: reading one never runs code.
+checkpoint is renamed before removal. JSON and safetensors only: reading one never runs code. An image is stored once,
+encoded, as the array images/DIGEST: a checkpoint needs no run record.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from safetensors import SafetensorError
 
 from handaxe.core.deferred import DeferredModule, torch
 from handaxe.core.errors import CheckpointError, InputError
+from handaxe.core.images import Image
 from handaxe.core.protocols import Engine, Stateful
 from handaxe.models.saved_policy import (
     ARRAYS,
@@ -44,6 +46,8 @@ __all__ = ["Checkpoints"]
 Parts = Mapping[str, object]
 WRITING, REMOVING = "writing-", "removing-"
 """Prefixes of folders that are no checkpoints: not yet whole, or no longer."""
+IMAGES = "images/"
+"""Prefix of arrays that are encoded images."""
 
 
 class Checkpoints:
@@ -151,6 +155,8 @@ def _lift(state: Any, where: str, arrays: dict[str, torch.Tensor]) -> Any:
     if isinstance(state, (np.ndarray, torch.Tensor)):
         arrays[where] = torch.as_tensor(state).detach().cpu().contiguous().clone()
         return {"__array__": where, "numpy": isinstance(state, np.ndarray)}
+    if isinstance(state, Image):
+        return _lift_image(state, arrays)
     if isinstance(state, (list, tuple)):
         return [_lift(item, f"{where}/{i}", arrays) for i, item in enumerate(state)]
     if isinstance(state, Mapping) and all(isinstance(key, str) for key in state):
@@ -162,12 +168,27 @@ def _lift(state: Any, where: str, arrays: dict[str, torch.Tensor]) -> Any:
     )
 
 
+def _lift_image(image: Image, arrays: dict[str, torch.Tensor]) -> dict[str, Any]:
+    place = f"{IMAGES}{image.digest}"
+    if place not in arrays:
+        arrays[place] = torch.frombuffer(bytearray(image.data), dtype=torch.uint8)
+    return {"__image__": [image.digest, image.width, image.height, image.media_type]}
+
+
+def _lower_image(found: list[Any], arrays: Mapping[str, torch.Tensor]) -> Image:
+    digest, width, height, media_type = found
+    data = arrays[f"{IMAGES}{digest}"].numpy().tobytes()
+    return Image(width, height, digest, data=data, media_type=media_type)
+
+
 def _lower(state: Any, arrays: Mapping[str, torch.Tensor]) -> Any:
     if isinstance(state, list):
         return [_lower(item, arrays) for item in state]
     if isinstance(state, dict) and "__array__" in state:
         array = arrays[state["__array__"]]
         return array.numpy() if state["numpy"] else array
+    if isinstance(state, dict) and "__image__" in state:
+        return _lower_image(state["__image__"], arrays)
     if isinstance(state, dict):
         return {key: _lower(item, arrays) for key, item in state.items()}
     return state

@@ -1,6 +1,7 @@
 """Reading of groups from a record's tables, of this or an earlier format."""
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,12 @@ from handaxe.core.records import (
     ToolSchema,
     Trajectory,
     Turn,
-    Usage,
 )
+from handaxe.core.usage import Usage
 from handaxe.ops import codec
 from handaxe.training.record.earlier_formats import earlier_dispositions
 from handaxe.training.record.groups import RecordedGroup, load_dispositions
+from handaxe.training.record.stored_images import image_source
 from handaxe.training.record.writing import TURN_REWARD
 
 __all__ = ["read_groups", "read_trajectory_group", "silent_channels"]
@@ -50,29 +52,38 @@ def silent_channels(db: sqlite3.Connection) -> list[str]:
     return [str(name) for (name,) in db.execute(SILENT)]
 
 
-def read_groups(db: sqlite3.Connection, *, step: int | None = None, task: str | None = None) -> list[RecordedGroup]:
-    """Read recorded groups in order: of one step or all, of one task id or all."""
+def read_groups(
+    db: sqlite3.Connection, *, step: int | None = None, task: str | None = None, file: Path | None = None
+) -> list[RecordedGroup]:
+    """Read recorded groups in order: of one step or all, of one task id or all. `file`: see `image_source`."""
     wanted = {"step": step, "task_id": None if task is None else codec.dump_text(task)}
     given = {name: value for name, value in wanted.items() if value is not None}
     where = " AND ".join(f"{name} = ?" for name in given) or "1"  # one condition per column, to use its index
-    return [_group(db, row) for row in _rows(db, f"SELECT * FROM groups WHERE {where} ORDER BY id", *given.values())]
+    rows = _rows(db, f"SELECT * FROM groups WHERE {where} ORDER BY id", *given.values())
+    images = image_source(db, file)
+    return [_group(db, row, images) for row in rows]
 
 
-def read_trajectory_group(db: sqlite3.Connection, trajectory: int) -> tuple[RecordedGroup, int] | None:
-    """Read the group of a trajectory row, and its index in the played group; None without such a row."""
+def read_trajectory_group(
+    db: sqlite3.Connection, trajectory: int, *, file: Path | None = None
+) -> tuple[RecordedGroup, int] | None:
+    """Read the group of a trajectory row, and its index in the played group; None without such a row. `file`: see
+    `image_source`.
+    """
     found = db.execute("SELECT group_id FROM trajectories WHERE id = ?", (trajectory,)).fetchone()
     if found is None:
         return None
     (row,) = _rows(db, "SELECT * FROM groups WHERE id = ?", found[0])
     before = "SELECT count(*) FROM trajectories WHERE group_id = ? AND id < ?"
-    return _group(db, row), int(db.execute(before, (found[0], trajectory)).fetchone()[0])
+    return _group(db, row, image_source(db, file)), int(db.execute(before, (found[0], trajectory)).fetchone()[0])
 
 
-def _group(db: sqlite3.Connection, row: Row) -> RecordedGroup:
-    task = codec.load_record(Task, row["task"])
+def _group(db: sqlite3.Connection, row: Row, images: codec.ImageSource) -> RecordedGroup:
+    task = codec.load_record(Task, row["task"], images)
     rows = _rows(db, "SELECT * FROM trajectories WHERE group_id = ? ORDER BY id", row["id"])
     sequences = {one["id"]: _rows(db, _of("sequences"), one["id"]) for one in rows}
-    group = Group(task, tuple(_trajectory(db, one, task, sequences[one["id"]]) for one in rows), row["step"])
+    trajectories = (_trajectory(db, one, task, sequences[one["id"]], images) for one in rows)
+    group = Group(task, tuple(trajectories), row["step"])
     played = PlayedGroup(group, _dispositions(db, row, rows, group), _ages(rows))
     scored = np.array([one["scored"] for one in rows], bool)
     if not scored.any():
@@ -113,33 +124,35 @@ def _moved(found: list[list[Row]]) -> tuple[tuple[np.ndarray, ...] | None, ...] 
     )
 
 
-def _trajectory(db: sqlite3.Connection, row: Row, task: Task, sequences: list[Row]) -> Trajectory:
+def _trajectory(
+    db: sqlite3.Connection, row: Row, task: Task, sequences: list[Row], images: codec.ImageSource
+) -> Trajectory:
     (tools,) = db.execute("SELECT schemas FROM toolsets WHERE id = ?", (row["toolset"],)).fetchone()
     return Trajectory(
         id=codec.load_text(row["name"]),
         task=task,
         sample=row["sample"],
-        turns=tuple(_turn(one) for one in _rows(db, _of("turns"), row["id"])),
+        turns=tuple(_turn(one, images) for one in _rows(db, _of("turns"), row["id"])),
         sequences=tuple(_sequence(db, one) for one in sequences),
         ending=Ending(row["ending"], codec.load_text(row["reason"])),
-        messages=codec.load_record(tuple[Message, ...], row["messages"]),
+        messages=codec.load_record(tuple[Message, ...], row["messages"], images),
         tools=codec.load_record(tuple[ToolSchema, ...], tools),
         seed=row["seed"],
         branch_of=None if row["branch"] is None else codec.load_record(Branch, row["branch"]),
-        env=codec.load_json(row["env"]),
+        env=codec.load_json(row["env"], images),
         seconds=row["seconds"],
-        notes=codec.load_json(row.get("notes") or "{}"),
-        aux_turns=codec.load_record(tuple[Trajectory, ...], row.get("asked") or "[]"),
+        notes=codec.load_json(row.get("notes") or "{}", images),
+        aux_turns=codec.load_record(tuple[Trajectory, ...], row.get("asked") or "[]", images),
         total_usage=None if row.get("spent") is None else codec.load_record(Usage, row["spent"]),
     )
 
 
-def _turn(row: Row) -> Turn:
+def _turn(row: Row, images: codec.ImageSource) -> Turn:
     row = row | {
-        "parsed": codec.load_record(ParsedTurn, row["parsed"]),
+        "parsed": codec.load_record(ParsedTurn, row["parsed"], images),
         "sampling": codec.load_record(Sampling, row["sampling"]),
-        "replies": codec.load_record(tuple[ToolReply, ...], row["replies"]),
-        "facts": codec.load_json(row.get("facts") or "{}"),
+        "replies": codec.load_record(tuple[ToolReply, ...], row["replies"], images),
+        "facts": codec.load_json(row.get("facts") or "{}", images),
     }
     return Turn(**{name: value for name, value in row.items() if name not in ("trajectory", "place")})
 

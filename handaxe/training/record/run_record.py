@@ -31,6 +31,13 @@ from handaxe.training.record.groups import RecordedGroup
 from handaxe.training.record.reading import read_groups, read_trajectory_group, silent_channels
 from handaxe.training.record.regular_file import check_regular, read_regular
 from handaxe.training.record.schema import create, record_format, upgrade
+from handaxe.training.record.stored_images import (
+    StoredImage,
+    connect_reader,
+    delete_unshown,
+    image_source,
+    read_image,
+)
 from handaxe.training.record.writing import write_group
 
 __all__ = ["Event", "RunRecord", "record_files"]
@@ -107,11 +114,7 @@ class RunRecord:
             raise InputError(f"there is no run record in {folder}: record.sqlite is missing")
         _check_files(record.folder)
         with record._reading():
-            try:
-                record._db = sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro", uri=True, timeout=30)
-                record._db.execute("SELECT 1 FROM sqlite_master").fetchone()
-            except sqlite3.OperationalError:  # a read-only folder, where the log has no shared index
-                record._db = sqlite3.connect(f"file:{quote(os.fsencode(path))}?immutable=1", uri=True)
+            record._db = connect_reader(path)
             record._held.callback(record._db.close)
             record_format(record._db, str(record.folder))
             begun = _has_tables(record._db)
@@ -142,6 +145,10 @@ class RunRecord:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    @property
+    def _file(self) -> Path:
+        return (self.folder / "record.sqlite").absolute()
 
     # --- writing -----------------------------------------------------------------------------------------------
 
@@ -193,6 +200,7 @@ class RunRecord:
             for table in ("steps", "metrics", "groups"):
                 self._db.execute(f"DELETE FROM {table} WHERE step >= ?", (steps,))
             self._db.execute("DELETE FROM evaluations WHERE step > ?", (steps,))
+            delete_unshown(self._db)
         return count
 
     # --- reading -----------------------------------------------------------------------------------------------
@@ -205,7 +213,7 @@ class RunRecord:
     def groups(self, *, step: int | None = None, task: str | None = None) -> list[RecordedGroup]:
         """Read groups of one step or all, of one task id or all."""
         with self._reading():
-            return read_groups(self._db, step=step, task=task)
+            return read_groups(self._db, step=step, task=task, file=self._file)
 
     def group_of(self, trajectory: int) -> tuple[RecordedGroup, int]:
         """Read the group of a trajectory row, and the index within the group.
@@ -214,7 +222,7 @@ class RunRecord:
             InputError: there is no such row.
         """
         with self._reading():
-            found = read_trajectory_group(self._db, trajectory)
+            found = read_trajectory_group(self._db, trajectory, file=self._file)
         if found is None:
             raise InputError(
                 f"the record in {self.folder} has no trajectory in row {trajectory}; search tells their rows"
@@ -245,7 +253,14 @@ class RunRecord:
     def tasks(self) -> list[Task]:
         """Return all played tasks, each once, in the order of their first rollout."""
         rows = self._db.execute("SELECT task FROM groups GROUP BY task_id ORDER BY min(id)")
-        return [load_record(Task, text) for (text,) in rows]
+        images = image_source(self._db, self._file)
+        return [load_record(Task, text, images) for (text,) in rows]
+
+    def image(self, digest: str) -> StoredImage | None:
+        """Read the media type and the encoded bytes of an image; None for an unknown digest."""
+        with self._reading():
+            there = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'images'").fetchone()
+            return None if there is None else read_image(self._db, digest)
 
     def metrics(self) -> list[dict[str, float]]:
         """Return one dict per step, in order; each has the key "step"."""

@@ -1,7 +1,8 @@
 """Tables of a run record, and upgrades of older formats.
 
 A record stores whole trajectories, with token arrays as compressed blobs. Common search terms (step, task, ending,
-outcome, channels, calls, tokens) have separate columns.
+outcome, channels, calls, tokens) have separate columns. `images` holds every image once, by digest; `shown` holds
+the references of trajectories to images.
 
 The format number is in PRAGMA user_version. Older records are read without changes: a missing column reads as the
 field's default. `RunRecord(folder)`, which continues a run, adds the columns first.
@@ -13,7 +14,7 @@ from handaxe.core.errors import InputError
 
 __all__ = ["FORMAT", "SCHEMA", "create", "record_format", "upgrade"]
 
-FORMAT = 6
+FORMAT = 7
 
 SCHEMA = """
 CREATE TABLE steps (step INTEGER PRIMARY KEY, time REAL);
@@ -48,7 +49,12 @@ CREATE TABLE channels (
 CREATE TABLE turn_scores (
     trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
     name TEXT, data BLOB, PRIMARY KEY (trajectory, name)) WITHOUT ROWID;
+CREATE TABLE images (digest TEXT PRIMARY KEY, kind TEXT, width INTEGER, height INTEGER, data BLOB);
+CREATE TABLE shown (
+    trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
+    digest TEXT REFERENCES images (digest), PRIMARY KEY (trajectory, digest)) WITHOUT ROWID;
 CREATE INDEX groups_by_step ON groups (step);
+CREATE INDEX shown_by_digest ON shown (digest);
 CREATE INDEX trajectories_by_group ON trajectories (group_id);
 CREATE INDEX trajectories_in_short ON trajectories (
     group_id, sample, ending, reason, scored, trained, outcome, total, num_turns, num_calls, num_tokens, cost, seconds,
@@ -80,6 +86,13 @@ CREATE INDEX trajectories_in_short ON trajectories (
     called, left_out_by);
 """,
     6: "ALTER TABLE trajectories ADD COLUMN dispositions TEXT;",
+    7: """
+CREATE TABLE images (digest TEXT PRIMARY KEY, kind TEXT, width INTEGER, height INTEGER, data BLOB);
+CREATE TABLE shown (
+    trajectory INTEGER REFERENCES trajectories (id) ON DELETE CASCADE,
+    digest TEXT REFERENCES images (digest), PRIMARY KEY (trajectory, digest)) WITHOUT ROWID;
+CREATE INDEX shown_by_digest ON shown (digest);
+""",
 }
 """Format -> script that upgrades the tables of the previous format. Added columns are last in their table, here as in
 SCHEMA, since rows are written by position.
@@ -108,7 +121,7 @@ def record_format(db: sqlite3.Connection, where: str) -> int:
 
 
 def upgrade(db: sqlite3.Connection, found: int) -> None:
-    """Add the missing columns to a record of format `found`, in one transaction."""
+    """Add the missing tables and columns to a record of format `found`, in one transaction."""
     if found < FORMAT:
         script = "".join(ADDED[number] for number in range(found + 1, FORMAT + 1))
         db.executescript(f"BEGIN IMMEDIATE;{script}PRAGMA user_version = {FORMAT};COMMIT;")

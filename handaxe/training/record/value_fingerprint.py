@@ -20,6 +20,7 @@ import numpy as np
 import handaxe
 from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 
 __all__ = ["code_version", "fingerprint"]
 
@@ -62,6 +63,8 @@ def _of(value: Any, where: str, inside: tuple[int, ...]) -> Iterator[bytes]:
     yield f"{kind.__module__}.{kind.__qualname__}:".encode()
     if value is None or isinstance(value, (*PLAIN, torch.dtype, torch.device)):
         yield repr(value).encode()
+    elif isinstance(value, Image):
+        yield value.digest.encode()
     elif isinstance(value, (np.ndarray, torch.Tensor)):
         array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
         yield f"{array.dtype} {array.shape} ".encode() + np.ascontiguousarray(array).tobytes()

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from handaxe.core.images import Image
 from handaxe.core.records import RatedGroup, Scores, TokenSequence, Trajectory
 from handaxe.ops import codec
 from handaxe.training.record.groups import RecordedGroup, dump_dispositions, first_selector, group_fate, is_trained
+from handaxe.training.record.stored_images import write_images
 
 __all__ = ["TURN_REWARD", "write_group"]
 
@@ -21,12 +23,16 @@ def write_group(db: sqlite3.Connection, one: RecordedGroup) -> None:
     """Insert a group with all its rollouts."""
     group = one.played.group
     part = one.part if isinstance(one, RatedGroup) else 0
-    row = (group.step, codec.dump_text(group.task.id), codec.dump_record(group.task), group_fate(one), part)
+    asked: dict[str, Image] = {}
+    task = codec.dump_record(group.task, asked)
+    row = (group.step, codec.dump_text(group.task.id), task, group_fate(one), part)
     group_id = _insert(db, "groups (step, task_id, task, fate, part)", row)
     for i, trajectory in enumerate(group):
-        place = one.place(i)
-        row_id = _write_trajectory(db, group_id, trajectory, one, i, place)
-        _write_turns(db, row_id, trajectory)
+        place, images = one.place(i), dict(asked)
+        row_id = _write_trajectory(db, group_id, trajectory, one, i, place, images)
+        _write_turns(db, row_id, trajectory, images)
+        if images:
+            write_images(db, images.values(), [row_id])
         for s, sequence in enumerate(trajectory.sequences):
             _write_sequence(db, row_id, s, sequence, _ratings(one, place, s))
         if one.scores is not None and place is not None:
@@ -50,7 +56,13 @@ def _total(scores: Scores | None, place: int | None) -> float | None:
 
 
 def _write_trajectory(
-    db: sqlite3.Connection, group_id: int, one: Trajectory, record: RecordedGroup, i: int, place: int | None
+    db: sqlite3.Connection,
+    group_id: int,
+    one: Trajectory,
+    record: RecordedGroup,
+    i: int,
+    place: int | None,
+    images: dict[str, Image],
 ) -> int:
     tools = codec.dump_record(one.tools)
     db.execute("INSERT OR IGNORE INTO toolsets (schemas) VALUES (?)", (tools,))
@@ -75,12 +87,12 @@ def _write_trajectory(
         "seconds": one.seconds,
         "seed": one.seed,
         "branch": None if one.branch_of is None else codec.dump_record(one.branch_of),
-        "env": codec.dump_json(dict(one.env)),
-        "messages": codec.dump_record(one.messages),
+        "env": codec.dump_json(dict(one.env), images),
+        "messages": codec.dump_record(one.messages, images),
         "toolset": toolset,
-        "notes": _free(one.notes),
-        "asked": codec.dump_record(one.aux_turns) if one.aux_turns else None,
-        "spent": None if one.total_usage is None else codec.dump_record(one.total_usage),
+        "notes": _free(one.notes, images),
+        "asked": codec.dump_record(one.aux_turns, images) if one.aux_turns else None,
+        "spent": None if one.total_usage is None else json.dumps(one.total_usage.numbers()),
         "total": _total(scores, place),
         "called": json.dumps(sorted({call.name for call in one.calls})),
         "left_out_by": first_selector(played.dispositions[i]),
@@ -90,10 +102,10 @@ def _write_trajectory(
     return _insert(db, f"trajectories ({', '.join(row)})", tuple(row.values()))
 
 
-def _write_turns(db: sqlite3.Connection, row_id: int, trajectory: Trajectory) -> None:
+def _write_turns(db: sqlite3.Connection, row_id: int, trajectory: Trajectory, images: dict[str, Image]) -> None:
     for place, turn in enumerate(trajectory.turns):
-        parsed, sampling = codec.dump_record(turn.parsed), codec.dump_record(turn.sampling)
-        replies, facts = codec.dump_record(turn.replies), _free(turn.facts)
+        parsed, sampling = codec.dump_record(turn.parsed, images), codec.dump_record(turn.sampling)
+        replies, facts = codec.dump_record(turn.replies, images), _free(turn.facts, images)
         row = (row_id, place, turn.sequence, turn.start, turn.stop, turn.finish, parsed, sampling)
         _insert(db, "turns", (*row, turn.seed, replies, turn.seconds, turn.cost, facts))
 
@@ -122,9 +134,9 @@ def _write_scores(db: sqlite3.Connection, row_id: int, scores: Scores, place: in
         _insert(db, "turn_scores", (row_id, name, codec.pack(ragged[place])))
 
 
-def _free(facts: Mapping[str, Any]) -> str | None:
+def _free(facts: Mapping[str, Any], images: dict[str, Image]) -> str | None:
     """JSON; NULL for an empty mapping, as in records from before the column existed."""
-    return codec.dump_json(dict(facts)) if facts else None
+    return codec.dump_json(dict(facts), images) if facts else None
 
 
 def _insert(db: sqlite3.Connection, table: str, row: tuple[Any, ...]) -> int:

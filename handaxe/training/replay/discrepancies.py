@@ -66,7 +66,7 @@ def reply_difference(
 ) -> Discrepancy | None:
     """Difference of two replies, without times; None is a missing reply."""
     if recorded is not None and replayed is not None:
-        for name in ("call_id", "name", "status", "content", "cost"):
+        for name in ("call_id", "name", "status", "content", "images", "cost"):
             mine, theirs = getattr(recorded, name), getattr(replayed, name)
             if mine != theirs:
                 return Discrepancy(trajectory, "replies", f"{name} {mine!r}", f"{name} {theirs!r}", turn=k)
@@ -132,7 +132,8 @@ def _spoken(message: Message | None) -> str:
     if message is None:
         return "none"
     made = "".join(f" {call.name}({dict(call.arguments)}) {call.id}" for call in message.calls)
-    return f"{message.role} {message.name} {message.content!r}{made}"
+    shown = "".join(f" {image!r}" for image in message.images)
+    return f"{message.role} {message.name} {message.content!r}{shown}{made}"
 
 
 def _meaning(turn: Turn | None) -> str:

@@ -70,16 +70,18 @@ def start_policy(
     tools: Sequence[Any] | None = None,
     seed: int = 0,
     out: Path | None = None,
+    device: str = "cpu",
     progress: bool = False,
 ) -> loading.Policy:
     """Return a world's cold-start checkpoint, from the cache or freshly trained.
 
     Args:
         world: needs an expert and a start.
-        policy: initial policy, modified in place; None is the tiny one.
+        policy: initial policy, modified in place; None is the world's `start_model`.
         tools: offered tools; None: the world's.
         seed: of tasks, conversations and their order.
         out: additional folder for the model, for `--model FOLDER`.
+        device: of the training; the policy is returned on the CPU.
         progress: show bars.
 
     Returns:
@@ -96,7 +98,7 @@ def start_policy(
     world.need("expert")
     env = world.env(world.tools if tools is None else tools)
     tasks = world.tasks("train", min(TASKS, max(1, start.skill + start.steps) * start.batch_size), seed)
-    policy = extend_to_start_context(policy or loading.load("tiny"), world)
+    policy = extend_to_start_context(policy or loading.load(world.start_model), world)
     context = policy.model.max_length
     planned = [
         (None, start.warmup_steps, DRILL_RATE),
@@ -126,7 +128,7 @@ def start_policy(
 
     folder = cache_path("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
     if not folder.exists():
-        engine = engines.LocalEngine(policy.model, betas=(0.9, 0.98), weight_decay=0.01)
+        engine = engines.LocalEngine(policy.model, device=device, betas=(0.9, 0.98), weight_decay=0.01)
         for phase in phases:
             site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
             conversations = play(phase, phase.size)

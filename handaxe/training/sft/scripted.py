@@ -65,7 +65,8 @@ def trajectory_from_messages(
         start, stop = sequences[-1].append_sampled(Completion(ids, zeros, zeros, [0] * len(ids), "stop"), turn=k)
         spans = format.parse(ids, tools).spans
         parsed = ParsedTurn(message.content, message.calls, (), format.decode(ids), spans)
-        replies = tuple(ToolReply(one.call_id, one.name, one.content) for one in answer if one.role == "tool")
+        results = [one for one in answer if one.role == "tool"]
+        replies = tuple(ToolReply(one.call_id, one.name, one.content, images=one.images) for one in results)
         turns.append(Turn(len(sequences) - 1, start, stop, parsed, "stop", sampling, 0, replies))
         said.append(message)
         if answer:

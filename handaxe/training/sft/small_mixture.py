@@ -4,8 +4,8 @@
                     --cut at control ids, encode--> tokens in memory      ids of `Pieces`
 
 Prose is the form of most demonstrations of a world with two forms. Worlds in MODULE:FUNCTION form are those of papers.
-Not in the mixture: facts, twenty_questions, renamed_arithmetic and places, which stay new worlds for comparisons;
-miniwob, which needs a browser; worlds over files or models of the user.
+Not in the mixture: facts and twenty_questions, which stay new worlds for comparisons; miniwob, which needs a browser;
+worlds of images, which need a policy with vision; worlds over files or models of the user.
 """
 
 from __future__ import annotations
@@ -90,11 +90,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("one hop", "hops", {"lengths": (1,)}, early=True),
     *_both("hops"),
     Setting("library", "library", count=4000),
-    Setting("glimpse row", "glimpse", {"kind": "row"}, early=True),
-    Setting("glimpse grid", "glimpse", {"kind": "grid"}),
-    Setting("glimpse table", "glimpse", {"kind": "table"}),
     Setting("worked_steps", "worked_steps"),
-    Setting("screen", "screen", count=2000, weight=0.5),
+    Setting("screen", "screen", {"told": True}, count=2000, weight=0.5),
     *_both("minigrid", "minigrid_text", count=1500, brief={"size": 6}),
     *_both("textworld", count=1500),
     *_both("textarena", count=1500),

@@ -33,7 +33,6 @@ __all__ = ["NEW", "held_out_success", "small_table", "write_table"]
 NEW = (
     Setting("facts", "handaxe.papers.ikea.facts:facts"),
     Setting("twenty_questions", "handaxe.papers.archer.twenty_questions:twenty_questions"),
-    Setting("places prose", "handaxe.papers.geovista.places:places", {"brief": False}),
 )
 """Worlds that are not in the mixture."""
 BYTES = 480

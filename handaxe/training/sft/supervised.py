@@ -31,6 +31,7 @@ __all__ = [
     "supervised_batch",
 ]
 
+NO_FACTS: Mapping[str, float] = {}
 STAGE_RUN = RunConfig(checkpoint_every=50, checkpoints=1)
 
 
@@ -79,6 +80,7 @@ def run_steps(
     title: str,
     about: Mapping[str, Any],
     restart_first: bool,
+    facts: Mapping[str, float] = NO_FACTS,
 ) -> list[dict[str, float]]:
     """Take one optimiser step per entry of `pieces`, which returns its micro-batches when called.
 
@@ -90,6 +92,7 @@ def run_steps(
         title: of the bar.
         about: for recipe.json.
         restart_first: restart the engine before the first step.
+        facts: further metrics, the same at each step, such as the number of demonstrations.
     """
     torch.manual_seed(derive_seed(site.seed, "torch"))  # of dropout; a checkpoint has its own state
     parts = stateful_parts(site)
@@ -98,7 +101,8 @@ def run_steps(
         for step in run.todo():
             if step == 0 and restart_first:
                 restart(site.engine)
-            run.finish([], optimiser_step(site.engine, loss, pieces[step](), rate_at(learning_rate, step)))
+            taken = optimiser_step(site.engine, loss, pieces[step](), rate_at(learning_rate, step))
+            run.finish([], {**taken, **facts})
     return run.result().metrics
 
 

@@ -1,4 +1,6 @@
 from .choose import choose as choose
+from .fit import fit as fit
+from .prefer import prefer as prefer
 from .probe import probe as probe
 from .reinforce import reinforce as reinforce
 from .repeat import repeat as repeat

@@ -1,6 +1,7 @@
 """Sequential execution of stages, each in a separate folder; seed-independent stages are cached for all runs.
 
 OUT/stages.json      names of the stages
+OUT/metrics.json     metrics of the finished stages, by name; see stage_metrics
 OUT/00-teach/        record and checkpoints of the first
 OUT/01-reinforce/    ... of the second
 CACHE/stages/DIGEST/ results of shared stages
@@ -31,8 +32,10 @@ try:
 except ImportError:  # Windows, where two concurrent processes repeat the same work
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["StagesResult", "run_stages"]
+__all__ = ["StagesResult", "run_stages", "stage_metrics"]
 
+METRICS = "metrics.json"
+NAMES = "stages.json"
 WHY = "it is shared by runs of all seeds, which have their own: give it to the stage itself"
 
 
@@ -83,16 +86,42 @@ def run_stages(stages: Sequence[Stage], site: StageContext, *, shared: Sequence[
         try:
             if before:
                 metrics |= _share(before, names[: len(before)], site)
+                _write_metrics(site.out, metrics)
             for k, stage in list(enumerate((*before, *stages)))[len(before) :]:
                 out = None if site.out is None else site.out / names[k]
                 here = site._replace(seed=derive_seed(site.seed, "stage", k), out=out)
                 metrics[names[k]] = stage(here)
                 if interrupt.requested:
                     break
+                _write_metrics(site.out, metrics)
         except KeyboardInterrupt:
             if not interrupt.requested:
                 raise
     return StagesResult(metrics, site.out, "interrupted" if interrupt.requested else "")
+
+
+def stage_metrics(run: Path) -> dict[str, list[dict[str, float]]]:
+    """Read the metrics of all finished stages of a run: of OUT/stages, and of the last closing stages.
+
+    Returns:
+        Rows by the name of the stage without its number, outer folders first. Stages of a repetition have their own
+        name beside the name of the repetition. {} for a run without stages.
+
+    Example:
+        stages 00-repeat (00-prefer, 01-prefer) and 01-teach -> names repeat, prefer with the rows of both, and teach
+    """
+    found: dict[str, list[dict[str, float]]] = {}
+    for top in [run / "stages", *sorted(run.glob("closing-*"))[-1:]]:
+        for file in sorted(top.rglob(METRICS), key=lambda file: (len(file.parts), file.parts)):
+            if (file.parent / NAMES).is_file():
+                for name, rows in json.loads(file.read_text(encoding="utf-8")).items():
+                    found.setdefault(name.partition("-")[2], []).extend(rows)
+    return found
+
+
+def _write_metrics(out: Path | None, metrics: dict[str, list[dict[str, float]]]) -> None:
+    if out is not None:
+        write_atomic(out / METRICS, json.dumps(metrics) + "\n")
 
 
 def _name(stage: Stage) -> str:
@@ -103,7 +132,7 @@ def _name(stage: Stage) -> str:
 
 def _claim(out: Path, names: list[str], resume: bool) -> None:
     """Write the stage names into a folder, or check that the folder has the same ones."""
-    file = out / "stages.json"
+    file = out / NAMES
     if not resume and has_stage_progress(out):
         raise InputError(f"there are stages in {out} already: resume to go on with them, or name another folder")
     if resume and file.exists():
@@ -136,7 +165,7 @@ def _share(stages: list[Stage], names: list[str], site: StageContext) -> dict[st
     engine.load_weights(folder / "engine")
     if site.out is not None:
         (site.out / "shared.json").write_text(json.dumps({"folder": str(folder), "stages": names}, indent=1) + "\n")
-    found: dict[str, list[dict[str, float]]] = json.loads((folder / "metrics.json").read_text())
+    found: dict[str, list[dict[str, float]]] = json.loads((folder / METRICS).read_text())
     return found
 
 
@@ -153,7 +182,7 @@ def _make(stages: list[Stage], names: list[str], site: StageContext, folder: Pat
             if interrupt.requested:
                 raise KeyboardInterrupt
         site.engine.save(work / "engine")
-    (work / "metrics.json").write_text(json.dumps(metrics) + "\n")
+    (work / METRICS).write_text(json.dumps(metrics) + "\n")
     os.replace(work, folder)
 
 

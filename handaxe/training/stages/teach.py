@@ -53,7 +53,8 @@ def teach(
         optional: True: without training tokens, such as without a success of the policy, the stage does nothing.
 
     Returns:
-        A stage: metrics of each optimiser step.
+        A stage: metrics of each optimiser step, with "lessons", the number of trajectories, and "lessons/calling" and
+        "lessons/direct", the shares with and without a call.
 
     Raises:
         InputError: no trajectory has a training token, and `optional` is False.
@@ -75,11 +76,17 @@ def teach(
             partial(_pieces, site.engine, chosen, index, micro_batch_rows)
             for index in in_batches(len(chosen), batch_size, epochs, site.seed)
         ]
+        rate, facts = learning_rate, _facts(chosen)
         return run_steps(
-            site, loss, pieces, learning_rate=learning_rate, title="teach", about=about, restart_first=restart
+            site, loss, pieces, learning_rate=rate, title="teach", about=about, restart_first=restart, facts=facts
         )
 
     return stage
+
+
+def _facts(chosen: Sequence[RatedGroup]) -> dict[str, float]:
+    calling = sum(bool(one.group[0].calls) for one in chosen) / len(chosen)
+    return {"lessons": float(len(chosen)), "lessons/calling": calling, "lessons/direct": 1.0 - calling}
 
 
 def _lesson(one: RatedGroup, i: int) -> RatedGroup:

@@ -1,15 +1,20 @@
+import numpy as np
 import pytest
 
+from handaxe.core.images import PLACEHOLDER, Image
 from handaxe.core.records import Ending, Message, ToolReply
 from handaxe.core.requests import EnvReply
 from handaxe.rollouts.driver.executor import Answer
 from handaxe.rollouts.driver.replies import MOST, make_reply
 
+IMAGE = Image.of(np.zeros((1, 1, 3), np.uint8))
 GOOD = EnvReply((Message("tool", "caf\u00e9 \x1b[2J\x00", call_id="c0"),), (ToolReply("c0", "t", "x"),))
 
 
 def test_valid_replies_pass_unchanged():
     assert make_reply(Answer(GOOD)) is GOOD
+    shown = EnvReply((Message.of("tool", "x", IMAGE), Message("tool", PLACEHOLDER)))
+    assert make_reply(Answer(shown)) is shown
     ended = EnvReply(done=True, ending=Ending("completed"))
     assert make_reply(Answer(ended)) is ended
 
@@ -29,6 +34,9 @@ def test_valid_replies_pass_unchanged():
         (EnvReply((), (7,)), "a tool reply is a int"),
         (EnvReply((), (ToolReply("c", "t", "", "fine"),)), "a tool reply is a ToolReply, or has an invalid status"),
         (EnvReply((), (ToolReply("c", "t", None),)), "a tool reply holds a NoneType"),
+        (EnvReply((Message("tool", "x", images=(IMAGE,)),)), "a message has 0 placeholders for 1 images"),
+        (EnvReply((Message("tool", PLACEHOLDER, images=("x",)),)), "a message has images that are no tuple of Image"),
+        (EnvReply((), (ToolReply("c", "t", PLACEHOLDER * 2, images=(IMAGE,)),)), "a tool reply has 2 placeholders"),
         (EnvReply((), (), True, "completed"), "its ending is a str"),
         (EnvReply(facts=[1]), "its facts are a list, not a mapping"),
         (EnvReply(facts={"state": {1, 2}}), "its facts are not JSON: Object of type set"),

@@ -9,7 +9,7 @@ from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.records import Ending, Message, ToolCall
 from handaxe.core.requests import Act, Completion, EnvReply, Partial, Stopped, Work
 from handaxe.models.chat_formats.compact import END, Compact
-from handaxe.rollouts.budget import SPEAKER, Budget
+from handaxe.rollouts.budget import SPEAKER, Budget, Remaining
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.driver.run_plan import do_work, run_plan
 from handaxe.rollouts.linear import linear
@@ -131,7 +131,7 @@ def test_remaining_budget_has_custom_text_and_is_not_shown_after_the_last_turn(d
     seen = []
     rules = Rules(max_turns=2, tell_budget=lambda left: seen.append(left) or "hurry")
     found, _ = played(dice, rules, one_call(dice), one_call(dice))
-    assert seen == [(1, None, None, None, None)] and found.ending == Ending("truncated", "turns")
+    assert seen == [Remaining(1)] and found.ending == Ending("truncated", "turns")
     assert [m.content for m in found.messages if m.name == SPEAKER] == ["hurry"]
 
 

@@ -1,9 +1,14 @@
+import numpy as np
+
+from handaxe.core.images import PLACEHOLDER, Image
+from handaxe.core.records import ToolReply
 from handaxe.core.requests import EnvReply
 from handaxe.ops.turn_positions import turn_positions
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Rules
+from handaxe.rollouts.play.replay_turns import _told
 from handaxe.rollouts.rewind import rewind
 
 
@@ -33,3 +38,9 @@ def test_missing_environment_messages_are_reported(dice):
     play = rewind(dice.attempt(9, env=Silent), Rules(max_turns=6), long_one(dice), turn=1)
     (one,) = run_plan(play.plan(), sample=dice.roll)
     assert one.ending.kind == "infra_error"
+
+
+def test_other_images_are_another_reply():
+    one, other = (Image.of(np.full((1, 1, 3), k, np.uint8)) for k in (1, 2))
+    first, again, second = ([ToolReply("c", "t", PLACEHOLDER, images=(image,))] for image in (one, one, other))
+    assert _told(first) == _told(again) != _told(second)

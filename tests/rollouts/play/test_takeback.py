@@ -1,8 +1,9 @@
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Author, Ending, Usage
+from handaxe.core.records import Author, Ending
 from handaxe.core.requests import Completion, Partial, Splice
+from handaxe.core.usage import Usage
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.play import Play, Rules

@@ -1,4 +1,4 @@
-from handaxe.core.records import Usage
+from handaxe.core.usage import Usage
 from handaxe.rollouts.play.usage_account import UsageAccount
 from handaxe.testing.make_records import make_trajectory
 

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers.written_pad import Pad
 
 from handaxe.core.errors import InfrastructureError, InputError, VerifierError
 from handaxe.core.records import Ending, Group, Message, Sampling, Scores, Task, ToolCall
@@ -15,28 +16,8 @@ from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.search.mcts import SEARCH, mcts
 from handaxe.rollouts.search.uct import uct
 from handaxe.testing.scripted_engine import ScriptedEngine, encode_reply
-from handaxe.tools.decorator import tool
 
 STOPPED = Ending("truncated", "stopped")
-
-
-class Pad:
-    """State that can be forked: what was written in the turns before."""
-
-    def __init__(self):
-        self.said = []
-
-    @tool
-    def write(self, text: str) -> str:
-        """Write; says all that was written."""
-        self.said.append(text)
-        return ",".join(self.said)
-
-    def snapshot(self):
-        return list(self.said)
-
-    def restore(self, state):
-        self.said = list(state)
 
 
 class Marks:

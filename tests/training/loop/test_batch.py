@@ -3,6 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from helpers.image_records import noise, shown_trajectory
+from helpers.vision_policy import vision_model
 
 from handaxe.core.errors import InputError, TrainingError
 from handaxe.core.records import (
@@ -19,6 +21,8 @@ from handaxe.core.records import (
     Trajectory,
     Turn,
 )
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.testing.engine_case import example_loss
 from handaxe.testing.make_records import make_rated, make_trajectory
 from handaxe.testing.random_groups import random_group
 from handaxe.training.loop.batch import make_batch, microbatches, minibatches
@@ -249,3 +253,44 @@ def test_channels_of_advantages_become_extras_with_denominators_of_their_own():
     assert torch.equal(both.extras["advantage/second"][: len(batch)], batch.extras["advantage/second"])
     assert not both.extras["advantage/second"][len(batch) :].any()
     assert both.channels["advantage/second"] == batch.channels["advantage/second"]
+
+
+# --- images --------------------------------------------------------------------------------------------------------
+
+
+def image_groups():
+    """Two groups: one with images in two of its three trajectories, one of text."""
+    images = [noise(seed, 24, 8) for seed in range(5)]
+    texts = [make_trajectory(id=f"text/{i}", sample=i) for i in range(2)]
+    shown = [
+        shown_trajectory(images[0], images[1], id="seen/0"),
+        replace(shown_trajectory(images[0], images[2], hidden=images[3], id="seen/1"), sample=1),
+        replace(shown_trajectory(images[4], images[4], id="seen/2"), sample=2),
+    ]
+    seen = make_rated(group=Group(shown[0].task, tuple(shown)), advantage=[1.0, -0.5, 0.3], trained=[True, True, False])
+    return images, seen, make_rated(group=Group(texts[0].task, tuple(texts)), advantage=[1.0, -1.0])
+
+
+def test_batch_has_the_images_of_trained_trajectories_once():  # trap 11
+    images, seen, text = image_groups()
+    batch = make_batch([text, seen], pad_id=256)
+    assert batch.images == tuple(images[:3])
+    assert make_batch([text], pad_id=256).images == ()
+    parts = [*microbatches(batch, 1), *minibatches(batch, 2, np.random.default_rng(0))]
+    assert all(part.images == batch.images for part in parts) and batch.map(lambda x: x).images == batch.images
+
+
+@pytest.mark.exact
+def test_losses_and_gradients_of_pieces_add_up_with_images_in_some_rows():  # traps 10 and 11
+    _, seen, text = image_groups()
+    batch = make_batch([text, seen], pad_id=256, dtype=torch.float64)
+    results = []
+    for parts in ([batch], microbatches(batch, 1), [batch.rows(torch.tensor([row])) for row in range(len(batch))]):
+        engine = LocalEngine(vision_model())
+        value = sum(engine.forward_backward(part, example_loss).value.item() for part in parts)
+        parameters = dict(engine.model.module.named_parameters())
+        assert parameters["vision.rows.weight"].grad.abs().max() > 0
+        results.append((value, torch.cat([one.grad.flatten() for one in parameters.values() if one.grad is not None])))
+    for value, gradient in results[1:]:
+        assert value == pytest.approx(results[0][0], abs=1e-9)
+        torch.testing.assert_close(gradient, results[0][1], rtol=0, atol=1e-8)

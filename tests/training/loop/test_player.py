@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 import pytest
+from helpers.image_records import noise
 
 from handaxe.core.errors import InputError, TaskError
-from handaxe.core.records import Disposition, Sampling
+from handaxe.core.records import Disposition, Message, Sampling
 from handaxe.core.requests import Act, Work
 from handaxe.curricula.in_order import in_order
+from handaxe.ops.codec import dump_record
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.linear import linear
 from handaxe.testing.simulated import SimulatedClock, SimulatedEngine, SimulatedWorkers
@@ -281,6 +285,17 @@ def test_what_was_in_flight_is_launched_again(world):
     names = [name.split("/")[1] for round in ([first], found) for groups in round for group in groups for name in group]
     assert sorted(names) == sorted([f"t{i}" for i in range(6)] * 2)
     assert ["1/t2/0", "1/t2/1"] in found[0]  # the very attempts that were under way
+
+
+def test_images_of_groups_in_flight_are_in_the_state_once(world):
+    images = {}
+    asked = (Message.of("user", "What is ", noise(), "?"),)
+    tasks = [replace(world.task(name), messages=asked) for name in "ab"]
+    flying = [{"step": 1, "id": one.id, "nth": 0, "task": dump_record(one, images)} for one in tasks]
+    state = {"flying": flying, "launched": 2, "begun": [0, 1], "images": [noise()]}
+    play, _ = simulated(world, lambda act: 1.0, groups=2, group_size=1, staleness=1)
+    play.load_state_dict(state)
+    assert play.state_dict() == state and len(flying[0]["task"]) < 500
 
 
 def test_beside_other_work_attempts_are_played_on(world):

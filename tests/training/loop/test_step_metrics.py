@@ -4,12 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.images import Image
 from handaxe.core.records import (
     Advantages,
     Branch,
     Disposition,
     Ending,
     Group,
+    Message,
     PlayedGroup,
     RatedGroup,
     ScoredGroup,
@@ -115,6 +117,28 @@ def test_share_of_advantages_that_the_number_of_the_turn_explains():
     )
     level = replace(one, advantages=Advantages(centred))
     assert group_metrics(step_record([level], [level]), {})["advantage/turn_index"] == pytest.approx(0, abs=1e-12)
+
+
+def test_scale_spread_is_0_for_groups_of_one_scale():
+    """Root mean squares 1 and 3 of two groups: standard deviation 1 over mean 2; a group without advantages is none."""
+    a, b, still = rated("a", [1, 0]), rated("b", [1, 0], advantage=3.0), rated("c", [1, 1], advantage=0.0)
+    assert group_metrics(step_record([a, b, still], [a, b, still]), {})["advantage/scale_spread"] == pytest.approx(0.5)
+    both = Advantages((a.advantages.tokens[0], tuple(-3.0 * x for x in a.advantages.tokens[1])))
+    mixed = replace(a, advantages=both)  # 1 and -3: 5 ** 0.5, beside 3
+    slow = [math.sqrt((1 + 9) / 2), 3.0]
+    mean = sum(slow) / 2
+    want = math.sqrt(sum((x - mean) ** 2 for x in slow) / 2) / mean
+    assert group_metrics(step_record([a, b], [mixed, b]), {})["advantage/scale_spread"] == pytest.approx(want)
+    assert group_metrics(step_record([a], [a]), {})["advantage/scale_spread"] == 0.0
+    assert group_metrics(step_record([still], [still]), {})["advantage/scale_spread"] == 0.0
+
+
+def test_masked_rollouts_are_counted_once():
+    a, b = rated("a", [1, 0]), rated("b", [1])
+    twice = a.decided({"a/1": Disposition("masked", "mask_overlong")}).decided({"a/1": Disposition("masked", "other")})
+    metrics = group_metrics(step_record([a, b], [twice, drop(b, by="lowest")]), {})
+    assert metrics["trajectories/masked"] == 1.0
+    assert group_metrics(step_record([a, b], [a, b]), {})["trajectories/masked"] == 0.0
 
 
 def spread(one, *values):
@@ -237,3 +261,21 @@ def test_explained_variance_is_the_critics_share_of_the_targets_variance():
     assert explained([0, 1, 2], [0, 1, 2]) == 1.0 and explained([5, 5, 5], [0, 1, 2]) == 0.0
     assert explained([0, 1, 2], [2, 2, 2]) is None, "constant targets have no variance"
     assert "value/explained_variance" not in group_metrics([rated("a", [1.0])], {})
+
+
+def test_images_are_counted_beside_the_tokens_of_the_policy():
+    """Of two rollouts one has two images, the first twice, each time of one token."""
+    red, blue = (Image.of(np.full((2, 2, 3), shade, np.uint8)) for shade in (1, 2))
+    one = rated("a", [1.0, 0.0])
+    plain, seen = one.group
+    ids = np.array([*red.ids(1), *blue.ids(1), *red.ids(1)])
+    first = seen.sequences[0]
+    off = np.flatnonzero(~first.mask)[:3]
+    changed = first.ids.astype(np.int64)
+    changed[off] = ids[: len(off)]
+    messages = (Message.of("user", red, blue), Message.of("user", red))
+    shown = replace(seen, messages=messages, sequences=(replace(first, ids=changed), *seen.sequences[1:]))
+    group = replace(one.group, trajectories=(plain, shown))
+    found = group_metrics([one.with_group(group)], {})
+    assert (found["images"], found["image_tokens"]) == (1.0, len(off) / 2)
+    assert found["tokens"] == group_metrics([one], {})["tokens"] and "images" not in group_metrics([one], {})

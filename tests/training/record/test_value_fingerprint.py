@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from helpers.image_records import noise
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image
 from handaxe.core.records import Message, Task
 from handaxe.credit.group_norm import group_norm
 from handaxe.training.record.value_fingerprint import code_version, fingerprint
@@ -124,3 +126,9 @@ def test_it_is_the_same_in_another_process():
     run = functools.partial(subprocess.run, [sys.executable, "-c", code], capture_output=True, text=True, check=True)
     first, second = run().stdout, run().stdout
     assert first == second and first.startswith(code_version())
+
+
+def test_an_image_is_its_digest():
+    image = noise()
+    before = of(image)
+    assert image.data and of(image) == before == of(Image(40, 30, image.digest, load=lambda: image)) != of(noise(1))

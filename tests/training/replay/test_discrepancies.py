@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from handaxe.core.images import PLACEHOLDER, Image
 from handaxe.core.records import Ending, Message, ToolReply, ToolSchema
 from handaxe.testing.make_records import make_trajectory
 from handaxe.training.replay.discrepancies import Discrepancy, differing, discrepancies, reply_difference
@@ -97,3 +98,14 @@ def test_replies():
 def test_the_place_in_words():
     assert Discrepancy("t", "ids", "", "", 1, 0, 57).place == "turn 1, sequence 0, token 57"
     assert Discrepancy("t", "ending", "", "").place == ""
+
+
+def test_other_images_are_found():
+    one, other = (Image.of(np.full((1, 1, 3), k, np.uint8)) for k in (1, 2))
+    replies = [ToolReply("c", "t", PLACEHOLDER, images=(image,)) for image in (one, other)]
+    assert reply_difference("a", 0, replies[0], replies[0]) is None
+    found = reply_difference("a", 0, *replies)
+    assert found.what == "replies" and f"images ({one!r},)" in found.recorded and repr(other) in found.replayed
+    recorded, replayed = (changed(messages=(Message("tool", PLACEHOLDER, images=(image,)),)) for image in (one, other))
+    (found,) = discrepancies(recorded, replayed)
+    assert repr(one) in found.recorded and repr(other) in found.replayed

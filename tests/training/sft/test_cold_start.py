@@ -50,6 +50,11 @@ def test_a_start_is_made_once_and_written_where_asked(cache, tmp_path):
     assert not torch.equal(weights(first), weights(load("tiny")))
 
 
+def test_the_world_names_the_packaged_model_of_its_start(cache):
+    made = start_policy(replace(world(), start_model="tiny_vision"))
+    assert made.format.image_processor.patch == 8 and start_policy(world()).format.image_processor is None
+
+
 def test_context_of_the_world_is_that_of_the_start_and_of_a_resumed_one(cache, tmp_path):
     """512 tokens by default; the weights of a short start depend on its conversations alone."""
     longer = replace(world(), start_context=1024)

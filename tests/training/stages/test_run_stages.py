@@ -16,11 +16,25 @@ from handaxe.training.loop.update import optimiser_step
 from handaxe.training.record import RunRecord
 from handaxe.training.record.folder import FolderLock
 from handaxe.training.sft.supervised import as_rated, in_batches, supervised_batch
-from handaxe.training.stages.run_stages import run_stages
+from handaxe.training.stages.run_stages import run_stages, stage_metrics
 from handaxe.training.stages.sources import play_at, scripted
 from handaxe.training.stages.teach import teach
 
 NAMES = ["00-teach", "01-reinforce", "02-repeat"]
+
+
+def test_metrics_of_finished_stages_are_read_by_name_of_the_stage(world, tmp_path):
+    result = run_stages(world.stages(), world.site(out=tmp_path / "stages"))
+    found = stage_metrics(tmp_path)
+    assert list(found) == ["teach", "reinforce", "repeat", "prefer"]
+    assert found["teach"] == result.metrics["00-teach"] and found["repeat"] == result.metrics["02-repeat"]
+    rounds = [{name: row[name] for name in row if name not in ("step", "round")} for row in found["repeat"]]
+    assert [{name: row[name] for name in row if name != "step"} for row in found["prefer"]] == rounds
+    assert {row["pairs"] for row in found["prefer"]} == {3.0} and stage_metrics(tmp_path / "none") == {}
+    for number, lessons in ((9, 1.0), (10, 2.0)):  # closing stages of an extended run
+        last = tmp_path / f"closing-{number:06d}"
+        run_stages([lambda site, n=lessons: [{"n": n}]], world.site(out=last))
+    assert stage_metrics(tmp_path)["test_metrics_of_finished_stages_are_read_by_name_of_the_stage"] == [{"n": 2.0}]
 
 
 @pytest.mark.exact
@@ -64,7 +78,7 @@ def test_what_is_kept_changes_nothing_and_is_resumed_when_done(world, tmp_path):
     unkept, kept, again = world.site(), world.site(out=tmp_path), world.site(out=tmp_path, resume=True)
     first, second = run_stages(world.stages(), unkept), run_stages(world.stages(), kept)
     assert rows(first) == rows(second) and world.same(world.weights(unkept.engine), world.weights(kept.engine))
-    assert sorted(one.name for one in tmp_path.iterdir()) == [*NAMES, "stages.json", "writer.lock"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == [*NAMES, "metrics.json", "stages.json", "writer.lock"]
     with RunRecord.open(tmp_path / "01-reinforce") as record:
         assert record.steps() == [0, 1, 2] and len(record.trajectories()) == 18
     third = run_stages(world.stages(), again)

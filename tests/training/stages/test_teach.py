@@ -33,6 +33,7 @@ def test_it_learns_the_demonstrations_and_counts_its_steps(world, tmp_path):
     options = {"epochs": 20, "batch_size": 4, "learning_rate": 0.02, "micro_batch_rows": 3}
     metrics = taught(world, engine, demonstrations(world), tmp_path, **options)
     assert len(metrics) == engine.version == 40
+    assert [metrics[0][name] for name in ("lessons", "lessons/calling", "lessons/direct")] == [6, 1, 0]
     assert metrics[0]["loss"] == pytest.approx(np.log(264), rel=0.1) and metrics[-1]["loss"] < 1
     with RunRecord.open(tmp_path) as record:
         assert record.steps() == list(range(40)) and record.about()["arguments"]["epochs"] == 20
