@@ -19,8 +19,8 @@ LARGER = {"otc": ["--groups", "12", "--group-size", "8"]}
 CLIPPED = ("dapo", "tapo", "thor", "aepo", "agentmath", "deepeyes_v2", "flow_grpo", "spear")
 """Methods with a clip of the ratio. With one optimizer step a training step the ratio is 1."""
 INERT = {
-    "b_star": "the short options play too few rollouts of an untrained policy for one to be correct and taught",
     "quickstart": "it changes the number of steps of its base; its claim is against the start",
+    "sport": "its tuning is a stage after the loop, which trains nothing",
     "verltool": "it changes the order of waiting in time, and no number of the update",
 }
 """Method without a difference from its base -> reason. A method that acts leaves this table."""

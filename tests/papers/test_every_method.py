@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from helpers.methods import own, slow_for_papers
+from helpers.methods import embedded_model, made, own, slow_for_papers
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
@@ -23,6 +23,7 @@ from handaxe.methods.catalog import list_methods
 from handaxe.methods.run import run
 from handaxe.methods.run_spec import base_spec, method_page, run_template
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.testing.make_records import make_group, make_rated
 from handaxe.training.loop.batch import pad
@@ -60,6 +61,13 @@ def test_a_method_is_short_and_has_no_branches(one):
         node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == one.name
     ).body
     assert not [node for part in body for node in ast.walk(part) if isinstance(node, deciding)]
+
+
+@pytest.mark.parametrize("one", LISTED, ids=NAMES)
+def test_the_page_of_a_method_with_a_judge_says_who_answers(one):
+    answered = run_template(one.name).page.judge
+    assert made(one.name).judge.asked == bool(answered)
+    assert answered in ("", "oracle", "noise") or one.page.settings.get("judge", "rule") != "rule"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -112,7 +120,7 @@ def held_out(monkeypatch):
 
 @pytest.mark.parametrize("name", slow_for_papers(name for name in NAMES if name != "grpo_no_kl"))
 def test_two_steps_are_recorded_and_evaluated(name, tmp_path, batches, held_out):
-    made = chosen(name, "--model", "tiny", *own(name, "SHORT", ()))
+    made = chosen(name, "--model", embedded_model(name), *own(name, "SHORT", ()))
     result = run(
         made, RunConfig(out=tmp_path / "run", progress=False, recipe={"name": name, "arguments": made.arguments()})
     )
@@ -162,7 +170,9 @@ def test_the_selection_of_another_base_accepts_the_scores_of_the_method(name):
         return Message("assistant", "")
 
     spoken = [
-        demonstrate(env, task, speaker, format=Compact(), max_turns=8, rollout=world.make_rollout(8))
+        demonstrate(
+            env, task, speaker, format=Compact(TinyImageProcessor(8)), max_turns=8, rollout=world.make_rollout(8)
+        )
         for speaker in (world.expert or silent, silent)
     ]
     group = make_group(task=task, trajectories=spoken)

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("reasoning_gym")
 
-from helpers.methods import methods_with, own, slow_for_papers
+from helpers.methods import embedded_model, methods_with, own, slow_for_papers
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
@@ -29,7 +29,7 @@ class Died(Exception):
 
 
 def trained(name, folder, resume=False):
-    words = [*SMALL, *own(name, "RESUMED", ()), "--model", "tiny"]
+    words = [*SMALL, *own(name, "RESUMED", ()), "--model", embedded_model(name)]
     made = parse_train(name, words, prog="handaxe train", also={"run": RunOptions})[0]
     recipe = {"name": name, "arguments": made.arguments()}
     return run(made, RunConfig(out=folder, resume=resume, progress=False, recipe=recipe, checkpoint_every=1))

@@ -17,6 +17,7 @@ from handaxe.core.records import Ending, Group, Message
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.catalog import list_methods
 from handaxe.models.chat_formats.compact import CALL_END, Compact
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.returns import standardise
 from handaxe.ops.stateful_composite import StatefulComposite
@@ -29,6 +30,8 @@ from handaxe.worlds.parts.demonstration_noise import noisy_expert
 from handaxe.worlds.world import DemonstrationNoise
 
 LISTED = {one.name: one for one in list_methods() if own(one.name, "ABOUT_REWARDS")}
+PATCHES = TinyImageProcessor(8)
+FORMAT = Compact(PATCHES)
 PAYING = sorted(name for name in LISTED if not own(name, "NO_REWARD"))
 
 
@@ -72,10 +75,10 @@ def attempts(world, task, others):
     speakers = [noisy_expert(expert, habits, guesses=["10 20 30 40", "17"], seed=seed) for seed in range(3)]
     speakers += [instead(other) for other in others]
     speakers += [expert, twice, wrong, says(str(task.answer)), says("17"), says("no " * 20), says("")]
-    formats = [Compact()] * len(speakers) + [Open()]
+    formats = [FORMAT] * len(speakers) + [Open(PATCHES)]
     for number, (speaker, form) in enumerate(zip([*speakers, unsure], formats, strict=True)):
         yield played(speaker, form, number)
-    yield cut_off(played(expert, Compact(), "cut"))
+    yield cut_off(played(expert, FORMAT, "cut"))
 
 
 def cut_off(one):

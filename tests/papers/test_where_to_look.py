@@ -1,6 +1,8 @@
 """What recipes about screens, geometry and mixtures reward, by the numbers of their papers, and that every part of it
 can matter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,14 +10,17 @@ from handaxe.commands.configure import parse_train
 from handaxe.core.records import Group, Message, ToolCall
 from handaxe.methods.build import make_method, make_world
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.ops.ragged import group_rewards
 from handaxe.rewards.box_overlap import box_overlap
 from handaxe.rewards.weighted import weighted
 from handaxe.testing.make_records import make_group, make_scores, make_task, make_trajectory
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.demonstration_noise import noisy_expert
-from handaxe.worlds.screen.layout import difficulty, gold_box, predicted_box
+from handaxe.worlds.screen.widgets import difficulty, gold_box, predicted_box
 from handaxe.worlds.world import DemonstrationNoise
+
+FORMAT = Compact(TinyImageProcessor(8))
 
 
 def made(name, *words):
@@ -28,7 +33,7 @@ def spoken(world, task, *said):
     """An attempt in which these turns are said, whatever comes back."""
     turns = [one if isinstance(one, Message) else Message("assistant", one) for one in said]
     offered = world.env(world.tools)
-    return demonstrate(offered, task, lambda task, facts: turns[min(facts["turn"], len(turns) - 1)], format=Compact())
+    return demonstrate(offered, task, lambda task, facts: turns[min(facts["turn"], len(turns) - 1)], format=FORMAT)
 
 
 def calling(name, **arguments):
@@ -42,12 +47,12 @@ def varied(scores):
 
 def test_gui_g1_adds_hit_overlap_and_sides():
     method, _ = made("gui_g1")
-    task = make_task(metadata={"box": [11, 11, 21, 21]})
-    attempts = [make_trajectory(texts=[text], task=task) for text in ("10 10 20 20", "11 11 21 21", "50 50 60 60", "?")]
+    task = make_task(metadata={"box": [1, 1, 5, 5]})
+    attempts = [make_trajectory(texts=[text], task=task) for text in ("1 1 4 5", "1 1 5 5", "6 6 8 8", "?")]
     scores = method.reward(make_group(task=task, trajectories=attempts))
-    # 1 apart in each corner of 10 by 10 on 100 by 100: overlap 81 / 119, each side 0.99.
-    assert scores.outcome[:2] == pytest.approx([1 + 0.25 * 81 / 119 + 0.125 * 0.99, 1.375])
-    assert scores.outcome[2] == pytest.approx(0.125 * 0.61) and scores.outcome[3] == 0
+    # One side of four is 1 of 8 off: overlap 12 / 16, sides 1, 1, 7/8, 1; then 3/8, 3/8, 5/8, 5/8.
+    assert scores.outcome[:2] == pytest.approx([1 + 0.25 * 0.75 + 0.125 * 4 / (3 + 8 / 7), 1.375])
+    assert scores.outcome[2] == pytest.approx(0.125 * 4 / (16 / 3 + 16 / 5)) and scores.outcome[3] == 0
     assert varied(scores) == {"centre", "iou", "edges"}
 
 
@@ -65,7 +70,7 @@ def test_gui_g1_equals_the_example_of_the_paper():
 
 def test_gui_g1_centres_and_weighs_by_the_size_of_the_target():
     method, _ = made("gui_g1")
-    for box, weight in (([10, 10, 18, 18], 1.5), ([10, 10, 50, 34], 0.5)):
+    for box, weight in (([1, 1, 3, 2], 1.5), ([1, 1, 5, 4], 0.5)):
         task = make_task(metadata={"box": box})
         group = make_group(task=task, trajectories=[make_trajectory(texts=["a"], task=task) for _ in range(2)])
         found = method.credit(group, make_scores([1.0, 0.0]))
@@ -76,13 +81,12 @@ def test_gui_g1_centres_and_weighs_by_the_size_of_the_target():
 
 def test_gui_r1_rewards_correct_actions_and_valid_calls():
     method, world = made("gui_r1")
-    task = next(one for one in world.tasks("train", 20, 0) if one.metadata["kind"] == "click")
-    left, low, right, high = task.metadata["box"]
-    far = 5 if left > 50 else 95
+    task = next(one for one in world.tasks("train", 20, 0) if one.metadata["kind"] == "button")
+    left, top, _, _ = task.metadata["box"]
     attempts = [
-        spoken(world, task, calling("click", x=left + 1, y=low + 1)),
-        spoken(world, task, calling("click", x=far, y=low + 1)),
-        spoken(world, task, calling("click", x=f"{left + 1}!", y=low + 1)),
+        spoken(world, task, calling("click", point=f"{left} {top}")),
+        spoken(world, task, calling("click", point=f"{(left + 4) % 8} {top}")),
+        spoken(world, task, calling("press", point=f"{left} {top}")),
         spoken(world, task, calling("scroll", direction="north")),
         spoken(world, task, calling("scroll", direction="up")),
         spoken(world, task, "12 30"),
@@ -93,23 +97,26 @@ def test_gui_r1_rewards_correct_actions_and_valid_calls():
 
 
 def test_tiger_adds_its_parts_and_gives_0_without_format():
-    method, world = made("tiger", "--world.kinds", "project")
+    pytest.importorskip("skimage")
+    method, world = made("tiger", "--world.kinds", "x")
     (task,) = world.tasks("train", 1, 0)
-    look, solve = (ToolCall(one["name"], one["arguments"]) for one in task.metadata["gold_calls"])
-    looked, solved = (Message("assistant", "", (one,)) for one in (look, solve))
-    expression = solve.arguments["expression"]
+    depth, camera, solve = (
+        Message("assistant", "", (ToolCall(one["name"], one["arguments"]),)) for one in task.metadata["gold_calls"]
+    )
+    expression = task.metadata["gold_calls"][2]["arguments"]["expression"]
     other = calling("calculator", expression=f"{expression}+0")
     attempts = [
-        spoken(world, task, looked, solved, task.answer),
-        spoken(world, task, looked, solved, "no"),
-        spoken(world, task, looked, other, "no"),  # another expression of the same value
-        spoken(world, task, solved, task.answer),
+        spoken(world, task, depth, camera, solve, task.answer),
+        spoken(world, task, depth, camera, solve, "no"),
+        spoken(world, task, depth, camera, other, "no"),  # another expression of the same value
+        spoken(world, task, solve, task.answer),
         spoken(world, task, task.answer),
         spoken(world, task, "no"),
         make_trajectory(texts=[task.answer], errors=[["not JSON"]], task=task),
     ]
     scores = method.reward(Group(task, tuple(attempts)))
-    expected = [1.0, 0.7, 0.1 + 0.2 + 0.1 + 0.2, 0.1 + 0.1 + 0.1 + 0.2 + 0.3, 0.4, 0.1, 0.0]
+    # Parameters: the point and the expression; the camera has none.
+    expected = [1.0, 0.7, 0.1 + 0.2 + 0.1 + 0.2, 0.1 + 0.2 / 3 + 0.1 + 0.2 + 0.3, 0.4, 0.1, 0.0]
     assert scores.outcome == pytest.approx(expected)
     assert {"format", "parts/names", "parts/values", "parts/code", "parts/answer"} <= varied(scores)
     # As weights stand, the four other parts are worth more than the answer: 0.7 for a wrong one, 0.4 for a bare one.
@@ -118,34 +125,37 @@ def test_tiger_adds_its_parts_and_gives_0_without_format():
 
 def test_tiger_equals_the_example_of_the_paper():
     """Format 1, tools 1, two of three parameters, code 1, answer 0: .1 + .2 + .1333 + .2."""
-    method, _ = made("tiger")
+    pytest.importorskip("skimage")
+    method, world = made("tiger", "--world.kinds", "x")
+    (task,) = world.tasks("train", 1, 0)
     gold = {"name": "calculator", "arguments": {"f": 60, "x": 6, "z": 3}}
-    task = make_task(answer="182", metadata={"gold_calls": [gold]})
+    task = replace(task, metadata={**task.metadata, "gold_calls": [gold]})
     call = ToolCall("calculator", {"f": 60, "x": 6, "z": 4})
-    attempt = make_trajectory(texts=["", "181"], calls=[[call], []], replies=[["182"], []], task=task)
+    attempt = make_trajectory(texts=["", "no"], calls=[[call], []], replies=[[task.answer], []], task=task)
     assert method.reward(make_group(task=task, trajectories=[attempt])).outcome[0] == pytest.approx(0.6333, abs=1e-4)
 
 
 def test_mixed_r1_scores_each_part_by_its_measure():
     method, world = made("mixed_r1")
-    tasks = {task.metadata["part"]: task for task in world.tasks("train", 4, 0)}
+    tasks = {task.metadata["part"]: task for task in world.tasks("train", 5, 0)}
 
     def outcome(part, *texts):
         group = Group(tasks[part], tuple(spoken(world, tasks[part], text) for text in texts))
         return group_rewards(group, method.reward(group)).tolist()
 
     assert outcome("sums", tasks["sums"].answer, "no") == pytest.approx([1.1, 0.1])
-    left, low, right, high = tasks["box"].metadata["box"]
-    half = (left, low, (left + right) / 2, high)
+    left, top, right, bottom = tasks["box"].metadata["gold"]
+    half = (left, top, (left + right) // 2, bottom)
     assert outcome("box", tasks["box"].answer, " ".join(map(str, half)), "no") == pytest.approx([1.1, 0.6, 0.1])
-    exact, near, far = outcome("words", tasks["words"].answer, "a small box", "zzz")
+    exact, near, far = outcome("words", tasks["words"].answer, "a bar", "zzz")
     assert exact == pytest.approx(1.1) and exact > near > far
-    width = int(tasks["number"].answer)
-    assert outcome("number", str(width), str(width * 1.04), str(width * 1.06)) == pytest.approx([1.1, 1.1, 0.1])
+    value = int(tasks["number"].answer)
+    assert outcome("number", str(value), str(value * 1.04), str(value * 1.06)) == pytest.approx([1.1, 1.1, 0.1])
+    assert outcome("choice", tasks["choice"].answer, "z") == pytest.approx([1.1, 0.1])
 
 
 def test_mixed_r1_trains_on_a_single_part():
-    for words, parts in (((), 4), (("--parts", "sums"), 1)):
+    for words, parts in (((), 5), (("--parts", "sums"), 1)):
         method, world = made("mixed_r1", *words)
         order = method.tasks(world.tasks("train", 40, 0), 0)
         assert len({task.metadata["part"] for task in order.next(0, 10)}) == parts
@@ -187,8 +197,6 @@ def _with_habits(world, task, other):
         for number in range(6)
     ]
     for number, speaker in enumerate([*speakers, lambda _, facts: world.expert(other, facts)]):
-        yield demonstrate(
-            world.env(world.tools), task, speaker, format=Compact(), id=f"{task.id}-{number}", max_turns=4
-        )
+        yield demonstrate(world.env(world.tools), task, speaker, format=FORMAT, id=f"{task.id}-{number}", max_turns=4)
     yield spoken(world, task, "12 30 40 46")
     yield spoken(world, task, " ".join(str(side + 1) for side in task.metadata.get("box", (1, 2, 3, 4))))

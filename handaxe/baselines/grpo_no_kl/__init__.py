@@ -2,6 +2,7 @@
 
 from handaxe import credit
 from handaxe.losses import ratios, reductions, surrogates
+from handaxe.methods.judge_role import JudgeRole
 from handaxe.methods.method import Method, RunSettings
 from handaxe.worlds.world import World
 
@@ -18,6 +19,7 @@ def grpo_no_kl(world: World, settings: RunSettings, *, eps_high: float = 0.2, mi
     return Method(
         world=world,
         settings=settings,
+        judge=JudgeRole.of(settings, outcome=world.correct),
         reward=world.correct,
         rollout=world.make_rollout(settings.max_turns),
         credit=credit.group_norm(std="sample"),

@@ -14,22 +14,49 @@ from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.parts import arithmetic_tasks
 from handaxe.worlds.world import World
 
-__all__ = ["OPENING", "arithmetic_questions", "is_training_question", "read_question", "unlabelled_pool"]
+__all__ = [
+    "OPENING",
+    "arithmetic_questions",
+    "is_training_question",
+    "read_question",
+    "unlabelled_pool",
+    "write_question",
+]
 
 PROMPT = "Ask a question."
 """The proposer's prompt; no task uses it."""
 OPENING = Task("propose", (Message("user", PROMPT),))
 """The proposer's task."""
+OPERATIONS = {"sum": "+", "difference": "-", "product": "*"}
+OPENINGS = ("What is", "Tell me")
+"""Beginnings of a question, such as "What is the sum of 23 and 41"."""
+
+
+def write_question(expression: str, number: int) -> str:
+    """Write an expression in words, in one of the two openings by turns.
+
+    Example:
+        "23*41", 0 -> "What is the product of 23 and 41";  "23*41", 1 -> "Tell me the product of 23 and 41"
+    """
+    left, operator, right = re.split(r"([-+*])", expression)
+    named = next(name for name, sign in OPERATIONS.items() if sign == operator)
+    return f"{OPENINGS[number % len(OPENINGS)]} the {named} of {left} and {right}"
+
+
 QUESTIONS = tuple(
-    (PROMPT, str(task.metadata["expression"]))
-    for task in arithmetic_tasks.tasks(count=400, seed=0, split="train", easy=0.5)
+    (PROMPT, write_question(str(task.metadata["expression"]), number))
+    for number, task in enumerate(arithmetic_tasks.tasks(count=400, seed=0, split="train", easy=0.5))
 )
 START = ARITHMETIC_START._replace(warmup=(*ARITHMETIC_START.warmup, *QUESTIONS))
-EXPRESSION = re.compile(r"(\d{1,4})([-+*])(\d{1,4})")
+QUESTION = re.compile(rf"({'|'.join(OPENINGS)}) the ({'|'.join(OPERATIONS)}) of (\d{{1,4}}) and (\d{{1,4}})")
 
 
 def arithmetic_questions(*, easy: float = 0.5, last_number: bool = False) -> World:
-    """`arithmetic` with a start policy that replies to `OPENING` with an expression such as 23*41; half are easy.
+    """`arithmetic` with a start policy that replies to `OPENING` with a question in words; half are easy.
+
+    There are three operations and two openings, such as "What is the sum of 23 and 41" and "Tell me the product of 6
+    and 7". Two questions with one operation and one opening have a BLEU distance of about 0.46 in
+    `papers.agent0.repetition`, and a cluster is a way to ask.
 
     Args:
         easy: share of easy questions among the tasks, 0 to 1.
@@ -45,17 +72,17 @@ def arithmetic_questions(*, easy: float = 0.5, last_number: bool = False) -> Wor
 
 
 def read_question(text: str) -> Task | None:
-    """Parse a question: an expression of two whole numbers of at most four digits. Return None for any other text.
+    """Parse a question about two whole numbers of at most four digits. Return None for any other text.
 
-    The task has no answer.
+    The task has the question as an expression, and no answer.
 
     Example:
-        "23*41" -> the task "23*41=?";  "twice 41" -> None
+        "What is the product of 23 and 41" -> the task "23*41=?";  "twice 41" -> None
     """
-    found = EXPRESSION.fullmatch(text.strip())
-    if found is None or any(len(number) > 1 and number[0] == "0" for number in found.group(1, 3)):
+    found = QUESTION.fullmatch(text.strip())
+    if found is None or any(len(number) > 1 and number[0] == "0" for number in found.group(3, 4)):
         return None
-    expression = found[0]
+    expression = f"{found[3]}{OPERATIONS[found[2]]}{found[4]}"
     return Task(f"asked-{expression}", (Message("user", f"{expression}=?"),), metadata={"expression": expression})
 
 

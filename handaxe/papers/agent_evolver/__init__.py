@@ -17,7 +17,7 @@ def agent_evolver(base: Method, *, alpha: float = 0.1, step_reward: float = 0.2,
         label_noise: probability that a label is inverted, in place of a language model's errors.
     """
     rule = earned_steps(criteria=base.world.need("criteria"), check=base.world.need("check"))
-    judge = judges.noisy(judge=rule, spread=0.0, flip=label_noise)
+    judge = base.judge.steps(rule=judges.noisy(judge=rule, spread=0.0, flip=label_noise))
     steps = credit.turn_norm(channel="labels", std="population", weigh="trajectory", eps=1e-8)
     outcome = credit.group_norm(channel="base", std="population")
     weight = cosine(alpha, steps=base.settings.steps)

@@ -16,6 +16,7 @@ from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Message, RatedGroup, Trajectory
 from handaxe.engines.local.modules import moments, set_moments
+from handaxe.ops.ragged import channel_values
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.ops.turn_positions import turn_positions
 from handaxe.ops.turn_tree import shared_turn_count
@@ -246,11 +247,7 @@ class UtteranceCritic:
 
     def _store(self, groups: Sequence[RatedGroup]) -> None:
         for one in groups:
-            channel = self._plan.channel
-            if channel not in one.scores.channels:
-                there = ", ".join(sorted(one.scores.channels)) or "none"
-                raise InputError(f"the scores have no channel {channel!r} to learn from; there are {there}")
-            for trajectory, outcome in zip(one.group, one.scores.channels[channel], strict=True):
+            for trajectory, outcome in zip(one.group, channel_values(one.scores, self._plan.channel), strict=True):
                 if trajectory.branch_of is None and not np.isnan(outcome):
                     self.stored += _transitions(trajectory, float(outcome))
         del self.stored[: -self._plan.memory]

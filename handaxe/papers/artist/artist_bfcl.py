@@ -20,5 +20,11 @@ def artist_bfcl(
     """
     states = rewards.state_match(max_score=state_weight, gold=full_state, state=equal_state)
     calls = call_match(most=function_weight, by_turn=turn_calls)
-    parts = {"state": (1.0, states), "function": (1.0, calls), "format": (format_weight, rewards.well_formed())}
+    parts = {
+        "state": (1.0, states),
+        "function": (1.0, calls),
+        "format": (format_weight, rewards.well_formed()),
+        "partial_state": (0.0, rewards.partial(reward=states, most=state_weight or 1.0)),
+        "partial_function": (0.0, rewards.partial(reward=calls, most=function_weight or 1.0)),
+    }
     return replace(base, reward=rewards.weighted(parts))

@@ -116,7 +116,7 @@ def _described(words: str, facts: Mapping[str, Mapping[str, str]]) -> set[str]:
 @functools.cache
 def _read_documents() -> dict[str, dict[str, str]]:
     out = {}
-    for document in library_tasks.documents(size=SIZE):
+    for document in library_tasks.library_documents(size=SIZE):
         if kind := re.match(rf"{document['id']} is a (\w+)[,.]", document["text"]):
             own = re.findall(r"([a-z]+(?: [a-z]+)*): (\w+)\.", document["text"])
             out[document["id"]] = {"kind": kind[1], **dict(own)}

@@ -1,29 +1,60 @@
-"""B-STaR (arXiv:2412.17256): self-train at the temperature that balances exploration and exploitation."""
+"""B-STaR (arXiv:2412.17256): self-train at the temperature and threshold that balance exploration and exploitation."""
 
+from handaxe import judges, rewards
 from handaxe.methods.method import Method, replace
+from handaxe.papers.b_star.balance_monitor import BalanceMonitor
 from handaxe.papers.b_star.balanced_sampling import balanced_sampling
+from handaxe.papers.b_star.lowest_step import lowest_step
 from handaxe.training.stages.repeat import repeat
 from handaxe.training.stages.teach import teach
 
 __all__ = ["b_star"]
+
+SOUND = "sound"
+"""Channel: 1 for a correct answer after correct steps."""
 
 
 def b_star(
     base: Method,
     *,
     temperatures: tuple[float, ...] = (0.5, 0.75, 1.0, 1.25),
+    thresholds: tuple[float, ...] = (0.5, 0.1, 0.9, 1.0, 1.1),
+    label_noise: float = 0.05,
     rounds: int = 6,
     tasks: int = 24,
     tries: int = 16,
 ) -> Method:
-    """Fine-tune on the policy's own distinct correct rollouts, round after round, without reinforcement learning.
+    """Fine-tune on the policy's own distinct selected rollouts, round after round, without reinforcement learning.
+
+    The reward is 1 for a correct answer plus a fifth of the lowest step score. A rollout is correct for the balance
+    score if its answer and all steps are.
 
     Args:
-        temperatures: of the grid, each probed on 8 tasks; one value disables the choice. 0.5 to 1.2 in the paper.
+        temperatures: of the grid, each probed on 8 tasks; 0.5 to 1.2 in the paper.
+        thresholds: of the grid, in units of reward, the first of equal scores; -1 to 1 by 0.01 in the paper. One of
+            each disables the choice.
+        label_noise: probability that a step's score has the opposite sign, beside noise of standard deviation 0.5; the
+            paper has a trained process reward model.
         rounds: of playing and fine-tuning, each from the latest weights; 9 in the paper.
         tasks: tasks played in a round.
         tries: rollouts of a task; 64 in the paper.
     """
-    source = balanced_sampling(temperatures=temperatures, groups=tasks, group_size=tries)
+    truth, monitor = judges.exact_steps(verdicts=base.world.need("verdicts")), BalanceMonitor()
+    process = lowest_step(judge=judges.noisy(judge=truth, spread=0.5, flip=label_noise))
+    sound = rewards.product({"right": base.reward, "steps": lowest_step(judge=truth)})
+    parts = {"right": (1.0, base.reward), "process": (0.2, process), SOUND: (0.0, sound)}
+    source = balanced_sampling(
+        temperatures=temperatures,
+        thresholds=thresholds,
+        correct=SOUND,
+        groups=tasks,
+        group_size=tries,
+        monitor=monitor,
+    )
     stage = teach(source=source, learning_rate=3e-4, optional=True)
-    return replace(base, stages=(*base.stages, repeat(stages=[stage], times=rounds)))
+    return replace(
+        base,
+        reward=rewards.weighted(parts),
+        stages=(*base.stages, repeat(stages=[stage], times=rounds)),
+        learners=(*base.learners, monitor),
+    )

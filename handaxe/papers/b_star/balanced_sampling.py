@@ -14,6 +14,7 @@ from handaxe.core.records import RatedGroup
 from handaxe.curricula.in_order import in_order
 from handaxe.ops.ragged import group_rewards
 from handaxe.ops.seeds import derive_seed
+from handaxe.papers.b_star.balance_monitor import BalanceMonitor
 from handaxe.selection.keep_successes import keep_successes
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.sources import leave_step, play_at
@@ -36,6 +37,7 @@ def balanced_sampling(
     steps: int = 1,
     groups: int = 16,
     group_size: int = 16,
+    monitor: BalanceMonitor | None = None,
     arguments: Mapping[str, Any] = NOTHING,
 ) -> Source:
     """Make a source that probes temperatures and thresholds on a few tasks, then plays with the best pair.
@@ -58,6 +60,7 @@ def balanced_sampling(
         correct: channel of correctness, above 0.5; None: the outcome.
         probes: probed tasks, >= 1.
         steps, groups, group_size: of the played groups; 64 rollouts a task in the paper.
+        monitor: receives the chosen pair of each round.
         arguments: further arguments of `train`, replacing the context's roles.
 
     Returns:
@@ -95,6 +98,8 @@ def balanced_sampling(
                 own = [balance_score(_selected(one, threshold), target=target, correct=correct) for one in found]
                 scores[heat, threshold] = sum(own) / len(tasks)
         heat, threshold = max(scores, key=lambda pair: scores[pair])
+        if monitor is not None:
+            monitor.note(heat, threshold, scores[heat, threshold])
         chosen = {"steps": steps, "groups": groups, "group_size": group_size, **arguments}
         chosen["sampling"] = replace(site.sampling, temperature=heat)
         every = [_selected(one, threshold) for one in play_at(site, chosen, folder="played")]

@@ -21,7 +21,7 @@ def bleuberi(
         hardest: probed tasks that train, those of higher BLEU first; 5,000 in the paper.
         order: of the probed tasks, whose first ones train: "ascending" by BLEU, or "given" for a random subset.
     """
-    subset = choose(tasks=choose_by_label(label="bleu", order=order, most=hardest))
+    subset = choose(tasks=choose_by_label(label="bleu", order=order, most=hardest), label="bleu")
     descending = choose(tasks=choose_by_label(label="bleu", order="descending"))
     return replace(
         base,

@@ -13,5 +13,7 @@ def calm(base: Method, *, bonus: float = 0.5) -> Method:
     Args:
         bonus: b, reward of a sub-goal; a correct answer earns 1.
     """
-    goals = subgoals(criteria=base.world.need("criteria"), check=base.world.need("check"), bonus=bonus)
+    criteria = base.world.need("criteria")
+    check = base.judge.check(rule=base.world.check, criteria=criteria)
+    goals = subgoals(criteria=criteria, check=check, bonus=bonus)
     return replace(base, reward=rewards.weighted({"correct": (1.0, base.reward), "goals": (1.0, goals)}))

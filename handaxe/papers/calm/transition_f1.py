@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from handaxe.core.records import Message
 from handaxe.judges.verdict_token import Ask, transition_question
 from handaxe.papers.calm.goal_transitions import GoalTransition, f1_figures
 
 __all__ = ["transition_f1"]
 
-Chances = Callable[[Sequence[str]], np.ndarray]
+Chances = Callable[[Sequence[str | Message]], np.ndarray]
 """Questions -> [Q] probability of yes, such as `VerdictToken.probabilities`."""
 
 

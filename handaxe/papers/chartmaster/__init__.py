@@ -2,7 +2,7 @@
 
 from handaxe import rewards
 from handaxe.methods.method import Method, replace
-from handaxe.papers.chartmaster.charts import attribute_overlap, picture_similarity
+from handaxe.papers.chartmaster.chart_code import attribute_overlap, picture_similarity
 from handaxe.rewards.ladder import Rung
 from handaxe.training.sft.demonstrated import demonstrated
 from handaxe.training.stages.repeat import repeat

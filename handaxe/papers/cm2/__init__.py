@@ -14,8 +14,9 @@ def cm2(base: Method, *, assign: Assign = "trajectory") -> Method:
         assign: unit of credit: "trajectory" (the paper's choice), "turn" of the user, or "step" of the policy.
     """
     world = base.world
+    criteria = world.need("criteria")
     return replace(
         base,
-        reward=checklist(criteria=world.need("criteria"), check=world.need("check")),
+        reward=checklist(criteria=criteria, check=base.judge.check(rule=world.check, criteria=criteria)),
         credit=checklist_credit(assign=assign),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from handaxe.core.errors import TaskError
 from handaxe.core.protocols import Check, Reward
 from handaxe.core.records import Criterion, Group, Scores, Task
-from handaxe.ops.criteria import criteria_progress
+from handaxe.ops.criteria import criteria_progress, user_turn_indices
 
 __all__ = ["checklist"]
 
@@ -31,7 +31,8 @@ def checklist(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check) 
         A reward with outcome [G] of zeros and turns, per trajectory [N]. Its turn_channels, read by
         `papers.cm2.checklist_credit`, are "checklist", sum_c w_c r_nc; and for each criterion "item/NAME", 1 in the
         turn that earns it and in all eligible turns before (back-filled), and "weight/NAME", w_c in turns that can earn
-        it, else 0.
+        it, else 0. The channel "later" is the reward earned after the first turn of the user, 0 if the user speaks
+        once.
 
     Raises:
         TaskError: no criterion, two of one name, a dependency that does not exist, or points that are not positive.
@@ -49,12 +50,14 @@ def checklist(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check) 
         listed = list(criteria(group.task))
         weight_C = _weights(group.task, listed)
         parts = len({one.part for one in listed})
+        later_G = np.zeros(len(group))
         earned: list[np.ndarray] = []
         items: list[np.ndarray] = []
         weights: list[np.ndarray] = []
-        for trajectory in group:
+        for i, trajectory in enumerate(group):
             marks = criteria_progress(check, trajectory, listed)
             earned.append(weight_C @ marks.earned_CN)
+            later_G[i] = earned[i][user_turn_indices(trajectory) > 0].sum() / parts
             later_CN = np.logical_or.accumulate(marks.earned_CN[:, ::-1], axis=1)[:, ::-1]
             items.append((marks.open_CN & later_CN).astype(np.float64))
             weights.append(weight_C[:, None] * marks.open_CN)
@@ -62,7 +65,8 @@ def checklist(*, criteria: Callable[[Task], Sequence[Criterion]], check: Check) 
         for c, one in enumerate(listed):
             channels[f"item/{one.name}"] = tuple(own[c] for own in items)
             channels[f"weight/{one.name}"] = tuple(own[c] for own in weights)
-        return Scores(np.zeros(len(group)), turns=tuple(own / parts for own in earned), turn_channels=channels)
+        turns = tuple(own / parts for own in earned)
+        return Scores(np.zeros(len(group)), turns=turns, channels={"later": later_G}, turn_channels=channels)
 
     return reward
 

@@ -17,7 +17,8 @@ def deeptravel(base: Method, *, share: float = 0.25, ask: Literal["passed", "all
         share: share of a step's tasks that failed before; 0 disables replay. 0.25 is unconfirmed.
         ask: plans that the second verifier checks: "passed", or "all", which changes no reward.
     """
-    replies = rewards.rubric_points(items=each_reply, check=plan_agreement(), aggregate="all", without=0.0)
+    check = base.judge.check(rule=plan_agreement(), items=each_reply)
+    replies = rewards.rubric_points(items=each_reply, check=check, aggregate="all", without=0.0)
     return replace(
         base,
         reward=rewards.gate(on=base.reward, then=replies, ask=ask, questions=each_reply),

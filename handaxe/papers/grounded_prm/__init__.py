@@ -17,6 +17,6 @@ def grounded_prm(base: Method, *, label_noise: float = 0.1, simulations: int = 8
         trees: tasks that are searched; the paper has 40,000 samples.
     """
     turns, truth = base.settings.max_turns, judges.exact_steps(verdicts=base.world.need("verdicts"))
-    verifier = judges.noisy(judge=truth, spread=0.0, flip=label_noise)
+    verifier = base.judge.steps(rule=judges.noisy(judge=truth, spread=0.0, flip=label_noise))
     search = mcts(outcome=base.reward, judge=verifier, simulations=simulations, max_turns=turns)
     return guided(base, search=search, agree=True, truth=truth, trees=trees)

@@ -5,7 +5,7 @@ from functools import partial
 from handaxe import credit, rewards
 from handaxe.methods.method import Method, replace
 from handaxe.papers.gui_g1.task_weight import task_weight
-from handaxe.worlds.screen.layout import SIDES, difficulty, gold_box, predicted_box
+from handaxe.worlds.screen.widgets import SIDES, difficulty, gold_box, predicted_box
 
 __all__ = ["gui_g1"]
 

@@ -21,7 +21,7 @@ def task_weight(*, weight: Callable[[Task], float]) -> AdvantageTransform:
     unchanged.
 
     Args:
-        weight: function of a task, such as `worlds.screen.layout.difficulty`, which rises from 0.5 for the largest
+        weight: function of a task, such as `worlds.screen.widgets.difficulty`, which rises from 0.5 for the largest
             target to 1.5 for the smallest, as in the paper.
 
     Returns:

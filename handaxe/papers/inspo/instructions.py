@@ -150,6 +150,11 @@ class Instructions:
         """Prepend the best instruction to the task."""
         return _opened(task, self.best)
 
+    def is_proposed(self, trajectory: Trajectory) -> bool:
+        """Check whether the task of a rollout has an instruction that an evolution added."""
+        name = trajectory.task.metadata.get("instruction", "i0")
+        return int(name.removeprefix("i")) >= self._most
+
     def chances(self) -> list[float]:
         """Probability of each instruction of `tried`."""
         logits = np.array([_weight(one) / self._numbers.temperature for one in self.tried])

@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from handaxe.core.errors import InputError
 from handaxe.core.protocols import Pairs
 from handaxe.core.records import Pair, RatedGroup
+from handaxe.selection.pairs.ordered import siblings_with_values
 
 __all__ = ["right_against_wrong"]
 
@@ -42,12 +40,7 @@ def right_against_wrong(*, above: float = 0.5, channel: str | None = None) -> Pa
         return [pair for one in rated for pair in _pairs(one)]
 
     def _pairs(one: RatedGroup) -> list[Pair]:
-        if channel is not None and channel not in one.scores.channels:
-            channels = ", ".join(sorted(one.scores.channels)) or "none"
-            raise InputError(f"the scores have no channel {channel!r}; there are {channels}")
-        value_G = one.scores.outcome if channel is None else one.scores.channels[channel]
-        scored = [i for i, trajectory in enumerate(one.group) if trajectory.num_tokens and not np.isnan(value_G[i])]
-        scored.sort(key=lambda i: (one.group[i].sample, one.group[i].id))
+        value_G, scored = siblings_with_values(one, channel)
         correct, wrong = [i for i in scored if value_G[i] > above], [i for i in scored if value_G[i] <= above]
         return [Pair(one.group[i], one.group[j], float(value_G[i] - value_G[j])) for i in correct for j in wrong]
 

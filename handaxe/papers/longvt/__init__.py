@@ -1,11 +1,11 @@
-"""LongVT (arXiv:2511.20785): reward the answer, the format and the overlap of the last clip with the gold span."""
+"""LongVT (arXiv:2511.20785): reward answer, format and temporal overlap of the last clip with the gold span."""
 
 from handaxe import rewards, selection
 from handaxe.methods.method import Method, replace
 from handaxe.rewards.box_overlap import Measure
 from handaxe.training import stages
 from handaxe.training.stages.sources import played
-from handaxe.worlds.glimpse.views import gold_region, last_region
+from handaxe.worlds.clips.views import gold_window, last_window
 
 __all__ = ["longvt"]
 
@@ -20,7 +20,7 @@ def longvt(base: Method, *, measure: Measure = "iou", overlap_weight: float = 1.
     """
     answer = rewards.within_length(reward=base.reward)
     form = rewards.within_length(reward=rewards.well_formed())
-    overlap = rewards.box_overlap(found=last_region, gold=gold_region, measure=measure)
+    overlap = rewards.box_overlap(found=last_window, gold=gold_window, measure=measure)
     reward = rewards.weighted({"answer": (1.0, answer), "format": (1.0, form), "time": (overlap_weight, overlap)})
     correct, source = selection.keep_successes(channel="answer"), played(groups=rft_tasks)
     rft = stages.teach(source=source, select=correct, learning_rate=3e-4, optional=True)

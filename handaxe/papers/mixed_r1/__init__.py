@@ -5,7 +5,7 @@ from handaxe import rewards
 from handaxe.curricula.only_tasks import only_tasks
 from handaxe.methods.method import Method, replace
 from handaxe.models.embeddings import embeddings
-from handaxe.papers.mixed_r1.arithmetic_and_screens import PARTS, score_parts
+from handaxe.papers.mixed_r1.arithmetic_and_charts import PARTS, score_parts
 from handaxe.papers.mixed_r1.embedding_match import embedding_match
 
 __all__ = ["mixed_r1"]
@@ -15,7 +15,7 @@ def mixed_r1(base: Method, *, parts: tuple[str, ...] = PARTS, bmas: float = 1.0,
     """Reward each kind of task by its own measure, and open-ended text by BMAS over token embeddings.
 
     Args:
-        parts: kinds that are trained on, of sums, box, number and words.
+        parts: kinds that are trained on, of sums, choice, number, box and words.
         bmas: weight of BMAS, on embeddings of the tiny checkpoint; the paper takes the policy's.
         bleu: weight of BLEU, which the paper compares with; 0 in the paper.
     """

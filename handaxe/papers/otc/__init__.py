@@ -2,6 +2,7 @@
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.otc.fewer_calls import fewer_calls
+from handaxe.papers.otc.scaled_share import ScaledShare
 
 __all__ = ["otc"]
 
@@ -12,4 +13,5 @@ def otc(base: Method, *, smooth: float = 3.0) -> Method:
     Args:
         smooth: c, how slowly the efficiency falls; here the maximum number of turns. Unconfirmed.
     """
-    return replace(base, reward=fewer_calls(base=base.reward, smooth=smooth))
+    reward = fewer_calls(base=base.reward, smooth=smooth)
+    return replace(base, reward=reward, learners=(*base.learners, ScaledShare()))

@@ -14,7 +14,8 @@ def ppr(base: Method, *, bounded: bool = True) -> Method:
     Args:
         bounded: shift the process scores into the sign of the outcome; False adds them unchanged.
     """
-    process = rewards.judged_steps(judge=judges.step_status(good=0.9, plain=0.5, bad=0.1))
+    judge = base.judge.steps(rule=judges.step_status(good=0.9, plain=0.5, bad=0.1), low=0.0)
+    process = rewards.judged_steps(judge=judge)
     return replace(
         base,
         reward=outcome_bounded_steps(process=process, outcome=base.reward, bounded=bounded),

@@ -19,5 +19,11 @@ def prs(
     """
     parsed = Rung("parsed", rewards.well_formed(), format_weight, failed=-1.0)
     executed = Rung("executed", rewards.used_tools(), execution_weight)
-    quality = Rung("quality", rewards.bleu(smooth=False, limit=True), quality_weight)
-    return replace(base, reward=rewards.ladder([parsed, executed, quality]))
+    bleu = base.judge.grades(rule=rewards.bleu(smooth=False, limit=True))
+    rungs = [
+        parsed,
+        executed,
+        Rung("quality", bleu, quality_weight),
+        Rung("partial", rewards.partial(reward=bleu), 0.0),
+    ]
+    return replace(base, reward=rewards.ladder(rungs))

@@ -7,7 +7,7 @@ from handaxe.papers.scaling_inter_rl.horizon import horizon
 __all__ = ["scaling_inter_rl"]
 
 
-def scaling_inter_rl(base: Method, *, horizons: tuple[int, ...] = (2, 3, 4), stage_steps: int = 7) -> Method:
+def scaling_inter_rl(base: Method, *, horizons: tuple[int, ...] = (8, 14, 20), stage_steps: int = 7) -> Method:
     """Train with a growing horizon; evaluate with the maximum turns of the settings.
 
     Args:

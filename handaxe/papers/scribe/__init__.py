@@ -16,6 +16,7 @@ def scribe(base: Method, *, skills: float = 0.2, format: float = 0.1) -> Method:
         format: weight of well-formed calls. Unconfirmed.
     """
     items = skill_items(segments=single_turns, route=lookup_or_answer, skills=LOOKUP_SKILLS)
-    mid_level = rewards.rubric_points(items=items, check=skill_check(LOOKUP_RULES), without=0.0)
+    check = base.judge.check(rule=skill_check(LOOKUP_RULES), items=items)
+    mid_level = rewards.rubric_points(items=items, check=check, without=0.0)
     parts = {"correct": (1.0, base.reward), "skills": (skills, mid_level)}
     return replace(base, reward=rewards.weighted({**parts, "format": (format, rewards.well_formed())}))

@@ -11,6 +11,7 @@ from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Copyable, Engine, Labelled, StatefulEngine
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores, Trajectory
+from handaxe.ops.ragged import channel_values
 from handaxe.papers.spa_rl.sum_regression import sum_regression
 from handaxe.training.loop.batch import Row, make_batch, microbatches, pad
 from handaxe.training.loop.update import mean_metrics, optimiser_step
@@ -117,7 +118,7 @@ class Progress:
 
     def _steps(self, trajectories: Sequence[Trajectory]) -> tuple[np.ndarray, ...]:
         rows = [
-            (i, s, Row(sequence, np.zeros(len(sequence)), 0, i))
+            (i, s, Row(sequence, np.zeros(len(sequence)), 0, i, images=one.images))
             for i, one in enumerate(trajectories)
             for s, sequence in enumerate(one.sequences)
             if sequence.mask.any()
@@ -163,10 +164,7 @@ class Progress:
 
     def _labels(self, scores: Scores) -> np.ndarray:
         """[G]: R, NaN if unknown."""
-        if self._channel is not None and self._channel not in scores.channels:
-            channels = ", ".join(sorted(scores.channels)) or "none"
-            raise InputError(f"the scores have no channel {self._channel!r} to learn from; there are {channels}")
-        return np.asarray(scores.outcome if self._channel is None else scores.channels[self._channel], np.float64)
+        return channel_values(scores, self._channel)
 
     def _as_rated(self, group: Group, scores: Scores) -> RatedGroup:
         """The group with R at each of a rollout's tokens as value target."""

@@ -21,7 +21,7 @@ def tiger(base: Method, *, format: float = 0.1, part: float = 0.2, answer: float
         answer: weight of the answer. Unconfirmed.
     """
     calls = rewards.graded_call(gold=base.world.need("reference"), rel_tol=TOLERANCE)
-    code = reply_match(tools=("calculator", "python"), rel_tol=TOLERANCE)
+    code = reply_match(tools=("depth", "calculator", "python"), rel_tol=TOLERANCE)
     parts = {"names": (part, select_channel(calls, "names")), "values": (part, select_channel(calls, "values"))}
     graded = rewards.weighted({**parts, "code": (part, code), "answer": (answer, base.reward)})
     form = Rung("format", rewards.well_formed(arguments=True), format)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from handaxe.core.images import name_images
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task
 from handaxe.core.requests import EnvReply
@@ -20,7 +21,8 @@ HINT = "hint"
 
 def tool_hint(task: Task) -> str:
     """Hint that repeats the last opening message after an instruction."""
-    return f"Use a tool. {task.messages[-1].content}"
+    question = task.messages[-1]
+    return f"Use a tool. {name_images(question.content, question.images)}"
 
 
 def hinted(env: EnvFactory, *, hint: Callable[[Task], str] = tool_hint) -> EnvFactory:

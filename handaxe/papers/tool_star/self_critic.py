@@ -5,7 +5,7 @@ from collections.abc import Callable
 from handaxe.core.protocols import Stage
 from handaxe.losses.dpo import dpo
 from handaxe.papers.tool_star.best_against_worst import best_against_worst
-from handaxe.papers.tool_star.prefer import prefer
+from handaxe.training.stages.prefer import prefer
 from handaxe.training.stages.sources import played
 
 __all__ = ["self_critic"]

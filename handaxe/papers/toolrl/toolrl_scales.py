@@ -2,6 +2,7 @@
 
 from handaxe import rewards
 from handaxe.methods.method import Method, replace
+from handaxe.papers.toolrl.scale_effect import scale_effect
 from handaxe.rewards.parts.schedules import Change, shift
 
 __all__ = ["toolrl_scales"]
@@ -17,6 +18,8 @@ def toolrl_scales(
 ) -> Method:
     """Reward calls and format as `toolrl` does, with weights that change from a first to a last value.
 
+    Channel "moved" has the change of rewards, relative to their group, against the last weights.
+
     Args:
         format_weights: weights of the format; 2, 1 in the paper's smooth schedule, 1, 0.5 in its two stages.
         call_weights: weights of the calls; 0.67, 1 in the smooth schedule, 0.33, 1 in the two stages.
@@ -27,4 +30,5 @@ def toolrl_scales(
     call_weight = shift(*call_weights, at=start_step, over=ramp_steps)
     format_weight = shift(*format_weights, at=start_step, over=ramp_steps)
     parts = {"calls": (call_weight, calls), "format": (format_weight, rewards.well_formed())}
-    return replace(base, reward=rewards.weighted(parts))
+    moved = scale_effect(parts=parts, last={"calls": call_weights[1], "format": format_weights[1]})
+    return replace(base, reward=rewards.weighted({**parts, "moved": (0.0, moved)}))

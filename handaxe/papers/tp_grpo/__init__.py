@@ -15,7 +15,7 @@ def tp_grpo(base: Method, *, weight: float = 0.5, merge: bool = True, label_nois
         label_noise: probability that a step's label is flipped; the paper has a generative judge.
     """
     steps = judges.exact_steps(verdicts=base.world.need("verdicts"))
-    judge = judges.noisy(judge=steps, spread=0.0, flip=label_noise)
+    judge = base.judge.steps(rule=judges.noisy(judge=steps, spread=0.0, flip=label_noise))
     outcome = credit.group_norm(channel="base")
     thoughts = credit.turn_norm(channel="labels", order="sum_first", std=None)
     return replace(

@@ -12,5 +12,6 @@ def v_toolrl(base: Method, *, format_weight: float = 1.0) -> Method:
     Args:
         format_weight: weight of the format; 1 in the released code.
     """
-    form = rewards.turns_to_outcome(rewards.reply_status(values={}, malformed=-1.0), reduce="mean")
-    return replace(base, reward=rewards.weighted({"answer": (1.0, base.reward), "format": (format_weight, form)}))
+    malformed = rewards.turns_to_outcome(rewards.reply_status(values={}, malformed=1.0), reduce="mean")
+    parts = {"answer": (1.0, base.reward), "malformed": (-format_weight, malformed)}
+    return replace(base, reward=rewards.weighted(parts))

@@ -8,7 +8,7 @@ from handaxe.core.records import Ending, ToolCall
 from handaxe.testing.make_records import make_group, make_trajectory
 
 ABOUT_REWARDS = True
-CALLS = {4: ToolCall("calculator", {"expression": "1+1"}), 2: ToolCall("calculator", {"text": "1+1"}), 0: None}
+CALLS = {4: ToolCall("zoom", {"box": "0 6 2 8"}), 2: ToolCall("zoom", {"text": "0 6 2 8"}), 0: None}
 
 
 def test_every_correct_answer_earns_more_than_any_calls():

@@ -3,6 +3,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.curricula.in_order import in_order
+from handaxe.papers.b_star.balance_monitor import BalanceMonitor
 from handaxe.papers.b_star.balanced_sampling import balance_score, balanced_sampling
 from handaxe.rewards.outcome import outcome
 from handaxe.rollouts.linear import linear
@@ -55,7 +56,9 @@ def made(world, **options):
 
 
 def test_the_pair_with_the_best_balance_plays_and_selects(world, tmp_path):
-    found = made(world, thresholds=(0.1, 0.5))(place(world, out=tmp_path))
+    monitor = BalanceMonitor()
+    found = made(world, thresholds=(0.1, 0.5), monitor=monitor)(place(world, out=tmp_path))
+    assert monitor.learn([], step=0)["temperature"] == 0.8 and monitor.learn([], step=0)["rounds"] == 1
     assert len(found) == 3
     for one in found:
         assert {turn.sampling.temperature for t in one.group for turn in t.turns} == {0.8}

@@ -1,3 +1,3 @@
 """Constants of the method b_star, read by the tests of every method (tests/papers)."""
 
-SHORT = ["--rounds", "1", "--tasks", "1", "--tries", "2", "--temperatures", "1.0"]
+SHORT = ["--rounds", "1", "--tasks", "4", "--tries", "4", "--temperatures", "1.0", "--thresholds", "0.5"]

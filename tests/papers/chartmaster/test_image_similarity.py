@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.core.errors import TaskError
 from handaxe.evaluation.attack_trials import LabCase
-from handaxe.papers.chartmaster.charts import charts, picture_similarity
+from handaxe.papers.chartmaster.chart_code import chart_code, picture_similarity
 from handaxe.papers.chartmaster.image_similarity import image_similarity
 from handaxe.papers.chartmaster.random_pyramid import random_pyramid
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
@@ -15,7 +15,7 @@ KNOBS = {
 }
 CONTRACT = [KNOBS]
 LAB = [
-    LabCase("image_similarity(...)", charts, lambda world: picture_similarity()),
+    LabCase("image_similarity(...)", chart_code, lambda world: picture_similarity()),
 ]
 
 

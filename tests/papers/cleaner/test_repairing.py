@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from handaxe.core import records
 from handaxe.core.errors import InputError, Retry
-from handaxe.core.records import Author, Ending, Message, Sampling, Task, ToolCall, Usage
+from handaxe.core.records import Author, Ending, Message, Sampling, Task, ToolCall
 from handaxe.core.requests import Attempt, Stopped
+from handaxe.core.usage import Usage
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.ops.seeds import derive_seed

@@ -42,7 +42,7 @@ def score(criteria, *texts):
 
 def test_checklist_matches_its_example():
     scores = score(PAIR, ["c1", "c2"], ["", "c1"])
-    assert scores.outcome.tolist() == [0, 0]
+    assert scores.outcome.tolist() == [0, 0] and scores.channels["later"].tolist() == [0, 0]
     assert [own.tolist() for own in scores.turns] == [pytest.approx([0.6, 0.4]), pytest.approx([0, 0.6])]
     channels = {name: [own.tolist() for own in values] for name, values in scores.turn_channels.items()}
     assert channels["checklist"] == [own.tolist() for own in scores.turns]
@@ -65,6 +65,7 @@ def test_user_turns_have_equal_weight():
     scores = checklist(criteria=criteria, check=says)(make_group(trajectories=[one]))
     assert scores.turns[0].tolist() == [0.25, 0.5]
     assert scores.turn_channels["checklist"][0].tolist() == [0.5, 1.0]
+    assert scores.channels["later"].tolist() == [0.5]
 
 
 def test_checklist_rejects_invalid_arguments():

@@ -12,13 +12,11 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.ladder import Rung, ladder
 from handaxe.rewards.reply_status import reply_status
 from handaxe.testing.make_records import make_group, make_trajectory
-from handaxe.worlds.glimpse.world import glimpse
+from handaxe.worlds.clips.world import clips
 
 CONTRACT = [{"base": exact_match()}]
 LAB = [
-    LabCase(
-        "tool_use_bonus(...)", partial(glimpse, kind="row", loose=6), lambda world: tool_use_bonus(base=world.correct)
-    ),
+    LabCase("tool_use_bonus(...)", partial(clips, loose=6), lambda world: tool_use_bonus(base=world.correct)),
 ]
 
 

@@ -1,9 +1,11 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from handaxe.core.errors import Failed, InputError, Retry
+from handaxe.core.images import Image
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.papers.deeptravel.cached import cached
@@ -160,3 +162,24 @@ def test_cached_rejects_invalid_arguments(tmp_path):
         cached(trains, path=tmp_path / "a", use="training", least=2)
     with pytest.raises(InputError, match="executes calls itself"):
         cached(noisy(calculator, chance=0.5, queries=[{"expression": "1"}]), path=tmp_path / "a", use="training")
+
+
+def test_images_are_not_cached(tmp_path):
+    image = Image.of(np.zeros((1, 1, 3), np.uint8))
+
+    @tool
+    def draw(word: str) -> Image:
+        """Draw."""
+        return image
+
+    @tool
+    def look(image: Image) -> str:
+        """Look."""
+        return repr(image)
+
+    with pytest.raises(InputError, match="takes images: it cannot be cached"):
+        cached(look, path=tmp_path / "a.db", use="training")
+    reply = cached(draw, path=tmp_path / "b.db", use="training").run(ToolCall("draw", {"word": "a"}))
+    assert (
+        reply.status == "infra_error" and "draw returned an image, and the file of replies holds text" in reply.content
+    )

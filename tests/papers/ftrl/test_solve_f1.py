@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import ToolReply
 from handaxe.evaluation.attack_trials import LabCase
-from handaxe.papers.ftrl.solve_f1 import solve_f1
+from handaxe.papers.ftrl.solve_f1 import several_calls, solve_f1
 from handaxe.papers.ftrl.toolchains import toolchains
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
@@ -93,3 +93,17 @@ def test_solve_f1_rejects_invalid_arguments():
         solve_f1(measure="recal")
     with pytest.raises(TaskError, match="unsolved"):
         outcome(make_trajectory(task=make_task(answer="1")))
+
+
+def test_several_calls_is_the_share_of_messages_on_which_the_measures_differ():
+    tries = [
+        message(*THREE),
+        message(*ONE),
+        message("add 1", "add 2"),
+        message(text="19"),
+        message("add 7", errors=["no"]),
+    ]
+    assert list(several_calls()(make_group(trajectories=tries)).outcome) == [1, 0, 0, 0, 1]
+    for one in tries:
+        earned = {outcome(one, measure=name) for name in ("f1", "precision", "recall")}
+        assert (len(earned) > 1) == bool(several_calls()(make_group(trajectories=[one])).outcome[0])

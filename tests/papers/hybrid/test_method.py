@@ -2,4 +2,6 @@
 
 ASKS_MODEL = True
 ABOUT_REWARDS = True
-TRAP_TASKS = 1
+# The rule has no confidence in a sentence or a letter.
+DEAD_PARTS = {"unsure", "accuracy/rule/right/words", "accuracy/rule/right/choice"}
+TRAP_TASKS = 5

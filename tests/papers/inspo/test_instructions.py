@@ -151,3 +151,10 @@ def test_instructions_refuses_numbers_out_of_range_and_equal_texts():
     for wrong in ({"every": 0}, {"rate": 0.0}, {"temperature": 0.0}, {"trial": 0}, {"failures": -1}):
         with pytest.raises(InputError, match="temperature"):
             instructions(initial=["a"], **wrong)
+
+
+def test_proposed_instructions_are_those_after_the_initial_ones():
+    made = known([0.5, 0.3])
+    tasks = [make_task(metadata={"instruction": name}) for name in ("i0", "i1", "i2", "i11")]
+    assert [made.is_proposed(make_trajectory(task=task)) for task in tasks] == [False, False, True, True]
+    assert not made.is_proposed(make_trajectory())

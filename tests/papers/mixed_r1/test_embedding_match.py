@@ -5,7 +5,7 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.evaluation.attack_trials import LabCase
 from handaxe.models.embeddings import embeddings
 from handaxe.models.load import load
-from handaxe.papers.mixed_r1.arithmetic_and_screens import arithmetic_and_screens, score_parts
+from handaxe.papers.mixed_r1.arithmetic_and_charts import arithmetic_and_charts, score_parts
 from handaxe.papers.mixed_r1.embedding_match import bidirectional, embedding_match
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
@@ -26,7 +26,7 @@ def words_by_embedding(world):
 
 
 LAB = [
-    LabCase("embedding_match(...)", arithmetic_and_screens, words_by_embedding),
+    LabCase("embedding_match(...)", arithmetic_and_charts, words_by_embedding),
 ]
 
 

@@ -2,3 +2,4 @@
 
 ABOUT_REWARDS = True
 DEAD_PARTS = {"task/words/bleu"}
+TRAP_TASKS = 5

@@ -3,14 +3,16 @@ import pytest
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import ToolReply
 from handaxe.evaluation.attack_trials import LabCase
-from handaxe.papers.tiger.projection import projection
 from handaxe.papers.tiger.reply_match import reply_match
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
+from handaxe.worlds.spatial.world import spatial
 
 CONTRACT = [{"tools": ("f", "g")}, {"tools": ("f", "g"), "rel_tol": 0.5}]
 LAB = [
     LabCase(
-        'reply_match(tools=("calculator",))', projection, lambda world: reply_match(tools=("calculator",), rel_tol=0.01)
+        'reply_match(tools=("depth", "calculator"))',
+        lambda: spatial(kinds=("depth", "x")),
+        lambda world: reply_match(tools=("depth", "calculator"), rel_tol=0.01),
     ),
 ]
 

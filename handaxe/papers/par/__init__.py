@@ -1,0 +1,49 @@
+"""PAR (arXiv:2502.18770): reward the probability of a win against answers of the first policy."""
+
+from typing import Literal
+
+from handaxe import judges, rewards
+from handaxe.curricula.task_pool import task_pool
+from handaxe.methods.method import Method, replace
+from handaxe.papers.par.reference_scores import ReferenceScores
+from handaxe.selection.pairs.ordered import ordered
+from handaxe.training.stages.fit import fit
+from handaxe.training.stages.sources import played
+
+__all__ = ["par"]
+
+
+def par(
+    base: Method,
+    *,
+    shaping: Literal["win_rate", "raw"] = "win_rate",
+    steepness: float = 1.0,
+    references: int = 4,
+    train_tasks: int = 48,
+    fit_groups: int = 24,
+    fit_epochs: int = 8,
+) -> Method:
+    """Fit a reward model on the first policy's rollouts, and train on its preference for rollouts over references.
+
+    Args:
+        shaping: "win_rate", or "raw", the score of the reward model.
+        steepness: k of the sigmoid.
+        references: answers of the first policy to each task.
+        train_tasks: tasks of the training loop, which have references.
+        fit_groups: groups on which the reward model is fitted.
+        fit_epochs: passes over their pairs.
+    """
+    model = judges.reward_model(
+        pairs=ordered(), batch_size=32, fit_epochs=fit_epochs, learning_rate=3e-4, learns=False, channel="correct"
+    )
+    score = rewards.judged(judge=model)
+    known = ReferenceScores(score=score, tasks=train_tasks, count=references)
+    labels = played(groups=fit_groups, group_size=base.settings.group_size, arguments={"reward": base.reward})
+    shaped = {"win_rate": rewards.win_rate(score=score, references=known, steepness=steepness), "raw": score}
+    return replace(
+        base,
+        reward=rewards.weighted({"proxy": (1.0, shaped[shaping]), "correct": (0.0, base.reward)}),
+        tasks=lambda tasks, seed: task_pool(tasks[:train_tasks], seed=seed, shuffle=False),
+        stages=(*base.stages, fit(judge=model, source=labels), known.stage),
+        learners=(*base.learners, model),
+    )
