@@ -23,6 +23,8 @@ PLANS = (
     "lora float32 4096",
     "lora bfloat16 1024",
     "lora float32 1024 8bit",
+    "full bfloat16 1024 checkpointing",
+    "lora bfloat16 1024 checkpointing",
 )
 
 

@@ -91,23 +91,34 @@ def send(connection, body):
     return answer.status, answer.read()
 
 
-def waits(port, until):
+def health(connection, body):
+    """Send a request without sampling; returns status and response."""
+    del body
+    connection.request("GET", "/health")
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+PROBES = {"chat": send, "health": health}
+
+
+def waits(port, until, probe):
     """Milliseconds of short requests, one after another, until `until()` holds."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     body, found = json.dumps(SHORT).encode(), []
     while not until() or not found:
         begin = time.perf_counter()
-        status, _ = send(connection, body)
+        status, _ = PROBES[probe](connection, body)
         found.append(1000 * (time.perf_counter() - begin))
         assert status == 200, status
     connection.close()
     return found
 
 
-def measure(port, body):
+def measure(port, body, probe):
     """Waits without and beside a body."""
     deadline = time.monotonic() + 0.5
-    alone = waits(port, lambda: time.monotonic() > deadline)
+    alone = waits(port, lambda: time.monotonic() > deadline, probe)
     status = []
 
     def attack():
@@ -118,7 +129,7 @@ def measure(port, body):
     thread = threading.Thread(target=attack)
     thread.start()
     begin = time.monotonic()
-    beside = waits(port, lambda: not thread.is_alive())
+    beside = waits(port, lambda: not thread.is_alive(), probe)
     seconds = time.monotonic() - begin
     thread.join()
     return {
@@ -137,6 +148,7 @@ def main():
     parser.add_argument("--bodies", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", default="tiny", help="argument of `handaxe serve --model`")
+    parser.add_argument("--probe", choices=PROBES, default="chat", help="short requests of the other client")
     parser.add_argument("--largest", type=int, default=LARGEST, help="bytes of the largest body")
     parser.add_argument("--quick", action="store_true", help="10 bodies: to see that everything runs")
     parser.add_argument("--out", type=Path)
@@ -154,7 +166,7 @@ def main():
             size = options.largest if k < len(FAMILIES) else rng.randrange(1_000, options.largest)
             family = FAMILIES[k % len(FAMILIES)]
             body = json.dumps(family(rng, size, known)).encode()
-            repeats = [measure(port, body) for _ in range(REPEATS)]
+            repeats = [measure(port, body, options.probe) for _ in range(REPEATS)]
             least = min(repeats, key=lambda one: one["delay_ms"])
             longest = max(one["delay_ms"] for one in repeats)
             found.append({"family": family.__name__, **least, "longest_delay_ms": longest})
@@ -167,6 +179,7 @@ def main():
         "bodies": found,
         "worst": worst,
         "model": options.model,
+        "probe": options.probe,
         "repeats": REPEATS,
         "cores": os.cpu_count(),
         "load": [*load, os.getloadavg()[0]],

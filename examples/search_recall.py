@@ -68,5 +68,5 @@ steps = [
     for task in library_tasks.tasks(count=100, seed=0, split="test")
     for call, key in zip(task.metadata["gold_calls"], task.metadata["gold_documents"])
 ]
-print(f"the invented library: {len(library_tasks.documents())} documents, {len(steps)} steps of test questions")
-recall(library_tasks.documents(), steps)
+print(f"the invented library: {len(library_tasks.library_documents())} documents, {len(steps)} steps of test questions")
+recall(library_tasks.library_documents(), steps)

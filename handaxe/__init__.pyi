@@ -27,6 +27,7 @@ from .chat.use import use as use
 from .core.errors import Failed as Failed
 from .core.errors import HandaxeError as HandaxeError
 from .core.errors import Retry as Retry
+from .core.images import Image as Image
 from .core.records import Group as Group
 from .core.records import Message as Message
 from .core.records import Sampling as Sampling

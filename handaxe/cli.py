@@ -38,7 +38,7 @@ COMMANDS = {
     "resume": "RUN: continue a stopped run, or extend a finished run",
     "eval": "RUN: evaluate the last checkpoint on held-out tasks",
     "chat": "RUN: chat with the policy in the terminal, with its tool calls",
-    "show": "RUN: show the metrics, and one rollout token by token",
+    "show": "RUN|PAPER: show metrics and a rollout token by token; or a paper, by number or name",
     "view": "[FOLDER]: show runs in a browser, token by token, live during training",
     "report": "RUN: write the pages of `view` as one HTML file for offline use",
     "export": "RUN --out FOLDER: write a folder for transformers and chat servers, with the token ids of training",
@@ -46,6 +46,8 @@ COMMANDS = {
     "trajectories": "RUN --where ...: search rollouts, and write them as JSON lines, a data set or an Inspect log",
     "replay": "RUN: replay the recorded rollouts without a model, and list differences",
     "lab": "RUN: recompute and compare rewards; --attack NAME: attack rewards; --page: docs/lab.md",
+    "judge": "agree|attack METHOD: compare judges with the rule, attack them; show RUN: print questions and answers",
+    "prompts": "[NAME]: list the prompts of judges, or print one",
     "index": "DOCUMENTS --out INDEX: build an index of documents for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP; --model RUN: serve a policy as chat completions",
     "replicate": "METHOD ...: decide the claims of methods by paired runs; --all for every method",
@@ -56,7 +58,7 @@ COMMANDS = {
 }
 RESUMABLE = ("replicate", "compare")
 """Commands that continue when called again after Ctrl-C."""
-LOCAL = ("tiny", "small", "start", "smollm2")
+LOCAL = ("tiny", "tiny_vision", "small", "start", "smollm2")
 """Models without a download."""
 FAILED = 1
 WRONG_INPUT = 2

@@ -6,17 +6,22 @@ import json
 import re
 import resource
 import shutil
+import struct
 import subprocess
 import sys
 import threading
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from handaxe import cli
+from handaxe.core.errors import HandaxeError
+from handaxe.core.image_decoding import decode_data_url
+from handaxe.core.images import PLACEHOLDER, Image, index_images
 from handaxe.core.records import Author, Message, Sampling, Task, ToolCall, check
 from handaxe.core.requests import Completion
 from handaxe.credit.group_norm import group_norm
@@ -36,6 +41,7 @@ from handaxe.rollouts.driver.batch_stream import BatchStream
 from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted_engine import ScriptedEngine, encode_reply
 from handaxe.tools import tool
+from handaxe.tools.crop import crop
 from handaxe.training.loop.config import AsyncConfig, RunConfig
 from handaxe.training.loop.train import train
 from handaxe.training.record.groups import is_trained
@@ -213,6 +219,25 @@ def test_world_file(handaxe_, page, small, tmp_path, monkeypatch, lines):
         Path("mine.jsonl").write_text("\n".join(lines))
     result = handaxe_("train", "grpo", *small, *MINE)
     page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("cell", ["http://example.org/7.png", "../7.png"], ids=["url", "outside"])
+def test_image_of_a_row(handaxe_, page, small, tmp_path, monkeypatch, cell):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text("\n".join([*SUMS, json.dumps({"question": "a?", "answer": 1, "image": cell})]))
+    result = handaxe_("train", "grpo", *small, *MINE)
+    page(one_line(result), result.error, result.code)
+    assert not (tmp_path / "run").exists()
+
+
+def test_images_of_rows_together(handaxe_, page, small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("7.png").write_bytes(Image.of(np.zeros((99, 99, 3), np.uint8)).data[:60])
+    shown = [json.dumps({"question": f"{k}?", "answer": 1, "image": name}) for k, name in enumerate(["7.png", "8.png"])]
+    Path("mine.jsonl").write_text("\n".join([*SUMS, *shown]))
+    result = handaxe_("train", "grpo", *small, *MINE)
+    page(result.err, result.error, result.code)
     assert not (tmp_path / "run").exists()
 
 
@@ -596,8 +621,7 @@ def test_option_of_a_world(handaxe_, page, small, tmp_path, name):
 
 
 def test_world_without_criteria(handaxe_, page, small, tmp_path):
-    pytest.importorskip("bfcl_eval")
-    result = handaxe_("train", "cm2", *small, "--world", "bfcl", "--world.category", "live_simple")
+    result = handaxe_("train", "cm2", *small, "--world", "arithmetic")
     page(one_line(result), result.error, result.code)
     assert not (tmp_path / "run").exists()
 
@@ -609,15 +633,21 @@ MISSING = {
     "toolbox": ["bfcl_eval"],
     "tau2": ["tau2"],
     "bfcl": ["bfcl_eval"],
+    "repair": ["toolz", "networkx", "hyperlink"],
     "java": [],
 }
 """World without its package -> packages to hide; "java": scienceworld without Java."""
 WITHOUT = """
-import contextlib, io, json, os, sys
+import contextlib, importlib.metadata, io, json, os, sys
 from handaxe import cli
 errors, shown = [], cli._print_error
 cli._print_error = lambda error, debug: (errors.append(type(error).__name__), shown(error, debug))
-path = os.environ["PATH"]
+path, installed = os.environ["PATH"], importlib.metadata.distribution
+def distribution(package):
+    if package in hidden:
+        raise importlib.metadata.PackageNotFoundError(package)
+    return installed(package)
+importlib.metadata.distribution = distribution
 for name, hidden in json.loads(sys.argv[1]).items():
     os.environ["PATH"] = path if hidden else "/nowhere"
     kept = {one: sys.modules.pop(one, None) for one in hidden}
@@ -777,7 +807,11 @@ class WrittenPolicy(LocalEngine):
     def __init__(self, opening, then, *, format, tools, vocab_size, context):
         config = TinyConfig(vocab_size=vocab_size, width=16, layers=1, heads=2, max_length=context)
         super().__init__(TinyModel.new(config, seed=0))
-        self.opening, self.then, self.format, self.tools, self.prompts = opening, then, format, tools, []
+        self.opening = opening
+        self.then = then
+        self.format = format
+        self.tools = tools
+        self.prompts = []
 
     def sample(self, requests):
         out = []
@@ -806,7 +840,9 @@ class Played(NamedTuple):
 
 def played(out, bad, tools, *, then="5", format=COMPACT, vocab_size=264, context=400, max_tokens=40):
     """Train a step on a group of four: sibling 0 samples `bad`, 1 is correct, 2 incorrect, 3 correct after a call."""
-    env, shown, correct = tool_chat(tools), [], exact_match()
+    env = tool_chat(tools)
+    shown = []
+    correct = exact_match()
     offered = [one.schema for one in tools]
     engine = WrittenPolicy(
         [bad, "5", "4", GOOD], then, format=format, tools=offered, vocab_size=vocab_size, context=context
@@ -879,6 +915,77 @@ def excluded(tools, bad):
 
 def ending(run):
     return run.bad.ending.kind
+
+
+def png_of_size(width, height):
+    """A file of less than 200 bytes whose header claims a size."""
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(b"\0" * 99))]
+    chunks = (
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
+WHOLE = Image.of(PIXELS)
+IMAGE_FILES = {
+    "bomb": lambda: Image.read(png_of_size(30_000, 30_000)),
+    "large": lambda: Image.read(png_of_size(5_000, 5_000)),
+    "line": lambda: Image.read(png_of_size(1, 10_000)),
+    "truncated": lambda: Image.read(WHOLE.data[:1000]),
+    "svg": lambda: Image.read(b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'),
+    "bytes": lambda: Image.read(bytes(20_000_001)),
+    "missing": lambda: Image.read(Path("photos/7.png")),
+    "doctored": lambda: Image(30, 20, "0" * 64, data=WHOLE.data).pixels,
+    "url": lambda: decode_data_url("https://example.org/a.png"),
+    "key": lambda: index_images([Image(1, 1, "a" * 12 + "0" * 52), Image(1, 1, "a" * 12 + "1" * 52)]),
+    "placeholders": lambda: in_order([Task("t1", (Message("user", "Which?", images=(WHOLE,)),))]),
+}
+
+
+@pytest.mark.parametrize("name", IMAGE_FILES)
+def test_image_that_cannot_be_read(page, name):
+    with pytest.raises(HandaxeError) as caught:
+        IMAGE_FILES[name]()
+    page(str(caught.value), type(caught.value).__name__)
+
+
+def test_call_with_the_number_of_no_image(page, tmp_path):
+    run = played(tmp_path, ToolCall("crop", {"box": [0, 0, 9, 9], "image": 2}), [add, crop()])
+    assert [reply.status for reply in run.bad.replies] == ["retry"]
+    page(run.bad.replies[0].content, ending(run))
+    assert any(run.bad.replies[0].content in text for text in run.prompts), "the policy reads it"
+    scored(run, 1)
+
+
+def test_tool_that_returns_an_image_beside_a_number(page, tmp_path):
+    @tool(name="add")
+    def mixed(left: int, right: int) -> Any:
+        """Add two numbers."""
+        return [WHOLE, 3] if left == 7 else left + right
+
+    run = played(tmp_path, LONG, [mixed])
+    page(run.bad.ending.reason, ending(run))
+    never_scored(run)
+
+
+def test_tool_that_returns_a_placeholder(page, tmp_path):
+    """Without images the character means nothing: it stays text."""
+
+    @tool(name="add")
+    def spells(left: int, right: int) -> str:
+        """Add two numbers."""
+        return f"an image {PLACEHOLDER} <image>" if left == 7 else str(left + right)
+
+    run = played(tmp_path, LONG, [spells])
+    (row,) = run.bad.sequences
+    assert (
+        not run.bad.images
+        and run.bad.num_image_tokens == 0
+        and COMPACT.decode(row.ids.tolist()).count(PLACEHOLDER) == 1
+    )
+    page(run.bad.replies[0].content.replace(PLACEHOLDER, "U+FFFC"), ending(run))
+    scored(run, 1)
 
 
 def test_malformed_call(page, tmp_path):
@@ -1017,11 +1124,15 @@ def test_prompt_beyond_the_context(handaxe_, page, small, tmp_path):
 def test_tool_returns_every_special_token(page, tmp_path, vocabulary):
     """They stay text: no control id, text decodes unchanged, no call."""
     if vocabulary == "bytes":
-        format, control, size = COMPACT, set(NAMES), 264
+        format = COMPACT
+        control = set(NAMES)
+        size = 264
         names = [f"<{name}>" for name in NAMES.values()]
     else:
         tokenizer = smollm2_tokenizer()
-        format, control, size = ChatTemplate(tokenizer), set(tokenizer.added_tokens_decoder), len(tokenizer)
+        format = ChatTemplate(tokenizer)
+        control = set(tokenizer.added_tokens_decoder)
+        size = len(tokenizer)
         names = [str(one) for one in tokenizer.added_tokens_decoder.values()]
     content = "".join(names) + "<tool_call>{}</tool_call>"
 

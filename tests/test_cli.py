@@ -33,7 +33,7 @@ def test_debug_shows_the_traceback():
 
 
 EARLY = [
-    (["show", "nowhere"], "there is no run record in nowhere"),
+    (["show", "runs/nowhere"], "there is no run record in runs/nowhere"),
     (["resume", "nowhere"], "there is no run record in nowhere"),
     (["replay", "nowhere"], "there is no run record in nowhere"),
     (["report", "nowhere"], "nowhere"),
@@ -148,6 +148,7 @@ SOME_WORDS = {
     "index": ["nowhere", "--out", "new"],
     "replicate": ["otc"],
     "compare": ["grpo", "otc"],
+    "judge": ["show", "nowhere"],
 }
 """Required words of commands."""
 FOUND = """

@@ -10,8 +10,10 @@ import mkdocs_gen_files
 from handaxe.commands.papers import read_entries
 from handaxe.methods.catalog import HOME
 from handaxe.methods.lookup import find, list_names
+from handaxe.methods.taxonomy import list_taxonomies
 from handaxe.view.forest import claim_effect, plot_forest
 from handaxe.view.papers import find_decision, folder_page
+from handaxe.view.taxonomies import map_page, taxonomy_page
 from handaxe.view.verdicts import claim_with_baseline
 
 ROOT = HOME.parent
@@ -70,6 +72,7 @@ def papers():
         write(f"papers/{folder.name}.md", text)
         summary.append(f"- [{paper.short}]({folder.name}.md)")
         rows += [row(one, folder.name) for one in own]
+    summary += surveys()
     order = {"holds": 0, "undecided": 1, "no effect": 2, "not testable": 3, "reversed": 4}
     everything.sort(key=lambda one: (order[one.verdict], -one.mean))
     plot("papers/effects.svg", everything, "All decided claims")
@@ -84,6 +87,27 @@ def papers():
     ]  # fmt: skip
     write("papers/index.md", "\n".join(lines))
     write("papers/SUMMARY.md", "\n".join(summary) + "\n")
+
+
+def surveys():
+    """Write a page per survey, and the map that joins them; returns their lines of the summary."""
+    found = list_taxonomies()
+    for one in found:
+        page = re.sub(r"\]\(\.\./\.\./\.\./docs/field\.md\)", "](../field.md)", taxonomy_page(one, ROOT))
+        write(f"papers/{one.folder.name}.md", to_source(page, one.folder))
+    page = re.sub(r"\]\(\.\./handaxe/papers/(\w+)/README\.md\)", r"](papers/\1.md)", map_page(found, ROOT))
+    write("field.md", to_source(page, ROOT / "docs"))
+    return [f"- [{one.short}]({one.folder.name}.md)" for one in found]
+
+
+def to_source(text, folder):
+    """Replace relative links to files and folders of the package by their dotted names: the site has no source."""
+
+    def name(match):
+        target = (folder / match[2]).resolve()
+        return match[1] if target.is_relative_to(HOME) else match[0]
+
+    return re.sub(r"\[(`[^`]+`)\]\(([^)]+)\)", name, text)
 
 
 def row(one, folder):

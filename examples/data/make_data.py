@@ -1,7 +1,11 @@
-"""Write the files of docs/data.md: chats.jsonl, units.jsonl, and three shards."""
+"""Write the files of docs/data.md: chats.jsonl, photos.csv with its images, units.jsonl, and three shards."""
 
 import json
 from pathlib import Path
+
+import numpy as np
+
+from handaxe.core.images import Image
 
 
 def write(name: str, rows: list[dict]) -> None:
@@ -27,8 +31,21 @@ def chat(number: int) -> dict:
     }
 
 
+def photos(count: int) -> None:
+    """Write images of one colour each, and a table that names them."""
+    Path("photos").mkdir(exist_ok=True)
+    rows = ["file,question,answer"]
+    for number in range(count):
+        colour = "red" if number % 2 else "blue"
+        pixels = np.full((32, 32, 3), (200 + number, 0, 0) if number % 2 else (0, 0, 200 + number), np.uint8)
+        Path(f"photos/{number}.png").write_bytes(Image.of(pixels).data)
+        rows.append(f"photos/{number}.png,Which colour?,{colour}")
+    Path("photos.csv").write_text("\n".join(rows), encoding="utf-8")
+
+
 if __name__ == "__main__":
     write("chats.jsonl", [chat(number) for number in range(1, 61)])
+    photos(40)
     units = [{"question": f"What is {number} m in cm?", "answer": 100 * number} for number in range(1, 61)]
     write("units.jsonl", [{**row, "weight": 1 + k % 3} for k, row in enumerate(units)])
     for shard in range(3):

@@ -49,6 +49,7 @@ class ChatOptions:
         max_turns: turns per question.
         max_tokens: tokens per turn; by default as in training.
         seed: of sampling.
+        device: cpu, cuda, cuda:1, ...
         web: chat in a browser, on a page for this machine alone; the address has a token.
         port: of the page; 0 chooses a free port.
     """
@@ -62,6 +63,7 @@ class ChatOptions:
     max_turns: int = 8
     max_tokens: int | None = None
     seed: int = 0
+    device: str = "cpu"
     web: bool = False
     port: int = 0
 
@@ -130,6 +132,7 @@ def _load(options: ChatOptions, terminal: Console, watch: Watch, on_text: OnText
             max_turns=options.max_turns,
             max_tokens=options.max_tokens,
             seed=options.seed,
+            device=options.device,
             watch=watch,
             on_text=on_text,
         )

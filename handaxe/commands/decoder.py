@@ -10,7 +10,7 @@ from handaxe.methods.build import START
 from handaxe.methods.run_folder import recorded_method
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.safe_encoder import SafeEncoder
-from handaxe.models.huggingface import load_tokenizer
+from handaxe.models.huggingface_files import load_tokenizer
 from handaxe.models.load import NAMED, TINY, load_format
 from handaxe.models.saved_policy import find_saved_policy
 from handaxe.training.record.run_record import RunRecord

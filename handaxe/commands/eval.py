@@ -58,6 +58,7 @@ class EvalOptions:
         reward: name of a reward, or MODULE:ATTRIBUTE of your own, that scores rollouts on the tasks of the record.
         max_turns: turns per rollout; by default as in training, 4 if unknown.
         max_tokens: tokens per turn; by default as in training, 256 if unknown.
+        device: cpu, cuda, cuda:1, ...; by default that of the run's method, cpu without one.
         json: write the evaluation to this file.
         server: base address of a chat server, such as http://127.0.0.1:8000/v1, to evaluate instead of the run.
         server_model: name of the model on the server.
@@ -74,6 +75,7 @@ class EvalOptions:
     reward: str = ""
     max_turns: int | None = None
     max_tokens: int | None = None
+    device: str | None = None
     json: Path | None = None
     server: str | None = None
     server_model: str | None = None
@@ -100,7 +102,9 @@ def main(arguments: list[str]) -> int:
         engine, held_out = _of_method(facts, policy, options)
     else:
         held_out = _of_world(world, facts, policy, options)
-        engine = make_engine(engines.LocalEngine, policy.model, options.machines, {"max_rows": 64})
+        engine = make_engine(
+            engines.LocalEngine, policy.model, options.machines, {"max_rows": 64, "device": options.device or "cpu"}
+        )
     terminal = console()
     steps = facts.steps
     if options.server is not None:
@@ -152,8 +156,8 @@ def _check(options: EvalOptions) -> None:
 
 def _of_method(facts: RunFacts, policy: Policy, options: EvalOptions) -> tuple[Engine, HeldOutEvaluator]:
     """Engine and held-out tasks of the run's method."""
-    changes = {"held_out": options.tasks, "tools": options.tools}
-    changes |= {"max_turns": options.max_turns, "max_tokens": options.max_tokens}
+    changes: dict[str, Any] = {"held_out": options.tasks, "tools": options.tools}
+    changes |= {"max_turns": options.max_turns, "max_tokens": options.max_tokens, "engine.device": options.device}
     given = {name: value for name, value in changes.items() if value is not None}
     spec = recorded_run(facts.need_folder(), changes=given).spec
     kwargs = build(spec, policy=policy, machines=options.machines)

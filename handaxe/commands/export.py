@@ -62,6 +62,8 @@ def main(arguments: list[str]) -> int:
     if done.leaky:
         names = " ".join(done.leaky[:5])
         note(terminal, "caution", f"text can produce {len(done.leaky)} control tokens ({names}); see the README.md")
+    if done.images == "one":
+        note(terminal, "caution", "transformers makes other ids of a conversation with two images; see the README.md")
     note(terminal, "read", str(done.folder / "README.md"))
     note(terminal, "serve", command_line(["serve", "--model", str(done.folder)]))
     return 0

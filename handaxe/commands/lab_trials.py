@@ -11,7 +11,7 @@ from rich.console import Console
 
 from handaxe.commands.output import note
 from handaxe.core.protocols import Reward
-from handaxe.evaluation.agreement import Agreement, GroupScores, agreement, channel_values, summarize_channels
+from handaxe.evaluation.agreement import Agreement, GroupScores, agreement, summarize_channels, values_by_channel
 from handaxe.evaluation.attack_trials import AttackBench, AttackTrial
 from handaxe.evaluation.rescoring import Rescoring, count_differences, determinism, rescore, scored_groups
 from handaxe.methods.catalog import find_method
@@ -72,8 +72,8 @@ def rescore_run(run: Path, options: LabOptions, terminal: Console) -> tuple[dict
         for line in one.failed[:3]:
             terminal.print(escaped_text(f"{name}: {line}", style="red"), soft_wrap=True)
     if options.plot:
-        values = {name: channel_values(one.scored) for name, one in again.items() if name in channels}
-        plot_channels({RECORDED: channel_values(recorded), **values}, options.plot)
+        values = {name: values_by_channel(one.scored) for name, one in again.items() if name in channels}
+        plot_channels({RECORDED: values_by_channel(recorded), **values}, options.plot)
         note(terminal, "plot", str(options.plot))
     body = {
         "rollouts": sum(map(len, groups)),
@@ -94,7 +94,7 @@ def _rewards(run: Path, names: Sequence[str]) -> dict[str, Reward]:
     own = None if recorded_method(run) is None else recorded_run(run).spec
     if own is None and not names:
         return {}
-    mine = {} if own is None else {OWN: training_reward(own)}
+    mine = {} if own is None else {OWN: training_reward(own, run=run)}
     return mine | {name: find_reward(name, like=own) for name in names}
 
 
@@ -115,7 +115,7 @@ def _agreements(
     """Agreement of each reward with the record, and of each pair of rewards."""
 
     def flat(scored: Sequence[GroupScores]) -> list[float]:
-        return [float(value) for own in channel_values(scored)["reward"] for value in own]
+        return [float(value) for own in values_by_channel(scored)["reward"] for value in own]
 
     of_record, values = flat(recorded), {name: flat(one.scored) for name, one in again.items()}
     pairs = {f"{a} and {b}": agreement(values[a], values[b]) for a, b in combinations(values, 2)}

@@ -1,4 +1,5 @@
-"""`handaxe papers [--check | --plots FOLDER]`: write or check PAPERS.md and the README.md of each paper."""
+"""`handaxe papers [--check | --plots FOLDER]`: write or check PAPERS.md, the README.md of each paper and survey, and
+docs/field.md."""
 
 import difflib
 import json
@@ -15,8 +16,10 @@ from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.evaluation.replication import Replication
 from handaxe.methods.catalog import list_methods, list_studies
+from handaxe.methods.taxonomy import list_taxonomies
 from handaxe.view.papers import Entry, StudyEntry, corrected, folder_page, index_page
 from handaxe.view.plots import plot_curves
+from handaxe.view.taxonomies import map_page, survey_table, taxonomy_page
 
 if TYPE_CHECKING:
     import handaxe.commands.stale as stale
@@ -55,6 +58,7 @@ def main(arguments: list[str]) -> int:
         if options.check:
             _check(file, text)
         else:
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
     if options.plots is not None:
         options.plots.mkdir(parents=True, exist_ok=True)
@@ -86,12 +90,16 @@ def _report_results(entries: list[Entry]) -> int:
 
 def pages(root: Path, entries: list[Entry], studies: list[StudyEntry]) -> dict[Path, str]:
     """File -> text of each generated page of a checkout."""
-    found = {root / "PAPERS.md": index_page(entries, studies, root)}
+    surveys = list_taxonomies(root / "handaxe")
+    found = {root / "PAPERS.md": index_page(entries, studies, root) + survey_table(surveys, root)}
     for folder in sorted({one.method.folder for one in entries} | {one.study.file.parent for one in studies}):
         own = [one for one in entries if one.method.folder == folder]
         computed = [one for one in studies if one.study.file.parent == folder]
         paper = own[0].method.paper if own else computed[0].study.paper
         found[folder / "README.md"] = folder_page(paper, own, computed, root)
+    found |= {one.folder / "README.md": taxonomy_page(one, root) for one in surveys}
+    if surveys:
+        found[root / "docs" / "field.md"] = map_page(surveys, root)
     return found
 
 

@@ -94,7 +94,10 @@ def _of_method(options: ReplayOptions) -> Callable[[Group], Setup]:
     """Setup of the replay for the run of a method."""
     given = {"tools": options.tools} if options.tools else {}
     spec = recorded_run(options.run, changes=given).spec
-    policy = loading.dummy_policy(loading.TINY if spec.settings.model == building.START else spec.settings.model)
+    model = spec.settings.model
+    if model == building.START:
+        model = building.make_world(spec).start_model
+    policy = loading.dummy_policy(model)
     kwargs = building.build(spec, policy=policy)
     rollout, sampling = _rollout(options) or kwargs["rollout"], kwargs["sampling"]
     context, real = kwargs["engine"].max_length, options.tools is not None

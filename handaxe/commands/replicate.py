@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
         return 0
     options.runs.mkdir(parents=True, exist_ok=True)
     with FolderLock(options.runs):
-        return _Queue(names, options, of_runs, command_line(["replicate", *arguments]), terminal).run()
+        return _Queue(names, options, of_runs, terminal).run()
 
 
 def _check(options: ReplicateOptions) -> None:
@@ -160,12 +160,9 @@ def _open_claims(one: Entry) -> int:
 class _Queue:
     """Methods in the order of their cost, each at its next look."""
 
-    def __init__(
-        self, names: Sequence[str], options: ReplicateOptions, of_runs: Sequence[str], command: str, terminal: Console
-    ):
+    def __init__(self, names: Sequence[str], options: ReplicateOptions, of_runs: Sequence[str], terminal: Console):
         self._options = options
         self._of_runs = of_runs
-        self._command = command
         self._terminal = terminal
         self._entries = _entries(names)
         self._until = None if options.hours is None else time.monotonic() + 3600 * options.hours
@@ -207,7 +204,7 @@ class _Queue:
         if name not in self._activation:
             note(self._terminal, "measuring", f"the update of {name} beside the update of its base, in one run")
             self._activation[name] = planned.activation()
-        found = planned.decide(name, self._command, self._made, self._activation[name])
+        found = planned.decide(name, self._command(item), self._made, self._activation[name])
         file = result_file(name, options, self._of_runs)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(found.to_json(), encoding="utf-8")
@@ -223,15 +220,26 @@ class _Queue:
             self._done += 1
         return True
 
+    def _command(self, item: _Item) -> str:
+        """Command that reproduces the result of one method of the queue."""
+        seeds = ["--first-seed", str(self._first(item.name))]
+        if item.pairs != PAIRS[0]:
+            seeds = ["--seeds", str(item.pairs), *seeds]
+        return command_line(["replicate", item.name, *seeds, *self._of_runs])
+
     def _looks(self) -> list[int]:
         return [pairs for pairs in PAIRS if pairs <= self._options.seeds] or [self._options.seeds]
 
     def _plan(self, name: str, pairs: int) -> "measuring.ClaimRuns":
-        result = None if name not in self._entries else self._entries[name].result
-        first = self._options.first_seed
-        if first is None:
-            first = FIRST_SEED if result is None or self._of_runs else result.seeds[0]
+        first = self._first(name)
         return measuring.plan_claims(name, self._of_runs, seeds=range(first, first + pairs), runs=self._options.runs)
+
+    def _first(self, name: str) -> int:
+        """First seed of the pairs of a method."""
+        result = None if name not in self._entries else self._entries[name].result
+        if self._options.first_seed is not None:
+            return self._options.first_seed
+        return FIRST_SEED if result is None or self._of_runs else result.seeds[0]
 
     def _item(self, name: str, pairs: int, found: Replication | None = None) -> _Item:
         """The next look at a method, with its estimated cost; unknown costs are the median of the known."""

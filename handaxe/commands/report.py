@@ -31,20 +31,29 @@ class ReportOptions:
         run: a run, or a folder of runs.
         out: the file; by default NAME-OF-THE-RUN.html in the current folder.
         megabytes: limit for rollouts, compressed; the rest of the file takes about 7 MB.
+        image_megabytes: limit for the images of these rollouts, smallest first; other images are grey boxes.
     """
 
     run: tyro.conf.Positional[Path]
     out: Path | None = None
     megabytes: float = 20.0
+    image_megabytes: float = 8.0
 
 
 def main(arguments: list[str]) -> int:
     """Write the report; returns the exit code."""
     options = tyro.cli(ReportOptions, args=arguments, prog="handaxe report")
-    if not options.megabytes >= 0:
-        raise InputError(f"--megabytes is {options.megabytes}; give 0 or more")
+    for name in ("megabytes", "image_megabytes"):
+        if not getattr(options, name) >= 0:
+            raise InputError(f"--{name.replace('_', '-')} is {getattr(options, name)}; give 0 or more")
     file = options.out or Path(f"{options.run.resolve().name or 'report'}.html")
-    held = write_report(options.run, file, lambda run: decoder.make_decoder(run), megabytes=options.megabytes)
+    held = write_report(
+        options.run,
+        file,
+        lambda run: decoder.make_decoder(run),
+        megabytes=options.megabytes,
+        image_megabytes=options.image_megabytes,
+    )
     terminal = console()
     note(terminal, "report", f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
     for name, one in held.items():

@@ -33,6 +33,7 @@ class ServeOptions:
         model: folder of a run, or another argument of `handaxe chat`: serve this policy at http://HOST:PORT/v1.
         name: name of the server; for a policy, the name of the model, by default the name of the folder.
         max_tokens: for a policy: token limit of an answer if the client sets no limit.
+        device: for a policy: cpu, cuda, cuda:1, ...
         transport: stdio for clients that start this command; http for clients with an address.
         host: address of the http server; other addresses than localhost, 127.0.0.1 and ::1 need a token.
         port: of the http server.
@@ -44,6 +45,7 @@ class ServeOptions:
     model: str = ""
     name: str = ""
     max_tokens: int = 1024
+    device: str = "cpu"
     transport: Literal["stdio", "http"] = "stdio"
     host: str = "127.0.0.1"
     port: int = 8000
@@ -97,7 +99,7 @@ def _serve_model(options: ServeOptions, token: str) -> None:
     chat_server = importlib.import_module("handaxe.serving.chat_server").chat_server
     model, format = load(options.model)
     chat_server(
-        engines.LocalEngine(model),
+        engines.LocalEngine(model, device=options.device),
         format,
         name=options.name or Path(options.model).resolve().name,
         host=options.host,

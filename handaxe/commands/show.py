@@ -1,4 +1,4 @@
-"""`handaxe show RUN`: print the metrics of a run, and a rollout token by token."""
+"""`handaxe show RUN|PAPER`: print the metrics of a run, and a rollout token by token; or a paper of the list."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,9 @@ from handaxe.view.trajectory import token_table, trajectory_panel
 
 if TYPE_CHECKING:
     import handaxe.commands.decoder as decoder
+    import handaxe.commands.show_paper as show_paper
 else:
+    show_paper = DeferredModule("handaxe.commands.show_paper")
     decoder = DeferredModule("handaxe.commands.decoder")
 
 __all__ = ["RolloutChoice", "ShowOptions", "main", "print_rollout"]
@@ -37,10 +39,10 @@ COLUMNS = ("reward", "reward/all", "calls", "tokens", "loss", "grad_norm", "eval
 
 @dataclass(frozen=True)
 class ShowOptions:
-    """Print the metrics of a run, and a rollout token by token. Steps and samples count from 1.
+    """Print the metrics of a run, and a rollout token by token; or a paper. Steps and samples count from 1.
 
     Args:
-        run: folder of the run.
+        run: folder of the run; or a paper of the project's list, by number, name, arXiv id or words of the title.
         step: step of the rollout; by default the last step.
         task: task id of the rollout, or its start; by default the task of the step with the largest spread of scores.
         sample: number of the sibling; by default the sibling with the best score.
@@ -73,6 +75,8 @@ class RolloutChoice(NamedTuple):
 def main(arguments: list[str]) -> int:
     """Show; returns the exit code."""
     options = tyro.cli(ShowOptions, args=arguments, prog="handaxe show")
+    if _names_paper(options.run):
+        return show_paper.print_paper(str(options.run))
     check_writable(options.json)
     terminal = console()
     with RunRecord.open(options.run) as record:
@@ -92,6 +96,11 @@ def main(arguments: list[str]) -> int:
     body = {"metrics": rows, "evaluations": found, "events": [event._asdict() for event in events]}
     write_json(options.json, body)
     return 0
+
+
+def _names_paper(run: Path) -> bool:
+    """True for one word, or several with spaces, that is no file or folder."""
+    return len(run.parts) == 1 and not run.exists() and str(run) not in (".", "..")
 
 
 def _print_omitted(options: ShowOptions, rows: Sequence[Mapping[str, float]], terminal: Console) -> None:

@@ -15,7 +15,7 @@ import handaxe
 from handaxe.commands.configure import option_names, parse_train
 from handaxe.commands.jobs import TrainingJob
 from handaxe.core.errors import InputError
-from handaxe.evaluation.figures import RunFigures, evaluations
+from handaxe.evaluation.figures import RunFigures, run_figures
 from handaxe.methods.lookup import check_name
 from handaxe.methods.run_spec import RunSpec
 from handaxe.training.record.run_record import RunRecord
@@ -162,7 +162,7 @@ def make_job(one: Side, seed: int, runs: Path) -> TrainingJob:
 def read_run(folder: Path) -> RunFigures:
     """Read the metrics and evaluations of a run."""
     with RunRecord.open(folder) as record:
-        return RunFigures(record.metrics(), evaluations(record))
+        return run_figures(record)
 
 
 @cache

@@ -51,7 +51,8 @@ class StartOptions:
         out: folder of the policy, for `handaxe train METHOD --model FOLDER`. A copy goes to the cache (HANDAXE_CACHE,
             or ~/.cache/handaxe).
         tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the world.
-        model: model to train: tiny, small, smollm2, a folder, a file or a hub name.
+        model: model to train: tiny, tiny_vision, small, smollm2, a folder, a file or a hub name; by default that of the
+            world, tiny_vision for worlds with images and tiny for others.
         lora: rank of a LoRA adapter that trains instead of the model's weights, 0 for none.
         call_rate: share of the expert's calls in the demonstrations; 1 for all calls. The default of this and the next
             six options is that of the world.
@@ -66,13 +67,14 @@ class StartOptions:
         max_turns: turns per rollout of the evaluations.
         max_tokens: tokens per turn of the evaluations.
         seed: of the demonstrations.
+        device: cpu, cuda, cuda:1, ...
         json: write both evaluations to this file.
         quiet: show no progress.
     """
 
     out: Path
     tools: tuple[str, ...] | None = None
-    model: str = "tiny"
+    model: str | None = None
     lora: int = 0
     call_rate: float | None = None
     spurious_rate: float | None = None
@@ -86,6 +88,7 @@ class StartOptions:
     max_turns: int = 4
     max_tokens: int = 64
     seed: int = 0
+    device: str = "cpu"
     json: Path | None = None
     quiet: bool = False
 
@@ -105,9 +108,10 @@ def main(arguments: list[str]) -> int:
     for name, least in LEAST.items():
         if getattr(options, name) < least:
             raise InputError(f"{flag(name)} is {getattr(options, name)}; give {least} or more")
-    check_options(options.model, lora=options.lora)
     given = vars(found["world"]) if "world" in found else {}
     world = _with_start(create_world(made, given), options, arguments)
+    options = replace(options, model=options.model or world.start_model)
+    check_options(str(options.model), lora=options.lora)
     hints = _Hints(tuple(arguments), ("--world", made.name, *part_words(made, given, prefix="world")))
     return _make(world, options, hints)
 
@@ -150,10 +154,12 @@ def _make(world: World, options: StartOptions, hints: _Hints) -> int:
     if missing := missing_tools(options.tools, world):
         print(f"warning: {missing}", file=sys.stderr)
     terminal, begun = console(), time.monotonic()
-    policy = extend_to_start_context(load(options.model, lora=options.lora), world)
+    policy = extend_to_start_context(load(str(options.model), lora=options.lora), world)
     before = _evaluation(world, tools, policy, options)
     progress = not options.quiet
-    policy = start_policy(world, policy=policy, tools=tools, seed=options.seed, out=options.out, progress=progress)
+    policy = start_policy(
+        world, policy=policy, tools=tools, seed=options.seed, out=options.out, device=options.device, progress=progress
+    )
     after = _evaluation(world, tools, policy, options)
     seconds = time.monotonic() - begun
     note(terminal, "start", f"{options.out}, trained on demonstrations of world {world.name} in {seconds:.0f} s")
@@ -215,7 +221,9 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
         rollout=world.make_rollout(options.max_turns),
         sampling=Sampling(max_tokens=options.max_tokens),
     )
-    return held_out.evaluation_with_bar(engines.LocalEngine(policy.model, max_rows=64), enabled=not options.quiet)
+    return held_out.evaluation_with_bar(
+        engines.LocalEngine(policy.model, device=options.device, max_rows=64), enabled=not options.quiet
+    )
 
 
 def _longest(world: World, tools: Sequence[Any], format: ChatFormat) -> _Longest:

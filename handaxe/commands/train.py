@@ -45,7 +45,7 @@ __all__ = [
 
 Service = Literal["tensorboard", "wandb", "trackio"]
 INTERRUPTED = 130
-MODELS = ("tiny", "small", "start", "smollm2")
+MODELS = ("tiny", "tiny_vision", "small", "start", "smollm2")
 """Models in packages."""
 
 

@@ -11,10 +11,12 @@ from rich.console import Console
 
 from handaxe.commands.output import command_line, console, note, write_json
 from handaxe.commands.selection import find_id
-from handaxe.core.errors import InputError
+from handaxe.core.errors import HandaxeError, InputError
+from handaxe.core.model_api import ImageProcessor
+from handaxe.models.load import load_format
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.escape_markup import escaped_text
-from handaxe.view.exports.chosen import chosen
+from handaxe.view.exports.chosen import chosen, has_images
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
@@ -45,6 +47,7 @@ class TrajectoriesOptions:
             inspect (a log for `inspect view`, extra [inspect]).
         out: file to write, for dataset a folder; by default the rollouts are listed.
         json: write a row per rollout to this file.
+        images: with jsonl, folder for the images, each once; by default the images are in the lines.
     """
 
     run: tyro.conf.Positional[Path]
@@ -55,6 +58,7 @@ class TrajectoriesOptions:
     to: Literal["jsonl", "dataset", "inspect"] = "jsonl"
     out: Path | None = None
     json: Path | None = None
+    images: Path | None = None
 
 
 def main(arguments: list[str]) -> int:
@@ -96,13 +100,25 @@ def _from_zero(where: Where, record: RunRecord) -> Where:
 
 
 def _write(record: RunRecord, found: Sequence[FoundRow], options: TrajectoriesOptions, out: Path) -> None:
-    wanted = chosen(record, [one.key for one in found])
+    keys = [one.key for one in found]
+    wanted = chosen(record, keys)
+    if options.images is not None and options.to != "jsonl":
+        raise InputError(f"--images is for --to jsonl; --to {options.to} holds its images: leave --images out")
     if options.to == "dataset":
-        write_dataset(wanted, out)
+        write_dataset(wanted, out, images=has_images(record, keys))
     elif options.to == "inspect":
         write_inspect(wanted, out, title=options.run.resolve().name)
     else:
-        write_jsonl(wanted, out)
+        processor = _processor(options.run) if has_images(record, keys) else None
+        write_jsonl(wanted, out, images=options.images, processor=processor)
+
+
+def _processor(run: Path) -> ImageProcessor | None:
+    """Image processor of the run's policy; None if the run has no chat format that can be read here."""
+    try:
+        return getattr(load_format(run), "image_processor", None)
+    except HandaxeError:
+        return None
 
 
 def _list(found: Sequence[FoundRow], total: int, options: TrajectoriesOptions, terminal: Console) -> None:

@@ -16,10 +16,13 @@ import numpy as np
 
 import handaxe
 from handaxe.core.errors import InputError
+from handaxe.core.images import JPEG, PNG, Image, name_images
 from handaxe.core.records import RatedGroup
 from handaxe.evaluation.figures import TRAINING
 from handaxe.training.record.groups import Fate, RecordedGroup, group_fate, is_trained
+from handaxe.training.record.stored_images import StoredImage
 from handaxe.view.curves import AXES, bands, run_curves, settings_digest
+from handaxe.view.judged import judge_calls
 from handaxe.view.query_parameters import Query, parse_query, whole_number
 from handaxe.view.results import find_results
 from handaxe.view.runs import Runs, ViewedRun, printable_name
@@ -38,6 +41,7 @@ __all__ = [
 ]
 
 LIBRARY_REWARD = re.compile(r"(handaxe\.rewards(?:\.\w+)+?)\.(\w+)(?:\.<locals>.*)?")
+DIGEST = re.compile("[0-9a-f]{64}")
 SHOWN = ("reward", "calls", "tokens")
 
 
@@ -77,6 +81,17 @@ class ViewApi:
         if name not in self._queries:
             raise InputError(f"there is no query {name!r}; there are {', '.join(self._queries)}")
         return to_json(self._queries[name](query))
+
+    def image(self, query: Query, digest: str) -> StoredImage:
+        """Media type and bytes of an image of a run.
+
+        Raises:
+            InputError: the run does not exist, or its record has no such image, or not as PNG or JPEG.
+        """
+        found = self._run(query).record.image(digest) if DIGEST.fullmatch(digest) else None
+        if found is None or found[0] not in (PNG, JPEG):
+            raise InputError("the run has no such image")
+        return found
 
     def close(self) -> None:
         """Close the records."""
@@ -219,6 +234,7 @@ def _rollouts(
             sequence["gradient"] = has_gradient.tolist()
         channels = [one | {"silent": one["name"] in silent} for one in found["channels"]]
         own = {name: entry[name] for name in ("id", "class", "why", "score")}
+        own["judged"] = judge_calls(run.folder, entry["name"])
         adjacent = run.rows.adjacent(entry["id"])
         out[entry["id"]] = found | own | adjacent | {"channels": channels, "group": number, "siblings": siblings}
     return out
@@ -234,12 +250,15 @@ def to_json(value: Any) -> Any:
         return to_json(value.tolist())
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, Image):
+        return f"[image {value.width}x{value.height} {value.digest}]"
     return [to_json(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
 
 
 def _group(number: int, group: RecordedGroup, siblings: Siblings) -> dict[str, Any]:
     task = group.group.task
-    question = next((message.content for message in reversed(task.messages) if message.role == "user"), "")
+    asked = (name_images(one.content, one.images) for one in reversed(task.messages) if one.role == "user")
+    question = next(asked, "")
     return {
         "id": number,
         "task": task.id,

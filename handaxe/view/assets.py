@@ -11,8 +11,8 @@ __all__ = ["MODULES", "PAGES", "library_file", "page_file"]
 
 PAGES = Path(__file__).parent / "pages"
 MODULES = (
-    "text.js", "source.js", "links.js", "table.js", "chart.js", "tokens.js", "page_runs.js", "page_step.js",
-    "page_run.js", "page_rollout.js", "page_results.js", "main.js",
+    "text.js", "source.js", "links.js", "table.js", "chart.js", "images.js", "tokens.js", "page_runs.js",
+    "page_step.js", "page_run.js", "page_rollout.js", "page_results.js", "main.js",
 )  # fmt: skip
 """Modules of handaxe in import order."""
 LIBRARIES = {

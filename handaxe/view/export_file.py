@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from handaxe.core.errors import InputError
-from handaxe.view.exports.chosen import chosen
+from handaxe.view.exports.chosen import chosen, has_images
 from handaxe.view.exports.dataset import write_dataset
 from handaxe.view.exports.inspect_log import write_inspect
 from handaxe.view.exports.jsonl import write_jsonl
@@ -55,5 +55,5 @@ def export_file(run: ViewedRun, where: Where, kind: str, folder: Path) -> Path:
         file = folder / f"{name}.eval"
         write_inspect(found, file, title=run.name)
         return file
-    write_dataset(found, folder / name)
+    write_dataset(found, folder / name, images=has_images(run.record, rows))
     return Path(shutil.make_archive(str(folder / f"{name}-dataset"), "zip", folder, name))

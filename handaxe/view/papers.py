@@ -22,6 +22,13 @@ from handaxe.view.verdicts import claim_with_baseline
 __all__ = ["Entry", "StudyEntry", "corrected", "find_decision", "folder_page", "index_page"]
 
 UNDECIDED = "not replicated yet"
+JUDGES = {
+    "oracle": "oracle, the rule of the world answers; `--judge` names a language model",
+    "noise": "noise, the rule of the world answers, with errors; `--judge` names a language model",
+    "twin": "twin, a model taught by the rule of the world answers",
+    "served": "served, a model of a chat server answers",
+}
+"""Grade of evidence about a judge -> its line."""
 TALLY = {
     "holds": "hold",
     "reversed": "are reversed",
@@ -100,7 +107,13 @@ def index_page(entries: Sequence[Entry], studies: Sequence[StudyEntry], root: Pa
         entries, studies: of the checkout.
         root: of the checkout; links are relative to the root.
     """
-    lines = [HEADER, _tally(entries), "", "| paper | arXiv | method | base | claims |", "|---|---|---|---|---|"]
+    lines = [
+        HEADER,
+        _tally(entries),
+        "",
+        "| paper | arXiv | method | base | claims | missing |",
+        "|---|---|---|---|---|---|",
+    ]
     rows = [(_order(one.method.paper), one.method.name, _method_row(one, root)) for one in entries]
     rows += [(_order(one.study.paper), one.study.name, _study_row(one, root)) for one in studies]
     lines += [f"| {' | '.join(_cell(cell) for cell in cells)} |" for _, _, cells in sorted(rows)]
@@ -120,6 +133,8 @@ def folder_page(paper: Paper, entries: Sequence[Entry], studies: Sequence[StudyE
         number = "" if paper.number is None else f", number {paper.number} of the project's list"
         lines += [f"[arXiv:{paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}){number}.", ""]
     lines += [paper.about.strip(), ""] if paper.about else []
+    if paper.missing:
+        lines += ["Missing here:", "", *(f"- {one}" for one in paper.missing), ""]
     for one in entries:
         lines += _method_section(one, single=len(entries) == 1)
     for study in studies:
@@ -151,7 +166,7 @@ def _method_row(one: Entry, root: Path) -> tuple[str, ...]:
     verdicts = ", ".join(f"{counts[word]} {word}" for word in TALLY if counts[word])
     if one.uncorrected:
         verdicts += f" ({len(one.uncorrected)} not after correction)"
-    return (_link(method.page, method.file, root), _arxiv(method.paper), f"`{method.name}`", method.page.base, verdicts)
+    return (*_names(method, root), f"`{method.name}`", method.page.base, verdicts, _missing(method))
 
 
 def _study_row(one: StudyEntry, root: Path) -> tuple[str, ...]:
@@ -159,7 +174,18 @@ def _study_row(one: StudyEntry, root: Path) -> tuple[str, ...]:
     made = [] if one.result is None else one.result["verdicts"]
     counts = Counter(each["verdict"] for each in made)
     verdicts = ", ".join(f"{counts[word]} {word}" for word in TALLY if counts[word]) or "not run yet"
-    return (_link(study.page, study.file, root), _arxiv(study.paper), f"`{study.name}` (study)", "", verdicts)
+    return (*_names(study, root), f"`{study.name}` (study)", "", verdicts, _missing(study))
+
+
+def _names(one: ListedMethod | ListedStudy, root: Path) -> tuple[str, str]:
+    """Cells of title and arXiv id, with links."""
+    return _link(one.page, one.file, root), _arxiv(one.paper)
+
+
+def _missing(one: ListedMethod | ListedStudy) -> str:
+    """Missing contributions, in the row of the folder's first method or study."""
+    pages: list[MethodPage | StudyPage] = [*one.paper.all_methods, *one.paper.studies]
+    return " ".join(one.paper.missing) if one.name == pages[0].name else ""
 
 
 def _method_section(one: Entry, *, single: bool) -> list[str]:
@@ -170,6 +196,7 @@ def _method_section(one: Entry, *, single: bool) -> list[str]:
     settings = ", ".join(f"{name} {_value(value)}" for name, value in page.settings.items())
     lines += [f"- Method: `{page.name}` {base}"]
     lines += [f"- World: `{page.world}`" + (f", with {settings}" if settings else "")]
+    lines += [f"- Judge: {JUDGES[page.judge]}"] if page.judge else []
     lines += [f"- Command: `handaxe train {page.name}`", ""]
     if page.claims:
         lines += _claims(one)

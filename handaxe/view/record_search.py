@@ -256,8 +256,8 @@ SKELETON = codec.dump_record((Message("assistant", "", (ToolCall("", {}),)), Mes
 def _said(word: str) -> tuple[str, list[Key]]:
     """SQL condition: the conversation contains a word.
 
-    A pattern over the JSON text finds candidates fast. If the word may match the JSON syntax, such as field names or an
-    escape like \\n, the conversation is parsed.
+    A pattern over the JSON text finds candidates fast. If the word may match the JSON syntax, such as field names, an
+    escape like \\n, or digests of images, the conversation is parsed.
     """
     kept = list(dict.fromkeys(json.dumps(one)[1:-1] for one in (word, word.lower(), word.upper(), word.title())))
     kept = kept if not word.isascii() else kept[:1]  # LIKE knows upper and lower case of ASCII
@@ -266,6 +266,7 @@ def _said(word: str) -> tuple[str, list[Key]]:
     if kept[0].lower() in SKELETON or not word.isascii():
         return f"CASE WHEN {candidates} THEN says(t.messages, ?) ELSE 0 END", [*keys, word]
     within = [f"%\\{gap}{_literal(kept[0])}%" for gap in ("", "u", "u_", "u__", "u___")]
+    within.append(f"%{_literal('__image__')}%")
     doubtful = " OR ".join("t.messages LIKE ? ESCAPE '!'" for _ in within)
     return (
         f"CASE WHEN {candidates} THEN CASE WHEN {doubtful} THEN says(t.messages, ?) ELSE 1 END ELSE 0 END",

@@ -8,11 +8,12 @@ import html
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import JPEG, PNG
 from handaxe.ops.codec import dump_text
 from handaxe.view.api import ViewApi, full_step, to_json
 from handaxe.view.assets import MODULES, library_file, page_file
@@ -52,7 +53,12 @@ class ReportContents(NamedTuple):
 
 
 def write_report(
-    folder: Path, file: Path, decoder: Callable[[Path], Decode], *, megabytes: float = 20.0
+    folder: Path,
+    file: Path,
+    decoder: Callable[[Path], Decode],
+    *,
+    megabytes: float = 20.0,
+    image_megabytes: float = 8.0,
 ) -> dict[str, ReportContents]:
     """Write the report of a run, or of a folder of runs.
 
@@ -64,6 +70,8 @@ def write_report(
         file: created or replaced.
         decoder: folder of a run -> decoder of token ids.
         megabytes: size limit of rollouts in full, compressed, over all runs; the rest of the file is extra.
+        image_megabytes: size limit of the images of these rollouts, over all runs, smallest first; other images are
+            grey boxes.
 
     Returns:
         Name of a run -> contents of the report.
@@ -77,7 +85,7 @@ def write_report(
         if not runs:
             raise InputError(f"there is no run in {folder}")
         held: dict[str, ReportContents] = {}
-        data = dict(_data(answers, runs, megabytes * 1e6, held))
+        data = dict(_data(answers, runs, megabytes * 1e6, image_megabytes * 1e6, held))
     finally:
         answers.close()
     text = _page(Path(folder).resolve().name, data)
@@ -122,7 +130,7 @@ def bundle(*, stored: bool = True) -> str:
 
 
 def _data(
-    answers: ViewApi, runs: list[ViewedRun], limit: float, held: dict[str, ReportContents]
+    answers: ViewApi, runs: list[ViewedRun], limit: float, image_limit: float, held: dict[str, ReportContents]
 ) -> Iterator[tuple[str, str]]:
     """Answers to the queries of the pages, by query."""
     yield "runs", _packed(answers.answer("runs", {}))
@@ -134,7 +142,9 @@ def _data(
         first = run.rows.page(Where(), length=0)
         yield f"rows/{run.name}", _packed({"columns": first["columns"], "rows": found})
         yield f"curves/{run.name}", _packed(answers.answer("curves", query))
-        full = list(_steps(run, limit / len(runs)))
+        digests = set[str]()
+        full = list(_steps(run, limit / len(runs), digests))
+        yield from _images(run, digests, image_limit / len(runs))
         yield from ((f"step/{run.name}/{step}", text) for step, _, text in full)
         steps = tuple(step for step, _, _ in full)
         held[run.name] = ReportContents(steps, len(run.record.steps()), sum(count for _, count, _ in full), len(found))
@@ -143,8 +153,27 @@ def _data(
         yield f"run/{run.name}", _packed(about | {"held": None if whole else str(held[run.name])})
 
 
-def _steps(run: ViewedRun, limit: float) -> Iterator[tuple[int, int, str]]:
-    """(step, number of rollouts, packed data) of the steps in full, up to the size limit."""
+def _images(run: ViewedRun, digests: Iterable[str], limit: float) -> Iterator[tuple[str, str]]:
+    """Images as data: URLs, smallest first, up to the size limit."""
+    wanted, used = set(digests), 0
+    sizes = run.record.query("SELECT digest FROM images ORDER BY length(data), digest") if wanted else []
+    for (digest,) in sizes:
+        stored = run.record.image(digest) if digest in wanted else None
+        if stored is None:
+            continue
+        media_type, data = stored
+        text = f"data:{media_type};base64,{b64encode(data).decode()}"
+        used += len(text)
+        if used > limit:
+            return
+        if media_type in (PNG, JPEG):
+            yield f"image/{run.name}/{digest}", text
+
+
+def _steps(run: ViewedRun, limit: float, digests: set[str]) -> Iterator[tuple[int, int, str]]:
+    """(step, number of rollouts, packed data) of the steps in full, up to the size limit. Collects the digests of
+    images.
+    """
     used = 0
     for place, step in enumerate(bisection_order(run.record.steps())):
         found = full_step(run, step)
@@ -152,6 +181,7 @@ def _steps(run: ViewedRun, limit: float) -> Iterator[tuple[int, int, str]]:
         used += len(text)
         if used > limit and place >= MIN_STEPS:
             return
+        digests.update(digest for one in found["rollouts"].values() for digest in one["images"])
         yield step, len(found["rollouts"]), text
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.figures import RunFigures, evaluations
+from handaxe.evaluation.figures import RunFigures, run_figures
 from handaxe.training.record.regular_file import check_regular
 from handaxe.training.record.run_record import RunRecord, record_files
 from handaxe.view.rows import Rows
@@ -114,7 +114,7 @@ class ViewedRun:
 
     def figures(self) -> RunFigures:
         """Metrics of steps and evaluations."""
-        return RunFigures(self.record.metrics(), evaluations(self.record))
+        return run_figures(self.record)
 
     def pulse(self) -> list[float]:
         """Number of steps, and times of the last step and the last event: changes with every write."""

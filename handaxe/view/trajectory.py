@@ -15,6 +15,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from handaxe.core.images import Image, image_spans, is_image_id
 from handaxe.core.records import Author, TokenSequence, Trajectory
 from handaxe.view.escape_markup import add_untrusted, escaped_text, shorten
 from handaxe.view.fitted_table import FittedTable
@@ -32,14 +33,17 @@ STYLES = {
     Author.EXPERT: "blue",
 }
 LONGEST_CHARACTER = 4
+DIGITS = 6
+"""Shown digits of an image's digest."""
 
 
 class Characters(NamedTuple):
-    """Tokens [start, stop) that form whole characters."""
+    """Tokens [start, stop) that form whole characters, or all tokens of an image, with its key and without text."""
 
     text: str
     start: int
     stop: int
+    image: int | None = None
 
 
 def trajectory_panel(
@@ -98,10 +102,11 @@ def token_table(
         facts = [f"{sequence.logp[t]:.3f}" if not forced[t] else "", f"{sequence.behaviour_logp[t]:.3f}"]
         facts = facts if trained else ["", ""]
         facts.append(f"{advantages[t]:+.3f}" if trained and advantages is not None else "")
-        text = escaped_text(decode([int(sequence.ids[t])]), style=STYLES[author])
+        image = bool(is_image_id(sequence.ids[t]))
+        text = escaped_text("" if image else decode([int(sequence.ids[t])]), style=STYLES[author])
         numbers = [str(int(sequence.turn[t])), str(int(sequence.version[t]))] if trained else ["", ""]
         who = [] if policy_only else [author.name.lower()]
-        table.add_row(str(t), str(int(sequence.ids[t])), text, *who, *numbers, *facts)
+        table.add_row(str(t), "image" if image else str(int(sequence.ids[t])), text, *who, *numbers, *facts)
     return table
 
 
@@ -116,13 +121,22 @@ def _legend(trajectory: Trajectory) -> Text:
 
 
 def pieces(ids: Sequence[int], decode: Decode) -> Iterator[Characters]:
-    """Decode token by token, with several tokens in one piece if they share a character."""
+    """Decode token by token, with several tokens in one piece if they share a character or are of one image."""
+    first = 0
+    for begin, end, key in image_spans(ids):
+        yield from _characters(ids[first:begin], decode, first)
+        yield Characters("", begin, end, key)
+        first = end
+    yield from _characters(ids[first:], decode, first)
+
+
+def _characters(ids: Sequence[int], decode: Decode, offset: int) -> Iterator[Characters]:
     start = 0
     for stop in range(1, len(ids) + 1):
         text = decode(ids[start:stop])
         cut = text.endswith("\ufffd") and stop - start < LONGEST_CHARACTER and stop < len(ids)
         if not cut:
-            yield Characters(text, start, stop)
+            yield Characters(text, offset + start, offset + stop)
             start = stop
 
 
@@ -146,7 +160,8 @@ def _row(
     turn = int(sequence.turn[start])
     if not sequence.mask[start]:
         label = "prompt" if turn < 0 else "reply"
-        return Text(label, style="bright_black"), _given(sequence, start, stop, decode, max_chars), "", ""
+        images = {image.key: image for image in trajectory.images}
+        return Text(label, style="bright_black"), _given(sequence, start, stop, decode, max_chars, images), "", ""
     text = _sampled(sequence, start, stop, decode, None if largest == 0 else advantage_T, largest)
     for note in _notes(trajectory, turn):
         text.append("\n").append_text(note)
@@ -173,14 +188,27 @@ def _sampled(
     return text
 
 
-def _given(sequence: TokenSequence, start: int, stop: int, decode: Decode, max_chars: int) -> Text:
+def _given(
+    sequence: TokenSequence, start: int, stop: int, decode: Decode, max_chars: int, images: Mapping[int, Image]
+) -> Text:
     """Given tokens, coloured by author."""
     text, authors = Text(), sequence.author[start:stop]
     edges = [start, *(np.flatnonzero(np.diff(authors)) + 1 + start).tolist(), stop]
     for first, last in pairwise(edges):
-        whole = decode(sequence.ids[first:last].tolist())
-        add_untrusted(text, shorten(whole, max_chars), style=STYLES[Author(int(sequence.author[first]))])
+        style = STYLES[Author(int(sequence.author[first]))]
+        ids, place = sequence.ids[first:last], 0
+        for begin, end, key in image_spans(ids):
+            add_untrusted(text, shorten(decode(ids[place:begin].tolist()), max_chars), style=style)
+            text.append(_image_name(images.get(key), end - begin), style=f"{style} underline")
+            place = end
+        add_untrusted(text, shorten(decode(ids[place:].tolist()), max_chars), style=style)
     return text
+
+
+def _image_name(image: Image | None, tokens: int) -> str:
+    """Example: [image 640x480 3fa9c1, 391 tokens]."""
+    about = "" if image is None else f" {image.width}x{image.height} {image.digest[:DIGITS]}"
+    return f"[image{about}, {tokens} tokens]"
 
 
 def _notes(trajectory: Trajectory, turn: int) -> list[Text]:

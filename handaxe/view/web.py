@@ -77,6 +77,7 @@ def view_app(folder: Path, decoder: Callable[[Path], Decode]) -> Any:
             Route("/lib/{name}", handlers.library),
             Route("/api/{name}", handlers.answer),
             Route("/export/{kind}", handlers.export),
+            Route("/image/{digest}", handlers.image),
         ],
         lifespan=handlers.lifespan,
     )
@@ -145,6 +146,15 @@ class _Handlers:
             return _json(await self._read(partial(self.answers.answer, request.path_params["name"], query)))
         except Exception as error:
             return _failed(error)
+
+    async def image(self, request: Request) -> Response:
+        """Bytes of an image, by digest."""
+        query, digest = dict(request.query_params), request.path_params["digest"]
+        try:
+            media_type, data = await self._read(lambda: self.answers.image(query, digest))
+        except Exception as error:
+            return _failed(error)
+        return Response(data, media_type=media_type, headers=HEADERS)
 
     async def export(self, request: Request) -> Response:
         """Found rollouts as a file."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from handaxe.core.records import Author, RatedGroup, TokenSequence, Trajectory, Turn
+from handaxe.core.errors import HandaxeError
+from handaxe.core.images import Image, is_image_id, name_images, unique_images
+from handaxe.core.records import Author, Message, RatedGroup, TokenSequence, ToolReply, Trajectory, Turn
 from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
 from handaxe.training.record.groups import RecordedGroup, group_fate, is_trained
+from handaxe.view.call_box import cut_box
 from handaxe.view.trajectory import Decode, pieces
 
 __all__ = ["attempt_as_json", "channel_rows"]
@@ -33,7 +37,7 @@ def attempt_as_json(record: RecordedGroup, index: int, decode: Decode) -> dict[s
         "name": one.id,
         "sample": one.sample,
         "step": record.played.group.step,
-        "task": asdict(one.task),
+        "task": asdict(one.task) | {"messages": [_worded(message) for message in one.task.messages]},
         "ending": asdict(one.ending),
         "seed": str(one.seed),  # 64 bits, which a number of JavaScript does not hold
         "seconds": one.seconds,
@@ -47,12 +51,13 @@ def attempt_as_json(record: RecordedGroup, index: int, decode: Decode) -> dict[s
         "dispositions": [one._asdict() for one in record.played.dispositions[index]],
         "channels": channel_rows(record, index),
         "tools": [asdict(tool) for tool in one.tools],
-        "messages": [asdict(message) for message in one.messages],
-        "turns": [_turn(turn) for turn in one.turns],
+        "messages": [_worded(message) for message in one.messages],
+        "turns": _turns(one),
         "sequences": [_sequence(record, index, place, s, decode) for s in range(len(one.sequences))],
         "folds": _folds(one),
         "branch": None if one.branch_of is None else _branch(one),
         "asked": [_asked(other) for other in one.aux_turns],
+        "images": {image.digest: _image(image, decode) for image in unique_images(_images(one))},
     }
 
 
@@ -78,6 +83,44 @@ def channel_rows(record: RecordedGroup, index: int) -> list[dict[str, Any]]:
     return found
 
 
+def _images(one: Trajectory) -> list[Image]:
+    own = [*one.images, *(image for reply in one.replies for image in reply.images)]
+    return own + [image for other in one.aux_turns for image in _images(other)]
+
+
+def _image(image: Image, decode: Decode) -> dict[str, Any]:
+    """Sizes of an image, and the grid of its tokens if the chat format of the decoder knows one."""
+    found: dict[str, Any] = {"width": image.width, "height": image.height}
+    processor = getattr(getattr(decode, "__self__", None), "image_processor", None)
+    if (grid := getattr(processor, "patch_grid", None)) is not None:
+        with suppress(HandaxeError):  # an image that only a tool kept, too large for the policy
+            place = grid(image)
+            found |= {} if place is None else {"grid": place._asdict()}
+    return found
+
+
+def _worded(one: Message | ToolReply) -> dict[str, Any]:
+    """A message or a reply, with its images by digest and in words in the content."""
+    content = name_images(one.content, one.images)
+    return asdict(one) | {"content": content, "images": [image.digest for image in one.images]}
+
+
+def _turns(one: Trajectory) -> list[dict[str, Any]]:
+    """Turns; a call whose reply is a part of a shown image has this image's digest and the part's box."""
+    shown = [image for message in one.task.messages for image in message.images]
+    found = []
+    for turn in one.turns:
+        entry = _turn(turn)
+        replies = {reply.call_id: reply for reply in turn.replies}
+        for call, made in zip(turn.parsed.calls, entry["calls"]):
+            reply = replies.get(call.id)
+            cut = cut_box(call.arguments, shown, reply.images[0]) if reply is not None and reply.images else None
+            made["cut"] = None if cut is None else {"image": cut.image.digest, "box": cut.box}
+        shown += [image for reply in turn.replies for image in reply.images]
+        found.append(entry)
+    return found
+
+
 def _turn(turn: Turn) -> dict[str, Any]:
     parsed = turn.parsed
     spans: Sequence[Any] = parsed.spans if len(parsed.spans) == len(parsed.calls) else [None] * len(parsed.calls)
@@ -90,7 +133,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "raw": parsed.raw,
         "errors": list(parsed.errors),
         "calls": [asdict(call) | {"span": span} for call, span in zip(parsed.calls, spans)],
-        "replies": [asdict(reply) for reply in turn.replies],
+        "replies": [_worded(reply) for reply in turn.replies],
         "seconds": turn.seconds,
         "cost": turn.cost,
         "facts": turn.facts,
@@ -99,12 +142,19 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 
 def _sequence(record: RecordedGroup, index: int, place: int | None, s: int, decode: Decode) -> dict[str, Any]:
-    """A row of tokens: `text` has [text, number of tokens], all other lists a value per token."""
-    one = record.played.group[index].sequences[s]
+    """A row of tokens: `text` has [text, number of tokens], or ["", number of tokens, digest] for an image; all other
+    lists have a value per token, ids of image tokens are None.
+    """
+    trajectory = record.played.group[index]
+    one, images = trajectory.sequences[s], {image.key: image.digest for image in trajectory.images}
     mask, drawn = one.mask, one.author == Author.POLICY
     out: dict[str, Any] = {
-        "text": [[piece.text, piece.stop - piece.start] for piece in pieces(one.ids.tolist(), decode)],
-        "id": one.ids.tolist(),
+        "text": [
+            [piece.text, piece.stop - piece.start]
+            + ([] if piece.image is None else [images.get(piece.image, str(piece.image))])
+            for piece in pieces(one.ids.tolist(), decode)
+        ],
+        "id": [None if is_image_id(token) else token for token in one.ids.tolist()],
         "author": [Author(int(number)).name.lower() for number in one.author],
         "turn": one.turn.tolist(),
         "version": [int(number) if there else None for number, there in zip(one.version, drawn)],
@@ -159,6 +209,6 @@ def _asked(other: Trajectory) -> dict[str, Any]:
     return {
         "by": other.by,
         "ending": asdict(other.ending),
-        "messages": [asdict(message) for message in other.messages],
+        "messages": [_worded(message) for message in other.messages],
         "turns": [{"raw": turn.parsed.raw, "seconds": turn.seconds, "cost": turn.cost} for turn in other.turns],
     }

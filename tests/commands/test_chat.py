@@ -77,6 +77,7 @@ def test_run_of_a_method_needs_only_its_folder(finished, capsys, monkeypatch):
         (["tiny", "x"], "the tools are unknown: name them, tools=[calculator] or --tools calculator"),
         (["tiny", "x", "--tools", "hammer"], "there is no tool 'hammer'"),
         (["tiny", "x", "--tools", "none", "--max-turns", "0"], "max_turns is 0"),
+        (["tiny", "x", "--tools", "none", "--device", "gpu"], "device 'gpu' is unknown; give cpu, cuda or cuda:1"),
     ],
 )
 def test_wrong_input_is_one_line(words, message, capsys):

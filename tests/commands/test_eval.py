@@ -26,6 +26,12 @@ def test_eval_with_default_seed_equals_the_last_evaluation_of_the_run(run):
     assert again.metrics["tokens"] == after.metrics["tokens"] and again.endings == after.endings
 
 
+@pytest.mark.parametrize("words", [[], ["--world", "arithmetic"]], ids=["of the method", "of a world"])
+def test_a_device_replaces_that_of_the_run(run, capsys, words):
+    assert main(["eval", str(run), *words, "--device", "gpu"]) == 2
+    assert "device 'gpu' is unknown; give cpu, cuda or cuda:1" in capsys.readouterr().err
+
+
 def test_run_without_a_checkpoint_is_an_error(run, capsys):
     shutil.rmtree(run / "checkpoints")
     assert main(["eval", str(run)]) == 2

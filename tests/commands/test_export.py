@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from helpers.vision_families import own_model
 
 from handaxe.chat.run_facts import run_facts
 from handaxe.cli import main
@@ -48,3 +49,11 @@ def test_wrong_arguments_are_one_line(words, message, finished, tmp_path, capsys
     error = capsys.readouterr().err.strip()
     assert message in error and "Traceback" not in error
     assert not (tmp_path / "NEW").exists()
+
+
+@pytest.mark.slow
+def test_a_family_whose_processor_counts_images_has_a_caution(tmp_path, capsys):
+    own_model("llava_onevision").save(tmp_path / "model")
+    assert main(["export", str(tmp_path / "model"), "--out", str(tmp_path / "out")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "18 conversations of 18" in shown and "other ids of a conversation with two images" in shown

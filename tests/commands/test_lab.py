@@ -88,7 +88,7 @@ def test_the_runs_reward_repeats_the_record_and_others_are_compared(played, tmp_
 
 
 def test_a_reward_that_differs_from_the_record_exits_with_1(played, monkeypatch, capsys):
-    monkeypatch.setattr(lab_trials, "training_reward", lambda chosen: find_reward("well_formed"))
+    monkeypatch.setattr(lab_trials, "training_reward", lambda chosen, run: find_reward("well_formed"))
     assert lab.main([str(played), "--groups", "2"]) == 1
     assert "score of 48 of 48" not in capsys.readouterr().out
 

@@ -21,7 +21,8 @@ def test_a_plan_has_pairs_and_half_as_many_controls(tmp_path):
 
 
 def test_methods_with_equal_bases_share_runs(tmp_path):
-    one, two = (plan_claims(name, [], seeds=(1, 2), runs=tmp_path) for name in ("codedance", "otc"))
+    words = ["--world", "arithmetic", "--steps", "3", "--max-turns", "4", "--max-tokens", "24"]
+    one, two = (plan_claims(name, words, seeds=(1, 2), runs=tmp_path) for name in ("codedance", "otc"))
     shared = {job.folder for job in one.jobs.values()} & {job.folder for job in two.jobs.values()}
     assert shared == {one.jobs["grpo_no_kl", seed].folder for seed in (1, 2)}
 

@@ -28,7 +28,6 @@ def push(endpoint, *words, token=TOKEN, **more):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     environment |= {
         "HF_ENDPOINT": endpoint,
-        "HF_HUB_DISABLE_XET": "1",
         "HF_HOME": str(Path(words[0]).parent / "no-login"),
         **more,
     }
@@ -50,6 +49,8 @@ def test_pushed_repository_loads_and_its_card_has_the_results(finished, hub):
     done = push(endpoint, finished, "me/first", "--private")
     assert done.returncode == 0, done.stderr
     assert f"{endpoint}/me/first" in done.stdout
+    asked = [line for line in (folder / "log").read_text().splitlines() if "/xet-" in line]
+    assert asked == ["GET /api/models/me/first/xet-write-token/main"]  # the hub has no Xet: upload by LFS
     files = folder / "me" / "first"
     assert json.loads((files / ".private").read_text())["name"] == "first"
     assert {"README.md", "model.safetensors", "config.json", "tools.json"} <= {one.name for one in files.iterdir()}

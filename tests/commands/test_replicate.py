@@ -86,7 +86,7 @@ def test_compare_needs_two_sides_and_two_seeds(words, tmp_path):
 
 def queue(names, tmp_path, **options):
     given = replicate.ReplicateOptions(runs=tmp_path, **options)
-    return replicate._Queue(names, given, [], "handaxe replicate", output.console())
+    return replicate._Queue(names, given, [], output.console())
 
 
 def test_the_cheapest_undecided_claims_come_first(tmp_path):
@@ -115,6 +115,14 @@ def test_seeds_go_on_from_those_of_the_result(tmp_path):
     assert first != replicate.FIRST_SEED
     assert queue([name], tmp_path)._plan(name, 16).seeds == tuple(range(first, first + 16))
     assert queue([name], tmp_path, first_seed=3)._plan(name, 2).seeds == (3, 4)
+
+
+def test_the_command_of_a_result_names_one_method(tmp_path):
+    """A result of a queue of several methods is reproduced by the command that stands in it."""
+    made = queue(["otc", "dr_grpo"], tmp_path)
+    first = made._first("otc")
+    assert made._command(made._item("otc", 8)) == f"handaxe replicate otc --first-seed {first}"
+    assert made._command(made._item("otc", 16)) == f"handaxe replicate otc --seeds 16 --first-seed {first}"
 
 
 def test_a_queue_in_use_is_an_error(tmp_path):

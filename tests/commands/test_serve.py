@@ -166,6 +166,7 @@ def test_policy_is_served_until_sigterm(small_model):
         (["--model", "MODEL", "--host", "0.0.0.0"], "so a token is needed"),
         (["--model", "MODEL", "--port", "99999"], "port 99999 is not valid"),
         (["--model", "MODEL", "--max-tokens", "0"], "--max-tokens is 0"),
+        (["--model", "MODEL", "--device", "gpu"], "device 'gpu' is unknown; give cpu, cuda or cuda:1"),
     ],
 )
 def test_wrong_arguments_for_a_policy_are_an_error(words, message, small_model, capsys):

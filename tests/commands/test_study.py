@@ -15,4 +15,7 @@ def test_study_prints_figures_and_verdicts(tmp_path, capsys):
 
 def test_unknown_study_is_an_error(capsys):
     assert main(["study", "nothing"]) == 2
-    assert "there are asearcher_questions, calm_judge, scribe_judge, ta_mdp" in capsys.readouterr().err
+    assert (
+        "there are asearcher_questions, calm_judge, gta, phys_tool_bench, scribe_judge, ta_mdp"
+        in capsys.readouterr().err
+    )

@@ -24,9 +24,9 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(5))
 def test_commands_run(here, number):
-    assert len(COMMANDS) == 4
+    assert len(COMMANDS) == 5
     if "stream" in COMMANDS[number]:
         pytest.importorskip("datasets")
     assert main([*shlex.split(COMMANDS[number])[1:], *SHORT]) == 0
@@ -36,7 +36,7 @@ def test_the_configuration_file_equals_the_command(here):
     (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     Path("run.toml").write_text(text)
     found = read_config(Path("run.toml")).arguments
-    words = shlex.split(COMMANDS[2])
+    words = shlex.split(COMMANDS[3])
     parts = words[words.index("--world.parts") + 1 : words.index("--world.weights")]
     assert found["world.parts"] == dict(zip(parts[::2], parts[1::2]))
     assert found["world.weights"] == {"sum": 3, "unit": 1}

@@ -103,6 +103,7 @@ def test_the_blocks_of_the_page_about_chat_servers(capsys):
         "Clerk: 408",
         "Customer: DONE, thanks.",
     ]
+    assert [one.text for one in names["verdicts"]] == ["12*34=408", "12*34=409"], "this server knows no log-probs"
     assert names["invented"] == ["10*0=?", "10*1=?", "10*2=?"]
     assert len(names["lessons"]) == 5 and all(lesson.num_tokens and lesson.calls for lesson in names["lessons"])
 

@@ -16,11 +16,12 @@ DOCS = Path(__file__).parents[2] / "docs"
         ("tools", 5),
         ("stages", 2),
         ("use", 3),
-        ("judges", 1),
+        ("judges", 2),
         ("lab", 1),
         ("rewards", 2),
         ("trajectories", 2),
         ("doctor", 1),
+        ("images", 1),
     ],
 )
 def test_code_blocks_of_a_page_run(page, programs, tmp_path, monkeypatch):

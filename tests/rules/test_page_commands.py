@@ -23,6 +23,7 @@ SIZES = {
     "train": [*SMALL, "--quiet"],
     "doctor": [*SMALL, "--seconds", "1"],
     "compare": [*SMALL, "--seeds", "2"],
+    "replicate": [*SMALL, "--held-out", "12", "--seeds", "2"],
 }
 CODES = {"doctor": (0, 1)}
 """Exit codes of commands that report findings; others end with 0."""
@@ -44,7 +45,8 @@ class Command(NamedTuple):
 def commands(page):
     """The commands of the blocks of a page, in order."""
     found = []
-    for block in re.findall(r"^```\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE):
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+    for block in (text for language, text in blocks if not language):
         lines = block.replace("\\\n", " ").splitlines()
         for line, following in zip(lines, [*lines[1:], ""], strict=True):
             if line.startswith(("handaxe ", "$ handaxe ")):
@@ -68,11 +70,14 @@ for words in json.loads(sys.argv[1]):
 
 @pytest.mark.slow
 def test_every_option_of_every_command_of_every_page_exists(tmp_path):
-    """Each command gets one option too many, which must be the only wrong one. A file of --config is an empty one."""
+    """Each command gets one option too many, which must be the only wrong one. A file of --config is an empty one.
+
+    The commands of docs/contributing are run by `test_contributing`, with the files of their pages.
+    """
     (tmp_path / "run.toml").write_text("")
     (tmp_path / "runs" / "a").mkdir(parents=True)
     (tmp_path / "runs" / "a" / "recipe.json").write_text('{"recipe": {"name": "otc", "arguments": {}}}')
-    asked = [(page, one.words) for page in PAGES for one in commands(page)]
+    asked = [(page, one.words) for page in PAGES if "/contributing/" not in page for one in commands(page)]
     asked = [(page, words) for page, words in asked if words != ["doctor", "--fits"] and not NAMES & set(words)]
     line = [sys.executable, "-c", OPTIONS, json.dumps([words for _, words in asked])]
     environment = {**os.environ, "COLUMNS": "300"}
@@ -122,3 +127,21 @@ def test_commands_of_a_page_run(page, tmp_path):
         if wrong:
             assert one.output in done.stderr
             (tmp_path / "run.toml").write_text((tmp_path / "run.toml").read_text().replace("stepz =", "steps =", 1))
+
+
+PAPERS = [one for one in commands("README.md") if one.words == ["methods"] or "otc" in one.words]
+"""Commands of the section Papers."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", PAPERS, ids=lambda one: one.words[0])
+def test_commands_of_papers_in_the_readme_run(command, tmp_path):
+    """With one step of short rollouts of the embedded policy."""
+    assert len(PAPERS) == 4
+    words = list(command.words)
+    if words[0] in SIZES:
+        words += ["--steps", "1", "--model", "tiny", *SIZES[words[0]]]
+    environment = {**os.environ, "HANDAXE_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    line = [sys.executable, "-m", "handaxe", *words]
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, (words, done.stdout, done.stderr)

@@ -189,3 +189,22 @@ def test_no_line_assigns_three_names_at_once(module):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             for target in node.targets:
                 assert not isinstance(target, ast.Tuple) or len(target.elts) < 3, f"line {node.lineno}: unpack it"
+
+
+IMAGELESS = ("worlds/routing/world.py",)
+"""Modules that make messages without images of text-only tasks."""
+
+
+def test_messages_made_of_other_messages_hand_images_on():
+    """The content of a message with images has placeholders, which are wrong without `images=`."""
+    wrong = []
+    for module in source.MODULES:
+        for node in ast.walk(source.tree(module)):
+            name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+            if name not in ("Message", "ToolReply"):
+                continue
+            copied = any(isinstance(part, ast.Attribute) and part.attr == "content" for part in ast.walk(node))
+            spoken = bool(node.args) and isinstance(node.args[0], ast.Constant) and node.args[0].value == "assistant"
+            if copied and not spoken and "images" not in [keyword.arg for keyword in node.keywords]:
+                wrong.append(f"{module}:{node.lineno}")
+    assert not [place for place in wrong if not any(name in place for name in IMAGELESS)]

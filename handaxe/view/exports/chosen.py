@@ -10,7 +10,7 @@ from handaxe.training.record.groups import Fate, RecordedGroup, first_selector, 
 from handaxe.training.record.run_record import RunRecord
 from handaxe.view.why import OutcomeClass, Reason, outcome_classes, staleness_bound, totals, why
 
-__all__ = ["ChosenTrajectory", "choose", "chosen"]
+__all__ = ["ChosenTrajectory", "choose", "chosen", "has_images"]
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -107,3 +107,11 @@ def chosen(record: RunRecord, keys: Iterable[int]) -> Iterator[ChosenTrajectory]
             held = (row[0][0], {int(one): place for place, (one,) in enumerate(rows)}, group)
         _, places, group = held
         yield choose(group, places[key], staleness)
+
+
+def has_images(record: RunRecord, keys: Iterable[int]) -> bool:
+    """True if a trajectory of these row numbers refers to an image."""
+    if not record.columns("shown"):
+        return False
+    shown = {key for (key,) in record.query("SELECT DISTINCT trajectory FROM shown")}
+    return not shown.isdisjoint(keys)

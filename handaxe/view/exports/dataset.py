@@ -2,7 +2,8 @@
 
     datasets.load_dataset(str(folder), split="train")
 
-Text is unchanged except lone surrogates, which Parquet cannot store: written as \\udc80.
+Text is unchanged except lone surrogates, which Parquet cannot store: written as \\udc80. With images, the column
+`images` holds them in the order of the conversation, and contents are lists of parts of type text and image.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from handaxe.core.errors import InputError
+from handaxe.core.images import Image, name_images, split_images
 from handaxe.core.records import Message, ToolSchema
 from handaxe.ops import codec
 from handaxe.view.exports.chosen import ChosenTrajectory
@@ -37,8 +39,13 @@ TOKENS = {
 }
 
 
-def write_dataset(chosen: Iterable[ChosenTrajectory], folder: Path) -> int:
+def write_dataset(chosen: Iterable[ChosenTrajectory], folder: Path, *, images: bool = False) -> int:
     """Write a row per trajectory; returns the number of rows. docs/trajectories.md documents the columns.
+
+    Args:
+        chosen: trajectories to write.
+        folder: empty or new folder.
+        images: write images and contents as parts; without, contents are text.
 
     Raises:
         InputError: datasets is not installed, the folder is not empty or cannot be written, or there is no trajectory:
@@ -51,8 +58,8 @@ def write_dataset(chosen: Iterable[ChosenTrajectory], folder: Path) -> int:
         raise InputError("a data set needs the package datasets; install handaxe[datasets]") from error
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise InputError(f"{folder} is not an empty folder; name another folder for the data set")
-    features = _features(datasets)
-    rows, count = (_row(one) for one in chosen), 0
+    features = _features(datasets, images)
+    rows, count = (_row(one, images) for one in chosen), 0
     batch = list(islice(rows, BATCH))
     if not batch:
         raise InputError("there is no trajectory to write; a data set without rows cannot be loaded")
@@ -69,7 +76,7 @@ def write_dataset(chosen: Iterable[ChosenTrajectory], folder: Path) -> int:
     return count
 
 
-def _features(datasets: Any) -> Any:
+def _features(datasets: Any, images: bool) -> Any:
     """Columns with types."""
     text, number = datasets.Value("string"), datasets.Value("float64")
     whole, yes = datasets.Value("int64"), datasets.Value("bool")
@@ -77,7 +84,7 @@ def _features(datasets: Any) -> Any:
     call = {"id": text, "type": text, "function": function}
     message = {
         "role": text,
-        "content": text,
+        "content": datasets.List({"type": text, "text": text}) if images else text,
         "tool_calls": datasets.List(call),
         "tool_call_id": text,
         "name": text,
@@ -91,6 +98,7 @@ def _features(datasets: Any) -> Any:
             "task": text,
             "sample": whole,
             "messages": datasets.List(message),
+            **({"images": datasets.List(datasets.Image())} if images else {}),
             "tools": text,
             "answer": text,
             "ending": text,
@@ -109,16 +117,17 @@ def _features(datasets: Any) -> Any:
     )
 
 
-def _row(one: ChosenTrajectory) -> dict[str, Any]:
+def _row(one: ChosenTrajectory, images: bool) -> dict[str, Any]:
     trajectory = one.trajectory
     return {
         "id": _text(trajectory.id),
         "step": one.step,
         "task": _text(trajectory.task.id),
         "sample": trajectory.sample,
-        "messages": [_message(message) for message in trajectory.messages],
+        "messages": [_message(message, images) for message in trajectory.messages],
+        **({"images": [_image(image) for one in trajectory.messages for image in one.images]} if images else {}),
         "tools": json.dumps([_tool(tool) for tool in trajectory.tools]),
-        "answer": codec.dump_json(trajectory.task.answer),
+        "answer": codec.dump_json(trajectory.task.answer, {}),
         "ending": trajectory.ending.kind,
         "reason": _text(trajectory.ending.reason),
         "outcome_class": one.outcome_class,
@@ -145,7 +154,21 @@ def _sequences(one: ChosenTrajectory) -> Iterator[dict[str, Any]]:
         yield {name: rated[name] if name in rated else getattr(sequence, name) for name in TOKENS}
 
 
-def _message(message: Message) -> Mapping[str, Any]:
+def _image(image: Image) -> dict[str, Any]:
+    return {"bytes": image.data, "path": None}
+
+
+def _content(message: Message, images: bool) -> Any:
+    if not images:
+        return _text(name_images(message.content, message.images))
+    parts = split_images(message.content, message.images)
+    return [
+        {"type": "image", "text": None} if isinstance(part, Image) else {"type": "text", "text": _text(part)}
+        for part in parts
+    ]
+
+
+def _message(message: Message, images: bool) -> Mapping[str, Any]:
     calls = [
         {
             "id": _text(call.id),
@@ -156,7 +179,7 @@ def _message(message: Message) -> Mapping[str, Any]:
     ]
     return {
         "role": message.role,
-        "content": _text(message.content),
+        "content": _content(message, images),
         "tool_calls": calls,
         "tool_call_id": _text(message.call_id),
         "name": _text(message.name),

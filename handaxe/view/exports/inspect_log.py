@@ -18,6 +18,7 @@ import numpy as np
 import handaxe
 from handaxe.core.errors import InputError
 from handaxe.core.escape import escape
+from handaxe.core.images import Image, name_images, split_images
 from handaxe.core.records import Message, ToolReply, Trajectory
 from handaxe.ops import codec
 from handaxe.view.exports.chosen import ChosenTrajectory
@@ -132,11 +133,12 @@ def _message(message: Message, replies: Mapping[str, ToolReply], model: str) -> 
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageTool, ChatMessageUser
     from inspect_ai.tool import ToolCall, ToolCallError
 
-    text = _text(message.content)
+    text = _text(name_images(message.content, message.images))
+    content = _parts(message) if message.images else text
     if message.role == "system":
         return ChatMessageSystem(content=text)
     if message.role == "user":
-        return ChatMessageUser(content=text)
+        return ChatMessageUser(content=content)
     if message.role == "assistant":
         calls = [ToolCall(_text(one.id), _text(one.name), _plain(one.arguments)) for one in message.calls]
         return ChatMessageAssistant(content=text, tool_calls=calls or None, model=model, source="generate")
@@ -144,8 +146,19 @@ def _message(message: Message, replies: Mapping[str, ToolReply], model: str) -> 
     failed = reply is not None and reply.status != "ok"
     error = ToolCallError(ERRORS.get(reply.status, "unknown"), text) if reply is not None and failed else None  # type: ignore
     return ChatMessageTool(
-        content=text, tool_call_id=_text(message.call_id) or None, function=_text(message.name) or None, error=error
+        content=content, tool_call_id=_text(message.call_id) or None, function=_text(message.name) or None, error=error
     )
+
+
+def _parts(message: Message) -> list[Any]:
+    """Texts and images, as data: URLs."""
+    from inspect_ai.model import ContentImage, ContentText
+
+    parts = split_images(message.content, message.images)
+    return [
+        ContentImage(image=part.data_url) if isinstance(part, Image) else ContentText(text=_text(part))
+        for part in parts
+    ]
 
 
 def _scores(one: ChosenTrajectory) -> dict[str, Score]:
@@ -207,12 +220,12 @@ def _results(samples: list[EvalSample]) -> EvalResults:
 
 
 def _target(answer: Any) -> str:
-    return _text(answer) if isinstance(answer, str) else "" if answer is None else codec.dump_json(answer)
+    return _text(answer) if isinstance(answer, str) else "" if answer is None else codec.dump_json(answer, {})
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
     """Convert to JSON values; values unknown to JSON are tagged as in `ops.codec`."""
-    found = json.loads(codec.dump_json(dict(value)), parse_constant=str)
+    found = json.loads(codec.dump_json(dict(value), {}), parse_constant=str)
     clean = _clean(found)
     return clean if isinstance(clean, dict) else {"value": clean}
 

@@ -74,7 +74,7 @@ function typing(event) {
 
 document.addEventListener("keydown", (event) => {
   const help = document.getElementById("help");
-  if (typing(event) || help.open) return;
+  if (typing(event) || document.querySelector("dialog[open]")) return;
   const link = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (event.key === "?") help.showModal();
   else if (event.key === "/") document.querySelector("input[type=search]")?.focus();

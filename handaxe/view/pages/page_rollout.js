@@ -1,5 +1,6 @@
 // Page of a rollout: turns with calls and replies, coloured tokens, forks and context folding, score.
 import { ask } from "./source.js";
+import { imageOf } from "./images.js";
 import { note, to } from "./links.js";
 import { classKind, reasonOf } from "./page_step.js";
 import { COLOURINGS, exactly, legend, ranked, tokensOf } from "./tokens.js";
@@ -11,16 +12,17 @@ export async function pageOfRollout(name, id, params) {
   const one = await ask("rollout", { run: name, id });
   const panel = make("div", { class: "panel", "aria-live": "polite" }, make("p", { class: "note" }, "Hover over or click a token, or use the arrow keys."));
   const state = { mover: -1, movers: [] };
-  const tokens = tokensOf(one.sequences, (s, t, length) => {
-    tell(panel, one, s, t, length);
+  const look = lookAt(name, one);
+  const tokens = tokensOf(one.sequences, (s, t, length, image) => {
+    tell(panel, one, s, t, length, image);
     note({ ...own(), token: `${s}.${t}` });
-  });
+  }, (digest, count, attributes) => look(digest, { tokens: count, ...attributes }));
   const colouring = make("select", { id: "colour" }, colourings(one).map(([value, label]) => make("option", { value, selected: value === (params.get("colour") ?? "author") }, label)));
   const key = make("div");
   const recolour = () => { const values = tokens.colour(colouring.value); key.replaceChildren(legend(one.sequences, colouring.value, values)); };
   const own = () => (colouring.value === "author" ? {} : { colour: colouring.value });
   colouring.addEventListener("change", () => { recolour(); const place = tokens.place(); note({ ...own(), token: place ? `${place.s}.${place.t}` : null }); });
-  const turns = make("div", { class: "turns", id: "tokens", role: "group", tabindex: "0", "aria-label": "tokens: left and right select the next token, n and p a token of the ranking" }, turnsOf(one, tokens));
+  const turns = make("div", { class: "turns", id: "tokens", role: "group", tabindex: "0", "aria-label": "tokens: left and right select the next token, n and p a token of the ranking" }, turnsOf(one, tokens, look));
   const movers = moved(one, state, (place) => tokens.choose(place.s, place.t, turns));
   turns.addEventListener("click", (event) => { const span = event.target.closest("[data-token]"); if (span) tokens.choose(...span.dataset.token.split(".").map(Number), turns, false); });
   turns.addEventListener("mouseover", (event) => { const span = event.target.closest("[data-token]"); if (span) span.title = exactly(one.sequences, ...span.dataset.token.split(".").map(Number)).map(([label, value]) => `${label} ${value}`).join("\n"); });
@@ -44,7 +46,7 @@ export async function pageOfRollout(name, id, params) {
   return {
     title: `${plain(one.task.id)}, sample ${one.sample + 1}`,
     trail: [[name, to(["run", name])], [`step ${one.step + 1}`, to(["run", name, "step", one.step + 1])], [`rollout ${id}`, to(["run", name, "rollout", id])]],
-    element: make("div", {}, head, make("div", { class: "beside" }, make("section", { "aria-label": "turns" }, make("div", { class: "choices sticky" }, make("label", {}, "colour tokens by ", colouring), key), turns, asides(one)), aside)),
+    element: make("div", {}, head, make("div", { class: "beside" }, make("section", { "aria-label": "turns" }, make("div", { class: "choices sticky" }, make("label", {}, "colour tokens by ", colouring), key), turns, judged(one), asides(one, look)), aside)),
     start() { recolour(); const [s, t] = (params.get("token") ?? "").split(".").map(Number); if (params.get("token")) tokens.choose(s, t, turns); },
     stop() {}, keys,
     refresh: async () => "",
@@ -62,7 +64,27 @@ function section(title, ...children) {
   return make("section", {}, make("h2", {}, title), children);
 }
 
-function tell(panel, one, s, t, length) {
+// look(digest, options): element of an image of the rollout, described by the call that it answers.
+function lookAt(run, one) {
+  const asked = new Map();
+  for (const turn of one.turns) {
+    for (const reply of turn.replies) {
+      const call = turn.calls.find((found) => found.id === reply.call_id);
+      for (const digest of reply.images) asked.set(digest, call ? `reply to ${call.name} ${JSON.stringify(call.arguments)}` : `reply of ${reply.name}`);
+    }
+  }
+  return (digest, options = {}) => {
+    const known = one.images[digest];
+    return known ? imageOf(run, { digest, ...known }, { alt: asked.get(digest), ...options }) : make("span", { class: "mark", ...(options["data-token"] ? { "data-token": options["data-token"] } : {}) }, "unknown image");
+  };
+}
+
+function tell(panel, one, s, t, length, image) {
+  if (image) {
+    const size = one.images[image] ? `${one.images[image].width}x${one.images[image].height}` : "";
+    panel.replaceChildren(facts([["image", size], ["tokens", `${t} to ${t + length - 1} of sequence ${s}`], ["author", one.sequences[s].author[t]], ["digest", image]]));
+    return;
+  }
   const parts = [];
   for (let k = t; k < Math.min(t + length, one.sequences[s].id.length); k += 1) parts.push(facts(exactly(one.sequences, s, k)));
   panel.replaceChildren(...parts);
@@ -71,7 +93,7 @@ function tell(panel, one, s, t, length) {
 // --- turns -----------------------------------------------------------------------------------------------------------
 
 // Token spans of a turn, sampled by the policy or given to it, in the order of the record.
-function turnsOf(one, tokens) {
+function turnsOf(one, tokens, look) {
   const out = one.sequences.length > 1 ? [] : [make("h2", { class: "unseen" }, "Turns")];
   one.sequences.forEach((row, s) => {
     if (one.sequences.length > 1) {
@@ -82,14 +104,14 @@ function turnsOf(one, tokens) {
     let first = 0;
     for (let t = 1; t <= row.id.length; t += 1) {
       if (t < row.id.length && written(t) === written(first) && (!written(t) || row.turn[t] === row.turn[first])) continue;
-      out.push(stretchOf(one, tokens, s, first, t, written(first)));
+      out.push(stretchOf(one, tokens, look, s, first, t, written(first)));
       first = t;
     }
   });
   return out;
 }
 
-function stretchOf(one, tokens, s, first, last, written) {
+function stretchOf(one, tokens, look, s, first, last, written) {
   const k = one.sequences[s].turn[first];
   const turn = written ? one.turns[k] : null;
   const shared = one.branch && s === one.branch.sequence && first < one.branch.token;
@@ -98,24 +120,40 @@ function stretchOf(one, tokens, s, first, last, written) {
     turn ? make("span", { class: "note" }, `${seconds(turn.seconds)}${turn.cost ? `, cost ${figure(turn.cost)}` : ""}`) : null,
     turn && turn.finish !== "stop" ? badge(`finish: ${turn.finish}`, "bad") : null, turn?.why && !one.why ? make("span", { class: "why" }, "no gradient: ", reasonOf(turn.why)) : null, shared ? badge(`shared up to token ${one.branch.token}`) : null);
   const parts = [title, tokens.stretch(s, first, last)];
-  if (turn) parts.push(...turn.errors.map((error) => put(make("p", { class: "why" }), `malformed call: ${error}`)), calls(turn));
+  if (turn) parts.push(...turn.errors.map((error) => put(make("p", { class: "why" }), `malformed call: ${error}`)), calls(turn, look));
   return make("section", { class: written ? "turn written" : "turn", "data-turn": k, "aria-label": written ? `turn ${k}` : `context before turn ${k + 1}` }, parts);
 }
 
-function calls(turn) {
+function imagesOf(reply, look) {
+  return reply.images.length ? make("div", { class: "images" }, reply.images.map((digest) => look(digest))) : null;
+}
+
+function calls(turn, look) {
   const made = turn.calls.map((call) => {
     const reply = turn.replies.find((found) => found.call_id === call.id);
     return make("div", { class: "call" },
       make("div", { class: "title" }, make("h4", {}, "call ", put(make("code"), call.name)), reply ? badge(reply.status, reply.status === "ok" ? "good" : "bad") : badge("no reply", "bad"), reply ? make("span", { class: "note" }, `${seconds(reply.seconds)}${reply.cost ? `, cost ${figure(reply.cost)}` : ""}`) : null),
-      make("div", { class: "pair" }, make("div", {}, make("h5", {}, "arguments"), jsonBlock(call.arguments, 1000)), reply ? make("div", {}, make("h5", {}, "reply"), block(reply.content, 1000, "pre")) : null));
+      make("div", { class: "pair" }, make("div", {}, make("h5", {}, "arguments"), jsonBlock(call.arguments, 1000), call.cut ? look(call.cut.image, { box: call.cut.box, alt: `part that ${call.name} cut out` }) : null), reply ? make("div", {}, make("h5", {}, "reply"), block(reply.content, 1000, "pre"), imagesOf(reply, look)) : null));
   });
-  const stray = turn.replies.filter((reply) => !turn.calls.some((call) => call.id === reply.call_id)).map((reply) => make("div", { class: "call" }, make("div", { class: "title" }, put(make("h4"), `reply of ${reply.name}`), badge(reply.status, reply.status === "ok" ? "good" : "bad")), block(reply.content, 1000, "pre")));
+  const stray = turn.replies.filter((reply) => !turn.calls.some((call) => call.id === reply.call_id)).map((reply) => make("div", { class: "call" }, make("div", { class: "title" }, put(make("h4"), `reply of ${reply.name}`), badge(reply.status, reply.status === "ok" ? "good" : "bad")), block(reply.content, 1000, "pre"), imagesOf(reply, look)));
   return make("div", { class: "calls" }, made, stray);
 }
 
-function asides(one) {
+function asides(one, look) {
   if (!one.asked.length) return null;
-  return make("section", {}, make("h2", {}, "Auxiliary policies"), one.asked.map((other) => make("details", {}, put(make("summary"), `${other.by || "the policy"}, ${other.turns.length} turns`), other.messages.map((message) => make("div", { class: "turn" }, make("h4", {}, message.role), block(message.content, 1000))))));
+  return make("section", {}, make("h2", {}, "Auxiliary policies"), one.asked.map((other) => make("details", {}, put(make("summary"), `${other.by || "the policy"}, ${other.turns.length} turns`), other.messages.map((message) => make("div", { class: "turn" }, make("h4", {}, message.role), block(message.content, 1000), imagesOf(message, look))))));
+}
+
+function judged(one) {
+  if (!one.judged.length) return null;
+  return make("section", { id: "judged" }, make("h2", {}, "Questions to the judge"), one.judged.map((asked) => {
+    const about = `turn ${asked.turn}${asked.criterion ? `, ${asked.criterion}` : ""}: `;
+    const value = asked.value === null ? `no answer (${asked.failure})` : typeof asked.value === "number" ? figure(asked.value) : JSON.stringify(asked.value);
+    const labels = Object.entries(asked.labels).map(([label, logp]) => `${label} ${logp === null ? "-" : figure(Math.exp(logp))}`).join(", ");
+    const { read, written, seconds: taken, cost } = asked.spent;
+    const spent = `${many(read, "token")} read, ${written} written, ${seconds(taken)}${cost ? `, cost ${figure(cost)}` : ""}${asked.cached ? "; known before" : ""}`;
+    return make("details", {}, put(make("summary"), about + value), block(asked.question || "The question is not recorded.", 2000, "pre"), asked.text ? block(asked.text, 1000, "pre") : null, facts([["probabilities", labels], ["prompt", asked.prompt], ["answered by", asked.by.slice(0, 60)], ["spent", spent]]));
+  }));
 }
 
 // --- beside the turns ------------------------------------------------------------------------------------------------

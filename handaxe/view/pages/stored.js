@@ -15,6 +15,11 @@ async function unpack(key) {
   return JSON.parse(await new Response(stream).text());
 }
 
+// Address of the bytes of an image; null if they are not here.
+export async function imageAddress(run, digest) {
+  return document.getElementById(`data:image/${run}/${digest}`)?.textContent ?? null;
+}
+
 export async function ask(question, params = {}) {
   if (question === "rows") return pageOf(params);
   if (question === "bands") return (await kept("bands"))[`${params.setting} ${params.metric} ${params.axis}`] ?? { runs: [], band: null };

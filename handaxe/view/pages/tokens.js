@@ -53,7 +53,8 @@ export function ranked(sequences, by, most = 20) {
   return found.sort((a, b) => b.size - a.size).slice(0, most);
 }
 
-export function tokensOf(sequences, onChoose) {
+// imageOf(digest, tokens, attributes) makes the element of an image.
+export function tokensOf(sequences, onChoose, imageOf = null) {
   const starts = sequences.map((row) => { let at = 0; return row.text.map(([, length]) => { const place = at; at += length; return place; }); });
   const spans = new Map();
   let by = "author";
@@ -63,11 +64,12 @@ export function tokensOf(sequences, onChoose) {
   const pieceAt = (s, t) => { let low = 0; let high = starts[s].length - 1; while (low < high) { const middle = (low + high + 1) >> 1; if (starts[s][middle] <= t) low = middle; else high = middle - 1; } return low; };
 
   function paint(span, s, t) {
-    span.className = `tok ${shade(values, by, values.at(s, t))}${chosen && chosen.s === s && chosen.t === t ? " chosen" : ""}`;
+    span.className = `${sequences[s].text[pieceAt(s, t)][2] ? "image " : ""}tok ${shade(values, by, values.at(s, t))}${chosen && chosen.s === s && chosen.t === t ? " chosen" : ""}`;
   }
   function span(s, k) {
     const t = starts[s][k];
-    const made = put(make("span", { "data-token": key(s, t) }), sequences[s].text[k][0]);
+    const [text, length, image] = sequences[s].text[k];
+    const made = image ? imageOf(image, length, { "data-token": key(s, t) }) : put(make("span", { "data-token": key(s, t) }), text);
     if (!made.hasChildNodes()) made.append("\u2205");
     paint(made, s, t);
     spans.set(key(s, t), made);
@@ -111,7 +113,7 @@ export function tokensOf(sequences, onChoose) {
     if (before) { const old = spans.get(key(before.s, before.t)); if (old) paint(old, before.s, before.t); }
     const one = spans.get(key(s, first));
     if (one) { paint(one, s, first); if (scroll) one.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" }); }
-    onChoose(s, first, sequences[s].text[pieceAt(s, t)][1]);
+    onChoose(s, first, ...sequences[s].text[pieceAt(s, t)].slice(1));
     return true;
   }
   const walk = (step) => {
@@ -126,7 +128,7 @@ export function tokensOf(sequences, onChoose) {
 // All exact values of a token.
 export function exactly(sequences, s, t) {
   const row = sequences[s];
-  const pairs = [["place", `sequence ${s}, token ${t}`], ["id", row.id[t]], ["author", row.author[t]], ["turn", row.turn[t] < 0 ? "before the first" : row.turn[t]], ["in the loss", row.trains[t] ? "yes" : "no"], ["gradient", row.gradient[t] ? "yes" : "no"]];
+  const pairs = [["place", `sequence ${s}, token ${t}`], ["id", row.id[t] ?? "of an image"], ["author", row.author[t]], ["turn", row.turn[t] < 0 ? "before the first" : row.turn[t]], ["in the loss", row.trains[t] ? "yes" : "no"], ["gradient", row.gradient[t] ? "yes" : "no"]];
   for (const [name, values] of Object.entries(row)) {
     if (["text", "id", "author", "turn", "trains", "gradient"].includes(name) || values[t] === null || values[t] === undefined) continue;
     pairs.push([COLOURINGS[name] ? name : name.replaceAll("_", " "), String(values[t])]);
