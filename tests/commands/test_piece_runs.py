@@ -62,8 +62,10 @@ def test_commands_read_the_run(run, command, capsys):
 
 
 def test_chat_answers(run, capsys):
-    main(["chat", str(run), "12*34=?"])  # an untrained policy ends no turn, which is exit code 1
-    assert capsys.readouterr().out.strip()
+    """An untrained policy ends no turn, or begins another speaker's, which are errors of the policy."""
+    main(["chat", str(run), "12*34=?"])
+    shown = capsys.readouterr()
+    assert shown.out.strip() or "policy_error" in shown.err
 
 
 @pytest.mark.hf

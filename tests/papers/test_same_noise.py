@@ -31,12 +31,12 @@ def trained(name, *words):
 
 
 def noise_of_judges(chosen):
-    """(spread, flip, seed) of each noisy judge of a run."""
+    """(spread, flip, centre, seed) of each noisy judge of a run."""
     made, first = set(), Noisy.__init__
 
-    def seeing(self, judge, spread, flip, seed):
-        made.add((spread, flip, seed))
-        first(self, judge, spread, flip, seed)
+    def seeing(self, judge, *noise):
+        made.add(noise)
+        first(self, judge, *noise)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Noisy, "__init__", seeing)
