@@ -174,6 +174,7 @@ def test_methods_hand_over_their_rules():
         "agent_evolver",
         "ppr",
         "prs",
+        "reasoning_sql_feedback",
         "scribe",
         "deeptravel",
         "grounded_prm",

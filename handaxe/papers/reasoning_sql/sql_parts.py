@@ -19,7 +19,7 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 
-__all__ = ["LONGEST", "sql_bigrams", "sql_items"]
+__all__ = ["LONGEST", "query_tree", "sql_bigrams", "sql_items"]
 
 LONGEST = 4_000
 """Limit on the characters of a text; a longer one has no items and no bigrams."""
@@ -51,11 +51,10 @@ def sql_items(
     Example:
         sql_items("select a, b from t") is {"t", "t.a", "t.b"}; with tables=False {"t.a", "t.b"}
     """
-    sqlglot = _sqlglot()
-    tree = _parsed(sqlglot, sql, dialect)
+    tree = query_tree(sql, dialect)
     if tree is None:
         return frozenset()
-    expressions = sqlglot.expressions
+    expressions = _sqlglot().expressions
     named = {one.alias_or_name.lower(): one.name.lower() for one in tree.find_all(expressions.Table)}
     used = set(named.values())
     known = {name.lower(): {column.lower() for column in columns} for name, columns in schema.items()}
@@ -103,7 +102,13 @@ def _word(sqlglot: Any, token: Any) -> str:
     return f"'{token.text}'" if token.token_type == sqlglot.tokens.TokenType.STRING else token.text.lower()
 
 
-def _parsed(sqlglot: Any, sql: str, dialect: str) -> Any:
+def query_tree(sql: str, dialect: str = "sqlite") -> Any:
+    """Tree of sqlglot of one query; None for other text, and for text that is too long.
+
+    Raises:
+        InputError: sqlglot is not installed.
+    """
+    sqlglot = _sqlglot()
     if len(sql) > LONGEST or not sql.strip():
         return None
     try:
