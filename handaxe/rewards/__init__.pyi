@@ -22,6 +22,7 @@ from .partial import partial as partial
 from .per_turn import per_turn as per_turn
 from .permuted import permuted as permuted
 from .product import product as product
+from .program import program as program
 from .reply_status import reply_status as reply_status
 from .rubric_points import rubric_points as rubric_points
 from .select_channel import select_channel as select_channel

@@ -4,6 +4,7 @@ from .prefer import prefer as prefer
 from .probe import probe as probe
 from .reinforce import reinforce as reinforce
 from .repeat import repeat as repeat
+from .reward_search import reward_search as reward_search
 from .run_stages import run_stages as run_stages
 from .teach import teach as teach
 from .teach_expert import teach_expert as teach_expert

@@ -1,0 +1,49 @@
+"""Authors of reward programs, by name.
+
+grammar                   a grammar, without a model
+tiny, smollm2, FOLDER     a frozen model
+http://HOST/v1#NAME       a model of a chat server
+"""
+
+from __future__ import annotations
+
+from handaxe import engines
+from handaxe.core.errors import InputError
+from handaxe.core.protocols import ChatFormat, Engine
+from handaxe.methods.judge_source import SERVER
+from handaxe.models.chat_formats.transcript import Transcript
+from handaxe.models.check_model_name import check_model_name
+from handaxe.models.load import NAMED, load
+from handaxe.training.stages.parts.asked_author import GRAMMAR, ProgramAuthor, asked_author
+
+__all__ = ["program_author"]
+
+
+def program_author(source: str, *, goal: str) -> ProgramAuthor:
+    """Make the author of a source; a model loads at the first request.
+
+    Args:
+        source: see the module.
+        goal: name of the tasks, for a model.
+
+    Raises:
+        InputError: no such source.
+    """
+    if source == "grammar":
+        return GRAMMAR
+    if not source:
+        raise InputError("--author is empty: give grammar, a model, or http://HOST/v1#NAME")
+    if not source.startswith(SERVER):
+        check_model_name(source, NAMED)
+    elif not all(source.partition("#")):
+        raise InputError(f"--author {source!r}: write the model behind the address, http://HOST/v1#NAME")
+    return asked_author(engine=lambda: _engine(source), goal=goal)
+
+
+def _engine(source: str) -> tuple[Engine, ChatFormat]:
+    if source.startswith(SERVER):
+        address, _, served = source.partition("#")
+        chat = Transcript()
+        return engines.OpenAICompatible(address, model=served, format=chat), chat
+    policy = load(source)
+    return engines.LocalEngine(policy.model), policy.format
