@@ -250,6 +250,21 @@ def test_bad_lines_together(handaxe_, page, small, tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
+PREFERRED = '{"prompt": "2+2=?", "chosen": "4", "rejected": "5"}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--bench", "stepz"], ["--bench", "jsonl:mine.jsonl"], ["--bench", "steps", "--judge", "self"]],
+    ids=["name", "file", "self"],
+)
+def test_bench_of_judges(handaxe_, page, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text("\n".join([PREFERRED, '{"prompt"', PREFERRED.replace("5", "4")]))
+    result = handaxe_("judge", "eval", "--judge", "tiny", *words)
+    page(result.err, result.error, result.code)
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -300,6 +315,21 @@ def test_start_without_expert(handaxe_, page, tmp_path, monkeypatch):
     result = handaxe_("start", "jsonl", *MINE[2:], "--out", "begun")
     page(one_line(result), result.error, result.code)
     assert not Path("begun").exists()
+
+
+@pytest.mark.parametrize("words", [["nowhere"], ["bfcl", "--world", "arithmetic"]], ids=["name", "fixed"])
+def test_benchmark(handaxe_, page, words):
+    result = handaxe_("eval", "tiny", "--benchmark", *words)
+    page(one_line(result), result.error, result.code)
+
+
+def test_benchmark_without_its_package(handaxe_, page, monkeypatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "bfcl_eval" else find_spec(name, *a)
+    )
+    result = handaxe_("eval", "tiny", "--benchmark", "bfcl")
+    page(one_line(result), result.error, result.code)
 
 
 OWN = '''"""A user's own method and world."""

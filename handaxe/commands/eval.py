@@ -1,4 +1,7 @@
-"""`handaxe eval RUN [--tasks N --samples K]`: evaluate a trained policy, or a chat server, on held-out tasks."""
+"""`handaxe eval RUN [--tasks N --samples K]`: evaluate a trained policy, or a chat server, on held-out tasks.
+
+`--benchmark NAME` prints the table of a benchmark instead.
+"""
 
 import json
 from collections.abc import Sequence
@@ -12,12 +15,14 @@ import tyro
 from handaxe import engines
 from handaxe.chat.run_facts import RunFacts, run_facts
 from handaxe.chat.use import MAX_TOKENS
+from handaxe.commands.benchmark_runs import run_benchmark
 from handaxe.commands.configure import FLAT, options_dataclass, parse
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.protocols import Engine
 from handaxe.core.records import Sampling, Task
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.evaluation.benchmarks.lookup import find_benchmark
 from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.methods.build import build, create_world
 from handaxe.methods.evaluator import HeldOutEvaluator
@@ -49,9 +54,10 @@ class EvalOptions:
     score rollouts on the tasks of the run's own record, which are training tasks.
 
     Args:
-        run: folder of the run, or another argument of `handaxe.load`.
+        run: folder of the run, or another argument of `handaxe.load`; with --benchmark also a model of a chat server.
         tasks: number of tasks; by default as in training.
-        samples: rollouts per task; more than one also estimates pass@k and pass^k for k samples.
+        samples: rollouts per task, by default 1 or those of the benchmark; more than one also estimates pass@k and
+            pass^k for k samples.
         seed: of the rollouts; by default as in the evaluations of the run, 0 for a run without a method.
         world: name of a world, or MODULE:ATTRIBUTE of your own, instead of the run's world; options are --world.NAME.
         tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the method or the world.
@@ -64,11 +70,14 @@ class EvalOptions:
         server_model: name of the model on the server.
         server_key_env: environment variable with the API key of the server.
         machines: processes that compute.
+        benchmark: name of a benchmark, such as bfcl or tau2, or MODULE:ATTRIBUTE of your own: print its table. Tasks,
+            limits and temperature are fixed, except --tasks (most tasks of a part) and --samples. The policy may also
+            be http://HOST/v1#NAME, a model of a chat server.
     """
 
-    run: tyro.conf.Positional[Path]
+    run: tyro.conf.Positional[str]
     tasks: int | None = None
-    samples: int = 1
+    samples: int | None = None
     seed: int | None = None
     world: str = ""
     tools: tuple[str, ...] | None = None
@@ -81,6 +90,7 @@ class EvalOptions:
     server_model: str | None = None
     server_key_env: str = ""
     machines: Annotated[Machines, FLAT] = THIS_PROCESS
+    benchmark: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,8 @@ def main(arguments: list[str]) -> int:
     check_writable(options.json)
     options.machines.check()
     _check(options)
+    if options.benchmark:
+        return _benchmark(options)
     facts = run_facts(options.run)
     if world is None and not (facts.method and not options.reward):
         world = _recorded_tasks(facts, options)
@@ -118,7 +130,7 @@ def main(arguments: list[str]) -> int:
         with closing_engine(engine):
             found = _evaluate(held_out, engine, options)
     what = "tasks of the record" if held_out.world.name == RECORD else "held-out tasks"
-    title = f"{len(found.tasks)} {what}, {options.samples} rollouts each"
+    title = f"{len(found.tasks)} {what}, {options.samples or 1} rollouts each"
     table = evaluation_table(found.metrics, endings=found.endings, breakdown=found.breakdown, title=title)
     terminal.print(table)
     if excluded := sum(found.excluded.values()):
@@ -152,6 +164,30 @@ def _check(options: EvalOptions) -> None:
         if (value := getattr(options, name)) is not None and value < 1:
             raise InputError(f"{flag(name)} is {value}; give 1 or more")
     find_tools(options.tools or ())
+
+
+FIXED = ("world", "tools", "reward", "max_turns", "max_tokens")
+"""Options that are part of the definition of a benchmark."""
+
+
+def _benchmark(options: EvalOptions) -> int:
+    """Play a benchmark and print its table."""
+    benchmark = find_benchmark(options.benchmark)
+    if given := [flag(name) for name in FIXED if getattr(options, name) not in (None, "")]:
+        raise InputError(f"--benchmark {options.benchmark} fixes its tasks and limits: leave {', '.join(given)} out")
+    return run_benchmark(
+        benchmark,
+        options.run,
+        server=options.server or "",
+        server_model=options.server_model or "",
+        server_key_env=options.server_key_env,
+        tasks=options.tasks,
+        trials=options.samples,
+        seed=options.seed or 0,
+        device=options.device or "cpu",
+        machines=options.machines,
+        json=options.json,
+    )
 
 
 def _of_method(facts: RunFacts, policy: Policy, options: EvalOptions) -> tuple[Engine, HeldOutEvaluator]:
@@ -193,7 +229,7 @@ def _offers(world: World) -> bool:
 def _recorded_tasks(facts: RunFacts, options: EvalOptions) -> World:
     """World of the tasks in the record of a run."""
     if facts.folder is None and str(options.run) not in NAMED:
-        RunRecord.open(options.run).close()  # raises InputError with the missing file
+        RunRecord.open(Path(options.run)).close()  # raises InputError with the missing file
     if not options.reward:
         raise InputError(
             f"no method made {options.run}, so its correctness rule is unknown: name a world, --world NAME, or "
@@ -220,4 +256,4 @@ def _server(options: EvalOptions) -> "engines.OpenAICompatible":
 
 def _evaluate(held_out: HeldOutEvaluator, engine: Engine, options: EvalOptions) -> Evaluation:
     seed = held_out.seed if options.seed is None else options.seed
-    return replace(held_out, samples=options.samples, seed=seed).evaluation_with_bar(engine)
+    return replace(held_out, samples=options.samples or 1, seed=seed).evaluation_with_bar(engine)

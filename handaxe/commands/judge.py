@@ -1,4 +1,4 @@
-"""`handaxe judge`: compare judges with the rule, attack them, and print the questions of a run."""
+"""`handaxe judge`: compare judges with the rule, attack and measure them, and print the questions of a run."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from handaxe.asking.desk import NoAnswer, metrics_of
 from handaxe.asking.read import expected
 from handaxe.asking.store import StoredCall, read_calls
 from handaxe.commands.configure import parse_train
+from handaxe.commands.judge_eval import evaluate_judges
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
@@ -45,6 +46,7 @@ __all__ = ["AgreeOptions", "AttackOptions", "ShowQuestionsOptions", "main"]
 USAGE = (
     "usage: handaxe judge agree METHOD --judge SOURCE ... [OPTIONS of handaxe train]\n"
     "       handaxe judge attack METHOD --judge SOURCE ... [OPTIONS of handaxe train]\n"
+    "       handaxe judge eval --judge SOURCE ... --bench NAME [OPTIONS]\n"
     "       handaxe judge show RUN [OPTIONS]"
 )
 SHOWN = ("accuracy", "precision", "recall", "f1", "constant_f1", "auroc", "kappa")
@@ -100,19 +102,21 @@ class ShowQuestionsOptions:
 
 
 def main(arguments: list[str]) -> int:
-    """Compare or print; returns the exit code."""
+    """Compare, attack, measure or print; returns the exit code."""
     word, *words = [*arguments, ""]
     words = words[:-1] if arguments else []
     if word == "agree":
         return _agree(words)
     if word == "attack":
         return _attack(words)
+    if word == "eval":
+        return evaluate_judges(*_judges(words))
     if word == "show":
         return _show(tyro.cli(ShowQuestionsOptions, args=words, prog="handaxe judge show"))
     if word in ("-h", "--help"):
         console().print(USAGE, markup=False)
         return 0
-    raise InputError(f"say what to do: judge agree, judge attack or judge show.\n{USAGE}")
+    raise InputError(f"say what to do: judge agree, judge attack, judge eval or judge show.\n{USAGE}")
 
 
 # --- agree -----------------------------------------------------------------------------------------------------------

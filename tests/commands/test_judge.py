@@ -89,7 +89,7 @@ def test_questions_of_a_run_are_shown(run, capsys):
 @pytest.mark.parametrize(
     "words, message",
     [
-        ([], "say what to do: judge agree, judge attack or judge show"),
+        ([], "say what to do: judge agree, judge attack, judge eval or judge show"),
         (["agree"], "the method is missing"),
         (["agree", "tp_grpo"], "name judges to compare with the rule"),
         (["agree", "tp_grpo", "--judge", "rule"], "name judges to compare with the rule"),
@@ -108,4 +108,6 @@ def test_wrong_arguments_are_one_sentence(words, message, capsys):
 
 
 def test_help(capsys):
-    assert main(["judge", "--help"]) == 0 and "handaxe judge show RUN" in capsys.readouterr().out
+    assert main(["judge", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "handaxe judge show RUN" in shown and "handaxe judge eval --judge SOURCE" in shown

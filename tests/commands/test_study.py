@@ -16,6 +16,6 @@ def test_study_prints_figures_and_verdicts(tmp_path, capsys):
 def test_unknown_study_is_an_error(capsys):
     assert main(["study", "nothing"]) == 2
     assert (
-        "there are asearcher_questions, calm_judge, gta, phys_tool_bench, scribe_judge, ta_mdp"
-        in capsys.readouterr().err
+        "there are asearcher_questions, barfi_mdp, calm_judge, gta, knapsack_composer, master_rm, phys_tool_bench, "
+        "policy_cliff, scribe_judge, starc, ta_mdp" in capsys.readouterr().err
     )
