@@ -6,7 +6,7 @@ from handaxe.testing.make_records import make_group, make_trajectory
 
 
 class Probabilities:
-    """Scores the turns of the first rollout by given probabilities, those of others by 0.5."""
+    """Scores turn n of any rollout by the n-th probability, and later turns by 0.5."""
 
     def __init__(self, *values):
         self.values = values
@@ -15,10 +15,10 @@ class Probabilities:
         return np.array([own.sum() for own in self.score_steps(group)])
 
     def score_steps(self, group):
-        return tuple(np.array(self.values) if i == 0 else np.full(len(one.turns), 0.5) for i, one in enumerate(group))
+        return tuple(np.array([*self.values, *[0.5] * len(one.turns)][: len(one.turns)]) for one in group)
 
 
-CONTRACT = [{"judge": Probabilities()}]
+CONTRACT = [{"judge": Probabilities(0.9, 0.2)}]
 LAB = "scales the scores of another judge, which has the row"
 
 
@@ -27,5 +27,5 @@ def test_probabilities_become_differences():
     judge = signed_steps(judge=Probabilities(0.9, 0.5, 0.2))
     first, second = judge.score_steps(group)
     assert first.tolist() == pytest.approx([0.8, 0.0, -0.6], abs=1e-12)
-    assert second.tolist() == [0.0]
-    assert judge.score(group).tolist() == pytest.approx([0.2, 0.0], abs=1e-12)
+    assert second.tolist() == pytest.approx([0.8], abs=1e-12)
+    assert judge.score(group).tolist() == pytest.approx([0.2, 0.8], abs=1e-12)
