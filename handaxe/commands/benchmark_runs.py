@@ -12,6 +12,7 @@ from handaxe import engines
 from handaxe.commands.output import console, note, write_json
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat, Engine
+from handaxe.engines.openai.address import is_address, split_address
 from handaxe.engines.openai.engine import Price
 from handaxe.evaluation.benchmarks.benchmark import Benchmark, BenchmarkTable, PartResult
 from handaxe.evaluation.benchmarks.play import load_parts, play_benchmark
@@ -22,7 +23,6 @@ from handaxe.view.benchmark_table import benchmark_table
 
 __all__ = ["run_benchmark"]
 
-SERVER = ("http://", "https://")
 TOKENS_AS_COST = Price(1e6, 1e6)
 """The cost of a turn of a chat server is the number of tokens that the server counted."""
 
@@ -63,12 +63,10 @@ def run_benchmark(
     Raises:
         InputError: a package of the benchmark is missing, or there is no such policy.
     """
-    if policy.startswith(SERVER):
-        if not all(policy.partition("#")):
-            raise InputError(f"{policy!r}: write the model behind the address, http://HOST/v1#NAME")
+    if is_address(policy):
+        server, server_model = split_address(policy, option="handaxe eval")
         if machines:
             raise InputError("a chat server computes on its own machine: leave --trainers and --servers out")
-        server, _, server_model = policy.partition("#")
     if not server:
         check_options(policy)
     load_parts(benchmark)

@@ -8,13 +8,13 @@ from handaxe import engines
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Sampling
+from handaxe.engines.openai.address import is_address, split_address
 from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.check_model_name import check_model_name
 from handaxe.models.load import NAMED, load
 
 __all__ = ["check_aux_policies", "load_aux_policies"]
 
-SERVER = ("http://", "https://")
 FORM = "write NAME=MODEL, such as user=smollm2, or NAME=ADDRESS#MODEL for a chat server"
 
 
@@ -35,8 +35,8 @@ def load_aux_policies(entries: Sequence[str], *, max_tokens: int) -> dict[str, A
     found = dict[str, AuxPolicy]()
     for name, model in check_aux_policies(entries).items():
         sampling = Sampling(max_tokens=max_tokens)
-        if model.startswith(SERVER):
-            address, _, served = model.partition("#")
+        if is_address(model):
+            address, served = split_address(model, option="--aux-policies")
             chat = Transcript()
             found[name] = AuxPolicy(engines.OpenAICompatible(address, model=served, format=chat), chat, sampling)
         else:
@@ -52,9 +52,9 @@ def check_aux_policies(entries: Sequence[str]) -> dict[str, str]:
         name, _, model = entry.partition("=")
         if name in found:
             raise InputError(f"--aux-policies {entry!r}: two entries are named {name!r}")
-        if not (name and model) or (model.startswith(SERVER) and not all(model.partition("#"))):
+        if not (name and model) or (is_address(model) and not all(model.partition("#"))):
             raise InputError(f"--aux-policies {entry!r}: {FORM}")
-        if not model.startswith(SERVER):
+        if not is_address(model):
             check_model_name(model, NAMED)
         found[name] = model
     return found

@@ -20,6 +20,7 @@ from handaxe.asking.policy_answerer import PolicyAnswerer
 from handaxe.core.errors import InputError
 from handaxe.core.import_string import attribute
 from handaxe.core.protocols import ChatFormat, Copyable, Engine
+from handaxe.engines.openai.address import is_address, split_address
 from handaxe.judges.taught_answerer import TaughtAnswerer
 from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.check_model_name import check_model_name
@@ -30,7 +31,6 @@ __all__ = ["RULE", "check_judge_source", "make_answerer"]
 RULE = "rule"
 OWN = ("self", "self@start", "trained")
 HEAD = "head:"
-SERVER = ("http://", "https://")
 
 
 def check_judge_source(source: str) -> None:
@@ -43,9 +43,8 @@ def check_judge_source(source: str) -> None:
         return
     if not source.removeprefix(HEAD):
         raise InputError("--judge names nobody: give rule, self, self@start, trained, a model or head:MODEL")
-    if source.startswith(SERVER):
-        if not all(source.partition("#")):
-            raise InputError(f"--judge {source!r}: write the model behind the address, http://HOST/v1#NAME")
+    if is_address(source):
+        split_address(source, option="--judge")
         return
     if _is_import(source):
         attribute(source, noun="judge", example="my_file:judge")
@@ -71,8 +70,8 @@ def make_answerer(source: str, engine: Engine, format: ChatFormat) -> Any:
         return PolicyAnswerer(engine.twin(), format, name=source)
     if source == "trained":
         return TaughtAnswerer(format, name=source)
-    if source.startswith(SERVER):
-        address, _, served = source.partition("#")
+    if is_address(source):
+        address, served = split_address(source, option="--judge")
         chat = Transcript()
         return PolicyAnswerer(engines.OpenAICompatible(address, model=served, format=chat), chat, name=source)
     if _is_import(source):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from handaxe import engines
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat, Engine
-from handaxe.methods.judge_source import SERVER
+from handaxe.engines.openai.address import is_address, split_address
 from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.check_model_name import check_model_name
 from handaxe.models.load import NAMED, load
@@ -33,16 +33,16 @@ def program_author(source: str, *, goal: str) -> ProgramAuthor:
         return GRAMMAR
     if not source:
         raise InputError("--author is empty: give grammar, a model, or http://HOST/v1#NAME")
-    if not source.startswith(SERVER):
+    if is_address(source):
+        split_address(source, option="--author")
+    else:
         check_model_name(source, NAMED)
-    elif not all(source.partition("#")):
-        raise InputError(f"--author {source!r}: write the model behind the address, http://HOST/v1#NAME")
     return asked_author(engine=lambda: _engine(source), goal=goal)
 
 
 def _engine(source: str) -> tuple[Engine, ChatFormat]:
-    if source.startswith(SERVER):
-        address, _, served = source.partition("#")
+    if is_address(source):
+        address, served = split_address(source, option="--author")
         chat = Transcript()
         return engines.OpenAICompatible(address, model=served, format=chat), chat
     policy = load(source)
