@@ -1,13 +1,14 @@
 # Each target makes the virtual environment and installs what it needs.
 VENV ?= .venv
 PYTHON ?= python3
-PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
+# Modules are compiled when they are first imported, which is a small part of what is installed.
+PIP = $(VENV)/bin/pip install --quiet --no-compile --constraint constraints.txt
 VENV_VLLM ?= .venv-vllm
-PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --constraint constraints.txt
+PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --no-compile --constraint constraints.txt
 CORE_TESTS = tests/advantages tests/core tests/credit tests/curricula tests/losses tests/ops tests/rules tests/selection \
   --ignore tests/rules/test_docs.py --ignore tests/rules/test_readme.py
 
-.PHONY: quickstart check test test-slow test-starts test-browser test-vllm exact lint types layers papers docs cold-start cold-start-vision bench sandbox browser clean
+.PHONY: quickstart check test test-slow test-long test-starts test-browser test-vllm exact lint types layers papers docs cold-start cold-start-vision bench sandbox browser clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
@@ -25,7 +26,12 @@ test: $(VENV)/.test sandbox browser lint types layers
 
 # Tests of more than ten seconds: a real model of 135M parameters, whole runs that are killed, the examples.
 test-slow: $(VENV)/.test sandbox
-	$(VENV)/bin/pytest -n 2 --dist loadfile -m "slow and not browser and not starts"
+	$(VENV)/bin/pytest -n 2 --dist loadfile -m "slow and not long and not browser and not starts"
+
+# Before a release: the notebooks, every command of the pages that run as a whole, the rules with the parts of all pages for
+# contributors, and trainings from a start. Half an hour.
+test-long: $(VENV)/.test sandbox
+	$(VENV)/bin/pytest -n 2 --dist load -m "long and not browser"
 
 # Every method in its own setting, from the start of its world. Starts are trained once, which takes hours, and cached.
 test-starts: $(VENV)/.test sandbox

