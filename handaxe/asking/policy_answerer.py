@@ -149,9 +149,10 @@ class PolicyAnswerer:
             if placed is None:
                 continue
             read[k] = len(placed.ids)
+            images = tuple(image for message in placed.messages for image in message.images)
             for label, own in forms.items():
                 for ids in own:
-                    requests.append(Measure([*placed.ids, *ids], len(placed.ids) + shared))
+                    requests.append(Measure([*placed.ids, *ids], len(placed.ids) + shared, images=images))
                     places.append((k, label))
         assert isinstance(self.engine, Measures)
         for (k, label), found in zip(places, self.engine.measure(requests) if requests else (), strict=True):

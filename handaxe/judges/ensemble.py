@@ -94,7 +94,9 @@ class Ensemble:
         found = []
         for member in self.members:
             if not isinstance(member, StepJudge):
-                raise InputError(f"{type(member).__name__} has no scores of turns, so its ensemble has none")
+                raise InputError(
+                    f"{type(member).__name__} scores no turns: an ensemble scores turns if every member does"
+                )
             found.append(member.score_steps(group))
         return tuple(np.asarray(self._combine(np.array(own)), np.float64) for own in zip(*found, strict=True))
 

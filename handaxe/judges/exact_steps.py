@@ -37,7 +37,7 @@ def exact_steps(*, verdicts: Callable[[Trajectory], np.ndarray]) -> ExactSteps:
 def exact_labels(
     verdicts: Callable[[Trajectory], np.ndarray],
 ) -> Callable[[Iterable[Trajectory]], list[tuple[Trajectory, int, bool]]]:
-    """Make labels for `TrainedVerdict.training_source`: each turn with a verdict other than 0, correct above 0.
+    """Make labels for `methods.labelled_turns.teach_turns`: each turn with a verdict other than 0, correct above 0.
 
     Example:
         verdicts 1, 0, -1 of a trajectory t  ->  (t, 0, True), (t, 2, False)

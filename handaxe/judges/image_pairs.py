@@ -11,16 +11,19 @@ from typing import Protocol
 
 import numpy as np
 
+from handaxe.asking.image_question import label_requests
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.images import PLACEHOLDER
+from handaxe.core.protocols import ChatFormat, Measures
 from handaxe.core.records import Group, Message, ParsedTurn, Sampling, Trajectory
 from handaxe.judges.viewed import last_image
 
-__all__ = ["Choose", "ImagePairs", "by_text", "image_pairs", "pair_message"]
+__all__ = ["Choose", "ImagePairs", "by_likelihood", "by_text", "image_pairs", "pair_message"]
 
 Choose = Callable[[Sequence[Message]], np.ndarray]
-"""Questions -> [Q] probabilities of the answer "1", such as `verdict_token(..., yes="1", no="2").probabilities`."""
+"""Questions -> [Q] probabilities of the answer "1"."""
 GREEDY = Sampling(temperature=0.0, max_tokens=256)
+LABELS = {"1": ("1",), "2": ("2",)}
 CHOICE = re.compile(r"(?<!\d)[12](?!\d)")
 
 
@@ -63,6 +66,22 @@ def by_text(engine: _AsksModel, *, sampling: Sampling = GREEDY) -> Choose:
     return choose
 
 
+def by_likelihood(engine: Measures, format: ChatFormat) -> Choose:
+    """Compare the likelihoods of both answers, without sampling: P(1) / (P(1) + P(2)).
+
+    Args:
+        engine: of a local policy with vision.
+        format: its chat format.
+    """
+
+    def choose(questions: Sequence[Message]) -> np.ndarray:
+        requests = [one for message in questions for _, one in label_requests([message], LABELS, format)]
+        logp_Q2 = np.array([sum(one["logp"]) for one in engine.measure(requests)], np.float64).reshape(-1, 2)
+        return 1 / (1 + np.exp(logp_Q2[:, 1] - logp_Q2[:, 0]))
+
+    return choose
+
+
 def image_pairs(*, choose: Choose, question: Callable[[Trajectory, Trajectory], Message] = pair_message) -> ImagePairs:
     """Make a judge of pairs that shows a model the last image of both rollouts, in both orders.
 
@@ -71,8 +90,8 @@ def image_pairs(*, choose: Choose, question: Callable[[Trajectory, Trajectory], 
     A model that prefers a position to an image gives 1/2.
 
     Args:
-        choose: answers questions: `by_text(engine)` for a served model, or the probabilities of a `verdict_token` of
-            the labels "1" and "2" for a local policy with vision.
+        choose: answers questions: `by_text(engine)` for a served model, or `by_likelihood(engine, format)` for a local
+            policy with vision.
         question: (first, second) -> message of the user with both images.
 
     Returns:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handaxe.asking.ask import Ask, AskAnswer
+from handaxe.asking.desk import AskDesk
 from handaxe.asking.policy_answerer import SHORT, PolicyAnswerer, place_question
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat, Engine, StageContext
@@ -13,19 +14,26 @@ from handaxe.core.records import Message, RatedGroup, Trajectory
 from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.training.stages.sources import scripted
-from handaxe.training.stages.teach_second import teach_second
+from handaxe.training.stages.teach import teach
 
 __all__ = ["TaughtAnswerer"]
 
 
 class TaughtAnswerer:
-    """Answers questions with labels by likelihood; its model starts as a copy of the policy.
+    """Answers questions with labels by likelihood, also about images; its model starts as a copy of the policy.
+
+    List it among the learners of a run, so that checkpoints hold its weights; it learns nothing there.
+    `methods.teach_judge` makes the stage that teaches it. `desk` answers the questions of a judge, with any mass on the
+    labels.
 
     Args:
-        format: chat format of the policy.
+        format: chat format of the policy; None until `bind`.
         name: in records, such as "trained".
         epochs: passes over the labelled questions.
         learning_rate: of AdamW.
+
+    Raises:
+        InputError: a question before `bind` or without a format.
 
     Example:
         answerer.teach(site, asks, ["yes", "no", ...]); answerer.answer([ask])[0].label_logp
@@ -33,15 +41,26 @@ class TaughtAnswerer:
     Idea: supervised fine-tuning of a generative verifier on verdicts.
     """
 
-    def __init__(self, format: ChatFormat, *, name: str, epochs: int = 3, learning_rate: float = 1e-3):
+    def __init__(self, format: ChatFormat | None = None, *, name: str, epochs: int = 3, learning_rate: float = 1e-3):
+        self.desk = AskDesk(self, min_coverage=0.0)
         self._second = AuxLearner()
-        self._format, self._name = format, name
+        self._known_format, self._name = format, name
         self._epochs, self._learning_rate = epochs, learning_rate
         self._known: PolicyAnswerer | None = None
 
     @property
     def terse(self) -> bool:
         return self._second.engine.max_length < SHORT
+
+    @property
+    def made(self) -> TaughtAnswerer:
+        """This answerer, for `methods.teach_judge`."""
+        return self
+
+    def bind(self, engine: Engine, format: ChatFormat) -> None:
+        """Copy the policy and keep its chat format, unless there are both."""
+        self._known_format = self._known_format or format
+        self.begin(engine)
 
     def begin(self, engine: Engine) -> None:
         """Copy the policy, unless there is a copy."""
@@ -69,16 +88,13 @@ class TaughtAnswerer:
                 lessons.append(trajectory_from_messages(self._format, [*placed.messages, answer], id=f"label/{number}"))
         if not lessons:
             raise InputError(f"none of {len(asks)} questions fits into the judge's context, so it cannot be taught")
-        stage = teach_second(
-            second=self._second,
-            source=scripted(trajectories=lessons),
-            epochs=self._epochs,
-            learning_rate=self._learning_rate,
-        )
-        return list(stage(site))
+        source = scripted(trajectories=lessons)
+        stage = teach(source=source, epochs=self._epochs, learning_rate=self._learning_rate)
+        return list(stage(site._replace(engine=self._second.engine)))
 
     def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
-        """Learn nothing during training."""
+        """Learn nothing during training; the records of `desk` are dropped."""
+        self.desk.take_calls()
         return self._second.learn(groups, step=step)
 
     def state_dict(self) -> dict[str, Any]:
@@ -86,6 +102,12 @@ class TaughtAnswerer:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._second.load_state_dict(state)
+
+    @property
+    def _format(self) -> ChatFormat:
+        if self._known_format is None:
+            raise InputError(f"the judge {self._name} has no chat format: teach it first, or give it a format")
+        return self._known_format
 
     def _answerer(self) -> PolicyAnswerer:
         engine = self._second.engine

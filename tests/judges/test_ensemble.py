@@ -89,5 +89,5 @@ def test_bad_ensembles_are_one_sentence():
         ensemble(members=[])
     with pytest.raises(InputError, match="not 'best'"):
         ensemble(members=[Says(1.0)], combine="best")
-    with pytest.raises(InputError, match="Says has no scores of turns"):
+    with pytest.raises(InputError, match="Says scores no turns"):
         ensemble(members=[Says(1.0)]).score_steps(group())

@@ -11,8 +11,7 @@ from handaxe.core.records import Group, ParsedTurn, Sampling, Task
 from handaxe.core.requests import Sample
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.engines.openai.engine import OpenAICompatible
-from handaxe.judges.image_pairs import by_text, image_pairs, pair_message
-from handaxe.judges.verdict_token import verdict_token
+from handaxe.judges.image_pairs import by_likelihood, by_text, image_pairs, pair_message
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.load import load
@@ -89,11 +88,26 @@ def test_a_local_policy_with_vision_judges_by_likelihood():
     model = vision_model()
     model.extend_context(512)
     engine, format = LocalEngine(model), Compact(model.image_processor)
-    choose = verdict_token(engine=engine, format=format, yes="1", no="2").probabilities
+    choose = by_likelihood(engine, format)
     judge = image_pairs(choose=choose)
     first, second = (float(choose([pair_message(*pair)])[0]) for pair in ((A, B), (B, A)))
     assert judge.compare([(A, B)])[0] == pytest.approx((first + 1 - second) / 2, abs=1e-6)
     assert first != second and 0 < first < 1
+
+
+def test_both_answers_share_the_probability():
+    """log P -0.5 of the first answer and -1.5 of the second: sigmoid(1) = 0.7311."""
+
+    class Fixed:
+        def measure(self, requests):
+            self.images = [one.images for one in requests]
+            return [{"logp": [-0.5 if one.ids[-1] == ord("1") else -1.5]} for one in requests]
+
+    engine = Fixed()
+    message = pair_message(A, B)
+    choose = by_likelihood(engine, Compact(load("tiny_vision").format.image_processor))
+    assert choose([message, message]) == pytest.approx([0.7311, 0.7311], abs=5e-5)
+    assert engine.images == [message.images] * 4
 
 
 def test_invalid_answers_and_pairs_are_refused():

@@ -1,12 +1,15 @@
 """CALM (arXiv:2409.12798), zero-shot evaluation: ask SmolLM2 whether a transition reached a sub-goal."""
 
+from functools import partial
+
+from handaxe.asking.desk import AskDesk
+from handaxe.asking.policy_answerer import PolicyAnswerer
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.judges.trained_verdict import contextual_question
-from handaxe.judges.verdict_token import turn_question, verdict_token
 from handaxe.methods.method import StudyFunction
 from handaxe.models.load import load
 from handaxe.papers.calm.goal_transitions import goal_transitions
-from handaxe.papers.calm.transition_f1 import transition_f1
+from handaxe.papers.calm.reached_question import ALONE, reached_chances, reached_question
+from handaxe.papers.calm.transition_f1 import Question, transition_f1
 from handaxe.training.sft.cold_start import demonstrations
 from handaxe.worlds.minigrid_text.world import minigrid_text
 
@@ -20,14 +23,13 @@ def calm_judge(*, attempts: int = 8) -> StudyFunction:
         attempts: conversations of an expert, a quarter of the acts random.
     """
     world, policy = minigrid_text(size=6, brief=False), load("smollm2")
-    judge = verdict_token(engine=LocalEngine(policy.model), format=policy.format)
+    desk = AskDesk(PolicyAnswerer(LocalEngine(policy.model), policy.format, name="smollm2"), min_coverage=0.0)
+    questions: dict[str, Question] = {"": reached_question, "/alone": partial(reached_question, prompt=ALONE)}
 
     def measure(seed: int) -> dict[str, float]:
         tasks, env = world.tasks("test", attempts, seed), world.env(world.tools)
         played = demonstrations(world, env, tasks, count=attempts, seed=seed, format=policy.format, context=2048)
         pairs = goal_transitions(played, criteria=world.need("criteria"), check=world.need("check"))
-        return transition_f1(
-            pairs, asks={"": contextual_question, "/alone": turn_question}, chances=judge.probabilities
-        )
+        return transition_f1(pairs, asks=questions, chances=partial(reached_chances, desk))
 
     return measure

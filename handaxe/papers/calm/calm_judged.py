@@ -1,18 +1,17 @@
 """CALM (arXiv:2409.12798), trained judge: pay sub-goal bonuses by the verdicts of a fine-tuned copy of the policy."""
 
-from functools import partial
-
 from handaxe import rewards
-from handaxe.core.records import Task
-from handaxe.judges.trained_verdict import contextual_question, trained_verdict
-from handaxe.judges.verdict_token import transition_question
+from handaxe.core.records import Task, Trajectory
+from handaxe.judges.taught_answerer import TaughtAnswerer
+from handaxe.methods.labelled_turns import ALL
 from handaxe.methods.method import Method, replace
+from handaxe.methods.teach_judge import NO, YES, Labelled, teach_judge
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.calm.goal_agreement import goal_agreement
-from handaxe.papers.calm.goal_transitions import sampled_transitions
+from handaxe.papers.calm.goal_transitions import goal_transitions
+from handaxe.papers.calm.reached_question import reached_check, reached_question
 from handaxe.papers.calm.subgoals import subgoals
 from handaxe.training.sft.demonstrated import demonstrated
-from handaxe.training.stages.teach_second import teach_second
 
 __all__ = ["calm_judged"]
 
@@ -26,17 +25,22 @@ def calm_judged(base: Method, *, bonus: float = 0.5, demonstrations: int = 128, 
         epochs: over them.
     """
     goals, rule = base.world.need("criteria"), base.world.need("check")
-    judge = trained_verdict(ask=transition_question(contextual_question))
-    labels = partial(sampled_transitions, criteria=goals, check=rule)
-    labelled = judge.training_source(demonstrated(world=base.world, count=demonstrations, where=_trains_judge), labels)
-    stage = teach_second(second=judge.second, source=labelled, epochs=epochs)
-    bonuses = subgoals(criteria=goals, check=judge.reached_by_turn, bonus=bonus, per_transition=True)
-    agreement = goal_agreement(criteria=goals, judge=judge.reached_by_turn, rule=rule, task_filter=_tests_judge)
+    answerer = TaughtAnswerer(name="trained", epochs=epochs)
+    judge = reached_check(desk=answerer.desk)
+
+    def labels(trajectory: Trajectory) -> list[Labelled]:
+        found = goal_transitions([trajectory], criteria=goals, check=rule)
+        return [(reached_question(trajectory, one.turn, one.criterion), YES if one.reached else NO) for one in found]
+
+    source = demonstrated(world=base.world, count=demonstrations, where=_trains_judge)
+    stage = teach_judge(judge=answerer, source=source, labels=labels, most=ALL)
+    bonuses = subgoals(criteria=goals, check=judge, bonus=bonus, per_transition=True)
+    agreement = goal_agreement(criteria=goals, judge=judge, rule=rule, task_filter=_tests_judge)
     parts = {"correct": (1.0, base.reward), "goals": (1.0, bonuses)}
     return replace(
         base,
         reward=rewards.weighted(parts),
-        learners=(*base.learners, judge.second, agreement),
+        learners=(*base.learners, answerer, agreement),
         stages=(*base.stages, stage),
     )
 

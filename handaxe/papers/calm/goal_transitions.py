@@ -16,7 +16,6 @@ Differs: the formulas of the figures.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Sequence
 from math import nan
 from typing import NamedTuple
@@ -28,9 +27,8 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Check
 from handaxe.core.records import Criterion, Task, Trajectory
 from handaxe.ops.criteria import criteria_progress
-from handaxe.ops.seeds import derive_seed
 
-__all__ = ["Criteria", "GoalTransition", "f1_figures", "goal_transitions", "sampled_transitions"]
+__all__ = ["Criteria", "GoalTransition", "f1_figures", "goal_transitions"]
 
 Criteria = Callable[[Task], Sequence[Criterion]]
 
@@ -57,26 +55,6 @@ def goal_transitions(trajectories: Iterable[Trajectory], *, criteria: Criteria, 
         turns = range(len(one.turns))
         found += [GoalTransition(one, n, bool(new_CN[c, n]), listed[c]) for n in turns for c in range(len(listed))]
     return found
-
-
-def sampled_transitions(
-    trajectories: Iterable[Trajectory], *, criteria: Criteria, check: Check, negatives: int = 3
-) -> list[GoalTransition]:
-    """Keep all positive pairs and a sample of the negative ones, `others` for each positive pair, in order.
-
-    Raises:
-        InputError: no positive pair, or others below 1; and as `goal_transitions`.
-    """
-    found = goal_transitions(trajectories, criteria=criteria, check=check)
-    rest = [k for k, one in enumerate(found) if not one.reached]
-    size = negatives * (len(found) - len(rest))
-    if size < 1:
-        raise InputError(
-            f"none of {len(found)} pairs of turn and criterion is positive, or negatives={negatives} is below 1"
-        )
-    drawn = random.Random(derive_seed("reaches", len(found))).sample(rest, min(size, len(rest)))
-    sample_indices = set(drawn)
-    return [one for k, one in enumerate(found) if one.reached or k in sample_indices]
 
 
 def f1_figures(true_K: np.ndarray, p_K: np.ndarray, threshold: float = 0.5) -> dict[str, float]:

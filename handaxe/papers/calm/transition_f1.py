@@ -6,25 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from handaxe.core.records import Message
-from handaxe.judges.verdict_token import Ask, transition_question
+from handaxe.asking.ask import Ask
+from handaxe.core.records import Criterion, Trajectory
 from handaxe.papers.calm.goal_transitions import GoalTransition, f1_figures
 
-__all__ = ["transition_f1"]
+__all__ = ["Question", "transition_f1"]
 
-Chances = Callable[[Sequence[str | Message]], np.ndarray]
-"""Questions -> [Q] probability of yes, such as `VerdictToken.probabilities`."""
+Question = Callable[[Trajectory, int, Criterion], Ask]
+"""(trajectory, turn, criterion) -> question whether the turn has reached the criterion, such as `reached_question`."""
+Chances = Callable[[Sequence[Ask]], np.ndarray]
+"""Questions -> [Q] probability of yes, such as `reached_chances` of a desk."""
 
 
 def transition_f1(
-    pairs: Sequence[GoalTransition], *, asks: Mapping[str, Ask], chances: Chances, threshold: float = 0.5
+    pairs: Sequence[GoalTransition], *, asks: Mapping[str, Question], chances: Chances, threshold: float = 0.5
 ) -> dict[str, float]:
     """Ask a judge about every pair of turn and criterion, with one or more question formats.
 
     Args:
         pairs: of `goal_transitions`.
-        asks: name of a format -> renderer of the question, such as {"": turn_question}, about the turn having reached
-            the criterion. At least one.
+        asks: name of a format -> question, such as {"": reached_question}. At least one.
         chances: answers the questions.
         threshold: p above this is a yes.
 
@@ -44,8 +45,7 @@ def transition_f1(
     """
     true_K = np.array([one.reached for one in pairs], bool)
     found = dict[str, float]()
-    for way, ask in asks.items():
-        question = transition_question(ask)
+    for way, question in asks.items():
         p_K = chances([question(one.attempt, one.turn, one.criterion) for one in pairs])
         found |= {f"{name}{way}": value for name, value in f1_figures(true_K, p_K, threshold).items()}
     ways = list(asks)

@@ -8,13 +8,14 @@ from functools import partial
 from typing import Any
 
 from handaxe.core.protocols import Rollout, StepJudge
-from handaxe.judges.trained_verdict import trained_verdict
+from handaxe.judges.asked_steps import asked_steps
+from handaxe.judges.taught_answerer import TaughtAnswerer
+from handaxe.methods.labelled_turns import teach_turns
 from handaxe.methods.method import Method
 from handaxe.papers.grounded_prm.node_labels import node_labels
 from handaxe.papers.grounded_prm.step_agreement import step_agreement
 from handaxe.rollouts.search.best_step import best_step
 from handaxe.training.stages.sources import played
-from handaxe.training.stages.teach_second import teach_second
 
 __all__ = ["guided"]
 
@@ -32,7 +33,7 @@ def guided(
 ) -> Method:
     """Train a step judge before the base's loop, and play evaluations by the judge.
 
-        search plays `trees` training tasks --node_labels--> labels --teach_second--> judge
+        search plays `trees` training tasks --node_labels--> labels --teach_turns--> judge
         evaluations play best_step(judge); step_agreement compares the judge with the truth on each step's rollouts
 
     The judge is a copy of the policy; its weights are in every checkpoint, and the policy is unchanged. It replaces the
@@ -51,19 +52,19 @@ def guided(
         The base with one stage, the judge and its metrics as learners, and another rollout for evaluations.
 
     Example:
-        guided(base, search=mcts(...), agree=True, truth=exact_steps(...)) has the stage teach_second and two learners
+        guided(base, search=mcts(...), agree=True, truth=exact_steps(...)) has the stage teach_judge and two learners
 
     Paper: arXiv:2510.14942 (GroundedPRM), reward-guided greedy search with a trained process reward model.
     Differs: the judge answers yes or no at once, without a written rationale.
     """
-    judge = trained_verdict()
+    answerer = TaughtAnswerer(name="trained", epochs=epochs, learning_rate=learning_rate)
+    judge = asked_steps(desk=answerer.desk)
     arguments: Mapping[str, Any] = {"rollout": search}
     searched = played(steps=1, groups=trees, group_size=1, arguments=arguments)
-    source = judge.training_source(searched, partial(node_labels, agree=agree))
-    stage = teach_second(second=judge.second, source=source, epochs=epochs, learning_rate=learning_rate)
+    labels = partial(node_labels, agree=agree)
     return replace(
         base,
-        stages=(stage,),
-        learners=(judge.second, step_agreement(judge=judge, truth=truth)),
+        stages=(teach_turns(judge=judge, answerer=answerer, source=searched, labels=labels),),
+        learners=(answerer, step_agreement(judge=judge, truth=truth)),
         evaluate_rollout=best_step(judge=judge, samples=samples, max_turns=base.settings.max_turns),
     )

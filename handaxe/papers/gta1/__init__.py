@@ -3,12 +3,12 @@
 from handaxe import rewards
 from handaxe.judges.exact_steps import exact_labels
 from handaxe.judges.marked_screenshot import marked_screenshot
-from handaxe.judges.trained_verdict import trained_verdict
+from handaxe.judges.taught_answerer import TaughtAnswerer
+from handaxe.methods.labelled_turns import teach_turns
 from handaxe.methods.method import Method, replace
 from handaxe.papers.gta1.click_reward import click_reward
 from handaxe.rollouts.search.best_step import best_step
 from handaxe.training.stages.sources import played
-from handaxe.training.stages.teach_second import teach_second
 from handaxe.worlds.screen.widgets import SIDES, UNIT, cell_box
 
 __all__ = ["gta1"]
@@ -24,15 +24,17 @@ def gta1(base: Method, *, proposals: int = 8, hit: float = 1.0, near: float = 0.
         judge_steps: steps of rollouts that the judge, a copy of the policy, learns from.
     """
     run = base.settings
-    judge = trained_verdict(ask=marked_screenshot(unit=UNIT))
+    answerer = TaughtAnswerer(name="trained", epochs=2)
+    judge = marked_screenshot(desk=answerer.desk, unit=UNIT)
     sampled = played(steps=judge_steps, groups=run.groups, group_size=run.group_size)
-    source = judge.training_source(sampled, exact_labels(base.world.need("verdicts")))
+    labels = exact_labels(base.world.need("verdicts"))
+    stage = teach_turns(judge=judge, answerer=answerer, source=sampled, labels=labels)
     hits = click_reward(boxes=lambda task: [cell_box(task)])
     distance = click_reward(boxes=lambda task: [cell_box(task)], sides=SIDES)
     return replace(
         base,
-        stages=(*base.stages, teach_second(second=judge.second, source=source, epochs=2)),
-        learners=(*base.learners, judge.second),
+        stages=(*base.stages, stage),
+        learners=(*base.learners, answerer),
         reward=rewards.weighted({"hit": (hit, hits), "near": (near, distance)}),
         evaluate_rollout=best_step(judge=judge, samples=proposals, max_turns=run.max_turns),
     )

@@ -13,37 +13,53 @@ Example:
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
 
 import numpy as np
 
+from handaxe.asking.ask import Ask, AskAnswer
+from handaxe.asking.desk import AskDesk, NoAnswer
+from handaxe.asking.prompt import Prompt, parse_prompt
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import ChatFormat, Measures
-from handaxe.core.records import Criterion, Message, Trajectory
-from handaxe.core.requests import Measure
-from handaxe.judges.verdict_token import turn_question
+from handaxe.core.records import Criterion, Trajectory
+from handaxe.judges.question_fields import question_fields
 
-__all__ = ["OPEN", "answer_chances", "open_spread", "rubric_spread", "spreads"]
+__all__ = ["OPEN", "RUBRIC", "answer_chances", "open_spread", "rubric_spread", "spreads"]
 
-OPEN = "How good was this step, from 0 (useless) to 9 (perfect)? Answer by one digit."
-DIGITS = tuple("0123456789")
+DIGITS = "0123456789"
 GRADES = np.arange(len(DIGITS)) / 9
+YES_NO = 'yes = ["yes"], no = ["no"]'
+DIGIT = ", ".join(f'{digit} = ["{digit}"]' for digit in DIGITS)
+QUESTION = """+++
+id = "scribe/%s"
+version = 1
+labels = { %s }
+trusted = %s
+quoted = ["task", "did", "then"]
++++
+{{user}}
+task: {{task}}
+did: {{did}}
+then: {{then}}
+%s
+"""
+RUBRIC = parse_prompt(
+    QUESTION % ("rubric", YES_NO, '["criterion"]', "{{criterion}} yes or no?"),
+    source=__name__,
+)
+OPEN = parse_prompt(
+    QUESTION % ("open", DIGIT, "[]", "How good was this step, from 0 (useless) to 9 (perfect)? Answer by one digit."),
+    source=__name__,
+)
 Route = Callable[[Trajectory, tuple[int, int]], str]
 
 
-def answer_chances(engine: Measures, format: ChatFormat, question: str, answers: Sequence[str]) -> np.ndarray:
-    """Compute [A] probabilities of the answers, from the first token after their common prefix.
+def answer_chances(answer: AskAnswer) -> np.ndarray:
+    """[A] probabilities of the labels of an answer, normalized.
 
-    Raises:
-        InputError: two answers with an equal token there, or fewer than two answers.
+    Example:
+        log-likelihoods of 0.3 and 0.1  ->  0.75, 0.25
     """
-    turns = [format.encode_turn(Message("assistant", one), ()) for one in answers]
-    common = len(list(takewhile(lambda ids: len(set(ids)) == 1, zip(*turns))))
-    if len(turns) < 2 or len({tuple(ids[: common + 1]) for ids in turns}) < len(turns):
-        raise InputError(f"no token separates all of {list(answers)}; give two or more with different beginnings")
-    opening = format.start((Message("user", question),), ()).ids
-    requests = [Measure([*opening, *ids[: common + 1]], len(opening) + common) for ids in turns]
-    logp_A = np.array([one["logp"][0] for one in engine.measure(requests)], np.float64)
+    logp_A = np.array(list(answer.label_logp.values()), np.float64)
     chance_A = np.exp(logp_A - logp_A.max())
     return chance_A / chance_A.sum()
 
@@ -60,18 +76,13 @@ def open_spread(chance_D: np.ndarray) -> float:
 
 
 def spreads(
-    trajectories: Sequence[Trajectory],
-    *,
-    engine: Measures,
-    format: ChatFormat,
-    route: Route,
-    skills: Mapping[str, Sequence[Criterion]],
+    trajectories: Sequence[Trajectory], *, desk: AskDesk, route: Route, skills: Mapping[str, Sequence[Criterion]]
 ) -> dict[str, float]:
     """Judge every turn of some trajectories with a language model, by the rubric of its skill and by an open question.
 
     Args:
         trajectories: with at least one turn in all.
-        engine, format: the model and its chat format.
+        desk: answers the questions by likelihood.
         route: skill of a segment of one turn, as in `papers.scribe.skill_items`.
         skills: name -> its criteria.
 
@@ -80,16 +91,15 @@ def spreads(
         this skill; rubric_between and open_between, sd over turns of the mean score; turns, their number.
 
     Raises:
-        InputError: no turn.
+        InputError: no turn, or a question without an answer.
     """
     shown, means = list[str](), list[tuple[float, float]]()
     rubric, open_ = list[float](), list[float]()
     for one in trajectories:
         for n in range(len(one.turns)):
             shown.append(route(one, (n, n + 1)))
-            questions = [turn_question(one, n, criterion) for criterion in skills[shown[-1]]]
-            yes_C = [answer_chances(engine, format, text, ("yes", "no"))[0] for text in questions]
-            chance_D = answer_chances(engine, format, "\n".join([*questions[0].splitlines()[:-1], OPEN]), DIGITS)
+            yes_C = [_asked(desk, RUBRIC, one, n, criterion)[0] for criterion in skills[shown[-1]]]
+            chance_D = _asked(desk, OPEN, one, n, None)
             rubric.append(rubric_spread(yes_C))
             open_.append(open_spread(chance_D))
             means.append((float(np.mean(yes_C)), float(GRADES @ chance_D)))
@@ -100,3 +110,13 @@ def spreads(
     figures = {"rubric_sd": np.mean(rubric), "open_sd": np.mean(open_), "difference": difference_N.mean(), **by_skill}
     figures |= {"rubric_between": between, "open_between": open_between, "turns": len(rubric)}
     return {name: float(value) for name, value in figures.items()}
+
+
+def _asked(desk: AskDesk, prompt: Prompt, one: Trajectory, turn: int, criterion: Criterion | None) -> np.ndarray:
+    """[A] probabilities of the labels of a question about a turn."""
+    fields = question_fields(prompt, one, turn, criterion)
+    about = (one.id, turn, criterion.name if criterion else "")
+    (found,) = desk.ask([Ask(prompt, fields, about=about)], answer_chances)
+    if isinstance(found, NoAnswer):
+        raise InputError(f"the question about turn {turn + 1} of {one.id!r} has no answer: {found.reason}")
+    return found

@@ -1,5 +1,7 @@
 """SCRIBE (arXiv:2601.03555): compare a skill's short rubric with an open question, asked of SmolLM2."""
 
+from handaxe.asking.desk import AskDesk
+from handaxe.asking.policy_answerer import PolicyAnswerer
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.methods.method import StudyFunction
 from handaxe.models.load import load
@@ -20,11 +22,12 @@ def scribe_judge(*, attempts: int = 6, clumsy: float = 0.3) -> StudyFunction:
         clumsy: share of corrupted calls.
     """
     world, policy = hops(lengths=(1, 2), brief=False), load("smollm2")
-    engine, noise = LocalEngine(policy.model), DemonstrationNoise(corrupt_rate=clumsy)
+    desk = AskDesk(PolicyAnswerer(LocalEngine(policy.model), policy.format, name="smollm2"), min_coverage=0.0)
+    noise = DemonstrationNoise(corrupt_rate=clumsy)
 
     def measure(seed: int) -> dict[str, float]:
         tasks = world.tasks("test", attempts, seed)
         played = demonstrations(world, world.env(world.tools), tasks, noise=noise, count=attempts, seed=seed)
-        return spreads(played, engine=engine, format=policy.format, route=lookup_or_answer, skills=LOOKUP_SKILLS)
+        return spreads(played, desk=desk, route=lookup_or_answer, skills=LOOKUP_SKILLS)
 
     return measure

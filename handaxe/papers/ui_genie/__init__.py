@@ -2,7 +2,8 @@
 
 from handaxe import selection
 from handaxe.judges.marked_screenshot import marked_screenshot
-from handaxe.judges.trained_verdict import trained_verdict
+from handaxe.judges.taught_answerer import TaughtAnswerer
+from handaxe.methods.labelled_turns import teach_turns
 from handaxe.methods.method import Method, replace
 from handaxe.papers.ui_genie.judged_beam import judged_beam
 from handaxe.papers.ui_genie.judged_outcome import judged_outcome
@@ -10,7 +11,6 @@ from handaxe.papers.ui_genie.step_lessons import step_lessons
 from handaxe.training.stages.repeat import repeat
 from handaxe.training.stages.sources import played
 from handaxe.training.stages.teach import teach
-from handaxe.training.stages.teach_second import teach_second
 from handaxe.worlds.screen.widgets import UNIT
 
 __all__ = ["ui_genie"]
@@ -38,15 +38,16 @@ def ui_genie(
         teach_rate: learning rate of the policy.
     """
     run, verdicts = base.settings, base.world.need("verdicts")
-    judge = trained_verdict(ask=marked_screenshot(unit=UNIT))
+    answerer = TaughtAnswerer(name="trained", epochs=2)
+    judge = marked_screenshot(desk=answerer.desk, unit=UNIT)
     search = judged_beam(judge=judge, candidates=candidates, beam=beam, max_turns=run.max_turns)
     explored = played(
         groups=run.groups, group_size=1, arguments={"rollout": search, "reward": judged_outcome(judge=judge)}
     )
     sampled = played(groups=run.groups, group_size=run.group_size)
     lessons = step_lessons(verdicts=verdicts, substituted=substituted, accepts=judge)
-    judged = teach_second(second=judge.second, source=judge.training_source(sampled, lessons), epochs=2)
+    judged = teach_turns(judge=judge, answerer=answerer, source=sampled, labels=lessons)
     accepted = selection.keep_successes()
     taught = teach(source=explored, select=accepted, epochs=4, learning_rate=teach_rate, optional=True)
     loop = repeat(stages=[judged, taught], times=rounds)
-    return replace(base, stages=(*base.stages, loop), learners=(*base.learners, judge.second))
+    return replace(base, stages=(*base.stages, loop), learners=(*base.learners, answerer))

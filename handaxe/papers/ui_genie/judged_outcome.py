@@ -12,7 +12,7 @@ __all__ = ["judged_outcome"]
 def judged_outcome(*, judge: StepJudge) -> Reward:
     """Score a trajectory by its lowest step score; 0 without a turn, and outside of the last beam.
 
-        R_i = (1 + min_k judge.score_steps(i)_k) / 2        for scores in [-1, 1], as of `trained_verdict`
+        R_i = (1 + min_k judge.score_steps(i)_k) / 2        for scores in [-1, 1], as of `marked_screenshot`
 
     Returns:
         A reward with outcome [G] in [0, 1].

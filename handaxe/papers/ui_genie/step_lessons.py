@@ -23,7 +23,7 @@ def step_lessons(
     substituted: bool = True,
     accepts: StepJudge | None = None,
 ) -> Callable[[Iterable[Trajectory]], list[Label]]:
-    """Make labels for `TrainedVerdict.training_source`, from rollouts and a rule alone.
+    """Make labels for `methods.labelled_turns.teach_turns`, from rollouts and a rule alone.
 
         rule          every turn with a verdict other than 0
         substitution  the correct first action of each trajectory on the screen of the next task, if incorrect there

@@ -13,6 +13,7 @@ from handaxe.core.records import Group
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.turn_numbers import common_names
 from handaxe.rewards.program import program
+from handaxe.training.loop.progress import Bar
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.parts.program_search import (
     FAILED,
@@ -53,7 +54,7 @@ def reward_search(
 
     A trial trains a fresh copy of the context's policy with the program as only reward. All trials have equal tasks and
     seeds, and the policy itself takes no step. Curves have at most 10 values. If every program fails, the reward stays
-    as it is. A resumed stage reads finished trials from its folder.
+    as it is. A resumed stage reads finished trials from its folder. A progress line counts the trials.
 
     Args:
         reward: receives the text of the best program.
@@ -96,20 +97,23 @@ def reward_search(
             return _check(text, [rated.group for rated in look])
 
         def trial(text: str) -> ProgramTrial:
-            return trials.known(text) or trials.add(
+            found = trials.known(text) or trials.add(
                 try_program(text, quiet, tasks=tasks, task=task, arguments=arguments)
             )
+            bar.step([f"score {found.score:.3f}" if found.runs else "failed"])
+            return found
 
-        found = search_programs(
-            author=author,
-            trial=trial,
-            feedback=feedback,
-            names=common_names([one for rated in look for one in rated.group]),
-            check=check,
-            programs=programs,
-            rounds=rounds,
-            seed=derive_seed(site.seed, "search"),
-        )
+        with Bar(programs * rounds, enabled=site.progress, title="trial") as bar:
+            found = search_programs(
+                author=author,
+                trial=trial,
+                feedback=feedback,
+                names=common_names([one for rated in look for one in rated.group]),
+                check=check,
+                programs=programs,
+                rounds=rounds,
+                seed=derive_seed(site.seed, "search"),
+            )
         if (best := found[-1].best) is not None:
             reward.text = best.text
         return [_row(r, one) for r, one in enumerate(found)]

@@ -5,7 +5,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Criterion
-from handaxe.papers.calm.goal_transitions import f1_figures, goal_transitions, sampled_transitions
+from handaxe.papers.calm.goal_transitions import f1_figures, goal_transitions
 from handaxe.testing.make_records import make_trajectory
 
 GOALS = [Criterion("key", "It holds the key."), Criterion("door", "The door is open.")]
@@ -53,14 +53,3 @@ def test_each_criterion_is_reached_in_at_most_one_turn():
     pairs = goal_transitions([ONE, ONE], criteria=lambda task: GOALS, check=check)
     assert len(pairs) == 16
     assert [(one.turn, one.criterion.name) for one in pairs[:8] if one.reached] == [(1, "key"), (3, "door")]
-
-
-def test_sampled_transitions_keep_all_positives_and_some_negatives():
-    drawn = sampled_transitions([ONE, ONE], criteria=lambda task: GOALS, check=check, negatives=2)
-    assert [one.reached for one in drawn].count(True) == 4 and len(drawn) == 12
-    assert drawn == sampled_transitions([ONE, ONE], criteria=lambda task: GOALS, check=check, negatives=2)
-    everything = goal_transitions([ONE], criteria=lambda task: GOALS, check=check)
-    assert sampled_transitions([ONE], criteria=lambda task: GOALS, check=check, negatives=9) == everything
-    for attempts, others in (([], 3), ([ONE], 0), ([make_trajectory(texts=["wait"])], 3)):
-        with pytest.raises(InputError, match="none of .* pairs of turn and criterion is positive, or negatives"):
-            sampled_transitions(attempts, criteria=lambda task: GOALS, check=check, negatives=others)

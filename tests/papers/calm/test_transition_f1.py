@@ -24,7 +24,7 @@ def test_transition_f1_queries_every_pair():
 
     pairs = [GoalTransition(ONE, n, n == 1, KEY) for n in range(3)]
     found = transition_f1(pairs, asks={"": lambda one, turn, goal: f"{turn} {goal.text}"}, chances=chances)
-    assert asked == [f"{n} This step has brought it about: It holds the key." for n in range(3)]
+    assert asked == [f"{n} It holds the key." for n in range(3)]
     assert found["f1"] == pytest.approx(2 / 3) and (found["pairs"], found["constant"]) == (3, 0.5)
     assert found["gain"] == 0, "there is one way"
     sure = transition_f1(pairs, asks={"/a": lambda *_: "", "/b": lambda *_: ""}, chances=chances, threshold=0.7)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.commands.configure import parse_train
+from handaxe.judges.taught_answerer import TaughtAnswerer
 from handaxe.methods.build import make_method, make_world
 from handaxe.methods.method import replace
 from handaxe.methods.run import run
@@ -11,7 +12,6 @@ from handaxe.papers.grounded_prm.guided import guided
 from handaxe.papers.grounded_prm.outcome_backup import outcome_backup
 from handaxe.papers.grounded_prm.step_agreement import StepAgreement
 from handaxe.rollouts.search.mcts import mcts
-from handaxe.training.loop.aux_policy import AuxLearner
 from handaxe.training.loop.config import RunConfig
 from handaxe.training.record.run_record import RunRecord
 
@@ -40,7 +40,7 @@ def method(chosen):
 def test_guided_has_one_stage_and_two_learners_and_replaces_another_judge(chosen):
     first = method(chosen)
     second, figures = first.learners
-    assert isinstance(second, AuxLearner) and isinstance(figures, StepAgreement) and len(first.stages) == 1
+    assert isinstance(second, TaughtAnswerer) and isinstance(figures, StepAgreement) and len(first.stages) == 1
     again = guided(first, search=first.rollout, agree=True, truth=Odd())
     assert len(again.stages) == 1 and len(again.learners) == 2 and again.rollout is first.rollout
 
@@ -53,7 +53,7 @@ def test_a_resumed_run_has_equal_metrics(chosen, tmp_path, monkeypatch):
         result = run(chosen, RunConfig(out=tmp_path / "run", progress=False, resume=resume))
         found.append({k: v for k, v in result.metrics[0].items() if k.startswith("learner/")})
     assert found[0] == found[1] and found[0]["learner/step_agreement/wrong"] > 0
-    with RunRecord.open(tmp_path / "run" / "stages" / "00-teach_second" / "played") as record:
+    with RunRecord.open(tmp_path / "run" / "stages" / "00-teach_judge" / "played") as record:
         searched = list(record.trajectories())
     assert {one.task.id for one in searched} and any(node["visits"] for one in searched for node in one.notes["search"])
     assert sum(one.usage.tokens for one in searched) <= sum(one.num_tokens for one in searched)
