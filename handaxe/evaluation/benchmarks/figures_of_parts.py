@@ -8,8 +8,9 @@ from math import isfinite
 from handaxe.core.metrics import TaskResult
 from handaxe.evaluation.benchmarks.benchmark import PartResult
 from handaxe.evaluation.estimates import Estimate, columns, estimate
+from handaxe.ops.stats import ratio
 
-__all__ = ["accuracy", "counts", "finite", "mean_of", "unscored_notes", "weighted_mean_of"]
+__all__ = ["accuracy", "counts", "figures_of", "finite", "mean_of", "unscored_notes", "weighted_mean_of"]
 
 
 def finite(value: float) -> float | None:
@@ -25,6 +26,24 @@ def accuracy(tasks: Sequence[TaskResult]) -> Estimate:
 def counts(tasks: Sequence[TaskResult]) -> tuple[float, float]:
     """Numbers of tasks with a scored rollout, and of all tasks."""
     return float(sum(task.scored > 0 for task in tasks)), float(len(tasks))
+
+
+def figures_of(tasks: Sequence[TaskResult], names: Sequence[str]) -> list[float | None]:
+    """Values of metrics and gauges over the scored tasks; None without a scored task, or for a number that is not
+    finite.
+
+    Args:
+        tasks: of a part.
+        names: of `columns` with k = 1, such as pass@1, tokens or a gauge.
+
+    Example:
+        pass@1 and calls of two tasks with 1 and 0 of 1 rollouts correct, and 3 and 1 calls: [0.5, 2.0]
+    """
+    if not any(task.scored for task in tasks):
+        return [None] * len(names)
+    found = columns(tasks, ks=(1,))
+    chosen = [found[name] for name in names]
+    return [finite(ratio(one.top_T[one.usable_T], one.bottom_T[one.usable_T])) for one in chosen]
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

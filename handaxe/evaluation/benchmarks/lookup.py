@@ -11,23 +11,29 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import entry_points
 
 from handaxe.core.errors import InputError
 from handaxe.core.import_string import attribute
 from handaxe.evaluation.benchmarks.benchmark import Benchmark
 from handaxe.evaluation.benchmarks.bfcl import bfcl
+from handaxe.evaluation.benchmarks.families import families
 from handaxe.evaluation.benchmarks.mcp_company import mcp_company
 from handaxe.evaluation.benchmarks.metatool import metatool
 from handaxe.evaluation.benchmarks.tau2 import tau2
+from handaxe.evaluation.benchmarks.tps_bench import tps_bench
 
 __all__ = ["find_benchmark", "list_benchmarks"]
 
 BENCHMARKS: dict[str, Callable[[], Benchmark]] = {
     "bfcl": bfcl,
+    "families": families,
     "mcp_company": mcp_company,
+    "mcp_company_served": partial(mcp_company, served=True),
     "metatool": metatool,
     "tau2": tau2,
+    "tps_bench": tps_bench,
 }
 GROUP = "handaxe.benchmarks"
 

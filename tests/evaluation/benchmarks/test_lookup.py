@@ -8,14 +8,14 @@ from handaxe.evaluation.benchmarks.lookup import find_benchmark, list_benchmarks
 
 
 def test_every_name_is_found():
-    assert {"bfcl", "mcp_company", "metatool", "tau2"} <= set(list_benchmarks())
+    names = {"bfcl", "families", "mcp_company", "mcp_company_served", "metatool", "tau2", "tps_bench"}
+    assert names <= set(list_benchmarks())
     assert all(find_benchmark(name).name == name for name in lookup.BENCHMARKS)
 
 
 def test_unknown_name_lists_the_names():
-    with pytest.raises(
-        InputError, match="no benchmark 'nowhere'; there are bfcl, mcp_company, metatool, tau2, and MODULE:ATTRIBUTE"
-    ):
+    names = "bfcl, families, mcp_company, mcp_company_served, metatool, tau2, tps_bench"
+    with pytest.raises(InputError, match=f"no benchmark 'nowhere'; there are {names}, and MODULE:ATTRIBUTE"):
         find_benchmark("nowhere")
     with pytest.raises(InputError, match="did you mean bfcl"):
         find_benchmark("bfc")
