@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import tyro
-from rich.box import SIMPLE_HEAD
 
 from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.asking.read import expected
 from handaxe.commands.configure import FLAT, options_dataclass, parse
+from handaxe.commands.judge_tables import judge_tables
 from handaxe.commands.output import check_writable, console, note, write_json
 from handaxe.core.deferred import DeferredModule
 from handaxe.core.errors import InputError
 from handaxe.evaluation.agreement_stats import Figure
 from handaxe.evaluation.bench_items import BenchItem, control_chances, labels_of
-from handaxe.evaluation.bench_scores import BenchForm, bench_figures
-from handaxe.evaluation.judge_benches import BENCHES, JudgeBench, find_bench
+from handaxe.evaluation.bench_report import bench_report
+from handaxe.evaluation.judge_benches import BENCHES, JudgeBench, Make, find_bench
 from handaxe.methods.build import create_world
 from handaxe.methods.flags import flag
 from handaxe.methods.judge_source import RULE, check_judge_source
@@ -28,13 +28,14 @@ from handaxe.methods.lookup import find
 from handaxe.methods.run_spec import NamedFactory
 from handaxe.models.check_model_name import check_model_name
 from handaxe.models.load import NAMED
-from handaxe.view.fitted_table import FittedTable
-from handaxe.worlds.world import World
+from handaxe.worlds.world import Split, World
 
 if TYPE_CHECKING:
     import handaxe.methods.bench_answerer as answerers
+    import handaxe.methods.bench_rollouts as policies
 else:
     answerers = DeferredModule("handaxe.methods.bench_answerer")
+    policies = DeferredModule("handaxe.methods.bench_rollouts")
 
 __all__ = ["JudgeEvalOptions", "evaluate_judges"]
 
@@ -42,12 +43,15 @@ PROG = "handaxe judge eval"
 OWN = ("self", "self@start", "trained")
 """Sources that need a policy."""
 LEARNING = ("trained", "head:")
-ANSWERS = "answers"
+PLAYED = ("answers", "rollouts")
+"""Benches with a world."""
 BATCH = 64
 """Questions at a time, after each of which the budget is looked at."""
-LEAST = {"tasks": 1, "judge_labels": 4, "judge_budget": 0, "seed": 0}
+LEAST = {"tasks": 1, "judge_labels": 4, "judge_budget": 0, "best_of": 0, "seed": 0}
 """Minimum of options."""
-CAPTION = "asked: share of questions with an answer; figures: tasks with all answers; tokens and s: of an answer"
+ROLLOUTS = "rollouts"
+CANDIDATES = 8
+"""Rollouts of a task in the bench rollouts, without --best-of."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,15 @@ class JudgeEvalOptions:
     controls by length and position. Give --judge SOURCE once for each judge.
 
     Args:
-        bench: steps, answers or jsonl:PATH of a file with lines {"prompt": TEXT or messages, "chosen": TEXT,
-            "rejected": TEXT or [TEXT, ...]}.
+        bench: steps, answers, bfcl_pairs, ties, rollouts or jsonl:PATH of a file with lines {"prompt": TEXT or
+            messages, "chosen": TEXT, "rejected": TEXT or [TEXT, ...]}.
         tasks: held-out tasks, at most; of a file: lines.
-        world: of the bench answers; options are --world.NAME. By default arithmetic.
+        world: of the benches answers and rollouts; options are --world.NAME. By default arithmetic.
         pairs: ask which of two answers is right, in both orders, instead of asking about each answer alone.
-        model: policy of the judges self, self@start and trained.
+        best_of: also print the expected truth of the best of 1, 2, ..., N candidates of a task by the judge's score,
+            beside an oracle and the mean; at most the candidates of the bench. In the bench rollouts, N rollouts are
+            played at each task, 8 without this option.
+        model: policy of the judges self, self@start and trained, and of the bench rollouts.
         judge_labels: labelled questions about training tasks, at most, for a head or a trained judge. The two halves of
             a file are by a digest of the prompt, and without such a judge all lines are measured.
         judge_budget: most tokens that each judge may read and write, 0 for no limit.
@@ -74,6 +81,7 @@ class JudgeEvalOptions:
     tasks: int = 100
     world: str = ""
     pairs: bool = False
+    best_of: int = 0
     model: str = ""
     judge_labels: int = 512
     judge_budget: int = 0
@@ -105,13 +113,20 @@ def evaluate_judges(judges: Sequence[str], words: list[str]) -> int:
     items = bench.make("test" if learns else None, options.tasks, options.seed)
     if not items:
         raise InputError(f"bench {bench.name} has no line left to measure, as half of them teaches: give more")
+    if (least := min(len(one.questions) for one in items)) < options.best_of:
+        raise InputError(f"--best-of is {options.best_of}, and a task of bench {bench.name} has {least} candidates")
     note(terminal, "bench", f"{bench.name}: {len(items)} tasks, {sum(len(one.questions) for one in items)} questions")
     found = dict[str, Any]()
     for source in judges:
         with terminal.status(f"asking {source}", spinner="line"):
-            found[source] = _of_rule(bench, items) if source == RULE else _measured(source, bench, items, options)
-    controls = {name: _figures(bench.form, own, items) for name, own in control_chances(items).items()}
-    terminal.print(_table(found, controls))
+            by_rule = source == RULE
+            found[source] = _of_rule(bench, items, options) if by_rule else _measured(source, bench, items, options)
+    controls = {
+        name: bench_report(bench.form, own, items, best_of=options.best_of)
+        for name, own in control_chances(items).items()
+    }
+    for table in judge_tables(found, controls):
+        terminal.print(table)
     _note_leaks(controls, terminal)
     write_json(options.json, {"bench": bench.name, "tasks": len(items), "judges": found, "controls": controls})
     return 0
@@ -124,7 +139,7 @@ def _parsed(words: list[str]) -> tuple[JudgeEvalOptions, World | None]:
     """The options, and the world of the bench answers."""
     plain = [word for word in words if word not in ("-h", "--help")]
     named = tyro.cli(_WorldName, args=plain, prog=PROG, return_unknown_args=True, add_help=False)[0]
-    name = named.world or ("arithmetic" if named.bench == ANSWERS else "")
+    name = named.world or ("arithmetic" if named.bench in PLAYED else "")
     kinds: dict[str, tuple[Any, Any]] = {"eval": (Annotated[JudgeEvalOptions, FLAT], None)}
     made = NamedFactory(name, find("worlds", name)) if name else None
     if made is not None and made.options():
@@ -152,12 +167,33 @@ def _checked(judges: Sequence[str], options: JudgeEvalOptions, world: World | No
             raise InputError(f"--judge {source} is the policy of a run, and here is none: name one, --model NAME")
     if options.model:
         check_model_name(options.model, NAMED)
-    if world is not None and options.bench != ANSWERS:
-        raise InputError(f"--world is for bench {ANSWERS}: leave it out with --bench {options.bench}")
-    bench = find_bench(options.bench, world=world, pairs=options.pairs)
+    if world is not None and options.bench not in PLAYED:
+        raise InputError(f"--world is for bench {' and '.join(PLAYED)}: leave it out with --bench {options.bench}")
+    bench = find_bench(options.bench, world=world, pairs=options.pairs, rollouts=_rollouts(options, world))
+    if options.best_of and not bench.has_candidates:
+        raise InputError(f"--best-of chooses among answers that are judged alone: leave it out with {_asked(options)}")
     if RULE in judges and not bench.by_rule:
         raise InputError(f"--judge {RULE}: the labels of {bench.name} are given, and no rule answers its questions")
     return bench
+
+
+def _rollouts(options: JudgeEvalOptions, world: World | None) -> Make | None:
+    """Maker of the bench rollouts, which loads the policy when it is called."""
+    if options.bench != ROLLOUTS or world is None or not options.model:
+        return None
+
+    def make(split: Split | None, count: int, seed: int) -> list[BenchItem]:
+        size = options.best_of or CANDIDATES
+        if not loaded:
+            loaded.append(policies.bench_rollouts(model=options.model, world=world, size=size))
+        return loaded[0](split, count, seed)
+
+    loaded = list[Make]()
+    return make
+
+
+def _asked(options: JudgeEvalOptions) -> str:
+    return "--pairs" if options.pairs else f"--bench {options.bench}"
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------
@@ -177,7 +213,7 @@ def _measured(source: str, bench: JudgeBench, items: Sequence[BenchItem], option
     spent = [one.answer.spent for one in desk.take_calls()]
     answered = max(int(np.isfinite(values).sum()), 1)
     return {
-        **_figures(bench.form, chances, items),
+        **bench_report(bench.form, chances, items, best_of=options.best_of),
         "tokens": sum(one.read + one.written for one in spent) / answered,
         "seconds": sum(one.seconds for one in spent) / answered,
         "cost": sum(one.cost for one in spent) / answered,
@@ -190,56 +226,10 @@ def _answers(desk: AskDesk, asks: Sequence[Any]) -> list[float]:
     return [np.nan if isinstance(one, NoAnswer) else float(one) for one in found]
 
 
-def _of_rule(bench: JudgeBench, items: Sequence[BenchItem]) -> dict[str, Any]:
+def _of_rule(bench: JudgeBench, items: Sequence[BenchItem], options: JudgeEvalOptions) -> dict[str, Any]:
     exact = [labels_of(item).astype(np.float64) for item in items]
-    return {**_figures(bench.form, exact, items), "tokens": 0.0, "seconds": 0.0, "cost": 0.0}
-
-
-def _figures(form: BenchForm, chances: Sequence[np.ndarray], items: Sequence[BenchItem]) -> dict[str, Any]:
-    """Figures over tasks with all answers, and counts of questions."""
-    known = [k for k, chance in enumerate(chances) if not np.isnan(chance).any()]
-    answered = [(chances[k], labels_of(items[k])) for k in known]
-    found = bench_figures(form, answered, task=[items[k].task for k in known])
-    questions = sum(len(item.questions) for item in items)
-    unanswered = int(sum(np.isnan(chance).sum() for chance in chances))
-    return {
-        **{name: one._asdict() for name, one in found.items()},
-        "main": form.main,
-        "tasks": len(known),
-        "questions": questions,
-        "unanswered": unanswered,
-        "coverage": 1 - unanswered / questions if questions else float("nan"),
-    }
-
-
-# --- output ----------------------------------------------------------------------------------------------------------
-
-
-def _table(judges: Mapping[str, Any], controls: Mapping[str, Any]) -> FittedTable:
-    """A row for each judge and control."""
-    table = FittedTable(box=SIMPLE_HEAD, padding=0, caption=CAPTION, caption_justify="left")
-    rows = {**judges, **{f"({name})": figures for name, figures in controls.items()}}
-    first = next(iter(judges.values()))
-    main = first["main"]
-    names = [name for name, one in first.items() if isinstance(one, dict) and name != main]
-    costs = ["cost"] if any(one.get("cost") for one in judges.values()) else []
-    table.add_column("judge")
-    for name in (f"{main} (95 %)", *names, "asked", "tokens", "s", *costs):
-        table.add_column(name, justify="right")
-    for source, own in rows.items():
-        values = [_share(own[name]["value"]) for name in names]
-        spent = [f"{own['tokens']:.0f}", f"{own['seconds']:.3f}"] if "tokens" in own else ["", ""]
-        paid = [f"{own['cost']:.2g}" if "cost" in own else "" for _ in costs]
-        table.add_row(source, _with_interval(own[main]), *values, _share(own["coverage"]), *spent, *paid)
-    return table
-
-
-def _share(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else "-"
-
-
-def _with_interval(own: Mapping[str, float]) -> str:
-    return f"{_share(own['value'])} {_share(own['low'])}-{_share(own['high'])}" if np.isfinite(own["value"]) else "-"
+    report = bench_report(bench.form, exact, items, best_of=options.best_of)
+    return {**report, "tokens": 0.0, "seconds": 0.0, "cost": 0.0}
 
 
 def _note_leaks(controls: Mapping[str, Any], terminal: Any) -> None:

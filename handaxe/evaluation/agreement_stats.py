@@ -10,9 +10,10 @@ from scipy.stats import rankdata
 
 from handaxe.ops.seeds import generator
 
-__all__ = ["Figure", "MEASURES", "agreement_stats"]
+__all__ = ["Figure", "MEASURES", "RESAMPLES", "agreement_stats", "percentile_figure"]
 
 RESAMPLES = 1000
+"""Resamples of the tasks behind an interval."""
 
 
 class Figure(NamedTuple):
@@ -56,11 +57,29 @@ def agreement_stats(
     ]
     found = {}
     for name, measure in MEASURES.items():
-        values = np.array([measure(p_Q[draw], label_Q[draw]) for draw in draws])
-        values = values[np.isfinite(values)]
-        low, high = np.quantile(values, (0.025, 0.975)) if len(values) else (np.nan, np.nan)
-        found[name] = Figure(measure(p_Q, label_Q), float(low), float(high))
+        resampled = np.array([measure(p_Q[draw], label_Q[draw]) for draw in draws])
+        found[name] = percentile_figure(measure(p_Q, label_Q), resampled)
     return found
+
+
+def percentile_figure(value: float, resampled_R: np.ndarray) -> Figure:
+    """Return a value with the 2.5 and 97.5 % quantiles of its resamples.
+
+    Args:
+        value: of all tasks.
+        resampled_R: [R] values of resampled tasks; those that are not finite are left out.
+
+    Returns:
+        The figure; its interval is NaN without a finite resample.
+
+    Example:
+        0.5 and resamples 0, 1, NaN  ->  0.5 [0.025, 0.975]
+
+    Idea: percentile bootstrap over tasks, for figures that a resample may leave undefined.
+    """
+    finite = resampled_R[np.isfinite(resampled_R)]
+    low, high = np.quantile(finite, (0.025, 0.975)) if len(finite) else (np.nan, np.nan)
+    return Figure(float(value), float(low), float(high))
 
 
 def _share(hits_N: np.ndarray) -> float:

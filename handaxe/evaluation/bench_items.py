@@ -10,10 +10,9 @@ from scipy.stats import rankdata
 
 from handaxe.asking.ask import Ask
 from handaxe.asking.desk import AskDesk
-from handaxe.asking.prompt import find_prompt
-from handaxe.core.images import name_images
 from handaxe.core.records import Criterion, Trajectory
 from handaxe.judges.asked_check import check_question
+from handaxe.judges.asked_pairs import pair_question
 
 __all__ = ["BenchItem", "BenchQuestion", "answer_item", "control_chances", "labels_of", "pair_item"]
 
@@ -25,12 +24,14 @@ class BenchQuestion(NamedTuple):
     correct  the first label of the prompt is the right one
     lengths  characters of the judged text, or of both texts of a pair
     place    of a step in its rollout, from 0; -1 for an answer alone
+    kind     of the error in the judged text; "" for none, or for a bench without kinds
     """
 
     ask: Callable[[AskDesk], Ask]
     correct: bool
     lengths: tuple[int, ...]
     place: int = -1
+    kind: str = ""
 
 
 class BenchItem(NamedTuple):
@@ -40,12 +41,13 @@ class BenchItem(NamedTuple):
     questions: tuple[BenchQuestion, ...]
 
 
-def answer_item(rollouts: Sequence[Trajectory], criterion: Criterion) -> BenchItem:
+def answer_item(rollouts: Sequence[Trajectory], criterion: Criterion, *, correct: Sequence[bool] = ()) -> BenchItem:
     """Ask about each rollout of a task if the last turn meets a criterion.
 
     Args:
-        rollouts: of one task; the first is correct, the others are wrong.
+        rollouts: of one task.
         criterion: such as a correct answer.
+        correct: labels of the rollouts; by default the first is correct, and the others are wrong.
 
     Example:
         three rollouts -> questions with the labels True, False, False
@@ -54,7 +56,11 @@ def answer_item(rollouts: Sequence[Trajectory], criterion: Criterion) -> BenchIt
     def question(one: Trajectory) -> Callable[[AskDesk], Ask]:
         return lambda desk: check_question(desk, "check", one, len(one.turns) - 1, criterion)
 
-    made = [BenchQuestion(question(one), k == 0, (len(one.final_text),)) for k, one in enumerate(rollouts)]
+    labels = correct or [k == 0 for k in range(len(rollouts))]
+    made = [
+        BenchQuestion(question(one), bool(label), (len(one.final_text),))
+        for one, label in zip(rollouts, labels, strict=True)
+    ]
     return BenchItem(rollouts[0].task.id, tuple(made))
 
 
@@ -74,17 +80,7 @@ def pair_item(rollouts: Sequence[Trajectory]) -> BenchItem:
 
 
 def _which(first: Trajectory, second: Trajectory) -> Callable[[AskDesk], Ask]:
-    last = first.task.messages[-1]
-    fields = {
-        "task": name_images(last.content, last.images),
-        "first": first.final_text,
-        "second": second.final_text,
-    }
-
-    def ask(desk: AskDesk) -> Ask:
-        return Ask(find_prompt("which", terse=desk.answerer.terse), fields, about=(first.id, -1, second.id))
-
-    return ask
+    return lambda desk: pair_question(desk, "which", first, second)
 
 
 def labels_of(item: BenchItem) -> np.ndarray:

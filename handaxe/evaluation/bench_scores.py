@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.evaluation.agreement_stats import Figure
+from handaxe.evaluation.agreement_stats import RESAMPLES, Figure, percentile_figure
+from handaxe.judges.asked_pairs import mean_preference
 from handaxe.ops.seeds import generator
 
 __all__ = [
@@ -17,16 +18,18 @@ __all__ = [
     "STEPS",
     "answer_figures",
     "answer_sums",
+    "bench_calibration",
     "bench_figures",
+    "calibration_sums",
     "comparison_figures",
     "comparison_sums",
     "first_error",
+    "quotient",
     "step_figures",
     "step_sums",
 ]
 
 BINS = 10
-RESAMPLES = 1000
 Sums = Mapping[str, np.ndarray]
 """Name -> sum over tasks, [] or [BINS]; figures of several resamples take [R] and [R, BINS]."""
 
@@ -74,7 +77,7 @@ def step_sums(chance_2N: np.ndarray, correct_2N: np.ndarray) -> Sums:
         "steps": np.array(float(len(correct_2N))),
         "wins": np.array(_wins(float(clean_N[wrong]), error_N[wrong : wrong + 1])),
         "pairs": np.array(1.0),
-        **_bins(chance_2N, correct_2N),
+        **calibration_sums(chance_2N, correct_2N),
     }
 
 
@@ -95,15 +98,15 @@ def step_figures(sums: Sums) -> dict[str, np.ndarray]:
     Paper: arXiv:2412.06559 (ProcessBench), the F1 of two accuracies.
     Differs: the threshold is one half, and not chosen on a part of the bench.
     """
-    error, clean = _ratio(sums["error_hits"], sums["tasks"]), _ratio(sums["clean_hits"], sums["tasks"])
+    error, clean = quotient(sums["error_hits"], sums["tasks"]), quotient(sums["clean_hits"], sums["tasks"])
     both = error + clean
     return {
-        "f1": np.where(both == 0, 0.0, _ratio(2 * error * clean, both)),
+        "f1": np.where(both == 0, 0.0, quotient(2 * error * clean, both)),
         "error": error,
         "clean": clean,
-        "steps": _ratio(sums["agreeing"], sums["steps"]),
-        "pair": _ratio(sums["wins"], sums["pairs"]),
-        "ece": _calibration_error(sums),
+        "steps": quotient(sums["agreeing"], sums["steps"]),
+        "pair": quotient(sums["wins"], sums["pairs"]),
+        "ece": bench_calibration(sums),
     }
 
 
@@ -123,7 +126,7 @@ def answer_sums(chance_N: np.ndarray, correct_N: np.ndarray) -> Sums:
     Example:
         0.7 of the correct answer, 0.9, 0.7 and 0.1 of the others  ->  wins 1.5 of 3, best 0, mrr (1/2 + 1/3) / 2
     """
-    return {**_rank_sums(chance_N, correct_N), **_bins(chance_N, correct_N)}
+    return {**_rank_sums(chance_N, correct_N), **calibration_sums(chance_N, correct_N)}
 
 
 def answer_figures(sums: Sums) -> dict[str, np.ndarray]:
@@ -143,45 +146,59 @@ def answer_figures(sums: Sums) -> dict[str, np.ndarray]:
     Idea: the usual figures of reward models on lists of one correct answer and several wrong answers.
     """
     return {
-        "pair": _ratio(sums["wins"], sums["pairs"]),
-        "best": _ratio(sums["best"], sums["tasks"]),
-        "mrr": _ratio(sums["reciprocal"], sums["tasks"]),
-        "ece": _calibration_error(sums),
+        "pair": quotient(sums["wins"], sums["pairs"]),
+        "best": quotient(sums["best"], sums["tasks"]),
+        "mrr": quotient(sums["reciprocal"], sums["tasks"]),
+        "ece": bench_calibration(sums),
     }
 
 
 def comparison_sums(chance_2P: np.ndarray, correct_2P: np.ndarray) -> Sums:
     """Sums of comparisons of the correct answer with each wrong answer of a task, each pair in both orders.
 
-        score of a wrong answer = 1/2 + (p_21 - p_12) / 2        the correct answer has 1/2
+        score of a wrong answer = 1 - (p_12 + 1 - p_21) / 2        the correct answer has 1/2
         consistent if sign(p_12 - 1/2) = -sign(p_21 - 1/2)       the same winner in both orders
+        both if p_12 > 1/2 > p_21                                the correct answer wins in both orders
+        first = [p > 1/2] + [p = 1/2] / 2                        answers for the first text, whichever stands there
 
     Args:
         chance_2P: [2 P] probabilities that the first text is right: p_12 with the correct answer first, then p_21.
         correct_2P: [2 P] labels: True, False, True, ...
 
     Example:
-        0.9 and 0.6 of a pair  ->  the wrong answer has 0.35: a win; not consistent
+        0.9 and 0.6 of a pair  ->  the wrong answer has 0.35: a win; not consistent, and twice for the first text
     """
-    first_P, second_P = np.asarray(chance_2P, np.float64).reshape(-1, 2).T
-    score_N = np.concatenate([[0.5], 0.5 + (second_P - first_P) / 2])
-    consistent = float((np.sign(first_P - 0.5) == -np.sign(second_P - 0.5)).sum())
+    chance_2P = np.asarray(chance_2P, np.float64)
+    chance_P2 = chance_2P.reshape(-1, 2)
+    score_N = np.concatenate([[0.5], 1 - mean_preference(chance_P2)])
+    side_P2 = np.sign(chance_P2 - 0.5)
     return {
         **_rank_sums(score_N, np.arange(len(score_N)) == 0),
-        "consistent": np.array(consistent),
-        **_bins(chance_2P, correct_2P),
+        "consistent": np.array(float((side_P2[:, 0] == -side_P2[:, 1]).sum())),
+        "both": np.array(float(((side_P2[:, 0] > 0) & (side_P2[:, 1] < 0)).sum())),
+        "first": np.array(float((0.5 + side_P2 / 2).sum())),
+        **calibration_sums(chance_2P, correct_2P),
     }
 
 
 def comparison_figures(sums: Sums) -> dict[str, np.ndarray]:
-    """Figures of `answer_figures`, and `same`, the share of pairs with the same winner in both orders.
+    """Figures of `answer_figures`, and of the two orders.
+
+        same   share of pairs with the same winner in both orders (position consistency)
+        both   share of pairs with the correct answer as winner in both orders
+        first  share of answers for the first text; 1/2 without a preference for a position
 
     Example:
-        2 of 3 pairs with the same winner  ->  same 0.6667
+        2 of 3 pairs with the same winner, one of them wrong  ->  same 0.6667, both 0.3333
 
     Idea: position consistency of a judge of pairs.
     """
-    return {**answer_figures(sums), "same": _ratio(sums["consistent"], sums["pairs"])}
+    return {
+        **answer_figures(sums),
+        "same": quotient(sums["consistent"], sums["pairs"]),
+        "both": quotient(sums["both"], sums["pairs"]),
+        "first": quotient(sums["first"], 2 * sums["pairs"]),
+    }
 
 
 def bench_figures(
@@ -217,7 +234,42 @@ def bench_figures(
     rng = generator("bench", len(names))
     drawn = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=resamples)
     spread = form.figures({name: np.tensordot(drawn, one, 1) for name, one in table.items()})
-    return {name: Figure(float(value), *_interval(spread[name])) for name, value in values.items()}
+    return {name: percentile_figure(float(value), spread[name]) for name, value in values.items()}
+
+
+def calibration_sums(chance_N: np.ndarray, correct_N: np.ndarray) -> dict[str, np.ndarray]:
+    """Count, sum of p and sum of labels of each of 10 equal bins of p.
+
+    Args:
+        chance_N: [N] probabilities.
+        correct_N: [N] labels.
+
+    Example:
+        0.92 and 0.98 with labels 1 and 0  ->  the last bin has count 2, sum of p 1.9, and 1 label
+    """
+    chance_N = np.asarray(chance_N, np.float64)
+    place_N = np.clip((chance_N * BINS).astype(int), 0, BINS - 1)
+    weights = {"bin_count": None, "bin_chance": chance_N, "bin_label": np.asarray(correct_N, np.float64)}
+    return {name: np.bincount(place_N, one, BINS).astype(np.float64) for name, one in weights.items()}
+
+
+def bench_calibration(sums: Sums) -> np.ndarray:
+    """ECE of sums of `calibration_sums`: sum over bins of |sum of p - sum of labels| / count of all.
+
+    Example:
+        a bin with sum of p 1.9 and 1 label, of 2 answers in all  ->  0.45
+    """
+    gap = np.abs(sums["bin_chance"] - sums["bin_label"]).sum(-1)
+    return quotient(gap, sums["bin_count"].sum(-1))
+
+
+def quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a / b, NaN where b is 0.
+
+    Example:
+        1 and 0 of 2 and 0  ->  0.5, NaN
+    """
+    return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=np.asarray(b) > 0)
 
 
 def _rank_sums(score_N: np.ndarray, correct_N: np.ndarray) -> dict[str, np.ndarray]:
@@ -236,29 +288,6 @@ def _rank_sums(score_N: np.ndarray, correct_N: np.ndarray) -> dict[str, np.ndarr
 
 def _wins(own: float, others: np.ndarray) -> float:
     return float((others < own).sum() + (others == own).sum() / 2)
-
-
-def _bins(chance_N: np.ndarray, correct_N: np.ndarray) -> dict[str, np.ndarray]:
-    """Count, sum of p and sum of labels of each bin."""
-    chance_N = np.asarray(chance_N, np.float64)
-    place_N = np.clip((chance_N * BINS).astype(int), 0, BINS - 1)
-    weights = {"bin_count": None, "bin_chance": chance_N, "bin_label": np.asarray(correct_N, np.float64)}
-    return {name: np.bincount(place_N, one, BINS).astype(np.float64) for name, one in weights.items()}
-
-
-def _calibration_error(sums: Sums) -> np.ndarray:
-    gap = np.abs(sums["bin_chance"] - sums["bin_label"]).sum(-1)
-    return _ratio(gap, sums["bin_count"].sum(-1))
-
-
-def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=np.asarray(b) > 0)
-
-
-def _interval(values: np.ndarray) -> tuple[float, float]:
-    finite = values[np.isfinite(values)]
-    low, high = np.quantile(finite, (0.025, 0.975)) if len(finite) else (np.nan, np.nan)
-    return float(low), float(high)
 
 
 STEPS = BenchForm(step_sums, step_figures, "f1")

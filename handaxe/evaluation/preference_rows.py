@@ -17,7 +17,7 @@ from handaxe.worlds.parts.chat_rows import chat_messages
 from handaxe.worlds.parts.file_rows import FileRow, raise_faults, read_rows
 from handaxe.worlds.world import Split
 
-__all__ = ["PreferenceRow", "preference_items", "preference_rows"]
+__all__ = ["PreferenceRow", "answer_rollout", "preference_items", "preference_rows"]
 
 CRITERION = Criterion("answer", "the answer is correct and does what the task asks")
 PARTS = 2
@@ -73,11 +73,12 @@ def preference_items(
 def _item(row: PreferenceRow, pairs: bool) -> BenchItem:
     digest = hashlib.sha256(row.prompt.encode()).hexdigest()[:12]
     task = Task(f"row-{digest}", (Message("user", row.prompt),))
-    rollouts = [_rollout(task, text, k) for k, text in enumerate(row.answers)]
+    rollouts = [answer_rollout(task, text, k) for k, text in enumerate(row.answers)]
     return pair_item(rollouts) if pairs else answer_item(rollouts, CRITERION)
 
 
-def _rollout(task: Task, text: str, k: int) -> Trajectory:
+def answer_rollout(task: Task, text: str, k: int) -> Trajectory:
+    """The record of a task with one text as answer."""
     messages = (*task.messages, Message("assistant", text))
     return trajectory_from_messages(FORMAT, messages, task=task, id=f"{task.id}/{k}")
 

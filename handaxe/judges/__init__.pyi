@@ -5,6 +5,4 @@ from .implicit_prm import implicit_prm as implicit_prm
 from .noisy import noisy as noisy
 from .reward_model import reward_model as reward_model
 from .step_status import step_status as step_status
-from .trained_verdict import trained_verdict as trained_verdict
-from .verdict_token import verdict_token as verdict_token
 from .viewed import viewed as viewed

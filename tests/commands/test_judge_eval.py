@@ -100,6 +100,35 @@ def test_answers_are_judged_alone_and_in_pairs(measure):
     assert own["pair"]["value"] == 0.5 and own["same"]["value"] == 0 and own["best"]["value"] == 0.25
 
 
+def test_calls_are_judged_by_kind_of_error_and_as_the_best_of_n(measure):
+    pytest.importorskip("bfcl_eval")
+    words = ("--bench", "bfcl_pairs", "--tasks", "4", "--best-of", "6")
+    found, shown = measure(*words, "--judge", "rule", "--judge", f"{__name__}:known")
+    rule, own = found["judges"]["rule"], found["judges"][f"{__name__}:known"]
+    assert rule["pair"]["value"] == 1 and set(rule["kinds"]) == {"function", "name", "value", "missing", "extra"}
+    assert own["kinds"]["missing"]["value"] == 0.5  # "known" is blind to it
+    assert [one["value"] for one in rule["best_of"]["judge"]] == pytest.approx([n / 6 for n in range(1, 7)])
+    assert "(oracle)" in shown and "(mean)" in shown and "extra" in shown and "leak" not in shown
+
+
+known = Told(lambda fields: True)
+
+
+def test_ties_are_judged(measure):
+    found, shown = measure("--bench", "ties", "--tasks", "4", "--judge", "rule", "--judge", f"{__name__}:first")
+    assert found["judges"]["rule"]["ties"]["value"] == pytest.approx(1.01)
+    assert found["judges"][f"{__name__}:first"]["ties"]["value"] == 0
+    assert found["controls"]["longer"]["pair"]["value"] == 0.5 and "preferred" in shown
+
+
+def test_rollouts_of_a_policy_are_judged(measure):
+    words = ("--bench", "rollouts", "--model", "tiny", "--tasks", "3", "--best-of", "2")
+    found, _ = measure(*words, "--judge", "rule", "--judge", f"{__name__}:first")
+    rule = found["judges"]["rule"]
+    assert rule["questions"] == 6 and rule["right"]["value"] == rule["best_of"]["mean"][1]["value"]
+    assert rule["best_of"]["judge"] == rule["best_of"]["oracle"]
+
+
 def test_a_file_is_judged_and_its_leak_is_named(measure, tmp_path):
     file = tmp_path / "mine.jsonl"
     rows = [{"prompt": f"{k}+2=?", "chosen": f"It is {k + 2}.", "rejected": ["no", str(k)]} for k in range(12)]
@@ -124,9 +153,12 @@ RULE = ["--judge", "rule"]
 @pytest.mark.parametrize(
     "words, message",
     [
-        (RULE, "name a bench, --bench NAME: steps, answers, jsonl:PATH"),
+        (RULE, "name a bench, --bench NAME: steps, answers, bfcl_pairs, ties, rollouts, jsonl:PATH"),
         (STEPS, "name judges to measure, --judge SOURCE"),
-        ([*RULE, "--bench", "rewardbench"], "there is no bench 'rewardbench'; there are steps, answers, jsonl:PATH"),
+        (
+            [*RULE, "--bench", "rewardbench"],
+            "there is no bench 'rewardbench'; there are steps, answers, bfcl_pairs, ties",
+        ),
         ([*STEPS, "--judge", "tinny"], "tinny"),
         ([*STEPS, "--judge", "self"], "--judge self is the policy of a run, and here is none: name one, --model NAME"),
         ([*STEPS, "--judge", "self", "--model", "tinny"], "did you mean tiny?"),
@@ -134,7 +166,12 @@ RULE = ["--judge", "rule"]
         ([*STEPS, *RULE, "--judge-labels", "3"], "--judge-labels is 3; give 4 or more"),
         ([*STEPS, *RULE, "--judge-min-coverage", "1"], "--judge-min-coverage is 1.0"),
         ([*STEPS, *RULE, "--pairs"], "leave --pairs out"),
-        ([*STEPS, *RULE, "--world", "arithmetic"], "--world is for bench answers"),
+        ([*STEPS, *RULE, "--best-of", "2"], "leave it out with --bench steps"),
+        ([*RULE, "--bench", "answers", "--pairs", "--best-of", "2"], "leave it out with --pairs"),
+        ([*RULE, "--bench", "answers", "--best-of", "-1"], "--best-of is -1; give 0 or more"),
+        ([*RULE, "--bench", "answers", "--tasks", "2", "--best-of", "5"], "a task of bench answers has 4 candidates"),
+        ([*RULE, "--bench", "rollouts"], "needs a policy that plays: name one, --model NAME"),
+        ([*STEPS, *RULE, "--world", "arithmetic"], "--world is for bench answers and rollouts"),
         ([*RULE, "--bench", "answers", "--world", "arithmetik"], "there is no world 'arithmetik'"),
         ([*RULE, "--bench", "jsonl:none.jsonl"], "there is no file 'none.jsonl'"),
     ],

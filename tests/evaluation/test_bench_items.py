@@ -27,6 +27,11 @@ def test_each_answer_is_a_question_with_its_label():
     assert item.questions[0].ask(LONG).prompt.name == "check@1"
 
 
+def test_labels_may_be_given():
+    item = answer_item(rollouts("4", "four", "5"), Criterion("answer", "correct"), correct=[True, True, False])
+    assert labels_of(item).tolist() == [True, True, False]
+
+
 def test_pairs_are_asked_in_both_orders():
     item = pair_item(rollouts("4", "5", ""))
     assert labels_of(item).tolist() == [True, False, True, False]

@@ -77,13 +77,15 @@ def test_figures_of_pairs_equal_the_hand_computed_oracle():
     sums = comparison_sums(np.array([0.9, 0.6, 0.2, 0.6]), np.array([True, False, True, False]))
     found = {name: float(one) for name, one in comparison_figures(sums).items()}
     ece = (abs(0.2 - 1) + 2 * 0.6 + abs(0.9 - 1)) / 4
-    assert found == pytest.approx({"pair": 0.5, "best": 0.0, "mrr": 0.5, "ece": ece, "same": 0.5}, abs=1e-9)
+    want = {"pair": 0.5, "best": 0.0, "mrr": 0.5, "ece": ece, "same": 0.5, "both": 0.0, "first": 3 / 4}
+    assert found == pytest.approx(want, abs=1e-9)
 
 
 def test_a_judge_that_prefers_a_position_has_pair_accuracy_one_half_and_consistency_zero():
     for chance in (0.0, 0.3, 1.0):
         found = values(PAIRS, [(np.full(6, chance), np.array([True, False] * 3))])
         assert found["pair"] == 0.5 and found["best"] == 0.25 and found["same"] == 0.0
+        assert found["both"] == 0.0 and found["first"] == (chance > 0.5)
 
 
 # --- slow twins ------------------------------------------------------------------------------------------------------
@@ -167,6 +169,10 @@ def test_figures_of_pairs_equal_a_slow_loop(rows):
     ]
     assert {name: found[name] for name in ("pair", "best", "mrr")} == pytest.approx(slow_answers(scores), abs=1e-9)
     assert found["same"] == pytest.approx(sum(same) / len(same))
+    both = [a > 0.5 > b for row in rows for a, b in (row[:2], row[2:])]
+    first = [1 if p > 0.5 else 0.5 if p == 0.5 else 0 for row in rows for p in row]
+    assert found["both"] == pytest.approx(sum(both) / len(both)) and found["both"] <= found["same"]
+    assert found["first"] == pytest.approx(sum(first) / len(first))
 
 
 # --- intervals -------------------------------------------------------------------------------------------------------

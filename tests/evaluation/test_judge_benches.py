@@ -7,6 +7,8 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.evaluation.bench_scores import ANSWERS, PAIRS, STEPS
 from handaxe.evaluation.judge_benches import find_bench
+from handaxe.evaluation.rollout_scores import ROLLOUTS
+from handaxe.evaluation.tie_scores import TIES
 from handaxe.worlds.arithmetic import arithmetic
 
 
@@ -22,10 +24,24 @@ def test_benches_have_a_form_and_tasks(tmp_path):
     assert find_bench("answers", world=arithmetic(), pairs=True).form is PAIRS
 
 
+def test_benches_of_calls_ties_and_rollouts():
+    pytest.importorskip("bfcl_eval")
+    calls, ties = find_bench("bfcl_pairs"), find_bench("ties")
+    rollouts = find_bench("rollouts", rollouts=ties.make)
+    assert (calls.form, ties.form, rollouts.form) == (ANSWERS, TIES, ROLLOUTS)
+    assert [one.has_candidates for one in (calls, ties, rollouts)] == [True, False, True]
+    assert [len(one.make(None, 2, 0)) for one in (calls, ties, rollouts)] == [2, 2, 2]
+    pairs = find_bench("bfcl_pairs", pairs=True)
+    assert pairs.form is PAIRS and not pairs.has_candidates and len(pairs.make(None, 1, 0)[0].questions) == 10
+
+
 @pytest.mark.parametrize(
     "name, pairs, message",
     [
-        ("stepz", False, "there is no bench 'stepz'; there are steps, answers, jsonl:PATH"),
+        ("ties", True, "asks about each answer alone: leave --pairs out"),
+        ("rollouts", True, "asks about each rollout alone: leave --pairs out"),
+        ("rollouts", False, "needs a policy that plays: name one, --model NAME"),
+        ("stepz", False, "there is no bench 'stepz'; there are steps, answers, bfcl_pairs, ties, rollouts, jsonl:PATH"),
         ("steps", True, "leave --pairs out"),
         ("answers", False, "needs a world"),
         ("jsonl:none.jsonl", False, "there is no file 'none.jsonl'"),
