@@ -46,7 +46,7 @@ def drawn(glyph, noise):
 
 
 def sides_of(digit, covered, noise):
-    """What lies on the table, and what the tool shows."""
+    """Pixels of the table, and of the tool's reply."""
     return drawn(None if covered else digit, noise), drawn(digit, noise + 1)
 
 

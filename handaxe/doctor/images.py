@@ -114,7 +114,7 @@ def _sizes(shown: Sequence[Image], processor: ImageProcessor, context: int, limi
 
 
 def _resizing(shown: Sequence[Image], processor: Any) -> Finding:
-    """Compare the pixels of images with those that the vision tower reads."""
+    """Compare the size of each image with the size at which the vision tower reads the image."""
     scales = [(float(processor.scale(image)), image) for image in shown]
     least, most = (pick(scales, key=lambda one: one[0]) for pick in (min, max))
     figures = {"scale/least": least[0], "scale/most": most[0]}

@@ -3,9 +3,9 @@
 from handaxe import judges
 from handaxe.core.protocols import Stage
 from handaxe.judges.reward_model import RewardModel
+from handaxe.methods.labelled_rollouts import labelled_rollouts
 from handaxe.methods.method import Method
 from handaxe.training.stages.fit import fit
-from handaxe.training.stages.sources import played
 
 __all__ = ["step_reward_model"]
 
@@ -29,5 +29,4 @@ def step_reward_model(base: Method, *, groups: int = 24, epochs: int = 8) -> tup
     model = judges.reward_model(
         reads="turns", steps=rule, squash=True, batch_size=4, fit_epochs=epochs, learning_rate=3e-4, learns=False
     )
-    labels = played(groups=groups, group_size=base.settings.group_size, arguments={"reward": base.reward})
-    return model, fit(judge=model, source=labels)
+    return model, fit(judge=model, source=labelled_rollouts(base, groups=groups))

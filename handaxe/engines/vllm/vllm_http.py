@@ -116,7 +116,7 @@ class VllmHttp:
     async def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str] | None, timeout: float
     ) -> Any:
-        answer = await self._fetch(method, path, body, query, timeout, CONTROL_BYTES)
+        answer = self._content(path, await self._exchange(method, path, body, query, timeout, CONTROL_BYTES))
         try:
             return json.loads(answer) if answer else {}
         except (ValueError, RecursionError):
@@ -125,9 +125,10 @@ class VllmHttp:
     async def _generate(self, body: Mapping[str, Any], vocab_size: int, prompt: ImagePrompt | None) -> Generated:
         limit = answer_limit(body, prompt)
         if prompt is None:
-            answer = await self._fetch("POST", GENERATE, body, None, self._request_timeout, limit)
+            found = await self._exchange("POST", GENERATE, body, None, self._request_timeout, limit)
         else:
-            answer = self._content(GENERATE, await self._send_images(body, prompt, limit))
+            found = await self._send_images(body, prompt, limit)
+        answer = self._content(GENERATE, found)
         try:
             generated = read_generated(answer, body, vocab_size)
             prompt_ids = [] if prompt is None else read_prompt_ids(answer)
@@ -168,18 +169,6 @@ class VllmHttp:
             raise
         self.sent_images.arrived(sent)
         return answer
-
-    async def _fetch(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None,
-        query: Mapping[str, str] | None,
-        timeout: float,
-        limit: int,
-    ) -> bytes:
-        """Body of an answer with a status of success."""
-        return self._content(path, await self._exchange(method, path, body, query, timeout, limit))
 
     async def _exchange(
         self,

@@ -1,4 +1,11 @@
-"""Arithmetic for a policy with a second task, writing questions."""
+"""Arithmetic for a policy with a second task, writing questions.
+
+Example:
+    read_question("What is the product of 23 and 41") is the task "23*41=?" without an answer
+
+Idea: questions in words have clusters, operations in an opening, which the repetition penalty of Agent0
+(arXiv:2511.16043) can tell apart.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,11 @@ def artist_bfcl(
         state_weight: SR_max, reward of the reference state. 0.5 is unconfirmed.
         function_weight: FR_max, reward of all reference calls, each in its user turn. 0.5 is unconfirmed.
         format_weight: reward of a well-formed rollout. 0.5 is unconfirmed.
+
+    Example:
+        reference state, every reference call in its turn, well-formed  ->  0.5 + 0.5 + 0.5 = 1.5
+
+    Paper: arXiv:2505.01441 (ARTIST), R_state, R_function and the format reward of function calling.
     """
     states = rewards.state_match(max_score=state_weight, gold=full_state, state=equal_state)
     calls = call_match(most=function_weight, by_turn=turn_calls)

@@ -1,4 +1,10 @@
-"""Share of library questions answered without search, by number of injections."""
+"""Share of library questions answered without search, by number of injections.
+
+Example:
+    question_shares(known=1.0, count=20, injections=1)(1): direct_0 and direct_1 are 1, least_fall is 0
+
+Paper: arXiv:2508.07976 (ASearcher), the check of synthesized questions for direct answers without search.
+"""
 
 from __future__ import annotations
 

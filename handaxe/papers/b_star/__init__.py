@@ -1,6 +1,7 @@
 """B-STaR (arXiv:2412.17256): self-train at the temperature and threshold that balance exploration and exploitation."""
 
 from handaxe import judges, rewards
+from handaxe.core.protocols import Reward
 from handaxe.methods.method import Method, replace
 from handaxe.papers.b_star.balance_monitor import BalanceMonitor
 from handaxe.papers.b_star.balanced_sampling import balanced_sampling
@@ -39,22 +40,21 @@ def b_star(
         tasks: tasks played in a round.
         tries: rollouts of a task; 64 in the paper.
     """
-    truth, monitor = judges.exact_steps(verdicts=base.world.need("verdicts")), BalanceMonitor()
-    process = lowest_step(judge=judges.noisy(judge=truth, spread=0.5, flip=label_noise))
-    sound = rewards.product({"right": base.reward, "steps": lowest_step(judge=truth)})
-    parts = {"right": (1.0, base.reward), "process": (0.2, process), SOUND: (0.0, sound)}
+    monitor = BalanceMonitor()
     source = balanced_sampling(
-        temperatures=temperatures,
-        thresholds=thresholds,
-        correct=SOUND,
-        groups=tasks,
-        group_size=tries,
-        monitor=monitor,
+        temperatures=temperatures, thresholds=thresholds, correct=SOUND, groups=tasks, group_size=tries, monitor=monitor
     )
     stage = teach(source=source, learning_rate=3e-4, optional=True)
     return replace(
         base,
-        reward=rewards.weighted(parts),
+        reward=_answer_and_steps(base, label_noise),
         stages=(*base.stages, repeat(stages=[stage], times=rounds)),
         learners=(*base.learners, monitor),
     )
+
+
+def _answer_and_steps(base: Method, label_noise: float) -> Reward:
+    truth = judges.exact_steps(verdicts=base.world.need("verdicts"))
+    process = lowest_step(judge=judges.noisy(judge=truth, spread=0.5, flip=label_noise))
+    sound = rewards.product({"right": base.reward, "steps": lowest_step(judge=truth)})
+    return rewards.weighted({"right": (1.0, base.reward), "process": (0.2, process), SOUND: (0.0, sound)})

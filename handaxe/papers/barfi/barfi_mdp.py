@@ -34,6 +34,12 @@ def barfi_mdp(*, grids: int = 8, updates: int = 200, processes: int = 8) -> Stud
         grids: drawn grids.
         updates: of the policy.
         processes: random processes of the comparison of gradients.
+
+    Example:
+        last returns on two grids: barfi 0.8 and 0.6, sum 0.5 and 0.5  ->  sum 0.5, barfi 0.7, gain/sum 0.2
+
+    Paper: arXiv:2310.19007 (BARFI), comparison of the learned reward with the plain sum and with potentials.
+    Idea: exact gradients leave the rewards as the only difference.
     """
 
     def measure(seed: int) -> dict[str, float]:

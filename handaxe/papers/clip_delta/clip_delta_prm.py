@@ -27,6 +27,11 @@ def clip_delta_prm(
         weight: of the process rewards.
         fit_groups: groups on which the process reward model is fitted.
         fit_epochs: passes over their steps.
+
+    Example:
+        scores 0.9, 0.3, 0.8, correct: clipped 0, -0.2, 0; delta 0.2, -0.2, 0; turns 0.1, -0.1 and 0, then 1
+
+    Paper: arXiv:2410.15115 (Clip and Delta), a trained process reward model beside the success reward.
     """
     model, fitting = step_reward_model(base, groups=fit_groups, epochs=fit_epochs)
     steps = rewards.bounded_steps(steps=rewards.judged_steps(judge=model), form=form, threshold=threshold)

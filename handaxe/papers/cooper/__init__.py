@@ -1,15 +1,18 @@
 """Cooper (arXiv:2508.05613): train the reward model beside the policy, on positives that a rule trusts."""
 
+from functools import partial
+
 from handaxe import judges, rewards
 from handaxe.core.heads import Head
-from handaxe.core.protocols import StageContext
+from handaxe.core.protocols import Pairs, Source, StageContext
 from handaxe.core.records import RatedGroup
+from handaxe.judges.reward_model import RewardModel
+from handaxe.methods.labelled_rollouts import labelled_rollouts
 from handaxe.methods.method import Method, replace
-from handaxe.papers.cooper.against_corrupted import against_corrupted
+from handaxe.papers.cooper.against_corrupted import AgainstCorrupted, against_corrupted
 from handaxe.papers.cooper.reward_gap import reward_gap
 from handaxe.selection.pairs.ordered import ordered
 from handaxe.training.stages.fit import fit
-from handaxe.training.stages.sources import played
 
 __all__ = ["cooper"]
 
@@ -26,22 +29,8 @@ def cooper(
         model_rate: learning rate of the reward model.
     """
     pairs = against_corrupted(rule=base.reward)
-    model = judges.reward_model(
-        head=Head(init="zeros"),
-        pairs=pairs,
-        fit_pairs=ordered(),
-        batch_size=32,
-        fit_epochs=fit_epochs,
-        learning_rate=model_rate,
-        learns=learns,
-        channel="correct",
-    )
-
-    def source(site: StageContext) -> list[RatedGroup]:
-        pairs.format = site.format
-        arguments = {"reward": base.reward}
-        return played(groups=fit_groups, group_size=base.settings.group_size, arguments=arguments)(site)
-
+    model = _make_model(pairs, learns, fit_epochs, model_rate)
+    source = _with_format(pairs, labelled_rollouts(base, groups=fit_groups))
     score = rewards.judged(judge=model, squash="sigmoid")
     return replace(
         base,
@@ -49,3 +38,18 @@ def cooper(
         stages=(*base.stages, fit(judge=model, source=source)),
         learners=(*base.learners, model, reward_gap(model="model", truth="correct")),
     )
+
+
+def _make_model(pairs: Pairs, learns: bool, fit_epochs: int, rate: float) -> RewardModel:
+    own = partial(judges.reward_model, head=Head(init="zeros"), batch_size=32, learns=learns, channel="correct")
+    return own(pairs=pairs, fit_pairs=ordered(), fit_epochs=fit_epochs, learning_rate=rate)
+
+
+def _with_format(pairs: AgainstCorrupted, labels: Source) -> Source:
+    """The labelled rollouts; the pairs receive the policy's chat format before the fit."""
+
+    def source(site: StageContext) -> list[RatedGroup]:
+        pairs.format = site.format
+        return labels(site)
+
+    return source

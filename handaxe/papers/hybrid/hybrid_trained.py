@@ -1,11 +1,9 @@
 """Hybrid rewards (arXiv:2510.05283) with a trained reward model."""
 
-from handaxe import judges, rewards
+from handaxe import rewards
 from handaxe.methods.method import Method, replace
+from handaxe.methods.pair_reward_model import pair_reward_model
 from handaxe.papers.hybrid.mixed_reward import mixed_reward
-from handaxe.selection.pairs.ordered import ordered
-from handaxe.training.stages.fit import fit
-from handaxe.training.stages.sources import played
 
 __all__ = ["hybrid_trained"]
 
@@ -28,17 +26,19 @@ def hybrid_trained(
         length_weight: lambda, penalty at 64 tokens, rising linearly from 32. Unconfirmed.
         fit_groups: groups on which the reward model is fitted.
         fit_epochs: passes over their pairs.
+
+    Example:
+        confidence 0.8, rule 1, model 0.4, well-formed, 20 tokens  ->  0.8 + 0.2 * 0.4 + 0.2 = 1.08
+
+    Paper: arXiv:2510.05283 (Beyond Monolithic Rewards), hybrid of a rule and a reward model.
     """
-    model = judges.reward_model(
-        pairs=ordered(), batch_size=32, fit_epochs=fit_epochs, learning_rate=3e-4, learns=False, channel="truth"
-    )
+    model, fitting = pair_reward_model(base, channel="truth", groups=fit_groups, epochs=fit_epochs)
     score = rewards.judged(judge=model, squash="sigmoid")
     weights = {"trust": trust, "format_weight": format_weight, "length_weight": length_weight}
     mixed = mixed_reward(correct=base.reward, model=score, **weights)
-    labels = played(groups=fit_groups, group_size=base.settings.group_size, arguments={"reward": base.reward})
     return replace(
         base,
         reward=rewards.weighted({"mixed": (1.0, mixed), "truth": (0.0, base.reward)}),
-        stages=(*base.stages, fit(judge=model, source=labels)),
+        stages=(*base.stages, fitting),
         learners=(*base.learners, model),
     )

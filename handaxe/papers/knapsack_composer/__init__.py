@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.stats import mean_interval
 from handaxe.papers.knapsack_composer.compare_selections import SelectionOutcome, compare_selections, helpful_ratios
-from handaxe.papers.knapsack_composer.tool_shop import make_order, single_steps
-from handaxe.worlds.toolbox.catalogue import full_catalogue
+from handaxe.papers.knapsack_composer.tool_shop import ToolOrder, make_order, single_steps
+from handaxe.worlds.toolbox.catalogue import Catalogue, full_catalogue
 from handaxe.worlds.toolbox.world import toolbox
 
 __all__ = ["knapsack_composer"]
@@ -52,23 +53,36 @@ def knapsack_composer(*, orders: int = 16, seeds: int = 8, tasks: int = 160, fit
         figures = {"low": low, "high": high}
         gains: dict[str, np.ndarray] = {}
         for shop, faulty in SHOPS.items():
-            drawn = [
-                [
-                    make_order(catalogue, held_out, seed=derive_seed("test", number, n), faulty=faulty)
-                    for n in range(orders)
-                ]
-                for number in range(seed, seed + seeds)
-            ]
+            drawn = _draw_orders(catalogue, held_out, range(seed, seed + seeds), orders, faulty)
             for name, budget in BUDGETS.items():
                 runs = [compare_selections(catalogue, own, budget=budget, low=low, high=high) for own in drawn]
                 found, gains[f"{shop}/{name}"] = _figures(runs)
                 figures |= {f"{shop}/{name}/{key}": value for key, value in found.items()}
-        for name in BUDGETS:
-            figures[f"trust/{name}/low"] = mean_interval(gains[f"faulty/{name}"] - gains[f"honest/{name}"]).low
-        most = max(value for key, value in figures.items() if key.endswith("/most_spent"))
-        return {key: value for key, value in figures.items() if not key.endswith("/most_spent")} | {"most_spent": most}
+        return _with_largest(figures | _trust(gains))
 
     return measure
+
+
+def _draw_orders(
+    catalogue: Catalogue, steps: Sequence[Mapping[str, Any]], seeds: Sequence[int], count: int, faulty: float
+) -> list[list[ToolOrder]]:
+    """Draw the orders of each seed."""
+    return [
+        [make_order(catalogue, steps, seed=derive_seed("test", seed, n), faulty=faulty) for n in range(count)]
+        for seed in seeds
+    ]
+
+
+def _trust(gains: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Low end of the interval of the gain over retrieval in faulty shops less that in honest ones, by budget."""
+    more = {name: gains[f"faulty/{name}"] - gains[f"honest/{name}"] for name in BUDGETS}
+    return {f"trust/{name}/low": mean_interval(more_S).low for name, more_S in more.items()}
+
+
+def _with_largest(figures: Mapping[str, float]) -> dict[str, float]:
+    """Replace the largest spent share of each comparison by the largest of all."""
+    most = max(value for key, value in figures.items() if key.endswith("/most_spent"))
+    return {key: value for key, value in figures.items() if not key.endswith("/most_spent")} | {"most_spent": most}
 
 
 def _figures(runs: Sequence[Mapping[str, Sequence[SelectionOutcome]]]) -> tuple[dict[str, float], np.ndarray]:

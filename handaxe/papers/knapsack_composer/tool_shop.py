@@ -1,4 +1,10 @@
-"""Tools of the world `toolbox` on offer by several vendors, some of them broken or mislabelled."""
+"""Tools of the world `toolbox` on offer by several vendors, some of them broken or mislabelled.
+
+Example:
+    a tool at rank 2 for a step of importance 3  ->  score 1.5 of each of its vendors' offers
+
+Idea: the knapsack composer (arXiv:2510.16499) pays by probe runs for offers that a description alone cannot judge.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,11 @@ def otc_ppo(base: Method, *, smooth: float = 3.0) -> Method:
 
     Args:
         smooth: c, how slowly the efficiency falls; here the maximum number of turns. Unconfirmed.
+
+    Example:
+        smooth 3, correct: 0 calls -> 1, 1 call -> cos(pi / 5) = 0.8090, 3 calls -> cos(pi / 3) = 0.5; incorrect: 0
+
+    Paper: arXiv:2504.14870 (OTC), the tool reward of OTC-PPO.
     """
     reward = fewer_calls(base=base.reward, smooth=smooth, hindsight=False)
     return replace(base, reward=reward, learners=(*base.learners, ScaledShare()))

@@ -2,13 +2,11 @@
 
 from typing import Literal
 
-from handaxe import judges, rewards
+from handaxe import rewards
 from handaxe.curricula.task_pool import task_pool
 from handaxe.methods.method import Method, replace
+from handaxe.methods.pair_reward_model import pair_reward_model
 from handaxe.papers.par.reference_scores import ReferenceScores
-from handaxe.selection.pairs.ordered import ordered
-from handaxe.training.stages.fit import fit
-from handaxe.training.stages.sources import played
 
 __all__ = ["par"]
 
@@ -33,17 +31,14 @@ def par(
         fit_groups: groups on which the reward model is fitted.
         fit_epochs: passes over their pairs.
     """
-    model = judges.reward_model(
-        pairs=ordered(), batch_size=32, fit_epochs=fit_epochs, learning_rate=3e-4, learns=False, channel="correct"
-    )
+    model, fitting = pair_reward_model(base, channel="correct", groups=fit_groups, epochs=fit_epochs)
     score = rewards.judged(judge=model)
     known = ReferenceScores(score=score, tasks=train_tasks, count=references)
-    labels = played(groups=fit_groups, group_size=base.settings.group_size, arguments={"reward": base.reward})
     shaped = {"win_rate": rewards.win_rate(score=score, references=known, steepness=steepness), "raw": score}
     return replace(
         base,
         reward=rewards.weighted({"proxy": (1.0, shaped[shaping]), "correct": (0.0, base.reward)}),
         tasks=lambda tasks, seed: task_pool(tasks[:train_tasks], seed=seed, shuffle=False),
-        stages=(*base.stages, fit(judge=model, source=labels), known.stage),
+        stages=(*base.stages, fitting, known.stage),
         learners=(*base.learners, model),
     )

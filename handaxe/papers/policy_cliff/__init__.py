@@ -1,5 +1,7 @@
 """Policy cliff (arXiv:2507.20150): measure how far optimal policies move when a reward changes a little."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from handaxe.methods.method import StudyFunction
@@ -65,34 +67,52 @@ def policy_cliff(
         mdp = random_mdp(rng, states=states, actions=actions, discount=discount)
         tied_SA, unique_SA = (tied_reward(rng, mdp, optimal=number) for number in (2, 1))
         change_SA = rng.uniform(-1.0, 1.0, size=(states, actions))
-        soft = {size: _shift(mdp, tied_SA, size * change_SA, temperature) for size in SIZES}
-        by_heat = {heat: _shift(mdp, tied_SA, SMALL * change_SA, heat) for heat in TEMPERATURES}
-        loss = {heat: _loss(mdp, tied_SA, heat) for heat in TEMPERATURES}
-        ratios = [
-            one.max() / shift_bound(2 * size, temperature=temperature, discount=discount) for size, one in soft.items()
-        ]
-        ratios += [
-            one.max() / shift_bound(2 * SMALL, temperature=heat, discount=discount) for heat, one in by_heat.items()
-        ]
         other_SA = expected_reward(mdp, rng.normal(size=mdp.transition_SAZ.shape))
-        ends = [
-            effective_reward(np.stack([tied_SA, other_SA]), np.array([[1.0] * states, [sign * SMALL] * states]))
-            for sign in (1, -1)
-        ]
+        by_size = {size: _shift(mdp, tied_SA, size * change_SA, temperature) for size in SIZES}
+        by_heat = {heat: _shift(mdp, tied_SA, SMALL * change_SA, heat) for heat in TEMPERATURES}
         return {
-            "bound": float(max(ratios)),
+            "bound": max(_bound_ratios(by_size, by_heat, temperature, discount)),
             **{f"tied/hard/{size:g}": _shift(mdp, tied_SA, size * change_SA).mean() for size in SIZES},
             **{f"unique/hard/{size:g}": _shift(mdp, unique_SA, size * change_SA).mean() for size in SIZES},
-            **{f"tied/soft/{size:g}": one.mean() for size, one in soft.items()},
-            **{f"temperature/{heat:g}/shift": one.mean() for heat, one in by_heat.items()},
-            **{f"temperature/{heat:g}/loss": one for heat, one in loss.items()},
-            "trade/shift": by_heat[TEMPERATURES[0]].mean() - by_heat[TEMPERATURES[-1]].mean(),
-            "trade/loss": loss[TEMPERATURES[-1]] - loss[TEMPERATURES[0]],
-            "effective/hard": policy_shift(mdp, *ends).mean(),
-            "effective/soft": policy_shift(mdp, *ends, temperature=temperature).mean(),
+            **{f"tied/soft/{size:g}": one_S.mean() for size, one_S in by_size.items()},
+            **_trade(mdp, tied_SA, by_heat),
+            **_effective(mdp, tied_SA, other_SA, temperature),
         }
 
     return measure
+
+
+def _bound_ratios(
+    by_size: Mapping[float, np.ndarray], by_heat: Mapping[float, np.ndarray], temperature: float, discount: float
+) -> list[float]:
+    """Largest shift of each setting with entropy bonus, divided by the bound of the setting."""
+    settings = [(size, temperature, shift_S) for size, shift_S in by_size.items()]
+    settings += [(SMALL, heat, shift_S) for heat, shift_S in by_heat.items()]
+    return [
+        float(shift_S.max() / shift_bound(2 * size, temperature=heat, discount=discount))
+        for size, heat, shift_S in settings
+    ]
+
+
+def _trade(mdp: FiniteMdp, reward_SA: np.ndarray, by_heat: Mapping[float, np.ndarray]) -> dict[str, float]:
+    """Shift and lost return of each temperature, and what the highest temperature saves and costs."""
+    loss = {heat: _loss(mdp, reward_SA, heat) for heat in TEMPERATURES}
+    return {
+        **{f"temperature/{heat:g}/shift": shift_S.mean() for heat, shift_S in by_heat.items()},
+        **{f"temperature/{heat:g}/loss": one for heat, one in loss.items()},
+        "trade/shift": by_heat[TEMPERATURES[0]].mean() - by_heat[TEMPERATURES[-1]].mean(),
+        "trade/loss": loss[TEMPERATURES[-1]] - loss[TEMPERATURES[0]],
+    }
+
+
+def _effective(mdp: FiniteMdp, first_SA: np.ndarray, second_SA: np.ndarray, temperature: float) -> dict[str, float]:
+    """Shift between the two signs of a small weight of the second reward."""
+    states, rewards_KSA = len(first_SA), np.stack([first_SA, second_SA])
+    ends = [effective_reward(rewards_KSA, np.array([[1.0] * states, [sign * SMALL] * states])) for sign in (1, -1)]
+    return {
+        "effective/hard": policy_shift(mdp, *ends).mean(),
+        "effective/soft": policy_shift(mdp, *ends, temperature=temperature).mean(),
+    }
 
 
 def _shift(mdp: FiniteMdp, reward_SA: np.ndarray, change_SA: np.ndarray, temperature: float = 0.0) -> np.ndarray:

@@ -30,6 +30,11 @@ def pure_prm(
         outcome_weight: weight of the verifiable reward; 1 in the paper.
         fit_groups: groups on which the process reward model is fitted.
         fit_epochs: passes over their steps.
+
+    Example:
+        signed scores 0.8, 0.2, -0.6 of three steps  ->  returns -0.6, -0.6, -0.6 to three digits, before the baseline
+
+    Paper: arXiv:2504.15275 (PURE), process rewards of a trained model with a tenth of verifiable rewards.
     """
     model, fitting = step_reward_model(base, groups=fit_groups, epochs=fit_epochs)
     steps = rewards.judged_steps(judge=signed_steps(judge=model))

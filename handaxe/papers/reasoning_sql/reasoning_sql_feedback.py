@@ -14,6 +14,11 @@ def reasoning_sql_feedback(base: Method, *, feedback_weight: float = 2.0) -> Met
 
     Args:
         feedback_weight: weight of the grade; 2 in the paper. Unconfirmed.
+
+    Example:
+        partial reward 1, wrong rows, grade 0.5  ->  1 + 2 * 0.5 = 2;  correct rows: the partial reward alone
+
+    Paper: arXiv:2503.23157 (Reasoning-SQL), the feedback of a language model.
     """
     grade = base.judge.grades(rule=clause_overlap())
     rows = rewards.weighted({"rows": (-1.0, base.world.correct)})

@@ -6,6 +6,12 @@
 
 Text that is no query has no items, and text that is no SQL no bigrams: a policy may write anything. sqlglot parses the
 text (extra [sql]); nothing is executed.
+
+Example:
+    sql_items("select a, b from t") is {"t", "t.a", "t.b"}
+
+Paper: arXiv:2503.23157 (Reasoning-SQL), the items of schema linking SL and the n-grams of NG with n = 2.
+Differs: nothing known.
 """
 
 from __future__ import annotations

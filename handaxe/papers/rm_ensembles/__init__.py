@@ -2,10 +2,10 @@
 
 from handaxe import judges, rewards
 from handaxe.judges.ensemble import Combine
+from handaxe.methods.labelled_rollouts import labelled_rollouts
 from handaxe.methods.method import Method, replace
 from handaxe.papers.rm_ensembles.members_of import members_of
 from handaxe.training.stages.fit import fit
-from handaxe.training.stages.sources import played
 
 __all__ = ["rm_ensembles"]
 
@@ -32,7 +32,7 @@ def rm_ensembles(
     """
     (other,) = members_of(count=1, centre=centre, fit_epochs=fit_epochs)
     made = members_of(count=members, first=1, centre=centre, fit_epochs=fit_epochs)
-    source = played(groups=fit_groups, group_size=base.settings.group_size, arguments={"reward": base.reward})
+    labels = labelled_rollouts(base, groups=fit_groups)
     every = judges.ensemble(members=(*made, other))
     parts = {
         "ensemble": (1.0, rewards.judged(judge=judges.ensemble(members=made, combine=combine))),
@@ -42,6 +42,6 @@ def rm_ensembles(
     return replace(
         base,
         reward=rewards.weighted(parts),
-        stages=(*base.stages, fit(judge=every, source=source)),
+        stages=(*base.stages, fit(judge=every, source=labels)),
         learners=(*base.learners, every),
     )

@@ -35,16 +35,11 @@ def starc(
     """
 
     def measure(seed: int) -> dict[str, float]:
-        figures = dict[str, float]()
-        for prefix, equivalents in (("", True), ("plain/", False)):
-            found_NK = np.array([correlations(seed, n, equivalents) for n in range(processes)])
-            gain_N = found_NK[:, 0] - found_NK[:, 1]
-            for name, value_N in (("spearman", found_NK[:, 0]), ("spearman/raw", found_NK[:, 1]), ("gain", gain_N)):
-                low = mean_interval(value_N).low
-                figures |= {f"{prefix}{name}": float(value_N.mean()), f"{prefix}{name}/low": low}
-            if equivalents:
-                figures |= {"equivalent": float(found_NK[:, 2].max()), "equivalent/raw": float(found_NK[:, 3].max())}
-        return figures
+        every_NK, plain_NK = (
+            np.array([correlations(seed, n, equivalents) for n in range(processes)]) for equivalents in (True, False)
+        )
+        largest = {"equivalent": float(every_NK[:, 2].max()), "equivalent/raw": float(every_NK[:, 3].max())}
+        return _correlation_figures(every_NK, "") | largest | _correlation_figures(plain_NK, "plain/")
 
     def correlations(seed: int, n: int, equivalents: bool) -> tuple[float, float, float, float]:
         rng = generator("starc", seed, n)
@@ -55,6 +50,15 @@ def starc(
         return _rank_correlation(near, regrets), _rank_correlation(raw, regrets), near[0], raw[0]
 
     return measure
+
+
+def _correlation_figures(found_NK: np.ndarray, prefix: str) -> dict[str, float]:
+    """Mean over processes, and low end of the interval, of both correlations and of the gain."""
+    values = {"spearman": found_NK[:, 0], "spearman/raw": found_NK[:, 1], "gain": found_NK[:, 0] - found_NK[:, 1]}
+    figures = dict[str, float]()
+    for name, value_N in values.items():
+        figures |= {f"{prefix}{name}": float(value_N.mean()), f"{prefix}{name}/low": mean_interval(value_N).low}
+    return figures
 
 
 def _rank_correlation(distances: list[float], regrets: list[float]) -> float:

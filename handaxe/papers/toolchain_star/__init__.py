@@ -57,24 +57,31 @@ def toolchain_star(
 
     def measure(seed: int) -> dict[str, float]:
         figures = dict[str, float]()
-        for name, turns in TURNS.items():
-            world: World = find("worlds", name)()
-            policy = start_policy(world)
-            found = compare_searches(
-                make_searches(_plans(world, memory), candidates=candidates, calls=calls, width=width, max_turns=turns),
-                world=world,
-                engine=local.LocalEngine(policy.model),
-                format=policy.format,
-                seeds=range(seed, seed + seeds),
-                count=tasks,
-                calls=calls,
-                max_tokens=max_tokens,
-            )
+        for name in TURNS:
+            found = compare_in(find("worlds", name)(), range(seed, seed + seeds))
             figures |= {f"{name}/{key}": value for key, value in _figures(found).items()}
-        most = max(value for key, value in figures.items() if key.endswith("/most_calls"))
-        return {**{key: value for key, value in figures.items() if "/most_calls" not in key}, "most_calls": most}
+        return _with_largest(figures)
+
+    def compare_in(world: World, own_seeds: Sequence[int]) -> dict[str, dict[str, np.ndarray]]:
+        policy, turns = start_policy(world), TURNS[world.name]
+        return compare_searches(
+            make_searches(_plans(world, memory), candidates=candidates, calls=calls, width=width, max_turns=turns),
+            world=world,
+            engine=local.LocalEngine(policy.model),
+            format=policy.format,
+            seeds=own_seeds,
+            count=tasks,
+            calls=calls,
+            max_tokens=max_tokens,
+        )
 
     return measure
+
+
+def _with_largest(figures: Mapping[str, float]) -> dict[str, float]:
+    """Replace the most calls of each search by the most of all."""
+    most = max(value for key, value in figures.items() if key.endswith("/most_calls"))
+    return {key: value for key, value in figures.items() if "/most_calls" not in key} | {"most_calls": most}
 
 
 def _plans(world: World, count: int) -> Sequence[Plan]:

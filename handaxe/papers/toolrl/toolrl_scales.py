@@ -25,6 +25,11 @@ def toolrl_scales(
         call_weights: weights of the calls; 0.67, 1 in the smooth schedule, 0.33, 1 in the two stages.
         start_step: step at which the change starts; 30 in the two stages, or 6 of 20 steps.
         ramp_steps: steps of the change; 150 in the smooth schedule, 0 for two stages.
+
+    Example:
+        weights of format and calls: 2 and 0.67 at step 0, 1.5 and 0.835 at step 10, 1 and 1 from step 20
+
+    Paper: arXiv:2504.13958 (ToolRL), dynamic scales.
     """
     calls = rewards.graded_call(grade="fine", scale=3.0, gold=base.world.need("reference"))
     call_weight = shift(*call_weights, at=start_step, over=ramp_steps)

@@ -1,4 +1,10 @@
-"""Points of calls on a screen."""
+"""Points of calls on a screen.
+
+Example:
+    click {"x": 3, "y": 5} and click {"point": "3 5"} -> (3.0, 5.0)
+
+Idea: agents of screens write a click as two numbers or as one point; rewards read both.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Validation of environment replies: plans get a well-formed reply for every result, exception or timeout."""
+"""Validation of environment replies: plans get a well-formed reply for every result, exception or timeout.
+
+Example:
+    an answer with an InfrastructureError  ->  a reply with done and the ending infra_error
+
+Idea: a failure of the infrastructure ends a rollout unscored, so that no reward of 0 comes from it.
+"""
 
 import json
 from collections.abc import Mapping

@@ -21,6 +21,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.worlds.minigrid_text.grid import KINDS, WORDS, GridGame, GridStart, Kind, start_grid, state_to_json
 from handaxe.worlds.minigrid_text.shortest_path import LOCKED, OPEN, GridState, shortest, spoils
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["minigrid_text"]
@@ -230,11 +231,7 @@ def _check(
         return left is not None and left <= int(name.split()[0])
 
     def check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
-        met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
-        for n, turn in enumerate(trajectory.turns):
-            if turn.facts:
-                met_CN[:, n] = [met(trajectory, one.name, turn.facts) for one in criteria]
-        return np.logical_or.accumulate(met_CN, axis=1)
+        return met_by_turn(trajectory, criteria, lambda facts: [met(trajectory, one.name, facts) for one in criteria])
 
     return check
 

@@ -41,6 +41,7 @@ from handaxe.worlds.miniwob.open_page import (
     read_page,
 )
 from handaxe.worlds.miniwob.screenshots import Seen, View
+from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -279,16 +280,16 @@ def _criteria(task: Task) -> list[Criterion]:
 
 def _check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
     """Check criteria by the elements after each turn; met criteria stay met."""
-    met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
     page = trajectory.task.metadata["page"]
-    for n, turn in enumerate(trajectory.turns):
-        if turn.facts:
-            shown, done = page_from_json(turn.facts), turn.facts["clicked"]
-            met_CN[:, n] = [
-                turn.facts["raw"] == 1 if one.name == END else is_met(page, shown.query, one.name, shown.elements, done)
-                for one in criteria
-            ]
-    return np.logical_or.accumulate(met_CN, axis=1)
+
+    def met(facts: Facts) -> list[bool]:
+        shown, done = page_from_json(facts), facts["clicked"]
+        return [
+            facts["raw"] == 1 if one.name == END else is_met(page, shown.query, one.name, shown.elements, done)
+            for one in criteria
+        ]
+
+    return met_by_turn(trajectory, criteria, met)
 
 
 def _final(one: Trajectory, name: str) -> Any:

@@ -23,6 +23,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.sandbox.check_sandbox import check_sandbox
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.repair.bench import RepairBench, listing, make_bench, numbered, read_source
 from handaxe.worlds.repair.expert import edits, windows
 from handaxe.worlds.repair.source import Edit, replace_token
@@ -191,13 +192,13 @@ def _calls(*calls: tuple[str, Mapping[str, Any]]) -> Message:
 
 def _check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
     """Check criteria from the states after each turn; met criteria stay met."""
-    met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
-    for n, turn in enumerate(trajectory.turns):
-        if facts := turn.facts:
-            state = {"read": facts["seen"], "changed": facts["changed"], "passing": bool(facts["passing"])}
-            state["repaired"] = facts["submitted"] and facts["left"] == 0
-            met_CN[:, n] = [state[one.name] for one in criteria]
-    return np.logical_or.accumulate(met_CN, axis=1)
+
+    def met(facts: Facts) -> list[bool]:
+        state = {"read": facts["seen"], "changed": facts["changed"], "passing": bool(facts["passing"])}
+        state["repaired"] = facts["submitted"] and facts["left"] == 0
+        return [state[one.name] for one in criteria]
+
+    return met_by_turn(trajectory, criteria, met)
 
 
 def _final(one: Trajectory) -> Mapping[str, Any]:

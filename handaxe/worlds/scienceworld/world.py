@@ -22,6 +22,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.scienceworld.brief_texts import brief_reply, brief_task, brief_view
 from handaxe.worlds.scienceworld.openings import WITHOUT_GOLD, Openings
 from handaxe.worlds.scienceworld.simulator_pool import SimulatorPool
@@ -300,12 +301,13 @@ def _criteria(task: Task) -> list[Criterion]:
 
 def _met(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
     """Check criteria by the package's report of subgoals after each turn; met criteria stay met."""
-    met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
-    for n, turn in enumerate(trajectory.turns):
-        goals = (turn.facts or {}).get("goals", ())
-        if goals:
-            met_CN[:, n] = [goals[int(one.name.split()[0])] for one in criteria]
-    return np.logical_or.accumulate(met_CN, axis=1)
+    numbers = [int(one.name.split()[0]) for one in criteria]
+
+    def met(facts: Facts) -> list[bool]:
+        goals = facts.get("goals", ())
+        return [bool(goals and goals[number]) for number in numbers]
+
+    return met_by_turn(trajectory, criteria, met)
 
 
 def _final(one: Trajectory, name: str) -> Any:

@@ -20,6 +20,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.images import Image
 from handaxe.core.records import Task, Trajectory
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.plates.scene import COLOURS
 from handaxe.worlds.world import Split
 
 __all__ = [
@@ -66,14 +67,6 @@ MAX_WIDGETS = 4
 BACKGROUND = 245
 PAPER = 255
 """Grey value inside a field."""
-COLOURS = {
-    "red": (230, 60, 50),
-    "blue": (70, 110, 240),
-    "cyan": (70, 205, 215),
-    "green": (60, 190, 70),
-    "violet": (170, 80, 210),
-    "yellow": (240, 215, 50),
-}
 TEST_SHARE = 5
 """One screen of this number is for tests."""
 TRIES = 40

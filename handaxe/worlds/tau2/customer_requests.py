@@ -17,13 +17,14 @@ import numpy as np
 from handaxe.core.errors import Failed
 from handaxe.core.records import Criterion, Message, Task, Trajectory
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import is_composed, order_requests
 from handaxe.worlds.tau2.phone import TRANSFER_NOTICE
 from handaxe.worlds.tau2.state import HAND_OVER, Call, ServiceState, gold_actions, raw_task
 from handaxe.worlds.tau2.user import STOP, TRANSFER, WORRIES, Manner, first_person
 from handaxe.worlds.tau2.wording import request_words
-from handaxe.worlds.world import Split
+from handaxe.worlds.world import Facts, Split
 
 __all__ = [
     "Change",
@@ -194,11 +195,13 @@ def check_requests(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.
     Returns:
         [C, N] bool: criterion c is met after turn n of the policy.
     """
-    met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
-    for n, turn in enumerate(trajectory.turns):
-        if met := turn.facts.get("met"):
-            met_CN[:, n] = [met[int(one.name.split()[1])] for one in criteria]
-    return np.logical_or.accumulate(met_CN, axis=1)
+    numbers = [int(one.name.split()[1]) for one in criteria]
+
+    def met(facts: Facts) -> list[bool]:
+        found = facts.get("met")
+        return [bool(found and found[number]) for number in numbers]
+
+    return met_by_turn(trajectory, criteria, met)
 
 
 def _order_requests(scenario: str) -> Iterator[Request]:

@@ -24,6 +24,7 @@ from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.textarena.family import State
 from handaxe.worlds.textarena.game import FAMILIES, ArenaGame, find_plan
 from handaxe.worlds.textarena.games import check_games, game_family
@@ -207,13 +208,13 @@ def _criteria(task: Task) -> list[Criterion]:
 
 def _check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
     """Check criteria by rule from the states after each turn; met criteria stay met."""
-    met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
     limits = [int(one.name.split()[0]) for one in criteria]
-    for n, turn in enumerate(trajectory.turns):
-        if turn.facts:
-            left = _missing(trajectory.task, turn.facts)
-            met_CN[:, n] = [left <= limit for limit in limits]
-    return np.logical_or.accumulate(met_CN, axis=1)
+
+    def met(facts: Facts) -> list[bool]:
+        left = _missing(trajectory.task, facts)
+        return [left <= limit for limit in limits]
+
+    return met_by_turn(trajectory, criteria, met)
 
 
 def _final(one: Trajectory, name: str) -> Any:

@@ -22,6 +22,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
+from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.textworld.games import Game, Games, Kind
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -153,12 +154,12 @@ def _commands(task: Task) -> list[Criterion]:
 
 def _check(trajectory: Trajectory, criteria: Sequence[Criterion]) -> np.ndarray:
     """Check criteria by the winning commands after each turn; met criteria stay met."""
-    met_CN = np.zeros((len(criteria), len(trajectory.turns)), bool)
-    for n, turn in enumerate(trajectory.turns):
-        if turn.facts and not turn.facts["lost"]:
-            left = len(turn.facts["policy_commands"])
-            met_CN[:, n] = [left <= int(one.name.split()[0]) for one in criteria]
-    return np.logical_or.accumulate(met_CN, axis=1)
+    limits = [int(one.name.split()[0]) for one in criteria]
+
+    def met(facts: Facts) -> list[bool]:
+        return [not facts["lost"] and len(facts["policy_commands"]) <= limit for limit in limits]
+
+    return met_by_turn(trajectory, criteria, met)
 
 
 def _expert(task: Task, facts: Facts) -> Message:
