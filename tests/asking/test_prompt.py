@@ -14,7 +14,9 @@ DIGESTS = {
     "check": "check@1 ae390fcfac8f check.terse@1 f04d32137f72",
     "grade": "grade@1 0b522c835728 grade.terse@1 db4b204a272f",
     "step": "step@1 b855c571c1f1 step.terse@1 c891024f63e7",
+    "tool_call": "tool_call@1 a989765c58aa tool_call.terse@1 779fe3272c07",
     "which": "which@1 7deacb13dbe1 which.terse@1 5015f021b10a",
+    "which_call": "which_call@1 97ea4d117018 which_call.terse@1 32ffe7aedbf6",
 }
 """SHA-256 of a prompt and of its terse variant, first twelve digits. A changed text needs another version."""
 TEXT = """+++

@@ -1,15 +1,14 @@
 """CALM (arXiv:2409.12798), trained judge: pay sub-goal bonuses by the verdicts of a fine-tuned copy of the policy."""
 
 from handaxe import rewards
-from handaxe.core.records import Task, Trajectory
+from handaxe.core.records import Task
 from handaxe.judges.taught_answerer import TaughtAnswerer
 from handaxe.methods.labelled_turns import ALL
 from handaxe.methods.method import Method, replace
-from handaxe.methods.teach_judge import NO, YES, Labelled, teach_judge
+from handaxe.methods.teach_judge import teach_judge
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.calm.goal_agreement import goal_agreement
-from handaxe.papers.calm.goal_transitions import goal_transitions
-from handaxe.papers.calm.reached_question import reached_check, reached_question
+from handaxe.papers.calm.reached_question import reached_check, reached_labels
 from handaxe.papers.calm.subgoals import subgoals
 from handaxe.training.sft.demonstrated import demonstrated
 
@@ -27,12 +26,8 @@ def calm_judged(base: Method, *, bonus: float = 0.5, demonstrations: int = 128, 
     goals, rule = base.world.need("criteria"), base.world.need("check")
     answerer = TaughtAnswerer(name="trained", epochs=epochs)
     judge = reached_check(desk=answerer.desk)
-
-    def labels(trajectory: Trajectory) -> list[Labelled]:
-        found = goal_transitions([trajectory], criteria=goals, check=rule)
-        return [(reached_question(trajectory, one.turn, one.criterion), YES if one.reached else NO) for one in found]
-
     source = demonstrated(world=base.world, count=demonstrations, where=_trains_judge)
+    labels = reached_labels(criteria=goals, check=rule)
     stage = teach_judge(judge=answerer, source=source, labels=labels, most=ALL)
     bonuses = subgoals(criteria=goals, check=judge, bonus=bonus, per_transition=True)
     agreement = goal_agreement(criteria=goals, judge=judge, rule=rule, task_filter=_tests_judge)

@@ -10,7 +10,7 @@ Differs: the likelihoods of two answers are compared; nothing is sampled.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from handaxe.core.errors import VerifierError
 from handaxe.core.protocols import Check
 from handaxe.core.records import Criterion, Trajectory
 from handaxe.judges.question_fields import question_fields
+from handaxe.methods.teach_judge import NO, YES, Labelled
+from handaxe.papers.calm.goal_transitions import Criteria, goal_transitions
 
-__all__ = ["ALONE", "REACHED", "reached_chances", "reached_check", "reached_question"]
+__all__ = ["ALONE", "REACHED", "reached_chances", "reached_check", "reached_labels", "reached_question"]
 
 HEAD = """+++
 id = "calm/{name}"
@@ -88,3 +90,13 @@ def reached_check(*, desk: AskDesk) -> Check:
         return (reached_chances(desk, asks) > 0.5).reshape(len(criteria), len(turns))
 
     return check
+
+
+def reached_labels(*, criteria: Criteria, check: Check) -> Callable[[Trajectory], list[Labelled]]:
+    """Make labels for `teach_judge`: every turn with every criterion, yes if the rule says that the turn reached it."""
+
+    def labels(trajectory: Trajectory) -> list[Labelled]:
+        found = goal_transitions([trajectory], criteria=criteria, check=check)
+        return [(reached_question(trajectory, one.turn, one.criterion), YES if one.reached else NO) for one in found]
+
+    return labels

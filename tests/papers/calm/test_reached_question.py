@@ -9,7 +9,13 @@ from helpers.answerers import Says, failing
 from handaxe.asking.desk import AskDesk
 from handaxe.core.errors import VerifierError
 from handaxe.core.records import Criterion
-from handaxe.papers.calm.reached_question import ALONE, reached_chances, reached_check, reached_question
+from handaxe.papers.calm.reached_question import (
+    ALONE,
+    reached_chances,
+    reached_check,
+    reached_labels,
+    reached_question,
+)
 from handaxe.papers.calm.subgoals import subgoals
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
@@ -77,3 +83,15 @@ def test_no_verdict_names_rollout_and_criterion():
     with pytest.raises(VerifierError, match="no verdict on criterion 'key' in turn 2: unavailable") as caught:
         reached_check(desk=AskDesk(failing("xb", "unavailable")))(one, GOALS)
     assert caught.value.trajectory == one.id
+
+
+def test_every_turn_and_criterion_is_labelled_by_the_rule():
+    """The key is met after both turns, the door after the last one: each is reached once."""
+    one = walk()
+    label = reached_labels(criteria=lambda task: GOALS, check=lambda seen, goals: np.array([[1, 1], [0, 1]], bool))
+    assert [(ask.about[1:], said) for ask, said in label(one)] == [
+        ((0, "key"), "yes"),
+        ((0, "door"), "no"),
+        ((1, "key"), "no"),
+        ((1, "door"), "yes"),
+    ]
