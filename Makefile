@@ -1,9 +1,9 @@
 # Each target makes the virtual environment and installs what it needs.
 VENV ?= .venv
 PYTHON ?= python3
-# Modules are compiled when they are first imported, which is a small part of what is installed.
-PIP = $(VENV)/bin/pip install --quiet --no-compile --constraint constraints.txt
+PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
 VENV_VLLM ?= .venv-vllm
+# Modules are compiled when they are first imported, which is a small part of what is installed.
 PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --no-compile --constraint constraints.txt
 CORE_TESTS = tests/advantages tests/core tests/credit tests/curricula tests/losses tests/ops tests/rules tests/selection \
   --ignore tests/rules/test_docs.py --ignore tests/rules/test_readme.py

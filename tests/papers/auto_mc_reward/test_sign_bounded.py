@@ -9,6 +9,7 @@ from handaxe.credit.constant_baseline import constant_baseline
 from handaxe.papers.auto_mc_reward.sign_bounded import sign_bounded
 from handaxe.testing.make_records import make_group, make_trajectory
 
+CONTRACT = []  # the scores of the contract have no channels
 BIAS = "the process has no channels of a program"
 
 
