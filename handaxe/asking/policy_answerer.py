@@ -20,7 +20,15 @@ from handaxe.core.requests import Completion, Measure, Sample
 from handaxe.engines.openai.label_reply import LabelReply, RefusedQuestion
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["GivesLabels", "PlacedQuestion", "PolicyAnswerer", "engine_lock", "label_forms", "place_question"]
+__all__ = [
+    "GivesLabels",
+    "PlacedQuestion",
+    "PolicyAnswerer",
+    "engine_lock",
+    "label_forms",
+    "label_requests",
+    "place_question",
+]
 
 SHORT = 1024
 """Models with a shorter context get the terse variants of prompts."""
@@ -149,11 +157,9 @@ class PolicyAnswerer:
             if placed is None:
                 continue
             read[k] = len(placed.ids)
-            images = tuple(image for message in placed.messages for image in message.images)
-            for label, own in forms.items():
-                for ids in own:
-                    requests.append(Measure([*placed.ids, *ids], len(placed.ids) + shared, images=images))
-                    places.append((k, label))
+            for label, request in label_requests(placed, forms, shared):
+                requests.append(request)
+                places.append((k, label))
         assert isinstance(self.engine, Measures)
         for (k, label), found in zip(places, self.engine.measure(requests) if requests else (), strict=True):
             out[k].setdefault(label, []).append(sum(found["logp"]))
@@ -267,3 +273,19 @@ def label_forms(
     if not ended:  # a label counts as the beginning of an answer
         ids = {label: [one[:-1] for one in own] for label, own in ids.items()}
     return ids, shared
+
+
+def label_requests(
+    question: PlacedQuestion, forms: Mapping[str, Sequence[Sequence[int]]], shared: int
+) -> list[tuple[str, Measure]]:
+    """Label and request for the log-likelihood of each surface form, with the images of the question.
+
+    Args:
+        question: messages and ids.
+        forms, shared: of `label_forms`.
+    """
+    images = tuple(image for message in question.messages for image in message.images)
+    start = len(question.ids) + shared
+    return [
+        (label, Measure([*question.ids, *ids], start, images=images)) for label, own in forms.items() for ids in own
+    ]

@@ -64,6 +64,7 @@ def tie_figures(sums: Sums) -> dict[str, np.ndarray]:
         tied 1, reference 1, preferred 0, hard 0, bonus -0.5 of one task  ->  ties 0.595
 
     Paper: arXiv:2506.01937 (RewardBench 2), the subset Ties; weights as in the program of its authors.
+    Unconfirmed: read in descriptions and copies of that program, not in the program.
     Differs: scores are probabilities of yes, and not logits, so that a judge that is sure everywhere has small margins.
     """
     shares = {name: quotient(sums[name], sums["tasks"]) for name in WEIGHTS}

@@ -101,7 +101,7 @@ class Ensemble:
         return tuple(np.asarray(self._combine(np.array(own)), np.float64) for own in zip(*found, strict=True))
 
     def compare(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> np.ndarray:
-        """[P]: sigmoid(combined score of the first - that of the second)."""
+        """[P] probabilities that the first is better: the sigmoid of the difference of the combined scores."""
         sides = [self.score(Group(a.task, (a, b))) for a, b in pairs]
         return np.array([1 / (1 + np.exp(b - a)) for a, b in sides], np.float64)
 

@@ -11,11 +11,12 @@ from typing import Protocol
 
 import numpy as np
 
-from handaxe.asking.image_question import label_requests
+from handaxe.asking.policy_answerer import PlacedQuestion, label_forms, label_requests
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.images import PLACEHOLDER
 from handaxe.core.protocols import ChatFormat, Measures
 from handaxe.core.records import Group, Message, ParsedTurn, Sampling, Trajectory
+from handaxe.judges.asked_pairs import mean_preference
 from handaxe.judges.viewed import last_image
 
 __all__ = ["Choose", "ImagePairs", "by_likelihood", "by_text", "image_pairs", "pair_message"]
@@ -74,8 +75,11 @@ def by_likelihood(engine: Measures, format: ChatFormat) -> Choose:
         format: its chat format.
     """
 
+    forms, shared = label_forms(LABELS, "", format)
+
     def choose(questions: Sequence[Message]) -> np.ndarray:
-        requests = [one for message in questions for _, one in label_requests([message], LABELS, format)]
+        placed = [PlacedQuestion((message,), format.start((message,), ()).ids) for message in questions]
+        requests = [request for question in placed for _, request in label_requests(question, forms, shared)]
         logp_Q2 = np.array([sum(one["logp"]) for one in engine.measure(requests)], np.float64).reshape(-1, 2)
         return 1 / (1 + np.exp(logp_Q2[:, 1] - logp_Q2[:, 0]))
 
@@ -124,7 +128,7 @@ class ImagePairs:
         chance_2P = np.asarray(self._choose(asked), np.float64) if asked else np.zeros(0)
         if chance_2P.shape != (len(asked),) or not ((chance_2P >= 0) & (chance_2P <= 1)).all():
             raise VerifierError(f"the judge gives {chance_2P.tolist()} for {len(asked)} questions, not probabilities")
-        return (chance_2P[0::2] + 1 - chance_2P[1::2]) / 2
+        return mean_preference(chance_2P.reshape(-1, 2))
 
     def rank(self, group: Group) -> np.ndarray:
         """[G] mean probabilities against the other siblings; 1/2 for a lone one."""

@@ -6,8 +6,8 @@ from helpers.image_records import noise
 from helpers.vision_policy import vision_model
 
 from handaxe.asking.ask import Ask
-from handaxe.asking.image_question import label_requests, with_image
-from handaxe.asking.policy_answerer import PolicyAnswerer
+from handaxe.asking.image_question import with_image
+from handaxe.asking.policy_answerer import PlacedQuestion, PolicyAnswerer, label_forms, label_requests
 from handaxe.asking.prompt import parse_prompt
 from handaxe.core.images import is_image_id
 from handaxe.core.records import Message
@@ -68,8 +68,9 @@ def test_a_question_beyond_the_context_fails_alone(answerer):
 
 def test_requests_start_at_the_token_that_separates_the_labels():
     format = Compact()
-    labels = {"1": ("1",), "2": ("2",)}
-    (first, one), (second, two) = label_requests([Message("user", "which?")], labels, format)
-    opening = format.start((Message("user", "which?"),), ()).ids
+    message = Message("user", "which?")
+    opening = format.start((message,), ()).ids
+    forms, shared = label_forms({"1": ("1",), "2": ("2",)}, "", format)
+    (first, one), (second, two) = label_requests(PlacedQuestion((message,), opening), forms, shared)
     assert (first, second) == ("1", "2") and one.start == two.start == len(opening)
     assert [one.ids[one.start :], two.ids[two.start :]] == [[ord("1")], [ord("2")]]

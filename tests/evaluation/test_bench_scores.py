@@ -127,7 +127,10 @@ def slow_steps(tasks):
 
 def slow_answers(scores):
     """Ranks by all orders of the answers that are sorted by score."""
-    wins, best, ranks, pairs = 0.0, [], [], 0
+    wins = 0.0
+    best = []
+    ranks = []
+    pairs = 0
     for own, *others in scores:
         for one in others:
             pairs += 1

@@ -29,7 +29,10 @@ def test_tasks_without_a_right_or_a_wrong_rollout_have_no_pair():
 
 @given(st.lists(ROWS, min_size=1, max_size=4))
 def test_the_figures_equal_a_slow_loop(tasks):
-    wins, pairs, best, right = 0.0, 0, [], []
+    wins = 0.0
+    pairs = 0
+    best = []
+    right = []
     for rows in tasks:
         for own, label in rows:
             for other, wrong in rows:

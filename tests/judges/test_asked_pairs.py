@@ -29,7 +29,9 @@ def rollout(text, task="task-0"):
     return make_trajectory(texts=[text], id=text, task=make_task(id=task, question="2+2=?"))
 
 
-A, B, C = rollout("a"), rollout("b"), rollout("c")
+A = rollout("a")
+B = rollout("b")
+C = rollout("c")
 CHANCES = {("a", "b"): 0.9, ("b", "a"): 0.6, ("a", "c"): 0.8, ("c", "a"): 0.1}
 
 

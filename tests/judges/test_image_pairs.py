@@ -23,7 +23,9 @@ def rollout(seed):
     return shown_trajectory(noise(100, 16, 16), noise(seed, 16, 16), id=str(seed))
 
 
-A, B, C = rollout(1), rollout(2), rollout(3)
+A = rollout(1)
+B = rollout(2)
+C = rollout(3)
 
 
 def brightness(message):

@@ -5,35 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from handaxe.core.errors import InputError, VerifierError
-from handaxe.core.protocols import Copyable, Reward, Stage, StageContext
-from handaxe.core.records import Group
-from handaxe.ops.seeds import derive_seed
+from handaxe.core.protocols import Reward, Stage, StageContext
+from handaxe.core.records import Task
 from handaxe.papers.auto_mc_reward.critic import Critic
 from handaxe.papers.auto_mc_reward.failure_causes import RolloutLog, failure_curves, rank_causes
-from handaxe.rewards.parts.turn_numbers import common_names
-from handaxe.rewards.program import program
-from handaxe.training.loop.train_arguments import check_train_arguments
-from handaxe.training.stages.parts.program_search import (
-    FAILED,
-    Brief,
-    FeedbackMaker,
-    ProgramTrial,
-    SearchRound,
-    Writer,
-    search_programs,
-)
+from handaxe.training.stages.parts.program_search import Brief, Check, FeedbackMaker, ProgramTrial, SearchRound, Writer
 from handaxe.training.stages.parts.searched_reward import SearchedReward
-from handaxe.training.stages.parts.trial_log import TrialLog
 from handaxe.training.stages.parts.try_program import try_program
-from handaxe.training.stages.sources import leave_step, play_at
+from handaxe.training.stages.reward_search import reward_search
 
 __all__ = ["analysed_search"]
-
-LOOK = {"steps": 1, "groups": 2, "group_size": 2}
-"""Rollouts of the start, for the critic."""
 
 
 def analysed_search(
@@ -50,8 +31,7 @@ def analysed_search(
 
     Args:
         reward, task, author, feedback, programs, rounds: see `reward_search`.
-        arguments: of `train` for a trial: at least credit, loss, steps and groups. The credit gets the channels
-            "program" and "task".
+        arguments: of `train` for a trial: at least credit and loss. The credit gets the channels "program" and "task".
 
     Returns:
         A stage: a row of metrics a round, those of `reward_search` and
@@ -68,71 +48,45 @@ def analysed_search(
     Paper: arXiv:2312.09238 (Auto MC-Reward), the loop of designer, critic and analyser.
     Differs: several programs a round, and the best of all rounds.
     """
-    check_train_arguments(arguments)
 
-    def stage(site: StageContext) -> list[dict[str, float]]:
-        if not isinstance(site.engine, Copyable):
-            raise InputError(f"{type(site.engine).__name__} cannot be copied, so no trial can start as the policy")
-        quiet = site._replace(out=None, resume=False, progress=False)
-        look = [rated.group for rated in play_at(quiet, {**LOOK, "reward": task})]
-        tasks = list({one.id: one for one in site.tasks.next(0, arguments["steps"] * arguments["groups"])}.values())
-        leave_step(site.tasks)
-        trials = TrialLog(site.out, resume=site.resume)
-        critic = Critic(lambda text: _error(text, look))
-        objections = list[int]()
+    critics = list[Critic]()
+    objections = list[int]()
 
-        def write(brief: Brief, count: int, seed: int) -> Sequence[str]:
-            texts = author(brief, count, seed)
-            objections.append(critic.objections - sum(objections))
-            return texts
+    def critic(check: Check) -> Check:
+        """Start a search."""
+        critics[:] = [Critic(check)]
+        objections.clear()
+        return critics[0]
 
-        def trial(text: str) -> ProgramTrial:
-            if (known := trials.known(text)) is not None:
-                return known
-            log = RolloutLog(task)
-            found = try_program(text, quiet, tasks=tasks, task=log, arguments=arguments)
-            failures = failure_curves(log.rollouts) if found.runs else {}
-            return trials.add(found._replace(curves={**found.curves, **failures}))
+    def write(brief: Brief, count: int, seed: int) -> Sequence[str]:
+        texts = author(brief, count, seed)
+        objections.append(critics[0].objections - sum(objections))
+        return texts
 
-        found = search_programs(
-            author=write,
-            trial=trial,
-            feedback=feedback,
-            names=common_names([one for group in look for one in group]),
-            check=critic,
-            programs=programs,
-            rounds=rounds,
-            seed=derive_seed(site.seed, "search"),
-        )
-        if (best := found[-1].best) is not None:
-            reward.text = best.text
-        return [_row(r, one, rejected) for r, (one, rejected) in enumerate(zip(found, objections, strict=True))]
+    def figures(number: int, found: SearchRound) -> dict[str, float]:
+        causes = rank_causes(max(found.trials, key=lambda one: one.score).curves)
+        lack = causes[0].solved - causes[0].failed if causes else 0.0
+        return {"rejected": objections[number] / len(found.trials), "lack": lack}
 
-    return stage
+    return reward_search(
+        reward=reward,
+        task=task,
+        author=write,
+        feedback=feedback,
+        arguments=arguments,
+        programs=programs,
+        rounds=rounds,
+        play=_analysed_trial,
+        critic=critic,
+        figures=figures,
+    )
 
 
-def _error(text: str, groups: Sequence[Group]) -> str:
-    """Run a program on rollouts; returns a sentence on the first failure."""
-    try:
-        for group in groups:
-            program(text=text)(group)
-    except (VerifierError, InputError) as error:
-        return str(error)
-    return ""
-
-
-def _row(number: int, found: SearchRound, rejected: int) -> dict[str, float]:
-    ran = [one.score for one in found.trials if one.runs]
-    leader = max(found.trials, key=lambda one: one.score)
-    causes = rank_causes(leader.curves)
-    return {
-        "step": float(number),
-        "round": float(number),
-        "best": FAILED if found.best is None else found.best.score,
-        "round_best": leader.score,
-        "score": float(np.mean(ran)) if ran else 0.0,
-        "spread": float(np.std(ran)) if ran else 0.0,
-        "failed": 1.0 - len(ran) / len(found.trials),
-        "rejected": rejected / len(found.trials),
-        "lack": causes[0].solved - causes[0].failed if causes else 0.0,
-    }
+def _analysed_trial(
+    text: str, site: StageContext, *, tasks: Sequence[Task], task: Reward, arguments: Mapping[str, Any]
+) -> ProgramTrial:
+    """`try_program`, with failures of its rollouts among the curves."""
+    log = RolloutLog(task)
+    found = try_program(text, site, tasks=tasks, task=log, arguments=arguments)
+    failures = failure_curves(log.rollouts) if found.runs else {}
+    return found._replace(curves={**found.curves, **failures})

@@ -1,4 +1,10 @@
-"""CALM (arXiv:2409.12798), zero-shot evaluation: ask SmolLM2 whether a transition reached a sub-goal."""
+"""CALM (arXiv:2409.12798), zero-shot evaluation: ask SmolLM2 whether a transition reached a sub-goal.
+
+Example:
+    turn 2 takes up the key  ->  "This step has brought it about: It holds the key. yes or no?"; P(yes) 0.7 is a yes
+
+Paper: arXiv:2409.12798 (CALM), the evaluation of transitions by language models.
+"""
 
 from functools import partial
 

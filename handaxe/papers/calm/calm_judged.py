@@ -1,4 +1,10 @@
-"""CALM (arXiv:2409.12798), trained judge: pay sub-goal bonuses by the verdicts of a fine-tuned copy of the policy."""
+"""CALM (arXiv:2409.12798), trained judge: pay sub-goal bonuses by the verdicts of a fine-tuned copy of the policy.
+
+Example:
+    bonus 0.5, two sub-goals reached by the judge's verdict and a correct answer  ->  reward 1 + 0.5 + 0.5
+
+Paper: arXiv:2409.12798 (CALM), rewards by a language model's verdicts on transitions.
+"""
 
 from handaxe import rewards
 from handaxe.core.records import Task

@@ -60,7 +60,7 @@ def gta(*, tasks: int = 200) -> StudyFunction:
 
 
 def _step_figures(steps: Mapping[str, float]) -> dict[str, float]:
-    """Metrics of single steps, and what each metric loses to the one before."""
+    """Metrics of single steps, and the differences of consecutive metrics."""
     gaps = {"gap/tool": steps["inst_acc"] - steps["tool_acc"], "gap/arg": steps["tool_acc"] - steps["arg_acc"]}
     return {**steps, **gaps}
 

@@ -60,6 +60,9 @@ def is_carried_out(states: np.ndarray, goal: Targets) -> bool:
 
     Example:
         height 0.55 throughout and else at rest: carried out for Targets(height=0.5), not for Targets()
+
+    Paper: arXiv:2306.08647 (Language to Rewards), success of an instruction.
+    Differs: a rule with tolerances, chosen by the feasibility of the targets; people judged the paper's motions.
     """
     last_TD = states[-JUDGED:]
     residuals = motion_residuals(last_TD, np.zeros((len(last_TD), AXES)), goal)

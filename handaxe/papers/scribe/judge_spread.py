@@ -10,6 +10,9 @@ the allowed answers, at temperature 1, so that sd is the limit over infinitely m
 
 Example:
     rubric of two, p 0.5 and 0.9  ->  sqrt(0.25 + 0.09) / 2 = 0.2915;    P(0) = P(9) = 0.5  ->  0.5
+
+Paper: arXiv:2601.03555 (SCRIBE), the variance of judgements with and without a skill's rubric.
+Unconfirmed: the measure of spread; only the abstract was available.
 """
 
 from collections.abc import Callable, Mapping, Sequence

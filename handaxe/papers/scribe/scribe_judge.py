@@ -1,4 +1,11 @@
-"""SCRIBE (arXiv:2601.03555): compare a skill's short rubric with an open question, asked of SmolLM2."""
+"""SCRIBE (arXiv:2601.03555): compare a skill's short rubric with an open question, asked of SmolLM2.
+
+Example:
+    a rubric of two questions with P(yes) 0.5 and 0.9  ->  spread 0.29
+    an open question with P(0) = P(9) = 0.5            ->  spread 0.5
+
+Paper: arXiv:2601.03555 (SCRIBE), the variance of judgements with and without a skill's rubric.
+"""
 
 from handaxe.asking.desk import AskDesk
 from handaxe.asking.policy_answerer import PolicyAnswerer

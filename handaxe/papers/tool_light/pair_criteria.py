@@ -32,6 +32,9 @@ def pair_criteria(name: Criteria, *, hard_below: float = 0.5) -> PairCriteria:
 
     Example:
         pair_criteria("paper").loop is self_evolved_pairs()
+
+    Paper: arXiv:2509.23285 (Tool-Light), its criteria, and random pairs as comparison.
+    Differs: see the criteria.
     """
     if name == "paper":
         return PairCriteria(few_call_pairs(), self_evolved_pairs(hard_below=hard_below))

@@ -54,6 +54,8 @@ def stepwise_sums() -> World:
     Example:
         "347*1=?": the answer is "347";  "12*34=?": calculator {"expression": "12*34"} returns "408", the answer
         "12*34+56=?": "12*34" returns "408", "408+56" returns "464", the answer
+
+    Idea: questions with no, one or two needed calls, and a start policy that calls too rarely and too often.
     """
     return World(
         name="stepwise_sums",

@@ -45,6 +45,12 @@ def tool_light_sampling(*, tasks: int = 24, seeds: int = 8, samples: int = 10, m
         seeds: of tasks and rollouts, from the study's seed on.
         samples: independent chains of a question.
         max_tokens: of a turn.
+
+    Example:
+        guided 30 and vanilla 32.8 tokens of a distinct chain  ->  saving 0.085
+
+    Paper: arXiv:2509.23285 (Tool-Light), the analysis of entropies and the cost of sampling.
+    Differs: entropies of turns of a byte policy at sums, not of steps of a language model.
     """
 
     def measure(seed: int) -> dict[str, float]:
@@ -91,8 +97,8 @@ def _row(
     """Figures of one seed."""
     spent = {name: _tokens_per_chain(found) for name, found in (("guided", guided), ("vanilla", vanilla))}
     mains = [chains[0] for chains in guided]
-    first = float(np.mean([one.notes[NOTE][0][0] for one in mains if one.notes.get(NOTE)]))
-    after = float(np.mean([entropy for one in mains for entropy, _ in one.notes.get(NOTE, [])[1:]]))
+    first = _mean([one.notes[NOTE][0][0] for one in mains if one.notes.get(NOTE)])
+    after = _mean([entropy for one in mains for entropy, _ in one.notes.get(NOTE, [])[1:]])
     return {
         "tokens_per_chain/guided": spent["guided"],
         "tokens_per_chain/vanilla": spent["vanilla"],
@@ -110,7 +116,7 @@ def _tokens_per_chain(found: Sequence[Sequence[Trajectory]]) -> float:
 
 def _calls_gap(correct: Sequence[Trajectory]) -> float:
     """Mean over questions with correct chains of different numbers of calls; NaN without one."""
-    gaps = []
+    gaps = list[float]()
     for task in dict.fromkeys(one.task.id for one in correct):
         own = [one for one in correct if one.task.id == task]
         counts = [len(one.calls) for one in own]
@@ -119,8 +125,13 @@ def _calls_gap(correct: Sequence[Trajectory]) -> float:
                 np.mean([chain_entropy(one) for one, count in zip(own, counts) if count == end])
                 for end in (max(counts), min(counts))
             ]
-            gaps.append(ends[0] - ends[1])
-    return float(np.mean(gaps)) if gaps else float("nan")
+            gaps.append(float(ends[0] - ends[1]))
+    return _mean(gaps)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """NaN without a value."""
+    return float(np.mean(values)) if values else float("nan")
 
 
 def _figures(columns: dict[str, list[float]]) -> dict[str, float]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.protocols import Copyable, Reward, Stage, StageContext
-from handaxe.core.records import Group
+from handaxe.core.records import Group, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.parts.turn_numbers import common_names
 from handaxe.rewards.program import program
@@ -17,6 +17,7 @@ from handaxe.training.loop.progress import Bar
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.parts.program_search import (
     FAILED,
+    Check,
     FeedbackMaker,
     ProgramTrial,
     SearchRound,
@@ -28,13 +29,30 @@ from handaxe.training.stages.parts.trial_log import TrialLog
 from handaxe.training.stages.parts.try_program import try_program
 from handaxe.training.stages.sources import leave_step, play_at
 
-__all__ = ["reward_search"]
+__all__ = ["TrialPlayer", "reward_search"]
 
 LOOK = {"steps": 1, "groups": 2, "group_size": 2}
 """Rollouts of the start, to see which numbers a rollout has."""
 STEPS = 30
 GROUPS = 16
 """Defaults of `train`."""
+
+
+class TrialPlayer(Protocol):
+    """Trial of a program: `try_program`, or a function around it."""
+
+    def __call__(
+        self, text: str, site: StageContext, *, tasks: Sequence[Task], task: Reward, arguments: Mapping[str, Any]
+    ) -> ProgramTrial: ...
+
+
+def _no_critic(check: Check) -> Check:
+    return check
+
+
+def _no_figures(number: int, found: SearchRound) -> Mapping[str, float]:
+    del number, found
+    return {}
 
 
 def reward_search(
@@ -46,6 +64,9 @@ def reward_search(
     arguments: Mapping[str, Any],
     programs: int = 4,
     rounds: int = 3,
+    play: TrialPlayer = try_program,
+    critic: Callable[[Check], Check] = _no_critic,
+    figures: Callable[[int, SearchRound], Mapping[str, float]] = _no_figures,
 ) -> Stage:
     """Make a stage: search for programs, and put the best program into a reward.
 
@@ -61,6 +82,9 @@ def reward_search(
         task: measure of success, which neither author nor program reads but as score and curve.
         author, feedback, programs, rounds: see `search_programs`.
         arguments: of `train` for a trial: at least credit and loss.
+        play: plays a trial, as `try_program`.
+        critic: makes the check of the requests to the author of the check that runs a program.
+        figures: (round from 0, its trials) -> further metrics of the round.
 
     Returns:
         A stage: a row of metrics a round.
@@ -93,13 +117,8 @@ def reward_search(
         leave_step(site.tasks)
         trials = TrialLog(site.out, resume=site.resume)
 
-        def check(text: str) -> str:
-            return _check(text, [rated.group for rated in look])
-
         def trial(text: str) -> ProgramTrial:
-            found = trials.known(text) or trials.add(
-                try_program(text, quiet, tasks=tasks, task=task, arguments=arguments)
-            )
+            found = trials.known(text) or trials.add(play(text, quiet, tasks=tasks, task=task, arguments=arguments))
             bar.step([f"score {found.score:.3f}" if found.runs else "failed"])
             return found
 
@@ -109,14 +128,14 @@ def reward_search(
                 trial=trial,
                 feedback=feedback,
                 names=common_names([one for rated in look for one in rated.group]),
-                check=check,
+                check=critic(lambda text: _check(text, [rated.group for rated in look])),
                 programs=programs,
                 rounds=rounds,
                 seed=derive_seed(site.seed, "search"),
             )
         if (best := found[-1].best) is not None:
             reward.text = best.text
-        return [_row(r, one) for r, one in enumerate(found)]
+        return [{**_row(r, one), **figures(r, one)} for r, one in enumerate(found)]
 
     return stage
 

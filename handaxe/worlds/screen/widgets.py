@@ -1,4 +1,4 @@
-"""Drawn screens: buttons, fields and arrows in colours, one of which is red.
+"""Drawn screens of buttons, fields and arrows; exactly one widget is red.
 
 A screen of 32 by 32 pixels is a grid of 8 by 8 units of 4 pixels. A widget covers whole units, and no unit has two
 widgets. A button is filled, a field has a border and is white inside, an arrow is a triangle that points to one of four

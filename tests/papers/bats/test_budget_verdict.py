@@ -3,7 +3,9 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.papers.bats.budget_verdict import best_verified, budget_verdict
 
-YES, NO, OPEN = "satisfied", "contradicted", "unverifiable"
+YES = "satisfied"
+NO = "contradicted"
+OPEN = "unverifiable"
 
 
 @pytest.mark.parametrize(

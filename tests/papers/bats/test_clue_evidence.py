@@ -1,7 +1,9 @@
 from handaxe.papers.bats.clue_evidence import clue_evidence
 from handaxe.papers.bats.clue_search import Clue
 
-BOSS, HEIR, IDOL = Clue("boss", "4071"), Clue("heir", "5526"), Clue("idol", "9931")
+BOSS = Clue("boss", "4071")
+HEIR = Clue("heir", "5526")
+IDOL = Clue("idol", "9931")
 TEXT = """boss 4071 1: 1234 8812 more
 boss 4071 2: 3000 end
 heir 5526 1: 1234 more

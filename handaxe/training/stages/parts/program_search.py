@@ -10,6 +10,7 @@ from handaxe.ops.seeds import derive_seed
 
 __all__ = [
     "Brief",
+    "Check",
     "FAILED",
     "Feedback",
     "FeedbackMaker",
@@ -25,6 +26,10 @@ FAILED = -10_000.0
 """Score of a program that failed in its trial."""
 TASK = "task"
 """Curve of the task's own measure, which no program reads."""
+
+
+Check = Callable[[str], str]
+"""Text of a program -> sentence on a failure, "" for none."""
 
 
 def _accept(text: str) -> str:
@@ -71,7 +76,7 @@ class Brief(NamedTuple):
 
     names: tuple[str, ...]
     feedback: Feedback
-    check: Callable[[str], str] = _accept
+    check: Check = _accept
 
 
 Writer = Callable[[Brief, int, int], Sequence[str]]
@@ -93,7 +98,7 @@ def search_programs(
     trial: Callable[[str], ProgramTrial],
     feedback: FeedbackMaker,
     names: Sequence[str],
-    check: Callable[[str], str] = _accept,
+    check: Check = _accept,
     programs: int,
     rounds: int,
     seed: int,
