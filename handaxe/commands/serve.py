@@ -4,6 +4,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -36,7 +37,8 @@ class ServeOptions:
         device: for a policy: cpu, cuda, cuda:1, ...
         transport: stdio for clients that start this command; http for clients with an address.
         host: address of the http server; other addresses than localhost, 127.0.0.1 and ::1 need a token.
-        port: of the http server.
+        port: of the http server; 0 for a free port, which is printed, for tools.
+        until_eof: for http: stop when stdin is closed, so that the server ends with the program that started it.
         token_env: environment variable with the token that clients must send as "Authorization: Bearer ..."
         token_file: file with the token. A token cannot be an argument, since other users of the machine could read it.
     """
@@ -49,6 +51,7 @@ class ServeOptions:
     transport: Literal["stdio", "http"] = "stdio"
     host: str = "127.0.0.1"
     port: int = 8000
+    until_eof: bool = False
     token_env: str = ""
     token_file: Path | None = None
 
@@ -77,8 +80,12 @@ def _serve_tools(options: ServeOptions, token: str) -> None:
     if options.transport == "http":
         require_token(options.host, token)
     _check_address(options)
+    if options.until_eof and options.transport == "stdio":
+        raise InputError("--until-eof is for --transport http: over stdio the server always ends with its client")
     if options.transport == "stdio":
         _default_signals()
+    if options.until_eof:
+        threading.Thread(target=_stop_at_eof, daemon=True).start()
     serve(tools, name=name, transport=options.transport, host=options.host, port=options.port, token=token)
 
 
@@ -88,6 +95,12 @@ def _default_signals() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
+
+
+def _stop_at_eof() -> None:
+    while sys.stdin.buffer.read(4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _serve_model(options: ServeOptions, token: str) -> None:
@@ -111,8 +124,9 @@ def _serve_model(options: ServeOptions, token: str) -> None:
 
 def _check_address(options: ServeOptions) -> None:
     """Raise InputError if the address is invalid or in use."""
-    if not 1 <= options.port <= MOST:
-        raise InputError(f"--port is {options.port}; give 1 to {MOST}")
+    least = 0 if options.transport == "http" else 1
+    if not least <= options.port <= MOST:
+        raise InputError(f"--port is {options.port}; give {least} to {MOST}")
     if options.transport == "http":
         bind_socket(options.host, options.port).close()
 

@@ -1,5 +1,6 @@
 """Builds the keyword arguments of `train` from a `RunSpec`."""
 
+import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -76,7 +77,8 @@ def build(
     settings, world = spec.settings, make_world(spec)
     stop = run_stop(settings, world)
     tools = offered_tools(settings, world)
-    env, method = world.env(tools), method or make_method(spec, world)
+    env = world.env(_served(settings, tools))
+    method = method or make_method(spec, world)
     if settings.max_images:
         env = limited_images(env, most=settings.max_images)
     if method.epochs:
@@ -143,7 +145,7 @@ def check_run(spec: RunSpec, *, machines: Machines = THIS_PROCESS) -> None:
     """
     settings, world = spec.settings, make_world(spec)
     run_stop(settings, world)
-    world.env(offered_tools(settings, world))
+    world.env(_served(settings, offered_tools(settings, world)))
     check_aux_policies(settings.aux_policies)
     if settings.model == START:
         _check_start(settings)
@@ -258,6 +260,16 @@ def _remote_loader(settings: RunSettings) -> Callable[[], Policy] | None:
 def offered_tools(settings: RunSettings, world: World) -> Sequence[Any]:
     """The tools named by the settings; by default the tools of the world."""
     return world.tools if settings.tools is None else find_tools(settings.tools)
+
+
+def _served(settings: RunSettings, tools: Sequence[Any]) -> Sequence[Any]:
+    """Tools of the environment; with `tool_server`, those of one server process."""
+    if not settings.tool_server:
+        return tools
+    module = importlib.import_module("handaxe.tools.tool_server")  # on use: needs packages of its own
+    given = settings.tools or [""] * len(tools)
+    names = [path if ":" in path else module.tool_name(tool) for path, tool in zip(given, tools)]
+    return [module.ToolServer(names)]
 
 
 def missing_tools(names: Sequence[str] | None, world: World) -> str:

@@ -58,6 +58,8 @@ class RunSettings:
             weights have float32 master weights in the optimizer.
         quantize: bits of the frozen weights below a LoRA adapter; see docs/memory.md.
         tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the world.
+        tool_server: run the tools in a server process beside training, in training and evaluation; see
+            tools.tool_server.
         steps: training steps.
         groups: tasks per step.
         group_size: rollouts per task.
@@ -95,6 +97,7 @@ class RunSettings:
     dtype: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
     quantize: Literal["none", "4bit", "8bit"] = "none"
     tools: tuple[str, ...] | None = None
+    tool_server: bool = False
     steps: int = 20
     groups: int = 12
     group_size: int = 8

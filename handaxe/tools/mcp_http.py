@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -22,6 +23,9 @@ MAX_BODY = 64 * 2**20
 NO_LOGIN = "the server refuses the credentials: give headers={'Authorization': 'Bearer ...'}"
 CONNECT = 10.0
 """Seconds to connect. The caller limits the time of a response."""
+
+# The SDK warns when a session of a dead server is closed; Python prints the warning if there is no handler.
+logging.getLogger("mcp.client.streamable_http").addHandler(logging.NullHandler())
 
 
 @asynccontextmanager

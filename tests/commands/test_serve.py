@@ -199,10 +199,15 @@ def test_wrong_tools_are_an_error(words, message, capsys):
     assert re.search(message, capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("port", [0, -1, 99999])
-def test_port_out_of_range_is_one_line(port, capsys):
-    assert main(["serve", CALCULATOR, "--transport", "http", "--port", str(port)]) == 2
-    assert capsys.readouterr().err == f"error: --port is {port}; give 1 to 65535\n"
+@pytest.mark.parametrize(("port", "transport", "least"), [(0, "stdio", 1), (-1, "http", 0), (99999, "http", 0)])
+def test_port_out_of_range_is_one_line(port, transport, least, capsys):
+    assert main(["serve", CALCULATOR, "--transport", transport, "--port", str(port)]) == 2
+    assert capsys.readouterr().err == f"error: --port is {port}; give {least} to 65535\n"
+
+
+def test_the_end_of_stdin_stops_no_stdio_server(capsys):
+    assert main(["serve", CALCULATOR, "--until-eof"]) == 2
+    assert "--until-eof is for --transport http" in capsys.readouterr().err
 
 
 def test_port_in_use_and_unknown_host_are_one_line(capsys, monkeypatch):
