@@ -75,7 +75,8 @@ def branching(
     Paper: ARPO, arXiv:2507.19849, entropy-based adaptive rollout; with `probe_split` and a penalty in `branch_chance`
     AEPO, arXiv:2510.14545.
     Differs: the released code takes the entropy of the turn before the reply, of the ten likeliest tokens, summed; it
-    starts one new trajectory a round for a question without active ones, and pads with copies of the last.
+    starts one new trajectory a round for a question without active ones, and pads with copies of the last. It counts
+    branches in a row by rounds of the question; here each branch of a turn counts, and a turn without one ends the row.
     """
     if not (1 <= (from_start if isinstance(from_start, int) else 1) <= total and copies >= 1 and first_tokens >= 1):
         raise InputError(

@@ -47,7 +47,10 @@ def metatool() -> Benchmark:
         needed functions {A}, none and {B}, called {A}, {C} and {B}: csr 1, 0 and 1
 
     Paper: arXiv:2310.03128 (MetaTool).
-    Differs: the questions, and the decision to call is read from the calls instead of a question with yes or no.
+    Differs: the questions, and the decision to call is read from the calls instead of a question with yes or no, which
+        in the paper comes without tools (520 positive and 520 negative questions). The paper's lists have ten tools:
+        the nearest ones in "similar", none of the 20 nearest in "reliability" (995 questions), two correct ones in
+        "multi-tool" (497 questions).
     """
     parts = (
         BenchmarkPart("similar", partial(selection_world, ("multiple", "live_multiple"))),

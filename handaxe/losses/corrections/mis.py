@@ -29,8 +29,9 @@ def mis(
     step. No gradient flows through the weight.
 
     Args:
-        cap: >= 1; 1.2 per turn in ROME.
-        floor: in [0, 1]; None for 1 / cap, 0 for no lower bound; 0.8 per turn in ROME.
+        cap: >= 1; 1.2 per turn in the configuration released with ROME.
+        floor: in [0, 1]; None for 1 / cap, 0 for no lower bound; 0.8 per turn in that
+            configuration, while ROME's paper has no lower bound.
         unit: the unit that is dropped as a whole; the rows of a rollout must then stay in one micro-batch.
         weigh: False only masks.
         clamp: nats, > 0; bounds the exponent from both sides.

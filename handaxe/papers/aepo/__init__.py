@@ -15,7 +15,7 @@ def aepo(base: Method, *, leaves: int = 8, forks: int = 4, vocabulary: int | Non
     """Penalise consecutive branches, let a probe rollout divide the budget, and scale advantages by entropy.
 
     Args:
-        leaves: trajectories of a question; 16 in the paper.
+        leaves: trajectories of a question; 16 or 12 in the released scripts.
         forks: most branches at a turn; 1 in the paper, where a trajectory has more turns to branch at.
         vocabulary: token ids that normalise entropies; None: those of the policy, 264 for the tiny one.
     """

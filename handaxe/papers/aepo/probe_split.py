@@ -25,8 +25,10 @@ def probe_split(*, slope: float = 0.5) -> Split:
         k 16: H_root - H_tool = 1 -> floor(9.959) + 1 = 10; 0 -> 9; -4 -> floor(1.907) + 1 = 2
 
     Paper: AEPO, arXiv:2510.14545, rollout pre-monitoring: m = k * sigmoid(beta * (H_root - H_tool)).
-    Differs: rounded as in the released code. The probe trajectory is one of the m.
-    Unconfirmed: the unit of the entropies, here means in nats, not divided by log |V|.
+    Differs: rounded as in the released code. The probe trajectory is one of the m. The released code sums entropies of
+        the ten likeliest tokens over 20 positions and divides by log |V|, so that a mean of 1 nat counts as 1.68 for
+        |V| = 150,000; its H_tool averages over all turns, the first included.
+    Unconfirmed: the paper's beta; 0.5 is the released code's.
     """
 
     def split(root: float, after: float | None, total: int) -> int:

@@ -43,9 +43,10 @@ def rollback_starts(
     Example:
         a success of four turns is stored  ->  turn 3; two of four rollouts from there are correct  ->  turn 2
 
-    Paper: arXiv:2512.24873 (ROME), chunk-initialised resampling with sequential rollback.
-    Unconfirmed: the schedule, here by the share of a group; the paper's text was not available.
-    Differs: the store holds the policy's own successes instead of an expert's.
+    Paper: arXiv:2512.24873 (ROME), section 3.2.4.4, chunk-initialised resampling with sequential rollback.
+    Unconfirmed: the share of a group at which d rises; the paper goes back once the tail is learned, without a number.
+    Differs: the store holds the policy's own successes, and none of a teacher. The paper's final scheme restarts at
+        several anchor chunks of a trajectory in parallel.
     """
     if not 0 < solved <= 1 or tasks < 1:
         raise InputError(f"solved is {solved} and tasks {tasks}; give a share in (0, 1], and 1 or more")

@@ -29,7 +29,7 @@ def tapered() -> Surrogate:
         (A, rho, logp) -> loss, d loss / d logp:  (2, 0.1, -3) -> 6, -2;  (-1, 0.5, -2) -> -1, 0.5;
         (-1, 4, -2) -> -2, 1
 
-    Paper: arXiv:2503.14286 (TOPR), Eq. (8); one of the surrogates of arXiv:2512.24873 (ROME).
+    Paper: arXiv:2503.14286 (TOPR), Eq. (8); Eq. (5) and, with the ratio of a chunk, Eq. (9) of arXiv:2512.24873 (ROME).
     Differs: papers and code split by the reward of the trajectory, and TOPR weights by the ratio of the whole
         trajectory; here the split is by the sign of the advantage, with any ratio (`sequence(mean=False)` is TOPR's).
     """

@@ -46,9 +46,10 @@ def turn_replay(*, starts: RollbackStarts, weight: float = 1.0) -> Selector:
         times
         ->  sibling 0 is the success, A = 0, 0 and 1, 1, 1, of which the last three train
 
-    Paper: arXiv:2512.24873 (ROME), imitation of chunks at which all resampled rollouts fail.
-    Unconfirmed: whether one chunk is imitated or all to the end; the paper's text was not available.
-    Differs: the success is the policy's own, and replaces a sibling.
+    Paper: arXiv:2512.24873 (ROME), Eq. (10), imitation of chunks at which all resampled rollouts fail.
+    Unconfirmed: the weight; the paper's lambda_IL has no number.
+    Differs: turn k alone; the paper imitates the turns before it, too, each weighted by its discounted return. The
+        success is the policy's own, and replaces a sibling.
     """
     if not 0 <= weight < np.inf:
         raise InputError(f"turn_replay takes a finite weight of 0 or more, not {weight}")

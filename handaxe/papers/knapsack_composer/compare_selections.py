@@ -93,7 +93,7 @@ def compare_selections(
         0.5; retrieval has value 0 and spends 1
 
     Paper: arXiv:2510.16499 (Knapsack composer), the comparison with retrieval and an offline knapsack.
-    Differs: unprobed, greedy and optimum are selections of this comparison alone.
+    Differs: unprobed, greedy and optimum are selections of this comparison alone; the paper's retrieval has no budget.
     """
     found: dict[str, list[SelectionOutcome]] = {name: [] for name in SELECTIONS}
     for order in orders:

@@ -77,7 +77,8 @@ def score_knapsack(score_IM: np.ndarray, cost_I: np.ndarray, *, budget: float) -
         scores 1.0 and 0.5 for the only skill, costs 3 and 1, budget 2  ->  (1,)
 
     Paper: arXiv:2510.16499 (Knapsack composer), the offline baseline with similarity as value.
-    Unconfirmed: the constraints; the paper names a multiple-choice knapsack.
+    Differs: a value of a tool in the paper is the sum of its similarities to all skills, and every skill needs a tool.
+    Unconfirmed: the exact constraints; the paper names a multiple-choice knapsack.
     """
     tools, skills = _shape(score_IM, cost_I, budget)
     pairs = [(tool, skill) for tool in range(tools) for skill in range(skills) if score_IM[tool, skill] > 0]

@@ -49,7 +49,8 @@ def ratio_threshold(spent_share: float, *, low: float, high: float) -> float:
         L = 1, U = 10  ->  0.368 at z = 0, 1 at z = 0.303, 1.918 at z = 0.5, 10 at z = 1
 
     Paper: arXiv:2510.16499 (Knapsack composer), the online acceptance rule.
-    Unconfirmed: the formula is the usual form of Zhou, Chakrabarty and Lukose; the source printed a damaged one.
+    Unconfirmed: the formula is the usual form of Zhou, Chakrabarty and Lukose, which has the paper's competitive ratio
+        ln(U / L) + 1; of two summaries of the paper one prints this form, the other one (U / (L e))^z L e.
     """
     if not (0 < low <= high and isfinite(high)):
         raise InputError(f"the ratios are low={low} and high={high}; give finite numbers with 0 < low <= high")

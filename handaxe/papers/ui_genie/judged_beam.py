@@ -46,9 +46,10 @@ def judged_beam(*, judge: StepJudge, candidates: int = 5, beam: int = 2, max_tur
     Example:
         four candidates with P(correct) 0.2, 0.7, 0.6, 0.1 and beam 2  ->  0.7 and 0.6 are kept
 
-    Paper: arXiv:2505.21496 (UI-Genie), exploration guided by the reward model.
-    Differs: completion is not judged; a rollout ends as its environment ends it.
-    Unconfirmed: the number of candidates, the width of the beam, and the mean over steps.
+    Paper: arXiv:2505.21496 (UI-Genie), section 3.4, exploration guided by the reward model.
+    Differs: ten candidates, a beam of five and the sum of the step scores in the paper. Completion is not judged; a
+        rollout ends as its environment ends it.
+    Unconfirmed: whether a step's score is the label or its probability.
     """
     if candidates < 1 or beam < 1:
         raise InputError(f"judged_beam has candidates={candidates} and beam={beam}; give 1 or more")

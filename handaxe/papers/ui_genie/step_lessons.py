@@ -41,8 +41,10 @@ def step_lessons(
         a with verdicts 1, -1 and b with verdict 1, and a judge with scores 0.3 and 0.2 for a: (a, 0, True),
         (a, 1, False), (b, 0, True); a's first action at b (False) and b's at a (False); (a, 1, False)
 
-    Paper: arXiv:2505.21496 (UI-Genie), the data of its reward model, as a secondary summary describes it.
-    Differs: truncated and continued trajectories are missing, since completion is not asked about.
+    Paper: arXiv:2505.21496 (UI-Genie), section 3.3, the data of its reward model.
+    Differs: truncated and continued trajectories are missing, since completion is not asked about. The paper
+        substitutes segments of trajectories within an app, as failures of the whole trajectory, and takes hard
+        negatives from descriptions of unrelated elements instead of from the labels.
     """
     by_rule = exact_labels(verdicts)
 
