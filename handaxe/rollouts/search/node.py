@@ -20,7 +20,7 @@ __all__ = ["Node", "fork_point", "grow"]
 class Node:
     """State after turn `depth - 1` of a play, which may have advanced since; depth 0 is the question.
 
-    visits, value   number of back-ups to the node, and their sum
+    visits, value   number of back-ups to the node, and their sum, or with `value_search` its value
     verdict         a judge's verdict on its turn, NaN without one
     dead            unusable: its turn was never played, or the result could not be scored
     """
@@ -45,6 +45,11 @@ class Node:
         if self.children:
             return all(one.closed for one in self.children)
         return self.dead or (self.terminal and self.visits > 0)
+
+    @property
+    def below(self) -> list[Node]:
+        """All nodes below this one, parents before children."""
+        return [node for child in self.children for node in (child, *child.below)]
 
     @property
     def path(self) -> list[Node]:
