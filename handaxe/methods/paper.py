@@ -15,6 +15,11 @@
     figure = "training/loss/clip_fraction"
     at_least = 0.001
 
+    [[contributions]]                         of the abstract, with the files and the figure that shows it at work
+    text = "Correct rollouts score lower for each call beyond the fewest of the question."
+    files = ["handaxe/papers/otc/optimal_calls.py"]
+    figure = "calls"
+
     [[methods]]                               a further method of the folder, in the file of its name
     name = "codedance_turns"
     base = "grpo_no_kl"
@@ -22,7 +27,7 @@
     [[studies]]                               computed figures; nothing is trained
     name = "calm_judge"
 
-The fields are those of `Paper`, `MethodPage`, `StudyPage`, `Claim`, `ActFigure` and `Bound`.
+The fields are those of `Paper`, `Contribution`, `MethodPage`, `StudyPage`, `Claim`, `ActFigure` and `Bound`.
 """
 
 from __future__ import annotations
@@ -41,7 +46,7 @@ from handaxe.core.errors import InputError, MethodError
 from handaxe.evaluation.acts import ActFigure
 from handaxe.evaluation.claims import Claim
 
-__all__ = ["Bound", "MethodPage", "PAGE", "Paper", "StudyPage", "read_method_page", "read_paper"]
+__all__ = ["Bound", "Contribution", "MethodPage", "PAGE", "Paper", "StudyPage", "read_method_page", "read_paper"]
 
 PAGE = "paper.toml"
 ROOT_METHOD = "grpo_no_kl"
@@ -74,6 +79,24 @@ class Bound:
         sides = [("at least", self.least), ("at most", self.most)]
         bounds = " and ".join(f"{word} {value:g}" for word, value in sides if value not in (-inf, inf))
         return f"{self.metric} {bounds or 'is computed'}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contribution:
+    """A contribution of a paper's abstract.
+
+    Args:
+        text: one sentence.
+        files: that realise it, relative to the root of the project; () for a missing one.
+        figure: metric or bound of the folder that shows it at work, "" without one.
+        waits: reason why it is not here, "" if it is.
+    """
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    text: str
+    files: tuple[str, ...] = ()
+    figure: str = ""
+    waits: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +161,7 @@ class Paper(MethodPage):
         arxiv: id such as "2504.14870", "" without one.
         number: in the project's list of papers; None for a base algorithm.
         about: summary of the paper in some four sentences.
+        contributions: of the abstract, in its order; () without a list.
         missing: contributions of the abstract that are not here, a sentence each; () for a complete paper.
         methods: further methods of the folder.
         studies: of the folder. A folder with a study named as the folder has no method of that name.
@@ -147,6 +171,7 @@ class Paper(MethodPage):
     arxiv: str = ""
     number: int | None = None
     about: str = ""
+    contributions: tuple[Contribution, ...] = ()
     missing: tuple[str, ...] = ()
     methods: tuple[MethodPage, ...] = ()
     studies: tuple[StudyPage, ...] = ()

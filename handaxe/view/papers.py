@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -133,6 +134,7 @@ def folder_page(paper: Paper, entries: Sequence[Entry], studies: Sequence[StudyE
         number = "" if paper.number is None else f", number {paper.number} of the project's list"
         lines += [f"[arXiv:{paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}){number}.", ""]
     lines += [paper.about.strip(), ""] if paper.about else []
+    lines += _contributions(paper, root)
     if paper.missing:
         lines += ["Missing here:", "", *(f"- {one}" for one in paper.missing), ""]
     for one in entries:
@@ -142,6 +144,20 @@ def folder_page(paper: Paper, entries: Sequence[Entry], studies: Sequence[StudyE
     folder = (entries[0].method if entries else studies[0].study).file.parent
     lines += _files(folder, root)
     return "\n".join(lines).strip() + "\n"
+
+
+def _contributions(paper: Paper, root: Path) -> list[str]:
+    """Table of the contributions of the abstract; [] without a list."""
+    if not paper.contributions:
+        return []
+    folder = root / "handaxe" / "papers" / paper.name
+    lines = ["| contribution | in | figure |", "|---|---|---|"]
+    for one in paper.contributions:
+        links = ", ".join(f"[{Path(file).name}]({os.path.relpath(root / file, folder)})" for file in one.files)
+        figure = f"`{one.figure}`" if one.figure else "-"
+        cells = (one.text, links or f"not here: {one.waits}", figure)
+        lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+    return [*lines, ""]
 
 
 def _tally(entries: Sequence[Entry]) -> str:

@@ -86,6 +86,18 @@ def test_figure_that_must_not_fall_comes_from_the_claim(checkout):
     assert "| pass@1 up and calls stays within 0.05, against grpo_no_kl |" in shown
 
 
+def test_contributions_are_a_table_with_links(checkout):
+    page = checkout / "handaxe/papers/first/paper.toml"
+    listed = [
+        '[[contributions]]\ntext = "It pays."\nfiles = ["handaxe/papers/first/more.py"]\nfigure = "pass@1"\n',
+        '[[contributions]]\ntext = "It flies."\nwaits = "wings."\n',
+    ]
+    page.write_text(PAGE.replace("[[claims]]", "\n".join([*listed, "[[claims]]"])))
+    assert main(["papers", "--root", str(checkout)]) == 0
+    shown = (checkout / "handaxe/papers/first/README.md").read_text()
+    assert "| It pays. | [more.py](more.py) | `pass@1` |\n| It flies. | not here: wings. | - |\n" in shown
+
+
 def test_acts_of_a_result_are_on_the_page(checkout):
     steps = (ActivationStep(1, 0.25, 1.0), ActivationStep(20, float("nan"), 0.5, "no critic"))
     made = Replication(
