@@ -134,7 +134,7 @@ def folder_page(paper: Paper, entries: Sequence[Entry], studies: Sequence[StudyE
         number = "" if paper.number is None else f", number {paper.number} of the project's list"
         lines += [f"[arXiv:{paper.arxiv}](https://arxiv.org/abs/{paper.arxiv}){number}.", ""]
     lines += [paper.about.strip(), ""] if paper.about else []
-    lines += _contributions(paper, root)
+    lines += _contributions(paper, entries, studies, root)
     if paper.missing:
         lines += ["Missing here:", "", *(f"- {one}" for one in paper.missing), ""]
     for one in entries:
@@ -146,7 +146,7 @@ def folder_page(paper: Paper, entries: Sequence[Entry], studies: Sequence[StudyE
     return "\n".join(lines).strip() + "\n"
 
 
-def _contributions(paper: Paper, root: Path) -> list[str]:
+def _contributions(paper: Paper, entries: Sequence[Entry], studies: Sequence[StudyEntry], root: Path) -> list[str]:
     """Table of the contributions of the abstract; [] without a list."""
     if not paper.contributions:
         return []
@@ -154,10 +154,21 @@ def _contributions(paper: Paper, root: Path) -> list[str]:
     lines = ["| contribution | in | figure |", "|---|---|---|"]
     for one in paper.contributions:
         links = ", ".join(f"[{Path(file).name}]({os.path.relpath(root / file, folder)})" for file in one.files)
-        figure = f"`{one.figure}`" if one.figure else "-"
+        figure = f"`{one.figure}`: {', '.join(_seen(one.figure, entries, studies))}" if one.figure else "-"
         cells = (one.text, links or f"not here: {one.waits}", figure)
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
     return [*lines, ""]
+
+
+def _seen(figure: str, entries: Sequence[Entry], studies: Sequence[StudyEntry]) -> list[str]:
+    """What is known of a figure: verdicts of its claims and bounds, and values of its acts."""
+    words = [_word(claim, one.result) for one in entries for claim in one.method.page.claims if claim.metric == figure]
+    acts = [act for one in entries if one.result is not None for act in one.result.acts if act.figure == figure]
+    words += [f"{decimal(act.seen)}, at least {act.at_least:g}" for act in acts]
+    for one in studies:
+        made = {} if one.result is None else {each["text"]: each["verdict"] for each in one.result["verdicts"]}
+        words += [made.get(bound.text, UNDECIDED) for bound in one.study.page.bounds if bound.metric == figure]
+    return list(dict.fromkeys(words)) or ["not measured yet"]
 
 
 def _tally(entries: Sequence[Entry]) -> str:
