@@ -41,7 +41,7 @@ def split_requests(split: Split) -> tuple[ToolRequest, ...]:
     """Requests of a split that need two or three tools and that the names of these tools make sufficient.
 
     Turns of several messages, repeated texts, turns above 300 characters and turns without a common word with any tool
-    are left out.
+    are left out, and of train those that show the same tools as a turn of test.
 
     Args:
         split: train or test.
@@ -57,6 +57,7 @@ def split_requests(split: Split) -> tuple[ToolRequest, ...]:
     Differs: other requests and tools; MTRB is not packaged.
     """
     known = tool_index()
+    shown = {one.first for one in split_requests("test")} if split == "train" else set()
     found: dict[str, ToolRequest] = {}
     for task in all_tasks("multi_turn_base"):
         if (derive_seed("tool queries split", task.id) % 2 == 0) != (split == "test"):
@@ -67,7 +68,7 @@ def split_requests(split: Split) -> tuple[ToolRequest, ...]:
             if len(texts) == 1 and len(texts[0]) <= LONGEST and LEAST_TOOLS <= len(needed) <= MOST_TOOLS:
                 ranking = known.rank(texts[0])
                 helped = known.rank(f"{texts[0]} {known.spell(needed, brief=False)}")
-                if ranking and sufficiency_at(helped, needed, PLACES):
+                if ranking and ranking[:SHOWN] not in shown and sufficiency_at(helped, needed, PLACES):
                     raw = sufficiency_at(ranking, needed, PLACES)
                     found.setdefault(texts[0], ToolRequest(f"{task.id}-{turn}", texts[0], needed, ranking[:SHOWN], raw))
     return tuple(found.values())

@@ -19,7 +19,7 @@ from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["NOTHING", "rewritten", "tool_queries"]
+__all__ = ["NOTHING", "is_reply", "rewritten", "tool_queries"]
 
 NOTHING = "-"
 """Reply that adds nothing: the query stays raw."""
@@ -33,9 +33,10 @@ def tool_queries(*, brief: bool = True) -> World:
     """Turns of users of bfcl-eval that need two or three of 128 tools; the policy adds words to the query.
 
     The retriever is BM25 over names, descriptions and parameters. The reply is appended to the request, and "-" adds
-    nothing. A rollout is correct if the first five tools hold all needed ones. Often a needed tool prepares another and
-    no word of the request names it: the brake pedal for a start of the engine, a login for a post. Dialogues are halved
-    by a digest; train repeats its requests, test has each once.
+    nothing. A rollout is correct if the first five tools hold all needed ones; an empty reply, and one without "-" or
+    the number of a tool in the brief form, is wrong. Often a needed tool prepares another and no word of the request
+    names it: the brake pedal for a start of the engine, a login for a post. Dialogues are halved by a digest, and train
+    leaves out requests that look like one of test in the brief form. Train repeats its requests, test has each once.
 
     Demonstrations of the start policy use no label: they name one tool of the simulator of the first-ranked tool at
     random.
@@ -64,7 +65,10 @@ def tool_queries(*, brief: bool = True) -> World:
         total = count if split == "train" else min(count, len(own))
         return [_task(known, own[number % len(own)], brief, f"{split}-{seed}-{number}") for number in range(total)]
 
-    found = _measure(known, lambda ranking, needed: sufficiency_at(ranking, needed, PLACES))
+    sufficient = _measure(known, lambda ranking, needed: sufficiency_at(ranking, needed, PLACES))
+
+    def found(one: Trajectory) -> float:
+        return sufficient(one) if is_reply(one) else 0.0
 
     def raw(one: Trajectory) -> float:
         value: float = one.task.metadata["raw"]
@@ -100,6 +104,18 @@ def rewritten(one: Trajectory) -> str:
     text: str = one.task.metadata["text"]
     added = tool_index().named(NUMBER.findall(reply)[:MOST_TOOLS]) if one.task.metadata["brief"] else reply[:MOST_ADDED]
     return text if added == NOTHING else f"{text} {added}".strip()
+
+
+def is_reply(one: Trajectory) -> bool:
+    """Whether a reply has a form that the world reads: "-" or the number of a tool, or any text without `brief`.
+
+    Example:
+        "816" and "-" have it, "" and "tool" do not
+    """
+    reply = final_text(one).strip()
+    if not one.task.metadata["brief"]:
+        return bool(reply)
+    return reply == NOTHING or bool(tool_index().named(NUMBER.findall(reply)))
 
 
 def _task(known: ToolIndex, one: ToolRequest, brief: bool, name: str) -> Task:

@@ -11,7 +11,7 @@ __all__ = ["KnownEnds", "known_ends"]
 
 
 def known_ends(*, outcome: Reward, judge: StepJudge | None = None) -> KnownEnds:
-    """Make a judge of steps that knows the answers, for the generation of training data.
+    """Judge finished rollouts by rule, and other turns by a value model, for the generation of training data.
 
         q_k = judge's score of turn k            0 without a judge
         q_K = 2 outcome - 1                      last turn of a finished rollout with an outcome

@@ -28,6 +28,7 @@ def rollout(turns, reset=None):
     )
 
 
+CONTRACT = []  # reads the executions of competitions alone
 LAB = "reads the executions of the world competitions alone; see the methods"
 TURNS = [[0.5], [None], [], [0.25], [0.1, 0.75]]
 

@@ -12,6 +12,10 @@ class Fixed:
         return tuple(np.linspace(0.2, 0.4, len(one.turns)) for one in group)
 
 
+CONTRACT = []  # a judge of steps alone
+LAB = "the true reward of a finished rollout, in a study"
+
+
 def test_finished_rollouts_have_the_true_reward():
     done = make_trajectory(layouts=["Up Tp"], id="t/0")
     open_ = replace(done, id="t/1", ending=STOPPED)
