@@ -23,10 +23,18 @@ GUESSED = {
     "2508.04416": "VITAL, its DGRPO",
     "2509.21842": "DeepTravel",
     "2512.20745": "AgentMath",
-    "2512.24873": "ROME, its rollouts that begin in a chunk",
     "2601.03555": "SCRIBE",
+    "2505.15143": "LHF, its score",
+    "2507.08182": "CTRLS",
+    "1612.06699": "Unsupervised perceptual rewards",
+    "2410.03212": "QTA, its ranking function",
 }
-ONLY_IN = {"2512.24873": ("rollback_starts", "turn_replay", "restarting", "rewind")}
+ONLY_IN = {
+    "2505.15143": ("history_score", "retained_histories"),
+    "2507.08182": ("spectral_steps", "dirichlet_transitions", "latent_actions", "reinforce_transitions"),
+    "1612.06699": ("step_classifiers",),
+    "2410.03212": ("tool_index", "retrieval_rank", "with_raw_query"),
+}
 """Papers of which one part alone is a guess: the files of that part."""
 
 
