@@ -38,6 +38,7 @@ class ServeOptions:
         transport: stdio for clients that start this command; http for clients with an address.
         host: address of the http server; other addresses than localhost, 127.0.0.1 and ::1 need a token.
         port: of the http server; 0 for a free port, which is printed, for tools.
+        workers: for tools: calls that run at the same time, over all clients.
         until_eof: for http: stop when stdin is closed, so that the server ends with the program that started it.
         token_env: environment variable with the token that clients must send as "Authorization: Bearer ..."
         token_file: file with the token. A token cannot be an argument, since other users of the machine could read it.
@@ -51,6 +52,7 @@ class ServeOptions:
     transport: Literal["stdio", "http"] = "stdio"
     host: str = "127.0.0.1"
     port: int = 8000
+    workers: int = 16
     until_eof: bool = False
     token_env: str = ""
     token_file: Path | None = None
@@ -86,7 +88,15 @@ def _serve_tools(options: ServeOptions, token: str) -> None:
         _default_signals()
     if options.until_eof:
         threading.Thread(target=_stop_at_eof, daemon=True).start()
-    serve(tools, name=name, transport=options.transport, host=options.host, port=options.port, token=token)
+    serve(
+        tools,
+        name=name,
+        transport=options.transport,
+        host=options.host,
+        port=options.port,
+        token=token,
+        workers=options.workers,
+    )
 
 
 def _default_signals() -> None:

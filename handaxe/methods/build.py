@@ -263,7 +263,7 @@ def offered_tools(settings: RunSettings, world: World) -> Sequence[Any]:
 
 
 def _served(settings: RunSettings, tools: Sequence[Any]) -> Sequence[Any]:
-    """Tools of the environment; with `tool_server`, those of one server process."""
+    """Give the tools of the environment: with `tool_server`, a factory of tools in one server process."""
     if not settings.tool_server:
         return tools
     module = importlib.import_module("handaxe.tools.tool_server")  # on use: needs packages of its own

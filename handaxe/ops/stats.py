@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from math import comb, inf
+from math import comb, inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ __all__ = [
     "improvement_probability",
     "interquartile_interval",
     "interquartile_mean",
+    "interval_figures",
     "mean_interval",
     "pass_at_k",
     "pass_hat_k",
@@ -92,6 +93,20 @@ def mean_interval(values: Sequence[float] | np.ndarray, *, level: float = 0.95) 
         return Interval(-inf, inf)
     half = scipy.stats.t.ppf((1 + level) / 2, len(data) - 1) * data.std(ddof=1) / np.sqrt(len(data))
     return Interval(float(data.mean() - half), float(data.mean() + half))
+
+
+def interval_figures(name: str, values: Sequence[float] | np.ndarray) -> dict[str, float]:
+    """Name the mean of values and the ends of `mean_interval`, as figures of a study.
+
+    Returns:
+        NAME, NAME/low and NAME/high; NaN, -inf and inf without values.
+
+    Example:
+        "gain" and 1, 2, 3  ->  gain 2, gain/low -0.4841, gain/high 4.4841
+    """
+    low, high = mean_interval(values)
+    mean = float(np.mean(values)) if len(values) else nan
+    return {name: mean, f"{name}/low": low, f"{name}/high": high}
 
 
 def interquartile_mean(values: Sequence[float] | np.ndarray) -> float:

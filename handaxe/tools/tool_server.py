@@ -35,6 +35,8 @@ ANNOUNCED = re.compile(r"^serving .* at (http://\S+)$")
 TOKEN = "HANDAXE_TOOL_SERVER_TOKEN"
 WORDS = 20
 """Lines of the server's stderr in the message of an error."""
+WORKERS = 64
+"""Calls that the server runs at the same time."""
 STOP = 5.0
 """Seconds for the server to exit before it is killed."""
 
@@ -66,7 +68,7 @@ class ToolServer:
     """Factory of tools that run in one server process, for `tool_chat`.
 
     The process is `handaxe serve NAMES --transport http` at a free port of 127.0.0.1, with a random token. Every
-    rollout has a session of its own, and calls of all rollouts run at the same time. The process starts with the first
+    rollout has a session of its own, and up to 64 calls run at the same time. The process starts with the first
     session. If it dies, or opens no session within `startup` seconds, sessions in progress end as infra_error, without
     a score, and the next session starts a new process. The process ends with this object, and with this program,
     however it ends.
@@ -74,7 +76,7 @@ class ToolServer:
     Args:
         names: tools as MODULE:ATTRIBUTE, as for `handaxe serve`; modules in the current folder are found.
         startup: seconds until the process, and a session, must be ready.
-        timeout: seconds of a call, in addition to the tool's own limit.
+        timeout: seconds until a call without an answer is an infra_error; limits of tools hold in the server.
         sessions: most sessions at the same time.
 
     Attributes:
@@ -89,8 +91,8 @@ class ToolServer:
         env = tool_chat([ToolServer(["handaxe.tools.calculator:calculator", "handaxe.tools.cpython:cpython"])])
 
     Paper: arXiv:2509.01055 (VerlTool), the tool server.
-    Differs: MCP over HTTP in place of its own protocol; a call that fails ends the rollout unscored, where the released
-    code shows the policy an error.
+    Differs: MCP over HTTP in place of its own protocol; a failure of the server ends the rollout unscored, where the
+    released code shows the policy an error.
     """
 
     def __init__(self, names: Sequence[str], *, startup: float = 60.0, timeout: float = 120.0, sessions: int = 256):
@@ -159,7 +161,8 @@ def _start(names: Sequence[str], startup: float) -> tuple[subprocess.Popen[bytes
     token = secrets.token_urlsafe(32)
     package = str(Path(handaxe.__file__).parents[1])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
-    options = ["--transport", "http", "--port", "0", "--token-env", TOKEN, "--until-eof"]
+    address = ["--transport", "http", "--port", "0", "--token-env", TOKEN]
+    options = [*address, "--until-eof", "--workers", str(WORKERS)]
     process = subprocess.Popen(
         [sys.executable, "-m", "handaxe", "serve", *names, *options],
         stdin=subprocess.PIPE,

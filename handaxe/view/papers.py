@@ -161,7 +161,7 @@ def _contributions(paper: Paper, entries: Sequence[Entry], studies: Sequence[Stu
 
 
 def _seen(figure: str, entries: Sequence[Entry], studies: Sequence[StudyEntry]) -> list[str]:
-    """What is known of a figure: verdicts of its claims and bounds, and values of its acts."""
+    """List the verdicts of a figure's claims and bounds, and the measured values of its acts."""
     words = [_word(claim, one.result) for one in entries for claim in one.method.page.claims if claim.metric == figure]
     acts = [act for one in entries if one.result is not None for act in one.result.acts if act.figure == figure]
     words += [f"{decimal(act.seen)}, at least {act.at_least:g}" for act in acts]

@@ -10,6 +10,7 @@ from handaxe.ops.stats import (
     improvement_probability,
     interquartile_interval,
     interquartile_mean,
+    interval_figures,
     mean_interval,
     pass_at_k,
     pass_hat_k,
@@ -65,6 +66,13 @@ def test_mean_interval_equals_the_example():
     assert mean_interval([1.0]) == (-inf, inf)
     narrow, wide = mean_interval([1, 2, 3], level=0.5), mean_interval([1, 2, 3], level=0.99)
     assert wide.low < narrow.low < 2 < narrow.high < wide.high
+
+
+def test_interval_figures_are_the_mean_and_the_ends_of_its_interval():
+    found = interval_figures("gain", np.array([1, 2, 3]))
+    assert found == pytest.approx({"gain": 2, "gain/low": -0.4841, "gain/high": 4.4841}, abs=5e-5)
+    empty = interval_figures("gain", [])
+    assert np.isnan(empty["gain"]) and (empty["gain/low"], empty["gain/high"]) == (-inf, inf)
 
 
 def test_ratio_handles_zero_bottoms():

@@ -156,7 +156,15 @@ def test_the_process_ends_with_its_program():
     assert not os.path.exists(f"/proc/{pid}")
 
 
-def test_training_and_evaluation_of_a_run_call_the_same_server():
+def test_training_and_evaluation_of_a_run_call_the_same_server(monkeypatch):
+    servers = []
+
+    class Recorded(ToolServer):
+        def __init__(self, names):
+            super().__init__(names)
+            servers.append(self)
+
+    monkeypatch.setattr("handaxe.tools.tool_server.ToolServer", Recorded)
     made = build(run_template("verltool").read({**SMALL, "tool_server": True}))
     held_out = made["run"].evaluation.evaluate
     envs = [made["env"](made["tasks"].next(0, 1)[0]), held_out.env(held_out.tasks[0])]
@@ -165,9 +173,9 @@ def test_training_and_evaluation_of_a_run_call_the_same_server():
             one.step(ParsedTurn("", (ToolCall("calculator", {"expression": "2*3"}, "a"),)), seed=0) for one in envs
         ]
         assert [one.replies[0].content for one in replies] == ["6", "6"]
-        assert replies[0].replies[0].status == "ok"
+        assert [(one.names, one.starts) for one in servers] == [(tuple(NAMES[:1]), 1)]
     finally:
-        for one in envs:
+        for one in (*envs, *servers):
             one.close()
     with pytest.raises(InputError, match="needs a list of tools"):
         build(run_template("grpo_no_kl").read({**SMALL, "tools": ("none",), "tool_server": True}))

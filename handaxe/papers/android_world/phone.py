@@ -23,6 +23,12 @@ class Phone:
 
     The state is a SQLite database in memory. Rows are shown in the order of their insertion. Only a row on the screen
     can be changed or deleted.
+
+    Example:
+        after fill("notes", [("512", "1111")]): open("notes") is "512 1111, end", and set("512 5526") is "ok"
+
+    Paper: arXiv:2405.14573 (AndroidWorld), apps with a state that decides success.
+    Differs: four lists in a database replace the emulator; screens are texts.
     """
 
     def __init__(self) -> None:

@@ -40,6 +40,9 @@ def part_success(phone: Phone, part: Mapping[str, Any]) -> float:
 
     Example:
         rows (512, 1111) and (513, 2222), set 512 to 5526: 1 for (512, 5526) and (513, 2222), 0 for any other rows
+
+    Paper: arXiv:2405.14573 (AndroidWorld), success decided by the state of an app.
+    Differs: other rows count, too.
     """
     before = [tuple(row) for row in part["rows"]]
     kept = [row for row in before if part["action"] == "add" or row[0] != part["key"]]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.bats.compare_budgets import AGENTS, BudgetFigures, compare_budgets
 
 __all__ = ["bats"]
@@ -45,19 +45,14 @@ def bats(*, tasks: int = 40, seeds: int = 8, patience: int = 4) -> StudyFunction
         }
         correct = {key: rows_SF[:, BudgetFigures._fields.index("correct")] for key, rows_SF in found.items()}
         mean = {agent: np.mean([correct[agent, budget] for budget in BUDGETS], axis=0) for agent in AGENTS}
-        figures |= _interval("gain/tracker", mean["tracker"] - mean["react"])
-        figures |= _interval("gain/bats", mean["bats"] - mean["tracker"])
+        figures |= interval_figures("gain/tracker", mean["tracker"] - mean["react"])
+        figures |= interval_figures("gain/bats", mean["bats"] - mean["tracker"])
         for agent in AGENTS:
-            figures |= _interval(f"growth/{agent}", correct[agent, BUDGETS[-1]] - correct[agent, MIDDLE])
+            figures |= interval_figures(f"growth/{agent}", correct[agent, BUDGETS[-1]] - correct[agent, MIDDLE])
         most = max(float(rows_SF[:, -1].max()) for rows_SF in found.values())
         return {**figures, "saving": _saving(figures), "most_over": most}
 
     return measure
-
-
-def _interval(name: str, values_S: np.ndarray) -> dict[str, float]:
-    low, high = mean_interval(values_S)
-    return {name: float(values_S.mean()), f"{name}/low": low, f"{name}/high": high}
 
 
 def _saving(figures: Mapping[str, float]) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.ctrls.dirichlet_transitions import mean_log_likelihood, transition_bound, transition_counts
 from handaxe.papers.ctrls.latent_actions import LatentActions
 from handaxe.papers.ctrls.path_figures import path_figures
@@ -136,7 +136,5 @@ def mean_figures(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
     """
     figures: dict[str, float] = {}
     for name, values in columns.items():
-        low, high = mean_interval(values)
-        mean = float(values.mean()) if len(values) else float("nan")
-        figures |= {name: mean, f"{name}/low": low, f"{name}/high": high}
+        figures |= interval_figures(name, values)
     return dict(sorted(figures.items()))

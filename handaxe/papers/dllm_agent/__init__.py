@@ -11,7 +11,7 @@ from handaxe.core.requests import Completion, Sample
 from handaxe.methods.lookup import find
 from handaxe.methods.method import StudyFunction
 from handaxe.models.chat_formats.compact import END
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.dllm_agent.span_mask import naive_mask, span_mask
 from handaxe.papers.dllm_agent.span_rows import action_spans, span_row
 from handaxe.training.sft.cold_start import demonstrations
@@ -153,9 +153,7 @@ def _comparisons(found: Mapping[str, Figures]) -> dict[str, float]:
     plain = found["autoregressive"]
     figures = dict[str, float]()
     for name in ("autoregressive", "naive"):
-        gain_N = aligned["correct"] - found[name]["correct"]
-        low, high = mean_interval(gain_N)
-        figures |= {f"gain/{name}": float(gain_N.mean()), f"gain/{name}/low": low, f"gain/{name}/high": high}
+        figures |= interval_figures(f"gain/{name}", aligned["correct"] - found[name]["correct"])
     both_N = (aligned["correct"] > 0) & (plain["correct"] > 0)
     figures |= {"solved": float(both_N.mean()), "both/forwards": 1.0, "both/turns": 0.0}
     if both_N.any():

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
-
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.hai_chart.chart_tables import chart_tables
 from handaxe.papers.hai_chart.compare_charts import ARMS, SEARCHES, compare_hints, compare_searches
 from handaxe.papers.hai_chart.composite_reward import ChartReward
@@ -53,14 +49,10 @@ def hai_chart(
         figures |= {f"hit/{name}": float(own.mean()) for name, own in hit.items()}
         for name in SEARCHES[1:]:
             for end in (*BUDGETS, "top"):
-                figures |= _gain(f"best/gain/{name}/{end}", searched[f"graph/{end}"] - searched[f"{name}/{end}"])
+                gain_S = searched[f"graph/{end}"] - searched[f"{name}/{end}"]
+                figures |= interval_figures(f"best/gain/{name}/{end}", gain_S)
         for name in list(ARMS)[1:]:
-            figures |= _gain(f"hit/gain/{name}", hit["coverage"] - hit[name])
+            figures |= interval_figures(f"hit/gain/{name}", hit["coverage"] - hit[name])
         return figures
 
     return measure
-
-
-def _gain(name: str, difference_S: np.ndarray) -> Mapping[str, float]:
-    low, high = mean_interval(difference_S)
-    return {name: float(difference_S.mean()), f"{name}/low": low, f"{name}/high": high}

@@ -43,6 +43,11 @@ def train_scores(tables: Sequence[ChartTable], *, others: int = 200, seed: int =
 
     Returns:
         Name of a table -> weights [F] for `learned_score`.
+
+    Example:
+        galleries of cars, movies and stocks  ->  the weights of cars are fitted on movies and stocks alone
+
+    Idea: a score that was fitted on a table's own charts would know the answers of its simulated user.
     """
     pairs = {one.name: published_pairs(one, others=others, seed=seed) for one in tables if one.gallery}
     return {held.name: fit_ranking([own for name, own in pairs.items() if name != held.name]) for held in tables}

@@ -7,7 +7,7 @@ from scipy import stats
 
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.i_mcts.hybrid_value import Priority, hybrid_priority
 from handaxe.papers.i_mcts.pipeline_scores import Estimate, PipelineScores, fit_estimate
 from handaxe.papers.i_mcts.pipeline_search import SearchTrace, pipeline_search
@@ -124,8 +124,5 @@ def _figures(found: dict[str, dict[str, np.ndarray]]) -> dict[str, float]:
     figures = {f"{name}/{key}": float(own[key].mean()) for name, own in found.items() for key in FIGURES}
     for name in found.keys() - {"i_mcts"}:
         for gain, key in (("gain", "dev"), ("gain_test", "test"), ("gain_half", "half")):
-            difference_K = found["i_mcts"][key] - found[name][key]
-            low, high = mean_interval(difference_K)
-            figures |= {f"{gain}/{name}": float(difference_K.mean()), f"{gain}/{name}/low": low}
-            figures[f"{gain}/{name}/high"] = high
+            figures |= interval_figures(f"{gain}/{name}", found["i_mcts"][key] - found[name][key])
     return dict(sorted(figures.items()))

@@ -14,7 +14,7 @@ Priority = Callable[[float, float, int, int], float]
 
 
 def unit_score(score: float, *, low_is_better: bool) -> float:
-    """Map a metric to a score of which higher is better.
+    """Map a metric to a score; a higher score is better.
 
         1 / (1 + score)        if low is better; the score itself otherwise
 

@@ -41,6 +41,12 @@ class MosaicSources:
     Args:
         records: countries and cities; see `worlds.atlas.atlas_records`. Countries without a fact of a source are left
             out of this source.
+
+    Example:
+        load_sources().query("SELECT money FROM countries WHERE name = 'Andorra'") == [("EUR",)]
+
+    Paper: arXiv:2510.02271 (InfoMosaic-Bench), tools of a domain beside web search.
+    Differs: two databases and a search over pages of this library replace the servers of six domains.
     """
 
     def __init__(self, records: Records):

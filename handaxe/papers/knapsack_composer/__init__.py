@@ -9,7 +9,7 @@ import numpy as np
 
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures, mean_interval
 from handaxe.papers.knapsack_composer.compare_selections import SelectionOutcome, compare_selections, helpful_ratios
 from handaxe.papers.knapsack_composer.tool_shop import ToolOrder, make_order, single_steps
 from handaxe.worlds.toolbox.catalogue import Catalogue, full_catalogue
@@ -96,10 +96,5 @@ def _figures(runs: Sequence[Mapping[str, Sequence[SelectionOutcome]]]) -> tuple[
     for name in RIVALS:
         pairs = {"gain": value_S["online"] - value_S[name], "saved": spent_S[name] - spent_S["online"]}
         for key, difference_S in pairs.items():
-            low, high = mean_interval(difference_S)
-            figures |= {
-                f"{key}/{name}": float(difference_S.mean()),
-                f"{key}/{name}/low": low,
-                f"{key}/{name}/high": high,
-            }
+            figures |= interval_figures(f"{key}/{name}", difference_S)
     return figures, value_S["online"] - value_S["retrieval"]

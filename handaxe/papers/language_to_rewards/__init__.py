@@ -11,7 +11,7 @@ from handaxe.core.deferred import DeferredModule
 from handaxe.core.records import Sampling
 from handaxe.evaluation.evaluate import evaluate
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.language_to_rewards.expert_share import expert_share
 from handaxe.papers.language_to_rewards.motion_commands import Form, motion_commands
 from handaxe.training.sft.cold_start import start_policy
@@ -78,7 +78,5 @@ def _figures(shares: Mapping[Form, np.ndarray]) -> dict[str, float]:
     """Means over seeds, and paired differences of the described form to the others."""
     figures = {str(form): float(own_S.mean()) for form, own_S in shares.items()}
     for form in ("direct", "primitives"):
-        gain_S = shares["described"] - shares[form]  # type: ignore[index]
-        low, high = mean_interval(gain_S)
-        figures |= {f"gain/{form}": float(gain_S.mean()), f"gain/{form}/low": low, f"gain/{form}/high": high}
+        figures |= interval_figures(f"gain/{form}", shares["described"] - shares[form])  # type: ignore[index]
     return figures

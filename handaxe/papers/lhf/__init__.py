@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.lhf.compare_filters import compare_filters, data_figures, draw_split, filtered
 from handaxe.papers.lhf.dark_room import DarkRoom
 
@@ -68,6 +68,4 @@ def lhf(
 
 
 def _gain(name: str, found: Mapping[str, list[float]]) -> dict[str, float]:
-    difference_S = np.array(found["filtered"]) - np.array(found["all"])
-    low, high = mean_interval(difference_S)
-    return {name: float(difference_S.mean()), f"{name}/low": low, f"{name}/high": high}
+    return interval_figures(name, np.array(found["filtered"]) - np.array(found["all"]))

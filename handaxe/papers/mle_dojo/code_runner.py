@@ -48,6 +48,11 @@ class CodeRunner:
 
     Args:
         cpu: processor seconds of a program.
+
+    Example:
+        code_runner().run("submit([2.5])", "one row", tables) == CodeResult("", (2.5,))
+
+    Idea: a process that has imported scikit-learn once runs each program in a fork, in milliseconds.
     """
 
     def __init__(self, *, cpu: float = 2.0):

@@ -32,6 +32,10 @@ class Contest:
         name: of the data set.
         tables: its parts.
 
+    Paper: arXiv:2505.07782 (MLE-Dojo), a competition with public and private leaderboards.
+    Differs: leaderboards hold fitted pipelines instead of people's submissions; public and private rows are scored
+        separately.
+
     Attributes:
         key: names the tables.
         metric: accuracy or rmse.

@@ -28,6 +28,12 @@ class Dojo:
 
     Args:
         contest: the competition.
+
+    Example:
+        execute_code("enter(SimpleImputer(), SVC())") is "accuracy 0.975 position 0.90 best 0.90" in a competition
+
+    Paper: arXiv:2505.07782 (MLE-Dojo), the actions of the environment.
+    Differs: a program has the tables as names, and submits by a call instead of a file.
     """
 
     def __init__(self, contest: Contest):

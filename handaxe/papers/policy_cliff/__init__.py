@@ -14,7 +14,7 @@ from handaxe.ops.finite_mdp import (
     softmax_policy,
 )
 from handaxe.ops.seeds import generator
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.policy_cliff.effective_reward import effective_reward
 from handaxe.papers.policy_cliff.policy_shift import policy_shift, shift_bound
 from handaxe.papers.policy_cliff.tied_reward import tied_reward
@@ -58,9 +58,7 @@ def policy_cliff(
         found = [one_process(generator("policy_cliff", seed, n)) for n in range(processes)]
         figures = {"bound": max(one.pop("bound") for one in found)}
         for name in found[0]:
-            value_N = np.array([one[name] for one in found])
-            low, high = mean_interval(value_N)
-            figures |= {name: float(value_N.mean()), f"{name}/low": low, f"{name}/high": high}
+            figures |= interval_figures(name, [one[name] for one in found])
         return figures
 
     def one_process(rng: np.random.Generator) -> dict[str, float]:

@@ -55,6 +55,9 @@ def tool_queries(*, brief: bool = True) -> World:
 
     Example:
         "Start the engine, please." is "> 821 511", and the reply "816" adds "press brake pedal"
+
+    Paper: arXiv:2410.03212 (QTA), requests of several tools, a rewriter, and a frozen retriever.
+    Differs: see the page of `qta`.
     """
     known = tool_index()
 

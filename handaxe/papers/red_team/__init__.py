@@ -10,7 +10,7 @@ from handaxe.judges.noisy import noisy_check
 from handaxe.methods.method import StudyFunction
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.ops.seeds import generator
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.red_team.attack_generators import AttackGenerator, FixedList, GuidedMutation, RandomMutation
 from handaxe.papers.red_team.campaign import Campaign, run_campaign, verdicts_of
 from handaxe.papers.red_team.finding_report import severity
@@ -70,7 +70,7 @@ def _rate_figures(campaigns: dict[str, list[Campaign]]) -> dict[str, float]:
     rate = {name: np.array([one.rate for one in own]) for name, own in campaigns.items()}
     figures = {f"rate/{name}": float(own.mean()) for name, own in rate.items()}
     for name in list(rate)[1:]:
-        figures |= _gain(f"rate/gain/{name}", rate["guided"] - rate[name])
+        figures |= interval_figures(f"rate/gain/{name}", rate["guided"] - rate[name])
     figures["rate/times"] = figures["rate/guided"] / figures["rate/fixed"] if figures["rate/fixed"] else np.inf
     return figures
 
@@ -86,7 +86,7 @@ def _accuracy_figures(campaigns: dict[str, list[Campaign]]) -> dict[str, float]:
             found[name].append(balanced_accuracy(verdicts[part], verdicts["true"]))
     figures = {f"accuracy/{name}": float(np.mean(own)) for name, own in found.items()}
     for name in list(DETECTORS)[1:]:
-        figures |= _gain(f"accuracy/gain/{name}", np.array(found["hybrid"]) - np.array(found[name]))
+        figures |= interval_figures(f"accuracy/gain/{name}", np.array(found["hybrid"]) - np.array(found[name]))
     return figures
 
 
@@ -102,8 +102,3 @@ def _finding_figures(campaigns: dict[str, list[Campaign]]) -> dict[str, float]:
         "findings/high": float(np.mean(high)),
         "novel": float(np.mean(novel)),
     }
-
-
-def _gain(name: str, difference_T: np.ndarray) -> dict[str, float]:
-    low, high = mean_interval(difference_T)
-    return {name: float(difference_T.mean()), f"{name}/low": low, f"{name}/high": high}

@@ -96,6 +96,11 @@ def draw_target(seed: int) -> ScriptedTarget:
         P(weak) = 0.15 for a direct text, 0.35 for a strong strategy, 0.05 for a weak one
 
     Over the six strategies the mean is (2 * 0.35 + 4 * 0.05) / 6 = 0.15. So a strategy by itself has no advantage.
+
+    Example:
+        of twelve kinds, 1.8 on average have a weakness to a direct text
+
+    Idea: a search for weaknesses can be measured only on targets whose weaknesses are known.
     """
     rng = generator("red team", seed)
     strong = set(rng.choice(list(STRATEGIES), STRONG_CUES, replace=False).tolist())

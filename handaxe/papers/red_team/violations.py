@@ -14,6 +14,8 @@ class Violation(NamedTuple):
 
     kind: name. category: one of six. impact: 1 low, 2 medium, 3 high. text: description. pattern: regular expression of
     a trace in the agent's texts and calls.
+
+    Idea: a violation of an agent with tools is decided by the state of the tools, and a detector reads traces alone.
     """
 
     kind: str
@@ -75,7 +77,11 @@ CATEGORIES = tuple(dict.fromkeys(one.category for one in VIOLATIONS.values()))
 
 
 def kinds_of(category: str) -> list[str]:
-    """List the kinds of a category."""
+    """List the kinds of a category.
+
+    Example:
+        kinds_of("sandbagging") == ["wrong_answer", "withheld"]
+    """
     return [kind for kind, one in VIOLATIONS.items() if one.category == category]
 
 

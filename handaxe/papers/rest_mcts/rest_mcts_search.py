@@ -14,7 +14,7 @@ from handaxe.core.records import Sampling, Task
 from handaxe.judges.reward_model import RewardModel
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.rest_mcts.mcts_star import TEMPERATURE, mcts_star, value_model
 from handaxe.papers.rest_mcts.tree_pool import value_errors, value_targets
 from handaxe.rollouts.search.play_search import Played, SearchPlayer
@@ -153,6 +153,5 @@ def _figures(columns: dict[str, np.ndarray]) -> dict[str, float]:
     found["error_fall"] = columns["error/first"] - columns["error/second"]
     figures: dict[str, float] = {}
     for name, own_S in found.items():
-        low, high = mean_interval(own_S)
-        figures |= {name: float(own_S.mean()), f"{name}/low": low, f"{name}/high": high}
+        figures |= interval_figures(name, own_S)
     return dict(sorted(figures.items()))

@@ -12,7 +12,7 @@ from handaxe.core.deferred import DeferredModule
 from handaxe.core.records import Trajectory
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import generator
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.restart_policy.abort_rule import AbortRule, abort_rule
 from handaxe.papers.restart_policy.failure_detector import failure_detector
 from handaxe.papers.restart_policy.play_attempts import AttemptCounts, AttemptPlayer, count_attempts, play_attempts
@@ -147,7 +147,5 @@ def _place_figures(rules: Mapping[str, AbortRule], found: Mapping[str, Sequence[
             f"error/{name}": abs(turns - expected) / expected if isfinite(turns) and isfinite(expected) else inf,
         }
         if name != "never":
-            low, high = mean_interval(rate_S[name] - rate_S["never"])
-            gain = float((rate_S[name] - rate_S["never"]).mean())
-            figures |= {f"gain/{name}": gain, f"gain/{name}/low": low, f"gain/{name}/high": high}
+            figures |= interval_figures(f"gain/{name}", rate_S[name] - rate_S["never"])
     return figures

@@ -14,7 +14,7 @@ from handaxe.core.records import Sampling, Scores, Task
 from handaxe.judges.reward_model import RewardModel
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.rlm_blueprint.known_ends import known_ends
 from handaxe.papers.rlm_blueprint.search_figures import advantage_gaps, right_answers, separation
 from handaxe.papers.rlm_blueprint.search_values import search_targets
@@ -141,7 +141,5 @@ def _fit(value: RewardModel, found: Sequence[Played]) -> float:
 def _figures(columns: dict[str, np.ndarray]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for name, values in columns.items():
-        low, high = mean_interval(values)
-        mean = float(values.mean()) if len(values) else float("nan")
-        figures |= {name: mean, f"{name}/low": low, f"{name}/high": high}
+        figures |= interval_figures(name, values)
     return dict(sorted(figures.items()))

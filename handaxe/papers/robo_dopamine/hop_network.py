@@ -26,6 +26,11 @@ def fit_network(input_PF: np.ndarray, hop_P: np.ndarray, *, seed: int) -> dict[s
 
     Raises:
         InputError: scikit-learn is missing.
+
+    Example:
+        8 features of 6,000 pairs  ->  in [8, 64], in_bias [64], out [64, 1], out_bias [1]
+
+    Idea: a small regressor on frozen features stands for a fine-tuned vision-language model.
     """
     try:
         from sklearn.exceptions import ConvergenceWarning

@@ -11,7 +11,7 @@ from handaxe.core.records import Group, Sampling, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.tool_light.entropy_tree import NOTE, chain_entropy, entropy_tree
 from handaxe.papers.tool_light.sampled_tokens import distinct_chains, sampled_tokens
 from handaxe.papers.tool_light.stepwise_sums import stepwise_sums
@@ -137,6 +137,5 @@ def _mean(values: Sequence[float]) -> float:
 def _figures(columns: dict[str, list[float]]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for name, values in columns.items():
-        low, high = mean_interval(values)
-        figures |= {name: float(np.mean(values)), f"{name}/low": low, f"{name}/high": high}
+        figures |= interval_figures(name, values)
     return dict(sorted(figures.items()))

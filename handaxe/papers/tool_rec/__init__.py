@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.tool_rec.compare_tools import FIGURES, compare_tools
 from handaxe.papers.tool_rec.film_data import hide_attributes, load_films, permute_attributes
 from handaxe.papers.tool_rec.film_tools import FrozenRecommender
@@ -63,14 +61,9 @@ def tool_rec(*, users: int = 943, held: int = 5, known: float = 0.1) -> StudyFun
             for arm, own_UK in found.items():
                 figures |= {f"{domain}/{arm}/{name}": float(own_UK[:, k].mean()) for k, name in enumerate(FIGURES)}
             for name, (arm, other) in GAINS.items():
-                figures |= _gain(f"{domain}/gain/{name}", found[arm][:, 1] - found[other][:, 1])
-            figures |= _gain(f"{domain}/recall/tools", found["all"][:, 0] - found["alone"][:, 0])
+                figures |= interval_figures(f"{domain}/gain/{name}", found[arm][:, 1] - found[other][:, 1])
+            figures |= interval_figures(f"{domain}/recall/tools", found["all"][:, 0] - found["alone"][:, 0])
             gains[domain] = found["all"][:, 1] - found["alone"][:, 1]
-        return figures | dict(_gain("gain/rich_sparse", gains["rich"] - gains["sparse"]))
+        return figures | interval_figures("gain/rich_sparse", gains["rich"] - gains["sparse"])
 
     return measure
-
-
-def _gain(name: str, difference_U: np.ndarray) -> Mapping[str, float]:
-    low, high = mean_interval(difference_U)
-    return {name: float(difference_U.mean()), f"{name}/low": low, f"{name}/high": high}

@@ -8,7 +8,7 @@ import numpy as np
 from handaxe.core.deferred import DeferredModule
 from handaxe.methods.lookup import find
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import mean_interval
+from handaxe.ops.stats import interval_figures
 from handaxe.papers.toolchain_star.compare_searches import compare_searches, make_searches
 from handaxe.papers.toolchain_star.plan_steps import Plan, plan_steps
 from handaxe.training.sft.cold_start import demonstrations, start_policy
@@ -98,8 +98,5 @@ def _figures(found: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float]:
         figures[f"{name}/most_calls"] = float(own["most_calls"].max())
     for name in found.keys() - {"astar"}:
         for gain, key in (("gain", "pass@1"), ("gain_calls", "calls"), ("gain_turns", "turns")):
-            difference_S = found["astar"][key] - found[name][key]
-            low, high = mean_interval(difference_S)
-            figures |= {f"{gain}/{name}": float(difference_S.mean()), f"{gain}/{name}/low": low}
-            figures[f"{gain}/{name}/high"] = high
+            figures |= interval_figures(f"{gain}/{name}", found["astar"][key] - found[name][key])
     return dict(sorted(figures.items()))
