@@ -42,7 +42,7 @@ STOP = 5.0
 
 
 def tool_name(tool: Any) -> str:
-    """Name of a tool as MODULE:ATTRIBUTE, by which another process finds it.
+    """Name of a tool as MODULE:ATTRIBUTE, for another process.
 
     Args:
         tool: a tool of a module's function, or a class or function that makes tools.
@@ -69,9 +69,9 @@ class ToolServer:
 
     The process is `handaxe serve NAMES --transport http` at a free port of 127.0.0.1, with a random token. Every
     rollout has a session of its own, and up to 64 calls run at the same time. The process starts with the first
-    session. If it dies, or opens no session within `startup` seconds, sessions in progress end as infra_error, without
-    a score, and the next session starts a new process. The process ends with this object, and with this program,
-    however it ends.
+    session. After its death, or after `startup` seconds without a session, sessions in progress end as infra_error,
+    without a score, and the next session starts a new process. The process ends with this object, and with this
+    program, also if this program is killed.
 
     Args:
         names: tools as MODULE:ATTRIBUTE, as for `handaxe serve`; modules in the current folder are found.
