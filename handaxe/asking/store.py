@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -68,8 +69,7 @@ class AnswerStore:
         self._reads = reads
         try:
             self._table = sqlite3.connect(path, timeout=60, check_same_thread=False, isolation_level=None)
-            self._table.execute("PRAGMA journal_mode=WAL")
-            self._table.executescript(TABLES)
+            _prepare(self._table, seconds=60)
             self._table.execute(f"SELECT key, question, {ANSWER} FROM answers LIMIT 0")
         except sqlite3.Error as error:
             raise InputError(
@@ -125,6 +125,20 @@ class AnswerStore:
     def close(self) -> None:
         """Close the file."""
         self._table.close()
+
+
+def _prepare(table: sqlite3.Connection, *, seconds: float) -> None:
+    """Write-ahead log and tables. SQLite ignores its timeout here: of two first openings, one fails at once."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            table.execute("PRAGMA journal_mode=WAL")
+            table.executescript(TABLES)
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def read_calls(path: Path, *, trajectory: str | None = None, step: int | None = None) -> list[StoredCall]:

@@ -74,6 +74,35 @@ def test_a_key_keeps_its_first_answer_with_two_writers(tmp_path):
     assert store.get(list(found)) == found
 
 
+OPENER = """
+import sys
+from pathlib import Path
+
+from handaxe.asking.store import AnswerStore
+
+print("ready", flush=True)
+for folder in sys.stdin:
+    AnswerStore(Path(folder.strip()) / "a.sqlite").close()
+    print("open", flush=True)
+"""
+
+
+def test_many_processes_open_a_new_store_at_the_same_moment(tmp_path):
+    command = [sys.executable, "-c", OPENER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    openers = [subprocess.Popen(command, **pipes) for _ in range(4)]
+    assert [one.stdout.readline() for one in openers] == ["ready\n"] * 4
+    for number in range(100):
+        (tmp_path / str(number)).mkdir()
+        for one in openers:
+            one.stdin.write(f"{tmp_path / str(number)}\n")
+        for one in openers:
+            one.stdin.flush()
+        assert [one.stdout.readline() for one in openers] == ["open\n"] * 4
+    for one in openers:
+        one.communicate()
+
+
 def test_a_file_that_is_no_store_is_one_sentence(tmp_path):
     (tmp_path / "a.sqlite").write_text("no database at all, but a text that is long enough to be read as a page" * 20)
     with pytest.raises(InputError, match=r"the store of answers .* cannot be opened"):
