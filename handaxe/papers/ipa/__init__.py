@@ -1,6 +1,6 @@
 """ROME's IPA (arXiv:2512.24873): credit, ratio and mask per turn, and restarts inside successes."""
 
-from handaxe import credit, losses, rollouts, selection
+from handaxe import credit, losses, rewards, rollouts, selection
 from handaxe.advantages import mask_shared_prefix
 from handaxe.core.records import Sampling
 from handaxe.losses.parts.mismatch import Unit
@@ -21,9 +21,11 @@ def ipa(base: Method, *, restarts: float = 0.5, unit: Unit = "turn", top_p: floa
         top_p: nucleus of the sampler; below 0.8 the mask drops tokens.
     """
     starts, own = rollback_starts(), base.settings
-    chunk_return = credit.return_to_go(gamma=0.9, baseline=0.5)
+    chunk_return = credit.return_to_go(gamma=0.9)
+    success, failure = rewards.outcome(lambda _: 1.0), rewards.outcome(lambda _: -1.0)
     return replace(
         base,
+        reward=rewards.gate(on=base.reward, then=success, otherwise=failure),
         rollout=rollouts.restarting(starts=starts, share=restarts, max_turns=own.max_turns),
         learners=(*base.learners, starts),
         sampling=Sampling(top_p=top_p, max_tokens=own.max_tokens),
@@ -31,6 +33,6 @@ def ipa(base: Method, *, restarts: float = 0.5, unit: Unit = "turn", top_p: floa
         ratio=losses.ratios.unit_ratio(unit=unit, mean=True),
         surrogate=tapered(),
         correction=losses.corrections.mis(cap=1.2, floor=0.8, unit=unit, weigh=False),
-        select=selection.pipe(turn_replay(starts=starts), base.select),
+        select=selection.pipe(turn_replay(starts=starts, credit=chunk_return), base.select),
         minibatches=2,
     )

@@ -8,14 +8,14 @@ from helpers.methods import made
 
 from handaxe.core.records import Branch
 from handaxe.testing.batches import small_batch
-from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task
+from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 
 pytest.importorskip("bm25s")
 
 REMEMBERS = "restarts inside earlier rollouts"
 
 
-def test_ipa_imitates_the_turn_of_a_success_if_all_restarts_fail():
+def test_ipa_imitates_a_success_up_to_the_restart_if_all_restarts_fail():
     method, task = made("ipa"), make_task(id="a")
     (store,) = method.learners
     group = make_group(layouts=["UUt pp tTt ppp"] * 2, task=task)
@@ -24,7 +24,7 @@ def test_ipa_imitates_the_turn_of_a_success_if_all_restarts_fail():
     failed = make_rated(group=make_group(trajectories=restarted, task=task), scores=make_scores([0, 0]))
     (one,) = method.select([failed])
     assert "/replay/" in one.group[0].id
-    assert one.advantages.tokens[0][0].tolist() == [0.0] * 8 + [1.0] * 3
+    assert one.advantages.tokens[0][0].tolist() == pytest.approx([0.0] * 3 + [0.9] * 2 + [0.0] * 3 + [1.0] * 3)
 
 
 def test_masks_per_turn_and_per_token_keep_different_tokens_of_the_sampler():
@@ -37,7 +37,17 @@ def test_masks_per_turn_and_per_token_keep_different_tokens_of_the_sampler():
     assert weights == {"turn": [1.0, 1.0], "token": [0.0, 1.0]}
 
 
-def test_the_discount_of_a_success_is_in_the_advantage_of_each_turn():
-    group = make_group(layouts=["Up tp tp tp tp tp"], task=make_task(id="a"))
-    (adv,) = made("ipa").credit(group, make_scores([1])).tokens[0]
-    assert adv[group[0].sequences[0].mask].tolist() == pytest.approx([0.09049, 0.1561, 0.229, 0.31, 0.4, 0.5])
+def test_the_discounted_outcome_is_the_advantage_of_each_turn():
+    method, group = made("ipa"), make_group(layouts=["Up tp tp tp tp tp"] * 2, task=make_task(id="a"))
+    adv = method.credit(group, make_scores([1, -1])).tokens
+    expected = [0.9**5, 0.9**4, 0.9**3, 0.9**2, 0.9, 1.0]
+    for sign, (adv_T,), one in zip((1, -1), adv, group, strict=True):
+        assert adv_T[one.sequences[0].mask].tolist() == pytest.approx([sign * value for value in expected])
+
+
+def test_a_failure_has_the_reward_minus_one():
+    method = made("ipa")
+    answer = make_task(answer="5")
+    right, wrong = (make_trajectory(texts=[text], task=answer) for text in ("5", "6"))
+    scores = method.reward(make_group(trajectories=[right, wrong], task=answer))
+    assert scores.outcome.tolist() == [1.0, -1.0]

@@ -6,6 +6,7 @@ import torch
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages, Branch
+from handaxe.credit.return_to_go import return_to_go
 from handaxe.losses.corrections.mis import mis
 from handaxe.papers.ipa.rollback_starts import rollback_starts
 from handaxe.papers.ipa.tapered import tapered
@@ -13,7 +14,7 @@ from handaxe.papers.ipa.turn_replay import turn_replay
 from handaxe.testing.make_records import make_group, make_rated, make_scores, make_task, make_trajectory
 from handaxe.training.loop.batch import make_batch
 
-CONTRACT = [{"starts": rollback_starts()}]
+CONTRACT = [{"starts": rollback_starts(), "credit": return_to_go(gamma=0.9)}]
 FILTERS = False
 LAYOUT = "UUt pp tTt ppp tTt p"
 """Turns of the ids 3 to 4, 8 to 10 and 14."""
@@ -39,20 +40,21 @@ def known(**options):
     store = rollback_starts()
     store.learn([played([0.0, 1.0], step=0, began=None, logp=-0.9, behaviour=-0.4, version=3)], step=0)
     assert store.stored["a"].group[0].id == "a/0/1"
-    return turn_replay(starts=store, **options), store
+    return turn_replay(starts=store, credit=return_to_go(gamma=0.9), **options), store
 
 
-def test_a_failed_group_gets_the_turn_of_the_success():
-    """The turn at which all four began is all that trains of what is put in; the others stay as they are."""
+def test_a_failed_group_gets_the_success_up_to_the_restarted_turn():
+    """Turns up to the one at which all four began train, with their discounted returns; other siblings are unchanged."""
     select, _ = known()
     failed = played([0.0] * 4)
     (one,) = select([failed])
     assert [t.id for t in one.group] == ["a/1/0/replay/a/0/1", "a/1/1", "a/1/2", "a/1/3"]
     assert one.scores.outcome.tolist() == [1, 0, 0, 0] and one.trained.all()
     (sequence,) = one.group[0].sequences
-    assert np.flatnonzero(one.training_mask(0)[0]).tolist() == [8, 9, 10]
+    assert np.flatnonzero(one.training_mask(0)[0]).tolist() == [3, 4, 8, 9, 10]
     assert np.flatnonzero(sequence.mask).tolist() == [3, 4, 8, 9, 10, 14]
-    assert one.advantages.tokens[0][0].tolist() == [0.0] * 8 + [1.0] * 3 + [0.0] * 4
+    expected = [0.0] * 3 + [0.81] * 2 + [0.0] * 3 + [0.9] * 3 + [0.0] * 4
+    np.testing.assert_allclose(one.advantages.tokens[0][0], expected, rtol=1e-12)
     for i in range(1, 4):
         np.testing.assert_array_equal(one.advantages.tokens[i][0], failed.advantages.tokens[i][0])
         np.testing.assert_array_equal(one.training_mask(i)[0], failed.training_mask(i)[0])
@@ -61,9 +63,9 @@ def test_a_failed_group_gets_the_turn_of_the_success():
     np.testing.assert_allclose(sequence.logp[sequence.mask], -0.9, rtol=1e-6)
 
 
-def test_the_replayed_loss_is_the_negative_log_likelihood_of_the_turn():
-    """With ROME's surrogate and mask: -(logp_8 + logp_9 + logp_10) and gradient -1 at each, however much the sampler
-    and the trainer of then disagreed (exp(-0.9 + 0.4) = 0.61 would have been masked)."""
+def test_the_replayed_loss_is_the_weighted_negative_log_likelihood_of_the_turns():
+    """With ROME's surrogate and a mask: 0.81 (-logp_3 - logp_4) + 0.9 (-logp_8 - logp_9 - logp_10), however much
+    sampler and trainer disagreed (exp(-0.9 + 0.4) = 0.61 would have been masked)."""
     select, _ = known()
     (one,) = select([played([0.0, 0.0])])
     batch = make_batch([one], pad_id=0)
@@ -76,8 +78,9 @@ def test_the_replayed_loss_is_the_negative_log_likelihood_of_the_turn():
     )
     loss = (loss_BT * batch.mask_BT)[row].sum()
     loss.backward()
-    assert loss.item() == pytest.approx(6.0)
-    assert logp_BT.grad[row].tolist() == [0.0] * 8 + [-1.0] * 3 + [0.0] * 4
+    assert loss.item() == pytest.approx(2 * (2 * 0.81 + 3 * 0.9))
+    expected = [0.0] * 3 + [-0.81] * 2 + [0.0] * 3 + [-0.9] * 3 + [0.0] * 4
+    assert logp_BT.grad[row].tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -111,13 +114,13 @@ def test_siblings_with_different_starts_are_unchanged():
 
 def test_turn_replay_scales_by_its_weight():
     select, _ = known(weight=0.25)
-    assert select([played([0.0])])[0].advantages.tokens[0][0].max() == 0.25
+    assert select([played([0.0])])[0].advantages.tokens[0][0].max() == pytest.approx(0.25 * 0.9)
     off, _ = known(weight=0.0)
     group = played([0.0])
     assert off([group])[0] is group
     for wrong in (-0.1, np.inf, np.nan):
         with pytest.raises(InputError, match="finite weight of 0 or more"):
-            turn_replay(starts=rollback_starts(), weight=wrong)
+            turn_replay(starts=rollback_starts(), credit=return_to_go(), weight=wrong)
 
 
 def test_turn_replay_does_not_change_the_store():
@@ -130,7 +133,7 @@ def test_turn_replay_does_not_change_the_store():
     store.load_state_dict(rollback_starts().state_dict())
     group = played([0.0, 0.0])
     assert select([group])[0] is group, "the store was put back to nothing"
-    again = turn_replay(starts=other)([group])[0]
+    again = turn_replay(starts=other, credit=return_to_go())([group])[0]
     assert again.group[0].id == "a/1/0/replay/a/0/1"
 
 
