@@ -21,9 +21,8 @@ def total(parts: Mapping[str, tuple[Weight, Credit]]) -> Credit:
         A_i,t = sum_k w_k(step) * A_k,i,t        over the parts k that train token t
 
     A token trains if any part trains it, and a part adds nothing at tokens that it does not train. Value targets come
-    from
-    the part that has them, without its weight: the critic learns returns, independent of their weight in the policy.
-    A part with separate channels is refused: put `papers.hdpo.per_channel` around the total.
+    from the part that has them, without its weight: the critic learns returns, independent of their weight in the
+    policy. A part with separate channels is refused: put `papers.hdpo.per_channel` around the total.
 
     Args:
         parts: name -> (weight, credit). A weight may be a function of the training step, `group.step`.

@@ -42,9 +42,8 @@ def gate(
         above: the gate opens strictly above this.
         mark_eligible: also set Scores.eligible to open_i, for credits with statistics over eligible siblings.
         ask: "all" calls `then` with every sibling. "passed" calls it with the rollouts that passed as a group, and not
-            at
-            all without one: for a costly judge that does not compare siblings. The others have 0 in its channels, and
-            its eligibility applies to the rollouts it scored.
+            at all without one: for a costly judge that does not compare siblings. The others have 0 in its channels,
+            and its eligibility applies to the rollouts it scored.
         questions: what `then` checks of a sibling, such as the items of `rubric_points`. Their number is the channel
             "asked", 0 for siblings that `then` did not score, so that a run records the cost of a judge.
 

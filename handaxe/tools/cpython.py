@@ -67,9 +67,8 @@ def cpython(
     The policy reads the printed output, then the `repr` of the last expression unless None. An error is status "retry"
     and ends with the traceback. At the limit of time or output the code is interrupted, status "retry", and the names
     stay. Code that ignores the interrupt or ends its process (by `os._exit`, a crash, the limit on processor time, too
-    many files) is
-    killed: status "retry", and the next call finds a new, empty session with the given files. `random` is seeded by the
-    first call's seed, and numpy's generator, too, if numpy is preloaded.
+    many files) is killed: status "retry", and the next call finds a new, empty session with the given files. `random`
+    is seeded by the first call's seed, and numpy's generator, too, if numpy is preloaded.
 
     Args:
         limits: of a session and a call.

@@ -33,10 +33,9 @@ def files(
     """Make a factory of folders, for `tool_chat([files({"notes.txt": "..."})])`.
 
     The folder is a dictionary in this process: nothing touches the disk, a fork copies the dictionary (texts are
-    shared), and
-    no rollout sees the files of another. A program in a sandbox does not see them either: give it a copy by
-    `handaxe.tools.cpython.cpython(files=folder.contents())`. If the policy runs programs on its files, store the files
-    in the sandbox instead of using this tool.
+    shared), and no rollout sees the files of another. A program in a sandbox does not see them either: give it a copy
+    by `handaxe.tools.cpython.cpython(files=folder.contents())`. If the policy runs programs on its files, store the
+    files in the sandbox instead of using this tool.
 
     A path is names joined by "/". A name is printable text in Unicode's form NFC, of at most 100 bytes, not "." or
     "..", without / and backslash, and does not begin or end with a space; a path has at most 200 bytes. Two paths that

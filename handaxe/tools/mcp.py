@@ -64,9 +64,9 @@ def mcp(
 
     Every rollout gets its own session: its own server process (stdio), or its own session id (HTTP). State in the
     server's memory or working directory does not leak between rollouts; other state does, and `testing.check_mcp`
-    detects it. The
-    session ends with the rollout: a process gets a second to exit, then its whole process group is killed, also when
-    this program dies. A server that dies is an infra_error of its rollout, and the next rollout gets a new server.
+    detects it. The session ends with the rollout: a process gets a second to exit, then its whole process group is
+    killed, also when this program dies. A server that dies is an infra_error of its rollout, and the next rollout gets
+    a new server.
 
     All server output is untrusted. Names are made valid (other characters become "_", at most 64), descriptions are cut
     to 2,000 characters, schemas may have 50,000 characters and 40 levels, messages 64 MiB, lists 1,000 tools; a later

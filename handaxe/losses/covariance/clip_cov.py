@@ -45,9 +45,8 @@ def clip_cov(
             the paper's formula, does not.
         only: a feature: only tokens with a non-zero value are eligible and count in N, and a batch with a row that
             lacks the feature is unchanged. `papers.spear.self_imitation` marks "replayed" tokens, which train in
-            separate
-            batches: SPEAR's paper zeroes 2 % of them with low 1 or 2 and high 40 or 60. None, as in SPEAR's released
-            code, means every token.
+            separate batches: SPEAR's paper zeroes 2 % of them with low 1 or 2 and high 40 or 60. None, as in SPEAR's
+            released code, means every token.
         seed: of the draw. It is derived from the seed and each row's ids and rollout, independent of the order and
             padding of rows; a second epoch over the same rows draws the same tokens.
 

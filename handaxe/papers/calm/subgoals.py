@@ -21,8 +21,7 @@ def subgoals(
 
     One sub-goal a turn, in listed order. A sub-goal met too early counts in the turn after the previous one was
     reached; a met sub-goal stays met. With `per_transition` the check states which sub-goals each turn has reached, as
-    a judge of
-    transitions does: verdicts on earlier turns do not count.
+    a judge of transitions does: verdicts on earlier turns do not count.
 
     Args:
         criteria: sub-goals of a task, in order.

@@ -29,8 +29,7 @@ def channel_loss(*, channel: str, coefficient: float, ratio: Ratio, surrogate: S
 
     Returns:
         A term: (PolicyOut, Batch) -> LossOut, with the metrics CHANNEL_loss, the reduced loss without the coefficient,
-        and
-        CHANNEL_share, the share of trained rollouts in Q.
+        and CHANNEL_share, the share of trained rollouts in Q.
 
     Raises:
         InputError: the batch has no such channel.

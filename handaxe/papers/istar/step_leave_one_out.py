@@ -30,8 +30,7 @@ def step_leave_one_out(
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. Rewards equal up to rounding give exactly 0, and
-        so
-        does a single turn; an unscored sibling (outcome NaN) gets 0, and its turns are not counted.
+        so does a single turn; an unscored sibling (outcome NaN) gets 0, and its turns are not counted.
 
     Raises:
         InputError: an unknown channel or `stats_over`, and scores that do not fit the group or are infinite.

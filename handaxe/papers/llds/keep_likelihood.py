@@ -38,8 +38,7 @@ def keep_likelihood(
 
     Returns:
         A term: (PolicyOut, Batch) -> LossOut with the metrics likelihood_drop, L without c, and likelihood_gate, the
-        share
-        of trained tokens with g = 1. With gate "rollout" or with `last`, all rows of a rollout must be in one
+        share of trained tokens with g = 1. With gate "rollout" or with `last`, all rows of a rollout must be in one
         micro-batch.
 
     Raises:

@@ -47,8 +47,7 @@ def min_form_return(
 
     Returns:
         A credit: (Group, Scores) -> Advantages, [T] for each sequence. An unscored sibling (outcome NaN) gets 0; it and
-        a
-        sibling without a turn count in no baseline.
+        a sibling without a turn count in no baseline.
 
     Raises:
         InputError: a temperature of 0 or less, an unknown form or unit, channel or `stats_over`, a missing feature

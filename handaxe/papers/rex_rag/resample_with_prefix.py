@@ -50,8 +50,7 @@ def resample_with_prefix(
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory or two, the first of which is
-        that
-        of `linear`. The second has `branch_of` and notes["probe"], the probe's number. Evaluations need another
+        that of `linear`. The second has `branch_of` and notes["probe"], the probe's number. Evaluations need another
         strategy; a method's default is the world's.
 
     Raises:

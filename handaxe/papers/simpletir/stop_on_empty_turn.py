@@ -26,8 +26,7 @@ def stop_on_empty_turn(*, answer: Callable[[Turn], bool], max_turns: int | Rules
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory. It equals `linear` if every
-        turn
-        has a call or ends the rollout.
+        turn has a call or ends the rollout.
 
     Raises:
         InputError: as `linear`.

@@ -25,8 +25,7 @@ def sum_regression() -> Loss:
 
     Returns:
         A loss: (PolicyOut, Batch) -> LossOut with metrics loss and predicted (mean over rollouts of sum_k c_k); no
-        gradient
-        reaches a log-prob. A rollout without a trained token is left out.
+        gradient reaches a log-prob. A rollout without a trained token is left out.
 
     Raises:
         InputError: the engine has no critic, the batch has no returns, or a row of a rollout is in another micro-batch.

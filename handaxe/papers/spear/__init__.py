@@ -8,20 +8,35 @@ from handaxe.training.loop.schedule import cosine
 __all__ = ["spear"]
 
 
-def spear(base: Method, *, capacity: int = 16, anneal_steps: int = 10, recalibrate: bool = True) -> Method:
-    """Train with an annealed call reward and with self-imitation.
+def spear(
+    base: Method,
+    *,
+    capacity: int = 16,
+    anneal_steps: int = 10,
+    recalibrate: bool = True,
+    imitate: bool = True,
+    scale: float = 10.0,
+) -> Method:
+    """Train with a graded reward of the world's subgoals, an annealed call reward and self-imitation.
 
     Args:
         capacity: rollouts of a replay; 2048 in the paper, 32 in its released math script.
         anneal_steps: steps until calls earn 0 and a replay has weight 1; 200 and 100 to 300 in the paper.
         recalibrate: compare replayed rewards with the median of recent groups; False keeps the stored advantages.
+        imitate: False trains with the graded reward alone: the base, without replays and without a reward for calls.
+        scale: reward of a rollout that meets all subgoals, > 0; 10 in the released code for ALFWorld and WebShop.
     """
+    world = base.world
+    subgoals = rewards.rubric_points(check=world.need("check"), criteria=world.need("criteria"))
+    graded = rewards.weighted({"subgoals": (scale, subgoals)})
+    if not imitate:
+        return replace(base, reward=graded)
     calls = rewards.annealed_calls(scale=cosine(1.0, steps=anneal_steps))
     rising = cosine(0.0, steps=anneal_steps, floor=1.0)
     clip = losses.covariance.clip_cov(fraction=0.02, low=2.0, high=60.0, only=REPLAYED)
     return replace(
         base,
-        reward=rewards.weighted({"correct": (1.0, base.reward), "calls": (1.0, calls)}),
+        reward=rewards.weighted({"subgoals": (scale, subgoals), "calls": (1.0, calls)}),
         select=self_imitation(capacity=capacity, weight=rising, recalibrate=recalibrate, select=base.select),
         adjustments=(*base.adjustments, clip),
     )

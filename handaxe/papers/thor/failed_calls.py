@@ -23,8 +23,7 @@ def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
 
     Returns:
         Trajectory -> places for `forking(at=...)`, grouped by turn; none without a failed call. If the start of a call
-        is
-        unknown, as for malformed ones, it is the start of its turn.
+        is unknown, as for malformed ones, it is the start of its turn.
 
     Raises:
         InputError: a number out of range.

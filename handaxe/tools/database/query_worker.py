@@ -177,8 +177,7 @@ def answer_query(
 
     Returns:
         columns, rows (of null, numbers, texts and {"blob": hexadecimal digits, "size": bytes}) and more, True if there
-        are
-        further rows. Or error: the database's message.
+        are further rows. Or error: the database's message.
     """
     if len(sql) > MAX_SQL:
         return {"error": f"the statement has {len(sql)} characters, the limit is {MAX_SQL}"}
