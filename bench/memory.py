@@ -1,6 +1,7 @@
 """Forecast of `handaxe.doctor.memory` beside the peak of resident memory of SmolLM2-135M, one process a plan (Linux).
 
     python -m bench.memory
+    python -m bench.memory twins       resident memory of engines with separate adapters on one base
 
 Each process loads the model, samples nothing, and trains two steps on one row. The peak counts from the memory of the
 process before the model, so it excludes Python and packages.
@@ -70,6 +71,24 @@ def measure(words: list[str]) -> None:
     print(f"| {' '.join(words)} | {live:.2f} | {forecast:.2f} | {peak:.2f} | {forecast / peak:.2f} |", flush=True)
 
 
+def measure_twins(count: int = 3) -> None:
+    """Make engines with adapters of rank 8, twins of the first, and print parameters and resident memory in MB."""
+    from handaxe.engines.local.engine import LocalEngine
+    from handaxe.models.huggingface import smollm2
+
+    engines = [LocalEngine(smollm2(lora={"r": 8}))]
+    first = resident("VmRSS")
+    print("| engines | parameters, MB | resident above the first, MB |\n|---|---:|---:|")
+    while True:
+        parameters = [p for engine in engines for p in engine.model.module.parameters()]
+        storages = {p.untyped_storage().data_ptr(): p.untyped_storage().nbytes() for p in parameters}
+        found = (sum(storages.values()) / 1e6, (resident("VmRSS") - first) / 1e6)
+        print(f"| {len(engines)} | {found[0]:.1f} | {found[1]:.0f} |", flush=True)
+        if len(engines) == count:
+            return
+        engines.append(engines[0].twin())
+
+
 def main() -> None:
     """Measure every plan in a new process."""
     print(
@@ -82,7 +101,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["twins"]:
+        measure_twins()
+    elif len(sys.argv) > 1:
         measure(sys.argv[1:])
     else:
         main()

@@ -8,7 +8,6 @@ Every method runs the model with dropout off: the trained policy equals the samp
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -31,7 +30,7 @@ from handaxe.engines.local.image_keys import ImageKeys
 from handaxe.engines.local.loss_grad import check_trainable, loss_grad
 from handaxe.engines.local.master_weights import copy_to_model, gradients_to_masters, optimized_parameters
 from handaxe.engines.local.measure_requests import measure_requests
-from handaxe.engines.local.modules import adamw, eval_mode, frozen_copy, value_head
+from handaxe.engines.local.modules import adamw, copy_model, eval_mode, frozen_copy, value_head
 from handaxe.engines.local.nonfinite import UNTOUCHED, explain_gradient, nonfinite_names
 from handaxe.engines.local.optimizer_step import check_learning_rate, drop_policy_gradient, gradient_norm, take_step
 from handaxe.engines.local.packing import Packing
@@ -334,7 +333,7 @@ class LocalEngine(LocalCheckpointing):
         heads: Mapping[str, Head] | None = None,
     ) -> LocalEngine:
         """Copy the engine with equal options: policy and reference start from the current policy, a critic from 0, and
-        heads from their initialization.
+        heads from their initialization. Untrained parameters are shared: engines with adapters have one base in memory.
 
         Raises:
             InputError: a reference is requested for an adapter model after optimiser steps: the reference of an adapter
@@ -345,4 +344,4 @@ class LocalEngine(LocalCheckpointing):
                 "the reference of an adapter model is the model without its adapter: call twin before the first step"
             )
         options: dict[str, Any] = {"reference": reference, "critic": critic, "clip_norm": clip_norm, **self._options}
-        return LocalEngine(copy.deepcopy(self.model), heads=heads, **options)
+        return LocalEngine(copy_model(self.model), heads=heads, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from handaxe.core.deferred import torch
 from handaxe.core.model_api import Model
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "adamw",
     "buffers",
+    "copy_model",
     "engine_tensors",
     "eval_mode",
     "frozen_copy",
@@ -43,9 +44,18 @@ def eval_mode(module: nn.Module) -> Iterator[None]:
             part.training = True
 
 
+def copy_model(model: Model) -> Model:
+    """A deep copy of the model that shares the untrained parameters, which are constant.
+
+    Copies of a model with an adapter are adapters on one base in memory, each with modules and buffers of its own.
+    """
+    shared = {id(one): one for one in model.module.parameters() if not one.requires_grad}
+    return copy.deepcopy(model, dict[int, Any](shared))
+
+
 def frozen_copy(model: Model) -> Model:
-    """A deep copy of the model without gradients, in evaluation mode."""
-    model = copy.deepcopy(model)
+    """A copy of the model without gradients, in evaluation mode; see `copy_model`."""
+    model = copy_model(model)
     model.module.requires_grad_(False).eval()
     return model
 

@@ -65,3 +65,52 @@ def test_adapter_passes_the_engine_contract_without_a_reference_copy(tmp_path):
         gradient=lambda engine: {name: p.grad for name, p in engine.model.module.named_parameters()},
         reference=True,
     )
+
+
+def adapters_on_one_base(count):
+    """Engines with separate adapters, twins of the first."""
+    peft = pytest.importorskip("peft")
+    config = peft.LoraConfig(r=2, target_modules="all-linear", task_type="CAUSAL_LM")
+    first = LocalEngine(AdaptedModel(peft.get_peft_model(llama(), config).double(), tokenizer()), reference=True)
+    return [first, *(first.twin(reference=True) for _ in range(count - 1))]
+
+
+def storage(engines):
+    """Bytes of the parameters of several engines, each storage once."""
+    found = {
+        p.untyped_storage().data_ptr(): p.untyped_storage().nbytes()
+        for engine in engines
+        for p in engine.model.module.parameters()
+    }
+    return sum(found.values())
+
+
+def test_twins_with_adapters_share_one_base_in_memory():
+    engines = adapters_on_one_base(3)
+    trained = sum(p.numel() * p.element_size() for p in engines[0]._trained.values())
+    frozen = storage(engines[:1]) - trained
+    assert frozen > 2 * trained
+    assert storage(engines) == frozen + 3 * trained
+
+
+def test_adapters_on_one_base_train_independently(batch_from_rows, likelihood):
+    """Ten steps of two adapters: the base and the reference stay, and an adapter ends as if it had trained alone."""
+    batch = batch_from_rows([list(range(1, 9)), list(range(8, 0, -1))])
+
+    def train(engine, rate):
+        engine.forward_backward(batch, likelihood)
+        engine.optim_step(learning_rate=rate)
+
+    first, second = adapters_on_one_base(2)
+    (alone,) = adapters_on_one_base(1)
+    base, reference = first._frozen, first.forward(batch, reference=True)["logp"]
+    for _ in range(10):
+        train(first, 1e-2)
+        train(second, 3e-2)
+        train(alone, 1e-2)
+    assert torch.equal(first.forward(batch)["logp"], alone.forward(batch)["logp"])
+    assert not torch.allclose(first.forward(batch)["logp"], second.forward(batch)["logp"])
+    for engine in (first, second):
+        engine.__dict__.pop("_frozen", None)  # a cached property
+        assert engine._frozen == base
+        assert torch.equal(engine.forward(batch, reference=True)["logp"], reference)

@@ -3,6 +3,7 @@ from torch import nn
 
 from handaxe.engines.local.modules import (
     buffers,
+    copy_model,
     eval_mode,
     frozen_copy,
     moment_shapes,
@@ -24,7 +25,18 @@ def test_eval_mode_restores_the_mode_of_each_submodule(learned):
     assert module.training and module["head"].training and not module["drop"].training
 
 
-def test_frozen_copy_shares_no_parameters(learned):
+def test_a_copy_shares_untrained_parameters_alone(learned):
+    model = learned()
+    model.module["head"].requires_grad_(False)
+    copied = copy_model(model)
+    named = dict(model.module.named_parameters())
+    for name, p in copied.module.named_parameters():
+        assert torch.equal(p, named[name]) and p.requires_grad == named[name].requires_grad
+        assert (p is named[name]) == name.startswith("head.")
+    assert copied.module["head"] is not model.module["head"]
+
+
+def test_frozen_copy_shares_no_trained_parameters(learned):
     model = learned()
     copy = frozen_copy(model)
     assert not any(p.requires_grad for p in copy.module.parameters()) and not copy.module.training
