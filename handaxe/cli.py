@@ -47,6 +47,7 @@ COMMANDS = {
     "replay": "RUN: replay the recorded rollouts without a model, and list differences",
     "lab": "RUN: recompute and compare rewards; --attack NAME: attack rewards; --page: docs/lab.md",
     "judge": "agree|attack METHOD: compare with the rule, attack; eval: measure on benches; show RUN: print questions",
+    "synthesize": "PIPELINE --out FOLDER: make verified, decontaminated tasks; show FOLDER: print the funnel",
     "prompts": "[NAME]: list the prompts of judges, or print one",
     "index": "DOCUMENTS --out INDEX: build an index of documents for the tool `search`",
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP; --model RUN: serve a policy as chat completions",

@@ -155,6 +155,7 @@ SOME_WORDS = {
     "replicate": ["otc"],
     "compare": ["grpo", "otc"],
     "judge": ["show", "nowhere"],
+    "synthesize": ["show", "nowhere"],
 }
 """Required words of commands."""
 FOUND = """

@@ -26,15 +26,19 @@ from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.check_model_name import check_model_name
 from handaxe.models.load import NAMED, load
 
-__all__ = ["RULE", "check_judge_source", "make_answerer"]
+__all__ = ["RULE", "check_judge_source", "make_answerer", "make_other_answerer"]
 
 RULE = "rule"
 OWN = ("self", "self@start", "trained")
 HEAD = "head:"
 
 
-def check_judge_source(source: str) -> None:
+def check_judge_source(source: str, *, option: str = "--judge") -> None:
     """Check a source without loading a model.
+
+    Args:
+        source: see the module.
+        option: whose value it is, for errors.
 
     Raises:
         InputError: no such source.
@@ -42,9 +46,9 @@ def check_judge_source(source: str) -> None:
     if source in (RULE, *OWN):
         return
     if not source.removeprefix(HEAD):
-        raise InputError("--judge names nobody: give rule, self, self@start, trained, a model or head:MODEL")
+        raise InputError(f"{option} names nobody: give rule, self, self@start, trained, a model or head:MODEL")
     if is_address(source):
-        split_address(source, option="--judge")
+        split_address(source, option=option)
         return
     if _is_import(source):
         attribute(source, noun="judge", example="my_file:judge")
@@ -70,15 +74,29 @@ def make_answerer(source: str, engine: Engine, format: ChatFormat) -> Any:
         return PolicyAnswerer(engine.twin(), format, name=source)
     if source == "trained":
         return TaughtAnswerer(format, name=source)
+    return make_other_answerer(source, device=getattr(engine, "device", "cpu"))
+
+
+def make_other_answerer(source: str, *, device: str = "cpu", option: str = "--judge") -> Any:
+    """Make the answerer of a source that is independent of the policy: a model, a server, or an own answerer.
+
+    Args:
+        source: see the module; not the rule, self, self@start or trained.
+        device: of a local model.
+        option: whose value the source is, for errors.
+
+    Raises:
+        InputError: no such source.
+    """
     if is_address(source):
-        address, served = split_address(source, option="--judge")
+        address, served = split_address(source, option=option)
         chat = Transcript()
         return PolicyAnswerer(engines.OpenAICompatible(address, model=served, format=chat), chat, name=source)
     if _is_import(source):
-        found: Any = attribute(source, noun="judge", example="my_file:judge")
+        found: Any = attribute(source, noun=option.removeprefix("--"), example="my_file:judge")
         return found() if callable(found) and not callable(getattr(type(found), "answer", None)) else found
     policy = load(source.removeprefix(HEAD))
-    own = engines.LocalEngine(policy.model, device=getattr(engine, "device", "cpu"))
+    own = engines.LocalEngine(policy.model, device=device)
     return (FittedHead if source.startswith(HEAD) else PolicyAnswerer)(own, policy.format, name=source)
 
 

@@ -1,10 +1,11 @@
-"""Finds a method, world, tool, engine or curriculum by name, for command lines and pages.
+"""Finds a method, world, tool, engine, curriculum or pipeline by name, for command lines and pages.
 
     methods    folders below handaxe/baselines and handaxe/papers        entry points: handaxe.papers
     worlds     handaxe/worlds/__init__.pyi, and files beside a paper     entry points: handaxe.worlds
     tools      handaxe/tools/__init__.pyi                                entry points: handaxe.tools
     engines    handaxe/engines/__init__.pyi, without the ending Engine   entry points: handaxe.engines
     curricula  handaxe/curricula/__init__.pyi                            entry points: handaxe.curricula
+    pipelines  handaxe/synthesis/pipelines/__init__.pyi                  entry points: handaxe.pipelines
 
 MODULE:ATTRIBUTE names an object of the user's own.
 """
@@ -19,16 +20,18 @@ from handaxe import curricula, engines, tools, worlds
 from handaxe.core.errors import InputError, MethodError
 from handaxe.core.import_string import attribute
 from handaxe.methods.catalog import find_method, list_methods
+from handaxe.synthesis import pipelines
 
 __all__ = ["Kind", "check_name", "find", "find_tools", "list_names"]
 
-Kind = Literal["methods", "worlds", "tools", "engines", "curricula"]
+Kind = Literal["methods", "worlds", "tools", "engines", "curricula", "pipelines"]
 SINGULAR = {
     "methods": "method",
     "worlds": "world",
     "tools": "tool",
     "engines": "engine",
     "curricula": "curriculum",
+    "pipelines": "pipeline",
 }
 NO_NAMES = {
     "worlds": {"World", "mixture", "parts"},
@@ -36,6 +39,7 @@ NO_NAMES = {
     | {"ask", "http", "mcp", "search", "sql"},  # tools with required arguments
     "engines": set[str](),
     "curricula": {"interleaved", "task_pool", "tip_pool"},  # of mixtures, of stages, of rollouts with tips
+    "pipelines": set[str](),
 }
 """Exports of a package without a name on the command line: other objects, and tools with required arguments."""
 MORE_WORLDS = {
@@ -91,7 +95,13 @@ def find_tools(names: Sequence[str]) -> list[Any]:
     return [] if list(names) == ["none"] else [find("tools", name) for name in names]
 
 
-PACKAGES: dict[str, Any] = {"worlds": worlds, "tools": tools, "engines": engines, "curricula": curricula}
+PACKAGES: dict[str, Any] = {
+    "worlds": worlds,
+    "tools": tools,
+    "engines": engines,
+    "curricula": curricula,
+    "pipelines": pipelines,
+}
 
 
 def _exported(kind: Kind) -> dict[str, str]:

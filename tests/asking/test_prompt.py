@@ -13,6 +13,7 @@ from handaxe.core.errors import InputError
 DIGESTS = {
     "check": "check@1 ae390fcfac8f check.terse@1 f04d32137f72",
     "grade": "grade@1 0b522c835728 grade.terse@1 db4b204a272f",
+    "propose": "propose@1 49f613d4de4d propose.terse@1 b9a0d1086bc8",
     "step": "step@1 b855c571c1f1 step.terse@1 c891024f63e7",
     "tool_call": "tool_call@1 a989765c58aa tool_call.terse@1 779fe3272c07",
     "which": "which@1 7deacb13dbe1 which.terse@1 5015f021b10a",
@@ -125,7 +126,7 @@ def test_names_and_paths(tmp_path):
     file.write_bytes(b"\xff")
     wrong = {
         str(file): "is no UTF-8",
-        "chek": "there is no prompt 'chek'; there are check, grade, step",
+        "chek": "there is no prompt 'chek'; there are check, grade, propose, step",
         "../../x": "is no name of a prompt",
         "cm2/none": "there is no prompt 'cm2/none'",
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import EnvFactory
-from handaxe.core.records import ParsedTurn, Task, ToolCall, Trajectory
+from handaxe.core.records import Task, Trajectory
+from handaxe.synthesis.steps.replay import has_answer, replay_calls
 
 __all__ = ["Explored", "explored_tasks"]
 
@@ -69,7 +69,7 @@ def explored_tasks(
     """
     if tries < 1:
         raise InputError(f"tries is {tries}; give 1 or more")
-    holds = answers or _as_word
+    holds = answers or has_answer
     seen = {_words(task) for task in known}
     valid: list[Task] = []
     proposed = [task for one in attempts for task in propose(one)]
@@ -79,31 +79,11 @@ def explored_tasks(
             repeated += 1
             continue
         seen.add(_words(task))
-        found = [_replayed(task, env, seed) for seed in range(tries)]
+        found = [replay_calls(task, env, seed) for seed in range(tries)]
         first = found[0]
         if first and all(one == first for one in found) and holds(task, first[-1]):
             valid.append(task)
     return Explored(valid, len(proposed), repeated, len(proposed) - repeated - len(valid))
-
-
-def _replayed(task: Task, env: EnvFactory, seed: int) -> list[str]:
-    """Replies to the reference calls; [] without calls or after a failure."""
-    made, contents = env(task), list[str]()
-    try:
-        made.start()
-        for k, call in enumerate(task.metadata.get("gold_calls", ())):
-            calls = (ToolCall(call["name"], call["arguments"], f"replayed-{k}"),)
-            reply = made.step(ParsedTurn("", calls), seed=seed)
-            if any(one.status != "ok" for one in reply.replies) or not reply.replies or reply.ending is not None:
-                return []
-            contents.append("\n".join(one.content for one in reply.replies))
-    finally:
-        made.close()
-    return contents
-
-
-def _as_word(task: Task, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(str(task.answer))}(?!\w)", text) is not None
 
 
 def _words(task: Task) -> str:

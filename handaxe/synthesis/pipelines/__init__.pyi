@@ -1,0 +1,1 @@
+from .questions import questions as questions
