@@ -5,7 +5,7 @@
     tools      handaxe/tools/__init__.pyi                                entry points: handaxe.tools
     engines    handaxe/engines/__init__.pyi, without the ending Engine   entry points: handaxe.engines
     curricula  handaxe/curricula/__init__.pyi                            entry points: handaxe.curricula
-    pipelines  handaxe/synthesis/pipelines/__init__.pyi                  entry points: handaxe.pipelines
+    pipelines  handaxe/synthesis/pipelines/__init__.pyi, PAPER_PIPELINES  entry points: handaxe.pipelines
 
 MODULE:ATTRIBUTE names an object of the user's own.
 """
@@ -47,13 +47,15 @@ MORE_WORLDS = {
     "tool_scenes": "handaxe.papers.phys_tool_bench.tool_scenes",
 }
 """World of the command line -> module, for a world that finds other worlds by name, and for the world of a study."""
+PAPER_PIPELINES = dict.fromkeys(("astra_environments", "astra_trajectories"), "handaxe.papers.astra.pipelines")
+"""Pipeline of a paper -> module."""
 
 
 def list_names(kind: Kind) -> list[str]:
     """Every name of a kind, sorted."""
     if kind == "methods":
         return [one.name for one in list_methods()]
-    return sorted({*_exported(kind), *_plugins(kind), *(_paper_worlds() if kind == "worlds" else ())})
+    return sorted({*_exported(kind), *_plugins(kind), *_of_papers(kind)})
 
 
 def find(kind: Kind, name: str) -> Any:
@@ -75,7 +77,7 @@ def find(kind: Kind, name: str) -> Any:
         return getattr(PACKAGES[kind], exported[name])
     elif (plugin := _plugins(kind).get(name)) is not None:
         return plugin.load()
-    elif kind == "worlds" and (module := _paper_worlds().get(name)) is not None:
+    elif (module := _of_papers(kind).get(name)) is not None:
         return getattr(importlib.import_module(module), name)
     raise _unknown(kind, name, list_names(kind))
 
@@ -114,6 +116,11 @@ def _exported(kind: Kind) -> dict[str, str]:
 
 def _plugins(kind: Kind) -> dict[str, Any]:
     return {point.name: point for point in entry_points(group=f"handaxe.{kind}")}
+
+
+def _of_papers(kind: Kind) -> dict[str, str]:
+    """Name -> module of the worlds and pipelines of papers."""
+    return _paper_worlds() if kind == "worlds" else PAPER_PIPELINES if kind == "pipelines" else {}
 
 
 def _paper_worlds() -> dict[str, str]:

@@ -11,7 +11,7 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task, ToolCall, ToolReply, Trajectory
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.ftrl.solved import match_results, read_unsolved
+from handaxe.rewards.parts.solved import match_results, read_unsolved
 from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generate_tools, tool_call
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.decorator import Tool

@@ -2,7 +2,7 @@ import pytest
 
 from handaxe.core.errors import TaskError
 from handaxe.core.records import ToolReply
-from handaxe.papers.ftrl.solved import contains_result, match_results, read_unsolved
+from handaxe.rewards.parts.solved import contains_result, match_results, read_unsolved
 from handaxe.testing.make_records import make_task
 
 
