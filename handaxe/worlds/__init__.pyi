@@ -6,6 +6,7 @@ from .canvas.canvas import canvas as canvas
 from .charts.world import charts as charts
 from .clips.world import clips as clips
 from .documents.world import documents as documents
+from .fact_chains import fact_chains as fact_chains
 from .gym import gym as gym
 from .hops.world import hops as hops
 from .jsonl import jsonl as jsonl

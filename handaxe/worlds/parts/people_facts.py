@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from handaxe.core.errors import InputError
+from handaxe.core.errors import InputError, Retry
 from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.exact_match import exact_match
+from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.parts.reference_calls import reference_calls
@@ -24,6 +25,7 @@ __all__ = [
     "PersonQuestion",
     "build_people",
     "fact_cards",
+    "lookup_tool",
     "people_tasks",
     "people_world",
     "search_call",
@@ -78,6 +80,28 @@ def fact_cards(people: People) -> list[dict[str, str]]:
         {"id": "417 desk", "text": "52"}
     """
     return [{"id": f"{name} {field}", "text": str(value)} for (name, field), value in sorted(people.facts.items())]
+
+
+def lookup_tool(people: People) -> Tool:
+    """Create the tool `lookup`, which reads one fact by its key; a key without a fact is refused.
+
+    Args:
+        people: both halves.
+
+    Example:
+        lookup("417 desk") is "52"
+    """
+
+    @tool(timeout=None)
+    def lookup(fact: Annotated[str, "person and field, such as 417 desk"]) -> str:
+        """Look up a number of a person: age, desk or rank."""
+        name, _, field = fact.strip().partition(" ")
+        found = people.facts.get((name, field))
+        if found is None:
+            raise Retry(f"there is no such fact; give a person and {', '.join(FIELDS)}")
+        return str(found)
+
+    return lookup
 
 
 def search_call(name: str, field: str) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 import pytest
 
+from handaxe.core.errors import Retry
+from handaxe.testing.tools import check_tool
 from handaxe.worlds.parts.people_facts import (
     FIELDS,
     PersonQuestion,
     build_people,
     fact_cards,
+    lookup_tool,
     people_tasks,
     people_world,
     search_call,
@@ -51,3 +54,12 @@ def test_people_world_searches_its_cards(tmp_path, monkeypatch):
     name = task.messages[0].content
     assert search(f"{name} age") == f"[{name} age] {people.facts[name, 'age']}"
     assert task.id == "x-0-8-0-train-0" and world.expert is None
+
+
+def test_lookup_reads_a_fact_and_refuses_another_key():
+    people = build_people(seed=0, size=8)
+    (name, field), value = next(iter(people.facts.items()))
+    found = check_tool(lookup_tool(people), arguments={"fact": f" {name} {field} "})
+    assert found.content == str(value)
+    with pytest.raises(Retry, match="give a person and age, desk, rank"):
+        lookup_tool(people).function(f"{name} height")
