@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ from handaxe.training.sft.supervised import in_batches, pair_pieces
 
 __all__ = ["RewardModel", "reward_model"]
 
-Reads = Literal["end", "turns"]
+Reads = Literal["end", "turns", "replies"]
 NAME = "reward"
 """Name of the head."""
 LABEL_NAME = "correct"
@@ -58,13 +59,15 @@ def reward_model(
 ) -> RewardModel:
     """Make a judge from a language model with a head on its hidden states.
 
-        s_k   = head of the state after the last token of turn k (reads "turns"), or of the rollout (reads "end"); with
-                `squash` the sigmoid of it
+        s_k   = head of the state after the last token of turn k (reads "turns"), after the first token of turn k + 1,
+                which has seen the replies to turn k (reads "replies"; for the last turn after its last token), or after
+                the last token of the rollout (reads "end"); with `squash` the sigmoid of it
         score = aggregate of s_1, ..., s_N                                                     `ops.aggregates`
 
     With `pairs` it learns from preferences (`losses.preference.bradley_terry`); else from labels at its places
     (`losses.preference.label_classification`): the verdicts of `steps` on turns, or the outcome, the same at every
-    place. An outcome reward model reads "end"; a process reward model reads "turns" and has `steps`. It is a `Learner`:
+    place. An outcome reward model reads "end"; a process reward model reads "turns" or "replies" and has `steps`. It is
+    a `Learner`:
     in each step it learns from the rollouts of the step, after they were scored.
 
     Args:
@@ -114,9 +117,9 @@ def reward_model(
             "give a learning_rate and output from 0, epochs, fit_epochs, batch_size and rows from 1 and a clip_norm "
             f"above 0, not {learning_rate}, {output}, {epochs}, {fit_epochs}, {batch_size}, {rows} and {clip_norm}"
         )
-    if reads not in ("end", "turns") or aggregate not in AGGREGATES:
+    if reads not in ("end", "turns", "replies") or aggregate not in AGGREGATES:
         raise InputError(
-            f"reads is 'end' or 'turns', aggregate one of {', '.join(AGGREGATES)}: {reads!r}, {aggregate!r}"
+            f"reads is 'end', 'turns' or 'replies', aggregate one of {', '.join(AGGREGATES)}: {reads!r}, {aggregate!r}"
         )
     if aggregate in PROBABILITY_AGGREGATES and not squash:
         raise InputError(f"the aggregate {aggregate} is of probabilities: pass squash=True")
@@ -249,9 +252,15 @@ class RewardModel:
         ]
 
     def _places(self, trajectory: Trajectory) -> list[tuple[int, int, int]]:
-        """Turn, sequence and token of each score, in order: the last token of each turn, or of the rollout."""
-        ends = [(n, turn.sequence, turn.stop - 1) for n, turn in enumerate(trajectory.turns) if turn.stop > turn.start]
-        return ends if self._options.reads == "turns" else ends[-1:]
+        """Turn, sequence and token of each score, in order; see `reads` of `reward_model`."""
+        told = [(n, turn) for n, turn in enumerate(trajectory.turns) if turn.stop > turn.start]
+        ends = [(n, turn.sequence, turn.stop - 1) for n, turn in told]
+        if self._options.reads == "end":
+            return ends[-1:]
+        if self._options.reads == "turns":
+            return ends
+        later = [(n, after.sequence, after.start) for (n, _), (_, after) in pairwise(told)]
+        return later + ends[-1:]
 
     def _masks(self, trajectory: Trajectory, places: Sequence[tuple[int, int, int]]) -> list[np.ndarray]:
         masks = [np.zeros(len(sequence), bool) for sequence in trajectory.sequences]
@@ -353,7 +362,7 @@ class RewardModel:
         if self._options.steps is not None:
             marked = self._options.steps.score_steps(rated.group)
             return [np.where(np.isnan(own), np.nan, own > 0) for own in marked]
-        if rated.scores.turns is not None and self._options.reads == "turns":
+        if rated.scores.turns is not None and self._options.reads != "end":
             return [np.asarray(own, np.float64) for own in rated.scores.turns]
         value_G = channel_values(rated.scores, self._options.channel)
         return [np.full(len(one.turns), value) for one, value in zip(rated.group, value_G, strict=True)]

@@ -30,6 +30,7 @@ CONTRACT = [
     {"engine": make_engine(), "reads": "turns", "aggregate": "min", "squash": True, "learning_rate": 0.01},
     {"engine": make_engine(head=Head(3, hidden=(8,), init="normal")), "pairs": ordered(), "output": 1,
      "reads": "turns", "aggregate": "mean", "learning_rate": 0.01},
+    {"engine": make_engine(), "reads": "replies", "aggregate": "max", "squash": True, "learning_rate": 0.01},
 ]  # fmt: skip
 
 
@@ -87,6 +88,21 @@ def test_scores_are_those_of_the_states_after_turns(reads):
     assert judge.score(group).tolist() == pytest.approx([min(one) for one in want], abs=1e-6)
     pair = judge.compare([(group[0], group[1])])[0]
     assert pair == pytest.approx(1 / (1 + math.exp(min(want[1]) - min(want[0]))), abs=1e-6)
+
+
+@torch.no_grad()
+def test_scores_after_replies_have_seen_the_next_turns_first_token():
+    """Turns pp, p and pp with replies T between: read at the first token of turns 2 and 3, then at the last token."""
+    engine = make_engine(double=True)
+    one = make_trajectory(layouts=["Utpp tTt p tTt pp"])
+    judge = reward_model(engine=engine, reads="replies", aggregate="max")
+    ids = torch.tensor([one.sequences[0].ids.tolist()])
+    hidden_TD = engine.model.hidden(ids, torch.ones_like(ids, dtype=torch.bool))[0]
+    places = [one.turns[1].start, one.turns[2].start, one.turns[2].stop - 1]
+    want = [float(engine._heads["reward"](hidden_TD[place][None])[0, 0]) for place in places]
+    assert places == [7, 11, 12]
+    assert judge.score_steps(make_group(trajectories=[one]))[0].tolist() == pytest.approx(want, abs=1e-6)
+    assert judge.score(make_group(trajectories=[one]))[0] == pytest.approx(max(want), abs=1e-6)
 
 
 def test_squashed_scores_are_probabilities_and_outputs_are_raw():
@@ -253,7 +269,7 @@ def test_it_begins_as_a_copy_of_the_policy_and_keeps_state():
     [
         ({"learning_rate": -1}, "learning_rate and output from 0"),
         ({"batch_size": 0}, "from 1"),
-        ({"reads": "middle"}, "reads is 'end' or 'turns'"),
+        ({"reads": "middle"}, "reads is 'end', 'turns' or 'replies'"),
         ({"aggregate": "prod"}, "the aggregate prod is of probabilities: pass squash=True"),
         ({"pairs": ordered(), "steps": object()}, "not from both"),
     ],
