@@ -1,0 +1,98 @@
+"""Reward models of different quality on rollouts of one policy, for correlations of benchmarks with their use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from handaxe.core.heads import Head
+from handaxe.core.protocols import Engine
+from handaxe.core.records import Group, RatedGroup, Trajectory
+from handaxe.judges.exact_steps import exact_steps
+from handaxe.judges.reward_model import RewardModel, reward_model
+from handaxe.ops.aggregates import AGGREGATES, Aggregate
+
+__all__ = ["FamilyMember", "correlation", "fit_family"]
+
+Kind = Literal["orm", "prm"]
+KINDS: tuple[Kind, ...] = ("orm", "prm")
+CUTS = (8, 32, 96)
+"""Labelled groups of the members of a series."""
+
+
+class FamilyMember(NamedTuple):
+    """A reward model and the aggregate that makes scores of rollouts of it.
+
+    name  kind, labelled groups and seed, such as "prm-32-0"
+    """
+
+    name: str
+    judge: RewardModel
+
+    def score(self, group: Group, aggregate: Aggregate = "min") -> np.ndarray:
+        """[G] scores: the outcome model's, or an aggregate of step probabilities; 0 for a rollout without a turn."""
+        if self.name.startswith("orm"):
+            return self.judge.score(group)
+        steps = self.judge.score_steps(group)
+        return np.array([AGGREGATES[aggregate](own) if len(own) else 0.0 for own in steps], np.float64)
+
+
+def fit_family(
+    engine: Engine,
+    groups: Sequence[Sequence[RatedGroup]],
+    *,
+    labels: Callable[[Trajectory], np.ndarray],
+    cuts: Sequence[int] = CUTS,
+    learning_rate: float = 5e-4,
+) -> Iterator[FamilyMember]:
+    """Fit outcome and process reward models to more and more labels.
+
+    A series is a kind and a seed; its members are the same model after 8, 32 and 96 labelled groups, a pass over each
+    part. Use a member before the next one is asked for: the model goes on learning.
+
+    Args:
+        engine: of the policy; every series starts from a copy.
+        groups: labelled rollouts of each seed.
+        labels: (trajectory) -> [N] correctness of each turn, 1 or -1, NaN where unknown; of process models.
+        cuts: labelled groups of the members, ascending.
+        learning_rate: of AdamW.
+
+    Returns:
+        Members, two kinds times seeds times cuts.
+
+    Example:
+        two seeds, three cuts: 12 members, "orm-8-0", "orm-32-0", "orm-96-0", "prm-8-0", ...
+
+    Idea: judges that differ in labels and kind alone have known reasons to differ in quality.
+    """
+    for seed, own in enumerate(groups):
+        for kind in KINDS:
+            judge = reward_model(
+                reads="end" if kind == "orm" else "turns",
+                steps=None if kind == "orm" else exact_steps(verdicts=labels),
+                head=Head(init="normal", seed=seed),
+                squash=True,
+                batch_size=4,
+                learning_rate=learning_rate,
+            )
+            judge.begin(engine)
+            for before, cut in zip((0, *cuts), cuts, strict=False):
+                judge.fit([(one.group, one.scores) for one in own[before:cut]])
+                yield FamilyMember(f"{kind}-{cut}-{seed}", judge)
+
+
+def correlation(x_N: Sequence[float] | np.ndarray, y_N: Sequence[float] | np.ndarray) -> float:
+    """Pearson correlation.
+
+        r = cov(x, y) / sqrt(var(x) var(y));  0 if a side is constant
+
+    Example:
+        0, 1, 2 and 0, 1, 1  ->  0.8660, of which the square is 0.75
+
+    Idea: agreement of a benchmark with the use of a judge.
+    """
+    x_N, y_N = (np.asarray(own, np.float64) - np.mean(own) for own in (x_N, y_N))
+    scale = float(np.sqrt((x_N @ x_N) * (y_N @ y_N)))
+    return float(x_N @ y_N) / scale if scale > 0 else 0.0

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handaxe.core.records import Group
+from handaxe.engines.local.engine import LocalEngine
+from handaxe.evaluation.reward_model_family import FamilyMember, correlation, fit_family
+from handaxe.evaluation.scenes import play, script
+from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.testing.make_records import make_rated
+from handaxe.worlds.fact_chains import fact_chains, judged_labels
+
+WORLD = fact_chains()
+
+
+def engine():
+    return LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=256), seed=0))
+
+
+def groups_of(count, seed=0):
+    made = []
+    for task in WORLD.tasks("train", count, seed):
+        right = play(WORLD, WORLD.tools, task, WORLD.expert, id="right")
+        wrong = play(WORLD, WORLD.tools, task, script("77"), id="wrong")
+        made.append(make_rated(group=Group(task, (right, wrong)), outcome=[1.0, 0.0]))
+    return made
+
+
+def test_members_learn_from_more_and_more_groups():
+    lessons, seen = [groups_of(4), groups_of(4, seed=1)], []
+    for one in fit_family(engine(), lessons, labels=judged_labels, cuts=(1, 2, 4), learning_rate=0.01):
+        seen.append((one.name, one.judge._own.version, tuple(one.score(lessons[0][0].group))))
+    assert [name for name, _, _ in seen] == [
+        f"{kind}-{cut}-{seed}" for seed in (0, 1) for kind in ("orm", "prm") for cut in (1, 2, 4)
+    ]
+    assert [steps for _, steps, _ in seen[:6]] == [1, 2, 3, 1, 2, 3]
+    assert len({scores for _, _, scores in seen}) == 12
+
+
+class Steps:
+    def score(self, group):
+        return np.full(len(group), 0.3)
+
+    def score_steps(self, group):
+        return tuple(np.array([0.9, 0.2, 0.95][: len(one.turns)]) for one in group)
+
+
+@pytest.mark.parametrize(
+    "name, aggregate, value", [("orm-8-0", "min", 0.3), ("prm-8-0", "min", 0.2), ("prm-8-0", "max", 0.95)]
+)
+def test_a_process_model_scores_by_an_aggregate(name, aggregate, value):
+    (one,) = groups_of(1)
+    assert FamilyMember(name, Steps()).score(one.group, aggregate)[0] == pytest.approx(value)
+
+
+def test_the_correlation_by_hand():
+    assert correlation([0, 1, 2], [0, 1, 1]) ** 2 == pytest.approx(0.75)
+    assert correlation([1, 1], [0, 1]) == 0.0
+
+
+@given(st.integers(2, 9), st.integers(0, 99))
+def test_the_correlation_equals_numpys(size, seed):
+    x, y = np.random.default_rng(seed).normal(size=(2, size))
+    assert correlation(x, y) == pytest.approx(float(np.corrcoef(x, y)[0, 1]), abs=1e-6)
