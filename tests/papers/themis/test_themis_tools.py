@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from handaxe.core.records import Message, ToolCall
+from handaxe.envs.tool_chat import tool_chat
+from handaxe.evaluation.scenes import FORMAT, script
+from handaxe.papers.themis.themis_tools import (
+    _call_figures,
+    _figures,
+    _Judged,
+    _judged,
+    _random_tools,
+    _rows,
+    themis_tools,
+)
+from handaxe.papers.themis.tool_judge import trace
+from handaxe.papers.themis.tool_pairs import DOMAINS, PAIR_TOOLS
+from handaxe.worlds.parts.demonstrate import demonstrate
+from handaxe.worlds.parts.reference_calls import reference_calls
+
+ROWS = _rows("test", 8, 0)
+
+
+def test_figures_by_hand():
+    """Eight pairs, two a domain: tools right on six, plain on three, random on two."""
+    right = {
+        "tools": np.array([1, 1, 1, 1, 1, 0, 1, 0], bool),
+        "plain": np.array([1, 0, 1, 0, 1, 0, 0, 0], bool),
+        "random": np.array([0, 0, 0, 0, 1, 0, 1, 0], bool),
+    }
+    found = _figures(right, ROWS)
+    assert found["accuracy/tools"] == 0.75 and found["accuracy/plain/calculator"] == 1.0
+    assert found["gain/plain"] == pytest.approx(0.375) and found["gain/random"] == pytest.approx(0.5)
+    assert found["random/plain"] == pytest.approx(-0.125)
+    assert found["gain/plain/calculator"] == 0.0 and found["gain/plain/both"] == 0.5
+    assert sum(found[f"gain/plain/{one}"] for one in DOMAINS) == pytest.approx(4 * found["gain/plain"])
+
+
+def test_random_tools_answer_another_call():
+    train = _rows("train", 64, 0)
+    for row in ROWS:
+        call = reference_calls(row.pair.task)[0]
+        one = demonstrate(_random_tools(train), row.pair.task, trace([call], "x"), format=FORMAT)
+        replies = {
+            demonstrate(_tool_env(), row.pair.task, trace([other], "x"), format=FORMAT).replies[0].content
+            for own in train
+            for other in reference_calls(own.pair.task)
+            if other.name == call.name and other.arguments != call.arguments
+        }
+        assert one.replies[0].status == "ok" and one.replies[0].content in replies
+
+
+def _tool_env():
+    return tool_chat(PAIR_TOOLS)
+
+
+class Fixed:
+    """A judge with given conversations and scores."""
+
+    def __init__(self, conversations, scores):
+        self._found, self._scores = conversations, np.array(scores)
+
+    def conversations(self, group, *, env=None):
+        return self._found
+
+    def score_conversations(self, found):
+        return self._scores
+
+
+def test_an_unended_conversation_counts_as_wrong():
+    row = ROWS[0]
+    call = Message("assistant", "", (ToolCall("calculator", {"expression": "1+1"}),))
+    whole = demonstrate(_tool_env(), row.pair.task, script(call, "2 2"), format=FORMAT)
+    cut = demonstrate(_tool_env(), row.pair.task, script(call), format=FORMAT, max_turns=2)
+    assert _judged(Fixed([whole, whole], [2.0, 1.0]), [row], None).right.tolist() == [True]
+    assert _judged(Fixed([whole, whole], [1.0, 1.0]), [row], None).right.tolist() == [False]
+    assert _judged(Fixed([whole, cut], [2.0, 1.0]), [row], None).right.tolist() == [False]
+
+
+def test_call_figures_by_hand():
+    row = ROWS[0]
+    gold = demonstrate(_tool_env(), row.pair.task, trace(reference_calls(row.pair.task), "x"), format=FORMAT)
+    none = demonstrate(_tool_env(), row.pair.task, script("x"), format=FORMAT)
+    found = _call_figures(_Judged(np.array([True]), [gold, none]), [row])
+    assert found == {"calls": 0.5, "reference": 0.5}
+
+
+@pytest.mark.slow
+def test_the_study_gives_figures_of_all_arms():
+    found = themis_tools(pairs=16, held_out=8, epochs=1)(900)
+    for arm in ("tools", "plain", "random"):
+        own = [found[f"accuracy/{arm}/{one}"] for one in DOMAINS]
+        assert found[f"accuracy/{arm}"] == pytest.approx(np.mean(own))
+    gain = found["accuracy/tools"] - found["accuracy/plain"]
+    assert found["gain/plain"] == pytest.approx(gain, abs=1e-9)
