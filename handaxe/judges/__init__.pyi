@@ -1,5 +1,6 @@
 from .ensemble import ensemble as ensemble
 from .exact_steps import exact_steps as exact_steps
+from .feature_net import feature_net as feature_net
 from .image_pairs import image_pairs as image_pairs
 from .implicit_prm import implicit_prm as implicit_prm
 from .noisy import noisy as noisy

@@ -17,6 +17,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.heads import Head, head_measure
 from handaxe.core.protocols import Copyable, Engine, Labelled, Loss, Pairs, StatefulEngine, StepJudge
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores, Trajectory
+from handaxe.judges.labelled_groups import ranking_metrics, rated_groups
 from handaxe.losses.parts.labels import LABEL
 from handaxe.losses.parts.rollout_scores import STRENGTH
 from handaxe.losses.preference.bradley_terry import bradley_terry
@@ -288,7 +289,7 @@ class RewardModel:
 
     def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
         """Learn from preferences or labels; labels of turns stand in `Scores.turns`. Metrics as of `learn`."""
-        return self._fit([_rated(group, scores) for group, scores in labelled], fits=True)
+        return self._fit(rated_groups(labelled), fits=True)
 
     def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Learn from all groups of a step.
@@ -300,25 +301,12 @@ class RewardModel:
             pairs or labels; tokens_read, scored since the last update, and tokens_learned.
         """
         del step
-        found = self._metrics_before(groups)
+        score_N = self._scores([one for rated in groups for one in rated.group])
+        found = ranking_metrics(score_N, groups, self._options.channel)
         if self._options.learns:
             found |= self._fit(groups)
         read, self._read = self._read, 0
         return {**found, "tokens_read": float(read)}
-
-    def _metrics_before(self, groups: Sequence[RatedGroup]) -> dict[str, float]:
-        score = self._scores([one for rated in groups for one in rated.group])
-        gaps, at = [np.zeros(0)], 0
-        for rated in groups:
-            own, value = score[at : at + len(rated.group)], channel_values(rated.scores, self._options.channel)
-            at += len(rated.group)
-            gaps.append(np.subtract.outer(own, own)[np.greater.outer(value, value)])
-        gap_P = np.concatenate(gaps)
-        return {
-            "agreement": float((gap_P > 0).mean() + (gap_P == 0).mean() / 2) if len(gap_P) else 0.5,
-            "gap": float(gap_P.mean()) if len(gap_P) else 0.0,
-            "spread": float(score.std()) if len(score) else 0.0,
-        }
 
     def _fit(self, groups: Sequence[RatedGroup], *, fits: bool = False) -> dict[str, float]:
         epochs = self._options.fit_epochs if fits else self._options.epochs
@@ -398,8 +386,3 @@ class RewardModel:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         if state["engine"] is not None:
             self._own.load_state_dict(state["engine"])
-
-
-def _rated(group: Group, scores: Scores) -> RatedGroup:
-    nothing = tuple(tuple(np.zeros(len(sequence)) for sequence in one.sequences) for one in group)
-    return RatedGroup.of(group, scores, Advantages(nothing), trained=np.ones(len(group), bool))
