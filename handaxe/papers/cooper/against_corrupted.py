@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat, Reward
 from handaxe.core.records import Group, Pair, RatedGroup, Trajectory
+from handaxe.ops.change_digit import change_digit
 from handaxe.ops.seeds import derive_seed
 from handaxe.selection.pairs.ordered import siblings_with_values
 from handaxe.training.sft.scripted import trajectory_from_messages
 
-__all__ = ["AgainstCorrupted", "against_corrupted", "change_digit"]
+__all__ = ["AgainstCorrupted", "against_corrupted"]
 
 TRIES = 3
 
@@ -85,18 +85,3 @@ class AgainstCorrupted:
             if verdict <= self._above:
                 return made
         return None
-
-
-def change_digit(text: str, *, seed: int) -> str | None:
-    """The text with one digit replaced by another; None for a text without digits.
-
-    Example:
-        change_digit("42", seed=0) in ("02", "12", ..., "49")
-    """
-    places = [i for i, character in enumerate(text) if character in "0123456789"]
-    if not places:
-        return None
-    rng = random.Random(seed)
-    place = rng.choice(places)
-    other = rng.choice([digit for digit in "0123456789" if digit != text[place]])
-    return text[:place] + other + text[place + 1 :]

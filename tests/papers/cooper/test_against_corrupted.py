@@ -5,7 +5,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Advantages, Message, RatedGroup, Scores, Task
 from handaxe.core.validation import check_group
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.cooper.against_corrupted import against_corrupted, change_digit
+from handaxe.papers.cooper.against_corrupted import against_corrupted
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.make_records import make_group
@@ -59,10 +59,3 @@ def test_two_calls_are_equal_and_the_format_is_needed():
         against_corrupted(rule=exact_match())([one])
     with pytest.raises(InputError, match="no channel 'correct'; there are none"):
         with_format(exact_match())([rated("42", channels={})])
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_one_digit_changes(seed):
-    changed = change_digit("-1.5 a", seed=seed)
-    assert changed != "-1.5 a" and sum(a != b for a, b in zip(changed, "-1.5 a")) == 1
-    assert change_digit("none", seed=seed) is None
