@@ -31,6 +31,7 @@ from handaxe.core.records import (
 from handaxe.core.requests import (
     Act,
     Attempt,
+    AuxChat,
     Completion,
     EnvReply,
     Measure,
@@ -73,6 +74,7 @@ __all__ = [
     "Loss",
     "Measures",
     "OnAuxReply",
+    "OnOpen",
     "PairJudge",
     "Pairs",
     "Restarts",
@@ -173,6 +175,16 @@ class OnAuxReply(Protocol):
 
     def on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         """Continue after the auxiliary policy's reply to the latest request. The result may hold another request."""
+        ...
+
+
+@runtime_checkable
+class OnOpen(Protocol):
+    """Env with parts that auxiliary policies may play, such as modules of an agent, or with a reply that depends on the
+    turn limit."""
+
+    def on_open(self, *, aux_policies: Mapping[str, AuxChat], max_turns: int) -> None:
+        """Receive the auxiliary policies of the rollout by name, and its turn limit. Called once, before `start`."""
         ...
 
 

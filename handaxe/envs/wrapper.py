@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from handaxe.core.protocols import Env, OnAuxReply
+from handaxe.core.protocols import Env, OnAuxReply, OnOpen
 from handaxe.core.records import Message, ParsedTurn, ToolSchema
-from handaxe.core.requests import EnvReply
+from handaxe.core.requests import AuxChat, EnvReply
 from handaxe.tools.deadline import Threads
 
 __all__ = ["AsyncEnvWrapper", "EnvWrapper"]
@@ -16,8 +16,9 @@ __all__ = ["AsyncEnvWrapper", "EnvWrapper"]
 class EnvWrapper:
     """Environment wrapper that forwards everything; a subclass changes turns or replies.
 
-    Implements `core.protocols.Env`, and `core.protocols.OnAuxReply` if the inner environment does. A subclass overrides
-    `transform_turn` and `transform_reply`, which apply to `step`, `astep` and auxiliary replies alike.
+    Implements `core.protocols.Env`, and `core.protocols.OnAuxReply` and `OnOpen` if the inner environment does. A
+    subclass overrides `transform_turn` and `transform_reply`, which apply to `step`, `astep` and auxiliary replies
+    alike.
 
     Args:
         env: inner environment; closed with the wrapper.
@@ -27,6 +28,8 @@ class EnvWrapper:
         self.env = env
         if isinstance(env, OnAuxReply):
             self.on_aux_reply = self._on_aux_reply
+        if isinstance(env, OnOpen) and not isinstance(self, OnOpen):
+            self.on_open = self._on_open
 
     def transform_turn(self, turn: ParsedTurn) -> ParsedTurn:
         """Return the turn that the inner environment receives."""
@@ -57,6 +60,10 @@ class EnvWrapper:
     def _on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         assert isinstance(self.env, OnAuxReply)
         return self.transform_reply(self.env.on_aux_reply(turn, seed=seed))
+
+    def _on_open(self, *, aux_policies: Mapping[str, AuxChat], max_turns: int) -> None:
+        assert isinstance(self.env, OnOpen)
+        self.env.on_open(aux_policies=aux_policies, max_turns=max_turns)
 
 
 class AsyncEnvWrapper(EnvWrapper):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.images import PLACEHOLDER, Image
-from handaxe.core.protocols import AsyncEnv, OnAuxReply
+from handaxe.core.protocols import AsyncEnv, OnAuxReply, OnOpen
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.core.requests import EnvReply
 from handaxe.envs.noisy_replies import noisy_replies
@@ -97,6 +97,19 @@ def test_auxiliary_replies_are_transformed():
 
     assert not isinstance(EnvWrapper(env()), OnAuxReply) and isinstance(Louder(Hearing()), OnAuxReply)
     assert Louder(Hearing()).on_aux_reply(ParsedTurn("well"), seed=0).messages[0].content == "well!"
+
+
+def test_auxiliary_policies_and_turn_limit_reach_the_inner_environment():
+    class Opening:
+        def on_open(self, *, aux_policies, max_turns):
+            self.opened = (dict(aux_policies), max_turns)
+
+    assert not isinstance(EnvWrapper(env()), OnOpen)
+    inner = Opening()
+    outer = Louder(EnvWrapper(inner))
+    assert isinstance(outer, OnOpen)
+    outer.on_open(aux_policies={"user": None}, max_turns=3)
+    assert inner.opened == ({"user": None}, 3)
 
 
 IMAGE = Image.of(np.random.default_rng(0).integers(0, 256, (8, 8, 3), np.uint8))

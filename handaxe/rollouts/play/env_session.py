@@ -6,11 +6,13 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Env, EnvFactory
+from handaxe.core.protocols import Env, EnvFactory, OnOpen
 from handaxe.core.records import Ending, Message, Task, ToolSchema
-from handaxe.core.requests import Stopped, Work
+from handaxe.core.requests import AuxChat, Stopped, Work
 
 __all__ = ["EnvSession", "Opened", "State", "infra_error", "work"]
+
+NOBODY: Mapping[str, AuxChat] = {}
 
 
 class State(NamedTuple):
@@ -39,6 +41,7 @@ class EnvSession:
         state: state to begin at; None is the start.
         snapshots: True: `open` takes a snapshot.
         name: of the attempt, for messages.
+        aux_policies, max_turns: auxiliary policies and turn limit of the rollout, for an environment with `on_open`.
 
     Example:
         messages, tools, state = yield Work(session.open); ...; facts = yield Work(session.report_and_close)
@@ -46,8 +49,19 @@ class EnvSession:
     Idea: making and closing may block or fail, so they are requests of the plan like any other.
     """
 
-    def __init__(self, make: EnvFactory, task: Task, *, name: str, state: State | None = None, snapshots: bool = False):
+    def __init__(
+        self,
+        make: EnvFactory,
+        task: Task,
+        *,
+        name: str,
+        state: State | None = None,
+        snapshots: bool = False,
+        aux_policies: Mapping[str, AuxChat] = NOBODY,
+        max_turns: int = 1 << 30,
+    ):
         self._make, self._task = make, task
+        self._aux_policies, self._max_turns = aux_policies, max_turns
         self._name = name
         self._state, self._snapshots = state, snapshots
         self._lock, self._finishing = threading.Lock(), threading.Lock()
@@ -73,6 +87,8 @@ class EnvSession:
             raise RuntimeError(f"attempt {self._name} is over")
         env = self._make(self._task)
         try:
+            if isinstance(env, OnOpen):
+                env.on_open(aux_policies=self._aux_policies, max_turns=self._max_turns)
             messages, tools = env.start()
             if self._state is not None:
                 _restore(env, self._state)

@@ -97,7 +97,15 @@ class Play:
             spent, outside = Usage.of(beginning.turns, count), beginning.replayed or NOTHING
             self.usage = UsageAccount(counts=self._bounded, spent=spent, outside=outside, count=count)
         snapshots = rules.snapshots and beginning is None
-        self.session = EnvSession(attempt.env, attempt.task, name=attempt.id, state=state, snapshots=snapshots)
+        self.session = EnvSession(
+            attempt.env,
+            attempt.task,
+            name=attempt.id,
+            state=state,
+            snapshots=snapshots,
+            aux_policies=attempt.aux_policies,
+            max_turns=rules.max_turns,
+        )
 
     def plan(self) -> RolloutPlan:
         """Return the play as a plan, for a Spawn."""

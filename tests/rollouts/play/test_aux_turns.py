@@ -148,6 +148,21 @@ def test_an_environment_without_on_aux_reply_is_an_error():
         play(env=deaf)
 
 
+def test_an_environment_with_on_open_receives_policies_and_turn_limit_before_its_start():
+    seen = []
+
+    class Opening(Shop):
+        def on_open(self, *, aux_policies, max_turns):
+            seen.append((list(aux_policies), aux_policies["user"].context, max_turns))
+
+        def start(self):
+            seen.append("start")
+            return super().start()
+
+    play(env=Opening)
+    assert seen == [(["user"], 4000, 8), "start"]
+
+
 class Endless(Shop):
     def on_aux_reply(self, turn, *, seed):
         return EnvReply(aux_request=AuxRequest("user", (Message("user", "again"),)))
