@@ -13,7 +13,7 @@ from handaxe.envs.limited_images import limited_images
 from handaxe.envs.slow import slow
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.losses.policy import policy as policy_loss
-from handaxe.methods.aux_policies import check_aux_policies, load_aux_policies
+from handaxe.methods.aux_policies import TRAINED, aux_sources, load_aux_policies
 from handaxe.methods.evaluator import HeldOutEvaluator
 from handaxe.methods.flags import flag, list_options
 from handaxe.methods.hardware import THIS_PROCESS, Machines, make_engine
@@ -25,6 +25,7 @@ from handaxe.methods.run_spec import NamedFactory, RunSpec, default_base, is_roo
 from handaxe.methods.run_stop import check_closing, run_stop
 from handaxe.models.load import TINY, Policy, check_options, dummy_policy, load
 from handaxe.rewards.permuted import permuted
+from handaxe.training.loop.aux_trainer import AuxTrainer
 from handaxe.training.loop.config import PeriodicEvaluation, RunConfig, Updates
 from handaxe.training.loop.schedule import make_schedule
 from handaxe.training.loop.siblings import check_siblings
@@ -84,7 +85,6 @@ def build(
     if method.epochs:
         check_siblings(settings.group_size, credit=method.credit, transform=method.transform, rollout=method.rollout)
     held_out, train = world.tasks("test", settings.held_out, 0), world.tasks("train", TRAIN, settings.seed)
-    aux_policies = load_aux_policies(settings.aux_policies, max_tokens=settings.max_tokens)
     load = _remote_loader(settings) if machines and policy is None else None
     policy = policy or (
         _load_policy(settings, world, tools, progress) if load is None else dummy_policy(settings.model)
@@ -92,6 +92,15 @@ def build(
     if settings.model == START:  # of a replay, `policy` is a dummy
         policy = extend_to_start_context(policy, world)
     sampling = Sampling(max_tokens=settings.max_tokens)
+    engine = _engine(spec, policy, method, machines, load)
+    method.judge.bind(engine, policy.format)
+    aux_policies = load_aux_policies(
+        _sources(method, settings, world),
+        engine=engine,
+        format=policy.format,
+        max_tokens=settings.max_tokens,
+        learners=method.learners,
+    )
     evaluate = HeldOutEvaluator(
         world=world,
         tasks=held_out,
@@ -103,8 +112,6 @@ def build(
         seed=settings.seed,
         aux_policies=aux_policies,
     )
-    engine = _engine(spec, policy, method, machines, load)
-    method.judge.bind(engine, policy.format)
     return {
         "engine": engine,
         "format": policy.format,
@@ -121,9 +128,7 @@ def build(
         "steps": settings.steps,
         "groups": settings.groups,
         "group_size": settings.group_size,
-        "learning_rate": make_schedule(
-            settings.schedule, settings.learning_rate, steps=settings.steps, warmup_steps=settings.warmup
-        ),
+        "learning_rate": _learning_rate(settings),
         "seed": settings.seed,
         "updates": make_updates(method),
         "async_config": method.async_config,
@@ -146,7 +151,6 @@ def check_run(spec: RunSpec, *, machines: Machines = THIS_PROCESS) -> None:
     settings, world = spec.settings, make_world(spec)
     run_stop(settings, world)
     world.env(_served(settings, offered_tools(settings, world)))
-    check_aux_policies(settings.aux_policies)
     if settings.model == START:
         _check_start(settings)
     else:
@@ -154,6 +158,7 @@ def check_run(spec: RunSpec, *, machines: Machines = THIS_PROCESS) -> None:
     if machines:
         _remote_loader(settings)
     method = make_method(spec, world)
+    _sources(method, settings, world)
     check_curriculum(spec, method)
     check_closing(settings, method)
     if method.epochs:
@@ -218,7 +223,34 @@ def make_method(spec: RunSpec, world: World) -> Method:
         return _apply_change(template.method, spec.options[""], world, settings)
     base = _chain_of_bases(template.base, spec.options["base"], world, settings)
     made = _apply_change(template.method, spec.options[""], base)
-    return replace(made, stages=(*made.judge.stages, *made.stages), learners=(*made.learners, *made.judge.learners))
+    learners = (*made.learners, *made.judge.learners, *_trainers(made, world))
+    return replace(made, stages=(*made.judge.stages, *made.stages), learners=learners)
+
+
+def _sources(method: Method, settings: RunSettings, world: World) -> dict[str, str]:
+    """Sources of the auxiliary policies that settings and method name."""
+    return aux_sources(settings.aux_policies, roles=method.aux_policies, playable=world.roles, world=world.name)
+
+
+def _trainers(method: Method, world: World) -> tuple[AuxTrainer, ...]:
+    """Learners of the roles that train: each by the credit, loss, updates and learning rate of the policy."""
+    settings = method.settings
+    return tuple(
+        AuxTrainer(
+            role,
+            credit=method.credit,
+            loss=make_loss(method),
+            learning_rate=_learning_rate(settings),
+            updates=make_updates(method),
+            seed=settings.seed,
+        )
+        for role, source in _sources(method, settings, world).items()
+        if source == TRAINED
+    )
+
+
+def _learning_rate(settings: RunSettings) -> float | Callable[[int], float]:
+    return make_schedule(settings.schedule, settings.learning_rate, steps=settings.steps, warmup_steps=settings.warmup)
 
 
 def _load_policy(settings: RunSettings, world: World, tools: Sequence[Any], progress: bool) -> Policy:

@@ -80,7 +80,7 @@ class RunSettings:
             the maximum is kept; 0 for never.
         seed: of every random draw.
         aux_policies: further models that environments and rollouts sample from, such as user=smollm2 for a simulated
-            user, or user=http://127.0.0.1:8000/v1#NAME for a model of a chat server.
+            user; also user=self, self@start, trained, or http://127.0.0.1:8000/v1#NAME for a model of a chat server.
         judge: who answers for the judge of the method: rule, self, self@start, trained, a model, head:MODEL,
             http://HOST/v1#NAME for a model of a chat server, or MODULE:ATTRIBUTE of your own; see docs/judges.md.
         judge_flip: probability of a flipped verdict of the judge, the same for the same step.
@@ -131,6 +131,7 @@ class Method:
 
     world      read only: the correctness rule, tools and tasks
     settings   read only: a stage that trains takes its sizes from the settings
+    aux_policies  role of the environment -> source of its model, see methods.aux_policies; rule is the world's own
     judge      read only: gives the checks and step judges of a method, by `RunSettings.judge`
     tasks      (training tasks, seed) -> curriculum; None: tasks in order
     sampling   a value or a function of the training step; None: temperature 1 and `RunSettings.max_tokens`
@@ -145,6 +146,7 @@ class Method:
     world: World
     settings: RunSettings = RunSettings()
     judge: JudgeRole = field(default_factory=JudgeRole)
+    aux_policies: Mapping[str, str] = field(default_factory=dict)
     reward: Reward
     rollout: Rollout
     credit: Credit

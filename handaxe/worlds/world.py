@@ -83,6 +83,7 @@ class World:
     env         (tools) -> factory of environments; a world with built-in tools adds these
     correct     reward that decides whether an answer is correct
     tools       default tools
+    roles       parts of the environment that an auxiliary policy of this name plays, such as "user"
     user_tools  the world has no tools of its own and is for tools of the user; a mixture offers it all tools
     breakdown   keys of task metadata that evaluations are broken down by
     hidden_keys  keys of task metadata that belong to the question and are hidden from the policy
@@ -110,6 +111,7 @@ class World:
     env: Callable[[Sequence[Any]], EnvFactory]
     correct: Reward
     tools: tuple[Any, ...] = ()
+    roles: tuple[str, ...] = ()
     user_tools: bool = False
     breakdown: tuple[str, ...] = ()
     hidden_keys: tuple[str, ...] = ()
