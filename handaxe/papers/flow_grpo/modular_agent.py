@@ -1,23 +1,38 @@
-"""Agent of four modules around tools: the policy plans; callables execute, verify and generate the answer."""
+"""Agent of four modules around tools: the policy plans; rules or language models execute, verify and answer."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from handaxe.core.errors import InputError
 from handaxe.core.images import name_images
-from handaxe.core.protocols import Env, EnvFactory
-from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
-from handaxe.core.requests import EnvReply
+from handaxe.core.protocols import Env, EnvFactory, OnAuxReply, OnOpen
+from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolSchema
+from handaxe.core.requests import AuxChat, AuxRequest, EnvReply
 from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.wrapper import AsyncEnvWrapper
+from handaxe.papers.flow_grpo.module_requests import (
+    EXECUTOR,
+    GENERATOR,
+    MODULES,
+    VERIFIER,
+    ModuleChat,
+    plan_text,
+    read_command,
+    read_verdict,
+)
 from handaxe.tools.deadline import Threads
 
-__all__ = ["Executor", "Generator", "Remembered", "Verifier", "as_planned", "modular_agent"]
+__all__ = ["Answerer", "Executor", "Remembered", "Verifier", "as_planned", "modular_agent"]
 
 NOTHING = "no tool was called"
+NO_COMMAND = "the executor wrote no command"
+TRIES = 2
+"""Requests for a reply that is empty or no command."""
 
 
 class Remembered(NamedTuple):
@@ -44,7 +59,7 @@ Executor = Callable[[Task, ToolCall], ToolCall]
 """(task, the planner's choice of tool and sub-goal) -> the executed command."""
 Verifier = Callable[[Task, Memory], bool]
 """True if the memory is enough to answer the task."""
-Generator = Callable[[Task, Memory], str]
+Answerer = Callable[[Task, Memory], str]
 """Answer to the task from the memory."""
 
 
@@ -55,35 +70,44 @@ def as_planned(task: Task, call: ToolCall) -> ToolCall:
 
 
 def modular_agent(
-    env: EnvFactory, *, verify: Verifier, generate: Generator, execute: Executor = as_planned, width: int = 200
+    env: EnvFactory, *, verify: Verifier, generate: Answerer, execute: Executor = as_planned, width: int = 200
 ) -> EnvFactory:
-    """Make environments with the policy as planner of an agent, the only trained module.
+    """Make environments with the policy as planner of an agent of four modules.
 
         a_t      the planner's turn: tool and sub-goal
         c_t      = execute(task, call)      for each call of a_t, executed by `env`
         M_t+1    = M_t + (goal, tool, command, result, verdict);  verdict = verify(task, M_t+1)
         answer   = generate(task, M)        after a verdict of enough, or when the rollout ends for another reason
 
+    A module is the rule of its argument, or the auxiliary policy of its name in the rollout: "executor", "verifier" or
+    "generator". A model gets a request after the planner's turn (`EnvReply.aux_request`): its tokens are recorded, and
+    never trained with the planner's. The rule is never called instead of a model that fails: the rollout ends as
+    infra_error, also for an empty reply (after a second request). Any other text of a model is a reply: a verdict
+    other than yes continues, and a text that is no command is remembered as such, without a call.
+
     A turn without a call is remembered and ends nothing: the verifier decides what is enough. The rollout chooses what
-    the
-    planner reads: `papers.flow_grpo.from_memory` shows the memory alone, `linear` the whole conversation.
+    the planner reads: `papers.flow_grpo.from_memory` shows the memory alone, `linear` the whole conversation.
 
     Args:
-        env: executes calls; an `ending` of its own ends the rollout.
+        env: executes calls; an `ending` of its own ends the rollout. It makes no requests to auxiliary policies.
         verify: called after every turn.
-        generate: called when rewards read the answer.
+        generate: called when rewards read the answer. A model answers once: after the verdict of enough, or after the
+            last turn; a rollout that ends within a turn of the planner then has no answer.
         execute: turns the planner's call into a command. It may change tool and arguments; the call keeps its id.
         width: characters of a result that are remembered, 1 or more.
 
     Returns:
         An EnvFactory, bounded as `env` is. Facts have "memory", the lines of M so far, and "enough". `report()` adds
-        "answer" (text) and "memory" (a list of entries, JSON) to the wrapped one.
+        "answer" (text), "memory" (a list of entries, JSON) and "asked" (requests by module) to the wrapped one.
+
+    Raises:
+        InputError: when made, an inner environment with requests of its own.
 
     Example:
         modular_agent(tool_chat([search]), verify=lambda task, memory: len(memory) == 2, generate=last_word)
 
     Paper: arXiv:2510.05592 (AgentFlow): planner, executor, verifier, generator and an evolving memory.
-    Differs: the paper's executor, verifier and generator are frozen language models; here they are any callables.
+    Differs: the prompts are short ones of the library, and the executor writes arguments instead of code.
     """
 
     def factory(task: Task) -> Env:
@@ -92,60 +116,171 @@ def modular_agent(
     return inherit_bound(factory, env)
 
 
+Work = Generator[AuxRequest | ParsedTurn, Any, EnvReply]
+"""Work of a turn: yields requests, answered by a module's turn, and turns, answered by the inner environment."""
+
+
+class _NoReply(Exception):
+    """A module gave an empty reply."""
+
+
 class _Modular(AsyncEnvWrapper):
-    def __init__(self, env: Env, task: Task, verify: Verifier, generate: Generator, execute: Executor, width: int):
+    """Implements `Env`, `AsyncEnv`, `OnAuxReply` and `OnOpen`."""
+
+    def __init__(self, env: Env, task: Task, verify: Verifier, generate: Answerer, execute: Executor, width: int):
+        if isinstance(env, OnAuxReply):
+            raise InputError(
+                f"the environment of task {task.id!r} asks auxiliary policies itself, which modular_agent does not "
+                "forward: wrap an environment of tools alone"
+            )
         super().__init__(env)
         self.task = task
         self.verify, self.generate = verify, generate
         self.execute = execute
         self.width = width
         self.memory: list[Remembered] = []
+        self.answer: str | None = None
+        self.turns, self.last = 0, 0
+        self.models: dict[str, ModuleChat] = {}
+        self.asked = Counter[str]()
+        self.tools: Mapping[str, ToolSchema] = {}
+        self._work: Work | None = None
+
+    def on_open(self, *, aux_policies: Mapping[str, AuxChat], max_turns: int) -> None:
+        """Let the auxiliary policies with a module's name play the module."""
+        if isinstance(self.env, OnOpen):
+            self.env.on_open(aux_policies=aux_policies, max_turns=max_turns)
+        self.models = {name: ModuleChat(name, aux_policies[name]) for name in MODULES if name in aux_policies}
+        self.last = max_turns
+
+    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
+        messages, tools = super().start()
+        self.tools = {one.name: one for one in tools}
+        return messages, tools
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        if _idle(turn):
-            return self._remembered(turn, EnvReply())
-        command = self._commanded(turn)
-        return self._remembered(command, super().step(command, seed=seed))
+        self._work = self._turn(turn)
+        return self._continued(None, seed)
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        if _idle(turn):
-            return self._remembered(turn, EnvReply())
-        command = self._commanded(turn)
-        return self._remembered(command, await super().astep(command, seed=seed, threads=threads))
+        self._work = self._turn(turn)
+        value: Any = None
+        while True:
+            try:
+                wanted = self._work.send(value)
+            except StopIteration as over:
+                return over.value  # type: ignore[no-any-return]
+            if isinstance(wanted, AuxRequest):
+                return EnvReply(aux_request=wanted)
+            value = await super().astep(wanted, seed=seed, threads=threads)
+
+    def on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+        """Continue with a module's turn."""
+        return self._continued(turn, seed)
 
     def report(self) -> Mapping[str, Any]:
         memory = [entry._asdict() for entry in self.memory]
-        return {**super().report(), "answer": self.generate(self.task, self.memory), "memory": memory}
+        answer = self.answer
+        if answer is None:
+            answer = "" if GENERATOR in self.models else self.generate(self.task, self.memory)
+        return {**super().report(), "answer": answer, "memory": memory, "asked": dict(self.asked)}
 
     def snapshot(self) -> Any:
-        return super().snapshot(), tuple(self.memory)
+        return super().snapshot(), tuple(self.memory), self.turns, self.asked.copy()
 
     def restore(self, state: Any) -> None:
-        super().restore(state[0])
-        self.memory = list(state[1])
+        inner, memory, self.turns, asked = state
+        super().restore(inner)
+        self.memory, self.asked = list(memory), asked.copy()
 
-    def _commanded(self, turn: ParsedTurn) -> ParsedTurn:
-        return replace(turn, calls=tuple(replace(self.execute(self.task, c), id=c.id) for c in turn.calls))
+    def _continued(self, value: Any, seed: int) -> EnvReply:
+        """Continue the work of the turn up to a request or its end."""
+        assert self._work is not None
+        while True:
+            try:
+                wanted = self._work.send(value)
+            except StopIteration as over:
+                return over.value  # type: ignore[no-any-return]
+            if isinstance(wanted, AuxRequest):
+                return EnvReply(aux_request=wanted)
+            value = super().step(wanted, seed=seed)
 
-    def _remembered(self, turn: ParsedTurn, reply: EnvReply) -> EnvReply:
-        """Add the turn and its results to the memory, call the verifier, and return the extended reply."""
-        results = {one.call_id: name_images(one.content, one.images) for one in reply.replies}
+    def _turn(self, turn: ParsedTurn) -> Work:
+        """Execute, remember, verify, and answer at the end of the rollout."""
+        self.turns += 1
         goal = " ".join(turn.text.split())
-        entries = [
-            Remembered(goal, c.name, _arguments(c), results[c.id][: self.width]) for c in turn.calls if c.id in results
-        ]
-        entries += [Remembered(goal, "", "", error[: self.width]) for error in turn.errors]
-        self.memory += entries or [Remembered(goal, "", "", NOTHING)]
-        enough = self.verify(self.task, self.memory)
-        self.memory[-1] = self.memory[-1]._replace(enough=enough)
-        facts = {**reply.facts, "memory": "\n".join(map(str, self.memory)), "enough": enough}
+        reply, entries = EnvReply(), [Remembered(goal, "", "", NOTHING)]
+        try:
+            if turn.calls or turn.errors:
+                command, unread = yield from self._command(turn, goal)
+                reply = (yield command) if command.calls or command.errors else EnvReply()
+                told = [Message("tool", NO_COMMAND, call_id=call.id, name=call.name) for call in unread]
+                reply = reply._replace(messages=(*reply.messages, *told))
+                entries = self._entries(goal, command, reply)
+                entries += [Remembered(goal, call.name, "", NO_COMMAND) for call in unread]
+            self.memory += entries or [Remembered(goal, "", "", NOTHING)]
+            enough = yield from self._verdict()
+            self.memory[-1] = self.memory[-1]._replace(enough=enough)
+            ended = enough or self.turns >= self.last or reply.done
+            if ended and GENERATOR in self.models and not (reply.ending and reply.ending.kind == "infra_error"):
+                self.answer = (yield from self._asked(GENERATOR, memory=self._lines())).text.strip()
+        except _NoReply as failed:
+            return reply._replace(done=True, ending=Ending("infra_error", str(failed)))
+        facts = {**reply.facts, "memory": self._lines(), "enough": enough}
         messages = reply.messages or (Message("user", NOTHING),)
-        done = enough or reply.ending is not None
-        return reply._replace(messages=messages, facts=facts, done=done)
+        return reply._replace(messages=messages, facts=facts, done=enough or reply.ending is not None)
 
+    def _command(
+        self, turn: ParsedTurn, goal: str
+    ) -> Generator[AuxRequest, ParsedTurn, tuple[ParsedTurn, list[ToolCall]]]:
+        """Commands of a planner's turn, and the calls without a command."""
+        calls, unread = list[ToolCall](), list[ToolCall]()
+        for planned in turn.calls:
+            if EXECUTOR not in self.models:
+                calls.append(replace(self.execute(self.task, planned), id=planned.id))
+            elif planned.name not in self.tools:  # the environment replies that there is no such tool
+                calls.append(planned)
+            else:
+                command = yield from self._executed(planned, goal)
+                (unread if command is None else calls).append(command or planned)
+        return replace(turn, calls=tuple(calls)), unread
 
-def _idle(turn: ParsedTurn) -> bool:
-    return not turn.calls and not turn.errors
+    def _executed(self, planned: ToolCall, goal: str) -> Generator[AuxRequest, ParsedTurn, ToolCall | None]:
+        tool = self.tools[planned.name]
+        told = json.dumps({"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)})
+        for _ in range(TRIES):
+            said = yield from self._asked(EXECUTOR, plan=plan_text(goal, planned), tool=told)
+            command = read_command(said, planned, tool)
+            if command is not None:
+                return command
+        return None
+
+    def _verdict(self) -> Generator[AuxRequest, ParsedTurn, bool]:
+        if VERIFIER not in self.models:
+            return self.verify(self.task, self.memory)
+        return read_verdict((yield from self._asked(VERIFIER, memory=self._lines())))
+
+    def _asked(self, module: str, **quoted: str) -> Generator[AuxRequest, ParsedTurn, ParsedTurn]:
+        """Reply of a module; an empty one is requested again."""
+        for _ in range(TRIES):
+            self.asked[module] += 1
+            said = yield self.models[module].request(self.task, **quoted)
+            if said.text.strip() or (module == EXECUTOR and said.calls):
+                return said
+        raise _NoReply(f"{module!r} gave no reply")
+
+    def _entries(self, goal: str, command: ParsedTurn, reply: EnvReply) -> list[Remembered]:
+        """Lines of the memory for executed commands and malformed calls."""
+        results = {one.call_id: name_images(one.content, one.images) for one in reply.replies}
+        entries = [
+            Remembered(goal, c.name, _arguments(c), results[c.id][: self.width])
+            for c in command.calls
+            if c.id in results
+        ]
+        return [*entries, *(Remembered(goal, "", "", error[: self.width]) for error in command.errors)]
+
+    def _lines(self) -> str:
+        return "\n".join(map(str, self.memory))
 
 
 def _arguments(call: ToolCall) -> str:

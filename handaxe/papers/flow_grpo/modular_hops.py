@@ -11,6 +11,7 @@ from handaxe.core.records import Message, Task, Trajectory
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.papers.flow_grpo.from_memory import from_memory
 from handaxe.papers.flow_grpo.modular_agent import Remembered, modular_agent
+from handaxe.papers.flow_grpo.module_requests import MODULES
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds.hops.world import hops
 from handaxe.worlds.parts.search_tools import reference_searches
@@ -50,6 +51,7 @@ def modular_hops(*, lengths: tuple[int, ...] = (2, 3), size: int = 200, world_se
         made,
         name="modular_hops",
         env=_env,
+        roles=MODULES,
         correct=exact_match(extract=_answer, normalise=str.strip),
         is_answer=None,
         criteria=None,

@@ -1,18 +1,23 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from handaxe.core import records
 from handaxe.core.errors import InputError
 from handaxe.core.records import Author, Ending, Group, Message, Sampling, Scores, Task, ToolCall
-from handaxe.core.requests import Attempt
+from handaxe.core.requests import Attempt, AuxChat
 from handaxe.credit.group_norm import group_norm
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.flow_grpo.from_memory import from_memory
 from handaxe.papers.flow_grpo.modular_agent import modular_agent
+from handaxe.papers.flow_grpo.module_requests import MODULES
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
+from handaxe.training.replay.answers import Setup
+from handaxe.training.replay.attempts import replay
 
 TASK = Task("t", (Message("user", "12*34+5?"),), "413")
 AGENT = modular_agent(
@@ -79,6 +84,23 @@ def test_control_tokens_in_a_memory_are_escaped():
     plain = played(["x", count("408+5")]).sequences[1]
     assert attack.encode() in bytes(opening.ids[opening.ids < 256].tolist())
     assert (opening.ids[opening.ids >= 256] == plain.ids[plain.ids >= 256]).all()
+
+
+def test_a_record_with_modules_is_replayed_with_and_without_the_tools():
+    """Requests of the executor, the verifier and the generator are answered from the record."""
+    chats = {name: AuxChat(Compact(), Sampling(max_tokens=40), 4000) for name in MODULES}
+    script = {"executor": ["12*34", "408+5"], "verifier": ["no", "yes"], "generator": ["413"]}
+    engines = {name: ScriptedEngine(Compact(), script[name]) for name in MODULES}
+    engines[""] = ScriptedEngine(Compact(), [count("1+1"), count("2+2")], tools=[calculator.schema])
+    attempt = Attempt(TASK, AGENT, Compact(), Sampling(max_tokens=48), "t/0", 0, 5, 400, aux_policies=chats)
+    plan = from_memory(max_turns=3)(attempt)
+    (made,) = run_plan(plan, sample=lambda name, request: engines[request.by].sample([request])[0])
+    records.check(made)
+    assert made.ending == Ending("completed") and made.env["answer"] == "413"
+    setup = Setup(from_memory(max_turns=3), Compact(), AGENT, Sampling(max_tokens=48), 400, aux_policies=chats)
+    for tools in (False, True):
+        (again,) = replay(Group(TASK, (made,)), replace(setup, tools=tools))
+        assert again.differences == ()
 
 
 def test_an_environment_without_a_memory_is_rejected():

@@ -1,0 +1,102 @@
+"""Requests to language models as modules of an agent, and the reading of their replies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from handaxe.asking.ask import Ask, AskAnswer
+from handaxe.asking.policy_answerer import SHORT, place_question
+from handaxe.asking.prompt import find_prompt
+from handaxe.asking.read import Unreadable, choice
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
+from handaxe.core.requests import AuxChat, AuxRequest
+
+__all__ = ["EXECUTOR", "GENERATOR", "MODULES", "VERIFIER", "ModuleChat", "plan_text", "read_command", "read_verdict"]
+
+EXECUTOR, VERIFIER, GENERATOR = MODULES = ("executor", "verifier", "generator")
+"""Names of the modules; an auxiliary policy of a name plays the module."""
+PROMPTS: Mapping[str, str] = {
+    EXECUTOR: "flow_grpo/execute",
+    VERIFIER: "flow_grpo/verify",
+    GENERATOR: "flow_grpo/generate",
+}
+
+
+class ModuleChat(NamedTuple):
+    """Prompts of one module, for one auxiliary policy.
+
+    Example:
+        ModuleChat("verifier", chat).request(task, memory="search 4071 boss: 5526") asks whether the memory is enough
+    """
+
+    module: str
+    chat: AuxChat
+
+    def request(self, task: Task, **quoted: str) -> AuxRequest:
+        """Make the request. The longest quoted field loses its middle, visibly, until the question fits the context.
+
+        Models with a context below 1,024 tokens get the terse prompt. Quoted fields are JSON strings between fences.
+
+        Args:
+            task: of the rollout.
+            quoted: `memory`; or `plan` and, as JSON, `tool`.
+        """
+        prompt = find_prompt(PROMPTS[self.module], terse=self.chat.context < SHORT)
+        fields = {"task": task.messages[-1].content, **quoted}
+        known = {name: text for name, text in fields.items() if name in (*prompt.trusted, *prompt.quoted)}
+        room = self.chat.context - self.chat.sampling.max_tokens
+        placed = place_question(Ask(prompt, known, role=self.module), self.chat.format, room=room)
+        messages: tuple[Message, ...] = prompt.render(known) if placed is None else placed.messages
+        return AuxRequest(self.module, messages)
+
+
+def plan_text(goal: str, call: ToolCall) -> str:
+    """Write a planned call as text: the planner's words, tool and arguments.
+
+    Example:
+        goal "find the boss", search {"query": "4071 boss"} -> 'find the boss search {"query": "4071 boss"}'
+    """
+    return " ".join(part for part in (goal, call.name, json.dumps(dict(call.arguments))) if part)
+
+
+def read_command(turn: ParsedTurn, planned: ToolCall, tool: ToolSchema) -> ToolCall | None:
+    """Read the command of an executor: its call, a JSON object of arguments, or the text of a single text argument.
+
+    The command keeps the id of the planned call.
+
+    Returns:
+        The command; None for a text that is none of these.
+
+    Example:
+        tool search(query: text): '4071 boss' and '{"query": "4071 boss"}' -> search {"query": "4071 boss"}
+    """
+    if turn.calls:
+        return ToolCall(turn.calls[0].name, turn.calls[0].arguments, planned.id)
+    text = turn.text.strip()
+    if text.startswith("{"):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return ToolCall(planned.name, found, planned.id)
+    properties = tool.parameters.get("properties", {})
+    single = [name for name, one in properties.items() if one.get("type") == "string"]
+    if len(properties) != 1 or not single:
+        return None
+    return ToolCall(planned.name, {single[0]: text}, planned.id)
+
+
+def read_verdict(turn: ParsedTurn) -> bool:
+    """Read the verdict of a verifier: True for a text with the word yes and without the word no.
+
+    Any other text continues the rollout, as a verdict without a conclusion does in the released code.
+
+    Example:
+        "Yes." -> True; "no", "yes or no" and "perhaps" -> False
+    """
+    try:
+        return choice(("yes", "no"))(AskAnswer(turn.text)) == "yes"
+    except Unreadable:
+        return False
