@@ -9,17 +9,17 @@ from typing import Any
 from handaxe.core.errors import Failed
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
-from handaxe.core.requests import AuxRequest, EnvReply
+from handaxe.core.requests import AuxChat, AuxRequest, EnvReply
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool, tool
-from handaxe.worlds.tau2.customer_requests import RequestProgress, customer_text, requests
+from handaxe.worlds.tau2.customer_requests import Request, RequestProgress, customer_text, requests
 from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import BRIEF_TOOLS, short_order
 from handaxe.worlds.tau2.phone import ACTIONS, CHECK, STATUS, requested_actions, short
 from handaxe.worlds.tau2.state import ServiceState, Side, gold_actions, kit_tools, raw_task, same_call
-from handaxe.worlds.tau2.user import OUT_OF_SCOPE, WORRIES, User, ended, manner, rule
+from handaxe.worlds.tau2.user import OUT_OF_SCOPE, STOP, WORRIES, User, ended, manner, rule
 
 __all__ = ["talk"]
 
@@ -40,7 +40,7 @@ def talk(
         alone: solo mode, without a user; the agent has the phone.
         brief: a single look at the phone with a one-line reply, replies of one sentence, and no tools of the carrier,
             for a policy with 512 tokens of context; with `stepwise` three tools of the shop with replies of one line.
-        by: name of the user's engine; "" is the rule.
+        by: name of the user's engine; "" is the rule, unless the rollout has an auxiliary policy "user".
         stepwise: the user makes the requests of `requests.requests` in turn.
 
     Returns:
@@ -77,7 +77,7 @@ def _act(self, action: str) -> str:
 
 
 class _Talk:
-    """Implements `Env`, `AsyncEnv` and `OnAuxReply`."""
+    """Implements `Env`, `AsyncEnv`, `OnAuxReply` and `OnOpen`."""
 
     def __init__(
         self,
@@ -110,7 +110,14 @@ class _Talk:
         if not alone:
             self.manner = manner(self.persona)
             offered = [one.schema for one in kits["user"]]
-            self.user = User(_prompt(domain, self.raw), task.messages[-1].content, offered, self._phone)
+            prompt = _short_prompt(self.progress.asked) if brief and self.progress else _prompt(domain, self.raw)
+            self.user = User(prompt, task.messages[-1].content, offered, self._phone)
+
+    def on_open(self, *, aux_policies: Mapping[str, AuxChat], max_turns: int) -> None:
+        """Let an auxiliary policy "user" play the user."""
+        del max_turns
+        if ROLE in aux_policies and self.user is not None:
+            self.by = ROLE
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         return self.inner.start()
@@ -212,6 +219,7 @@ class _Talk:
         return reply._replace(facts={**reply.facts, "done": done, "looked": self.looked, **more})
 
 
+ROLE = "user"
 MOST_ACTS = 8
 """Consecutive turns with phone calls of an engine before the user gives up."""
 LOOKS = ("check_status_bar", "run_speed_test", "can_send_mms")
@@ -227,3 +235,12 @@ def _prompt(domain: Domain, raw: Mapping[str, Any]) -> str:
         parts.append(f"persona: {persona.strip()}")
     rules = guidelines.tools if domain == "telecom" else guidelines.speech
     return f"{rules}\n\n<scenario>\n" + "\n".join(parts) + "\n</scenario>"
+
+
+def _short_prompt(asked: Sequence[Request]) -> str:
+    """System prompt of an engine as the customer of a brief world, for a short context: all requests.
+
+    Example:
+        one request "#W2378156 status?" -> "You are a customer. Ask in turn: #W2378156 status?. Then say ###STOP###"
+    """
+    return f"You are a customer. Ask in turn: {'; '.join(one.said for one in asked)}. Then say {STOP}"

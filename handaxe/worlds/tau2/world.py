@@ -51,10 +51,10 @@ def tau2(
         domain: telecom (the user has a phone with tools), retail or airline.
         mode: "user" has a simulated user; "solo" gives the agent a ticket and both sides' tools (telecom only).
         user: "scripted" is a rule with random behaviour by persona; "requests" is a rule for retail and airline that
-            makes one request after another, each after a text of the agent (see `requests`); "engine" is another
-            model, which reads the package's guidelines, the scenario and the phone's tools, and is named by
-            --aux-policies user=MODEL (or aux_policies={"user": AuxPolicy(...)}). An engine has no expert and no start:
-            begin with the scripted user's.
+            makes one request after another, each after a text of the agent (see `requests`). A run with
+            --aux-policies user=MODEL (or aux_policies={"user": AuxPolicy(...)}) has a model in place of the rule: it
+            reads the package's guidelines, the scenario and the phone's tools, in brief retail all requests. Expert and
+            start are those of the rule; "engine" has neither, and no rule.
         brief: short tasks without policy text, for the tiny policy. Telecom (512 tokens of context): faults that the
             phone alone can fix, a single look at the phone with a one-line reply. Retail with user="requests" (1,024
             tokens): two requests about orders of the shop, three tools with one-line replies (see `orders`).
@@ -91,6 +91,7 @@ def tau2(
         tasks=made,
         env=talk(domain, alone=mode == "solo", brief=brief, by="user" if engine else ""),
         correct=outcome(solved),
+        roles=() if mode == "solo" else ("user",),
         breakdown=("atoms", "persona") if domain == "telecom" else (),
         hidden_keys=("scenario",),
         reference=None if mode == "user" else _reference,
@@ -136,6 +137,7 @@ def _stepwise(made: Callable[[Split, int, int], list[Task]], domain: Domain, bri
         tasks=made,
         env=talk(domain, alone=False, brief=brief, stepwise=True),
         correct=outcome(solved),
+        roles=("user",),
         breakdown=("domain", "requests", "persona"),
         hidden_keys=("scenario",),
         reference=_requested,
