@@ -9,7 +9,7 @@ import numpy as np
 
 from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Labelled, Pairs
+from handaxe.core.protocols import Engine, Labelled, Pairs
 from handaxe.core.records import Group, Pair, RatedGroup, Trajectory
 from handaxe.judges.labelled_groups import ranking_metrics, rated_groups
 
@@ -102,6 +102,9 @@ class FeatureNet:
         size = len(weights[0])
         self._mean_F, self._std_F = np.zeros(size), np.ones(size)
         self._scaled = False
+
+    def begin(self, engine: Engine) -> None:
+        """Do nothing: features need no policy."""
 
     # --- scoring ---------------------------------------------------------------------------------------------------
 
