@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from handaxe import rollouts
 from handaxe.core.deferred import DeferredModule
-from handaxe.core.protocols import Engine, Labelled
+from handaxe.core.protocols import Engine, Labelled, Rollout
 from handaxe.core.records import Sampling
 from handaxe.rewards.parts.scoring import score_group
 from handaxe.rollouts.search.play_search import SearchPlayer
@@ -34,10 +34,13 @@ class PolicyRollouts:
         self._rollout = rollouts.linear(max_turns=turns)
         self._play = SearchPlayer(world.env(world.tools), self.engine, policy.format, sampling)
 
-    def __call__(self, split: Split, *, tasks: int, samples: int, seed: int) -> list[Labelled]:
-        """Play each task several times, and score the rollouts by the rule of the world."""
+    def __call__(
+        self, split: Split, *, tasks: int, samples: int, seed: int, rollout: Rollout | None = None
+    ) -> list[Labelled]:
+        """Play each task several times, and score the rollouts by the rule of the world; `rollout` is another strategy,
+        whose trajectories of a task are one group."""
         given = [(seed, task) for task in self.world.tasks(split, tasks, seed)]
-        found = self._play(self._rollout, given, samples=samples)
+        found = self._play(rollout or self._rollout, given, samples=samples)
         return [score_group(self.world.correct, one.group) for one in found]
 
 
