@@ -8,6 +8,7 @@ replies.py             validation of an environment's reply, exception or timeou
 batch_stream.py        a stream for an engine without one
 several_streams.py     several engines' streams as one
 run_plan.py            one plan without a driver
+play_tasks.py          one rollout of each task, for studies
 garbage_collection.py  thresholds of Python's garbage collector with thousands of live plans
 """
 
