@@ -8,6 +8,7 @@ from .clips.world import clips as clips
 from .documents.world import documents as documents
 from .fact_chains import fact_chains as fact_chains
 from .gym import gym as gym
+from .hops.coded_hops import coded_hops as coded_hops
 from .hops.world import hops as hops
 from .jsonl import jsonl as jsonl
 from .library.world import library as library
