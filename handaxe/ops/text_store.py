@@ -55,7 +55,7 @@ class TextStore:
         return len(self.texts) - 1
 
     def remove(self, numbers: Sequence[int]) -> None:
-        """Remove texts; later ones move up.
+        """Remove texts; the numbers of later texts decrease.
 
         Raises:
             InputError: a number that no text has.
@@ -76,7 +76,7 @@ class TextStore:
         return np.array([one @ self._vector(query) for one in self._vectors], np.float64)
 
     def nearest(self, query: str, *, k: int, least: float = -1.0) -> list[Neighbour]:
-        """Return the k texts of the largest cosine that is `least` or more; among equal ones the newest first.
+        """Return the k texts of the largest cosine, at least `least`; ties go to the newest text.
 
         Args:
             query: text.

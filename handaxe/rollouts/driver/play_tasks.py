@@ -31,13 +31,15 @@ def play_tasks(
         rollout: the strategy; of several trajectories the first is returned.
         engine, format: the policy.
         sampling: of all turns.
-        seed: with place and id of a task it determines the draws, so that two strategies meet equal draws.
+        seed: of the draws, together with place and id of the task; two strategies meet equal draws.
 
     Returns:
         A trajectory per task, in order.
 
     Example:
         play_tasks(world.tasks("test", 24, 0), env=world.env(world.tools), rollout=linear(), engine=engine, ...)
+
+    Idea: arms of a study with equal tasks and equal draws.
     """
     context = engine.max_length
     attempts = [

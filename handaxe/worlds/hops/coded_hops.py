@@ -1,4 +1,4 @@
-"""Multi-hop questions with codes instead of relations; earlier questions in the prompt show what a code stands for."""
+"""Multi-hop questions with codes for chains of relations; cases in the prompt define the codes."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def coded_hops(
 ) -> World:
     """Questions of `hops` whose relations are a code, such as "4071 K?"; a code is a chain of one or two relations.
 
-    The prompt may begin with cases: earlier questions, each with the chain that was searched and its outcome. Nothing
-    else tells what a code stands for, so a policy that has not learned the codes needs a case of the same code.
+    The prompt may begin with cases: earlier questions, each with the searched chain and the outcome. Cases alone define
+    the codes: a policy without training on the codes needs a case of the same code.
 
     Args:
         codes: number of codes, 2 to 26; the first half stands for one relation, the others for two.
@@ -172,7 +172,7 @@ def _shown(
     most: int,
     absent: float,
 ) -> Task:
-    """Put cases before the question, one of them a successful one of its code, unless it is absent."""
+    """Insert cases before the question, including a successful case of the question's code unless absent."""
     if not most:
         return task
     own = task.metadata["code"]
