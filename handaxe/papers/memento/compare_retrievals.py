@@ -1,0 +1,168 @@
+"""Play questions with retrieved cases, write the cases of the attempts, and compare retrievals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from handaxe.core.protocols import ChatFormat, Engine
+from handaxe.core.records import Group, Sampling, Task
+from handaxe.ops.text_store import Embed
+from handaxe.papers.memento.case_bank import Case, CaseBank
+from handaxe.papers.memento.case_classifier import CaseClassifier, Retrieval
+from handaxe.papers.memento.soft_q import kernel_values
+from handaxe.rollouts.driver.play_tasks import play_tasks
+from handaxe.rollouts.linear import linear
+from handaxe.worlds.hops.coded_hops import case_line, searched_path, with_cases
+from handaxe.worlds.world import World
+
+__all__ = ["CasePlayer", "Retrieve", "Shown", "asked", "case_text", "fit_classifier", "kernel_retrieve", "play_stream"]
+
+Retrieve = Callable[[str, int], list[int]]
+"""(question, K) -> numbers of at most K cases of a bank, best first."""
+SHARPNESS = 0.05
+"""Scale of the kernel: cosines that differ by this much differ by the factor e."""
+
+
+class Shown(NamedTuple):
+    """Case that was shown with a question, and the success of the attempt."""
+
+    question: str
+    case: int
+    success: float
+
+
+class CasePlayer(NamedTuple):
+    """Frozen policy in `coded_hops`."""
+
+    world: World
+    engine: Engine
+    format: ChatFormat
+    max_turns: int = 4
+    max_tokens: int = 64
+    temperature: float = 0.5
+
+    def play(self, tasks: Sequence[Task], shown: Sequence[Sequence[Case]], *, seed: int) -> list[Case]:
+        """Play each task with its cases in the prompt; returns the attempts as cases.
+
+        The best case is the last line, next to the question.
+        """
+        prompted = [
+            with_cases(task, [case_line(*case) for case in reversed(cases)]) for task, cases in zip(tasks, shown)
+        ]
+        played = play_tasks(
+            prompted,
+            env=self.world.env(self.world.tools),
+            rollout=linear(max_turns=self.max_turns),
+            engine=self.engine,
+            format=self.format,
+            sampling=Sampling(max_tokens=self.max_tokens, temperature=self.temperature),
+            seed=seed,
+        )
+        reward = [float(self.world.correct(Group(one.task, (one,))).outcome[0]) for one in played]
+        return [
+            Case(asked(task), searched_path(one), own) for task, one, own in zip(tasks, played, reward, strict=True)
+        ]
+
+
+def asked(task: Task) -> str:
+    """Return the question of a task without cases."""
+    return task.messages[-1].content
+
+
+def case_text(case: Case) -> str:
+    """Write a case as a text for the classifier.
+
+    Example:
+        case_text(Case("2320 K?", ("boss",), 1.0)) == "[CASE] 2320 K? [PLAN] boss [REWARD] 1"
+    """
+    return f"[CASE] {case.question} [PLAN] {' '.join(case.plan)} [REWARD] {case.reward:.0f}"
+
+
+def play_stream(
+    player: CasePlayer,
+    tasks: Sequence[Task],
+    bank: CaseBank,
+    retrieve: Retrieve,
+    *,
+    k: int,
+    iterations: int,
+    seed: int,
+) -> tuple[list[float], list[Shown]]:
+    """Play a list of tasks several times; each attempt is written to the bank after its iteration.
+
+    Args:
+        player: frozen policy.
+        tasks: the stream.
+        bank: grows.
+        retrieve: reads the bank.
+        k: K, cases of a prompt.
+        iterations: over the tasks.
+        seed: of the draws.
+
+    Returns:
+        Success of each iteration, and all shown cases with the success of their attempts.
+
+    Paper: arXiv:2508.16153 (Memento), continual learning with a frozen model over iterations.
+    Differs: a plan is a chain of searches, and the policy both plans and executes.
+    """
+    success, log = list[float](), list[Shown]()
+    for iteration in range(iterations):
+        numbers = [retrieve(asked(task), k) for task in tasks]
+        played = player.play(tasks, [bank.take(own) for own in numbers], seed=seed * 1000 + iteration)
+        for own, case in zip(numbers, played):
+            log += [Shown(case.question, number, case.reward) for number in own]
+        for case in played:
+            bank.write(case)
+        success.append(float(np.mean([case.reward for case in played])))
+    return success, log
+
+
+def fit_classifier(bank: CaseBank, log: Sequence[Shown], embed: Embed, *, seed: int) -> Retrieve:
+    """Train the classifier on shown cases; returns the retrieval of the K largest Q.
+
+    Raises:
+        InputError: no case was shown.
+    """
+    texts = list(dict.fromkeys(one.question for one in log))
+    places = {text: n for n, text in enumerate(texts)}
+    case_BD = np.asarray(embed([case_text(case) for case in bank.cases]), np.float64)
+    question_AD = np.array([bank.store.vector(text) for text in texts])
+    net = CaseClassifier(case_BD.shape[1], seed=seed)
+    net.fit(question_AD, case_BD, [Retrieval(places[one.question], one.case, one.success) for one in log])
+
+    def retrieve(question: str, k: int) -> list[int]:
+        return _largest(net.values(bank.store.vector(question), case_BD), k)
+
+    return retrieve
+
+
+def kernel_retrieve(bank: CaseBank, log: Sequence[Shown]) -> Retrieve:
+    """Make the retrieval of the K largest Q_EC: a case is worth what it was worth for similar questions.
+
+        k(s, s_i) = exp((cosine(s, s_i) - 1) / 0.05)
+
+    Unconfirmed: the kernel, and the value 0 of a case that was never shown.
+    """
+    by_case: dict[int, list[Shown]] = {}
+    for one in log:
+        by_case.setdefault(one.case, []).append(one)
+    vectors = {n: np.array([bank.store.vector(one.question) for one in own]) for n, own in by_case.items()}
+    returns = {n: np.array([one.success for one in own]) for n, own in by_case.items()}
+
+    def retrieve(question: str, k: int) -> list[int]:
+        q_N, query_D = np.zeros(len(bank)), bank.store.vector(question)
+        for number, state_ID in vectors.items():
+            kernel_NI = np.exp((state_ID @ query_D - 1) / SHARPNESS)[None, :]
+            q_N[number] = kernel_values(kernel_NI, returns[number])[0]
+        return _largest(q_N, k)
+
+    return retrieve
+
+
+def _largest(q_N: np.ndarray, k: int) -> list[int]:
+    """Numbers of the k largest values; among equal ones the newest first."""
+    order = sorted(range(len(q_N)), key=lambda n: (-q_N[n], -n))
+    return order[:k]

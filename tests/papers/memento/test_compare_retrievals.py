@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("bm25s")
+from helpers.embed_words import embed_words
+
+from handaxe.core.records import ToolCall
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.papers.memento import _figures, _held_out
+from handaxe.papers.memento.case_bank import Case, CaseBank
+from handaxe.papers.memento.compare_retrievals import (
+    CasePlayer,
+    Shown,
+    asked,
+    case_text,
+    fit_classifier,
+    kernel_retrieve,
+    play_stream,
+)
+from handaxe.testing.scripted_engine import ScriptedEngine
+from handaxe.worlds.hops.coded_hops import coded_hops
+
+
+class Reader(ScriptedEngine):
+    """Policy that searches the chain of the last successful case of the question's code; "boss" without one."""
+
+    def __init__(self, world):
+        tools = world.env(world.tools)(world.tasks("train", 1, 0)[0]).start()[1]
+        super().__init__(Compact(), self.say, tools=tools)
+
+    def say(self, text, turn):
+        *cases, question = text.split("<USER>")[1].split("<END>")[0].split("\n")
+        person, code = question.removesuffix("?").split()
+        shown = [line.split() for line in cases if line.startswith("+") and line.split()[2] == f"{code}:"]
+        path = shown[-1][3:] if shown else ["boss"]
+        if turn:
+            person = text.split("<TOOL>")[-1].split("<END>")[0].split("\n")[0].split()[-1]
+        return person if turn >= len(path) else ToolCall("search", {"query": f"{person} {path[turn]}"})
+
+
+@pytest.fixture(scope="module")
+def player(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        world = coded_hops(codes=4, shown=0, size=40)
+        yield CasePlayer(world, Reader(world), Compact())
+
+
+def oracle(player, split="train", count=40):
+    tasks = player.world.tasks(split, count, 3)
+    return {task.metadata["code"]: Case(asked(task), tuple(task.metadata["path"]), 1.0) for task in tasks}
+
+
+def test_a_case_of_the_code_answers_the_question(player):
+    tasks, cases = player.world.tasks("test", 8, 0), oracle(player)
+    played = player.play(tasks, [[cases[task.metadata["code"]]] for task in tasks], seed=0)
+    assert [one.reward for one in played] == [1.0] * 8
+    assert [one.plan for one in played] == [tuple(task.metadata["path"]) for task in tasks]
+    assert [one.question for one in played] == [asked(task) for task in tasks]
+    without = player.play(tasks, [[] for _ in tasks], seed=0)
+    assert {one.plan for one in without} == {("boss",)}
+    assert [one.reward == 1 for one in without] == [task.metadata["path"] == ["boss"] for task in tasks]
+
+
+def test_the_best_case_is_the_last_line(player):
+    task, cases = player.world.tasks("test", 1, 0)[0], oracle(player)
+    wrong = Case(f"1000 {task.metadata['code']}?", ("heir", "heir"), 1.0)
+    own = cases[task.metadata["code"]]
+    assert player.play([task], [[own, wrong]], seed=0)[0].reward == 1
+    assert player.play([task], [[wrong, own]], seed=0)[0].plan == ("heir", "heir")
+
+
+def test_a_stream_writes_every_attempt_and_reads_the_bank_of_the_iteration_before(player):
+    tasks, bank, sizes = player.world.tasks("train", 6, 0), CaseBank(embed_words), []
+
+    def retrieve(question, k):
+        sizes.append(len(bank))
+        return bank.nearest(question, k=k)
+
+    success, log = play_stream(player, tasks, bank, retrieve, k=2, iterations=3, seed=0)
+    assert len(bank) == 18 and sizes == [0] * 6 + [6] * 6 + [12] * 6
+    assert len(log) == 24 and len(success) == 3
+    assert {one.success for one in log} <= {0.0, 1.0} and all(0 <= one.case < 12 for one in log)
+
+
+def filled(player):
+    bank, log = CaseBank(embed_words), []
+    for case in oracle(player).values():
+        bank.write(case)
+    for task in player.world.tasks("train", 60, 1):
+        for number, case in enumerate(bank.cases):
+            own = case.question.split()[1] == f"{task.metadata['code']}?"
+            log.append(Shown(asked(task), number, float(own)))
+    return bank, log
+
+
+def test_learned_retrievals_find_the_code_and_similarity_follows_the_person(player):
+    bank, log = filled(player)
+    learned, kernel = fit_classifier(bank, log, embed_words, seed=0), kernel_retrieve(bank, log)
+    tasks = player.world.tasks("test", 20, 0)
+    for retrieve in (learned, kernel):
+        found = _held_out(player, tasks, bank, retrieve, 1, 0)
+        assert found["/hit"] >= 0.9 and found[""] == found["/hit"]
+    assert len(learned("1000 Z?", 3)) == 3 and len(set(learned("1000 Z?", 9))) == len(bank)
+
+
+def test_kernel_prefers_cases_that_served_similar_questions():
+    bank = CaseBank(embed_words)
+    for case in (Case("a b?", (), 1.0), Case("c d?", (), 1.0), Case("e f?", (), 0.0)):
+        bank.write(case)
+    retrieve = kernel_retrieve(bank, [Shown("x y?", 1, 1.0), Shown("x y?", 0, 0.0)])
+    assert retrieve("x y?", 2) == [1, 2]
+
+
+def test_case_text_names_question_plan_and_reward():
+    assert case_text(Case("2320 K?", ("boss", "ally"), 1.0)) == "[CASE] 2320 K? [PLAN] boss ally [REWARD] 1"
+
+
+def test_figures_are_paired_differences():
+    names = ("none", "random", "similarity", "kernel", "classifier", "classifier/k1", "classifier/k2", "classifier/k8")
+    found = {name: np.array([0.1, 0.3]) * n for n, name in enumerate(names, 1)}
+    found |= {"iteration/0": np.array([0.1, 0.2]), "iteration/1": np.array([0.3, 0.4])}
+    made = _figures(found, 2)
+    assert made["iteration/gain"] == pytest.approx(0.2) and made["gain/none"] == pytest.approx(0.8)
+    assert (
+        made["gain_similarity/none"] == pytest.approx(0.4)
+        and made["gain_kernel/none"] == pytest.approx(0.6)
+        and made["gain_k/8"] == pytest.approx(-0.6)
+    )
+    assert made["gain/none/low"] < made["gain/none"] < made["gain/none/high"]
