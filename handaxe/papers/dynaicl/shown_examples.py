@@ -1,0 +1,78 @@
+"""Questions of a frozen policy with a number of random demonstrations in the prompt."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from handaxe.core.protocols import ChatFormat, Engine
+from handaxe.core.records import Group, Sampling, Task
+from handaxe.ops.seeds import derive_seed
+from handaxe.rollouts.driver.play_tasks import play_tasks
+from handaxe.rollouts.linear import linear
+from handaxe.worlds.hops.coded_hops import case_line, with_cases
+from handaxe.worlds.world import World
+
+__all__ = ["ExamplePlayer", "make_pool"]
+
+
+def make_pool(world: World, *, shares: Sequence[float], count: int, seed: int) -> list[str]:
+    """Make demonstrations of training questions, some codes more frequent than others.
+
+    Args:
+        world: of the questions.
+        shares: of the codes in the order of their names, summing to 1.
+        count: demonstrations.
+        seed: of questions and order.
+
+    Returns:
+        Lines such as "+ 2320 K: boss ally".
+
+    Example:
+        shares 0.75, 0.25 and count 8: six lines of one code, two of another
+    """
+    tasks = [task for task in world.tasks("train", 40 * count, seed) if task.metadata["code"] != "plain"]
+    by_code: dict[str, list[str]] = {}
+    for task in tasks:
+        line = case_line(task.messages[-1].content, task.metadata["path"], 1.0)
+        by_code.setdefault(task.metadata["code"], []).append(line)
+    codes = sorted(by_code)
+    lines = [line for code, share in zip(codes, shares, strict=True) for line in by_code[code][: round(share * count)]]
+    random.Random(derive_seed("pool", seed)).shuffle(lines)
+    return lines
+
+
+class ExamplePlayer(NamedTuple):
+    """Frozen policy, and the pool of its demonstrations."""
+
+    world: World
+    engine: Engine
+    format: ChatFormat
+    pool: Sequence[str]
+    max_turns: int = 4
+    max_tokens: int = 64
+    temperature: float = 0.5
+
+    def correct(self, tasks: Sequence[Task], counts: Sequence[int], *, seed: int) -> list[float]:
+        """Play each task with random demonstrations before its question; returns 1 or 0 each.
+
+        Args:
+            tasks: questions.
+            counts: number of demonstrations of each.
+            seed: of demonstrations and rollouts.
+        """
+        prompted = []
+        for number, (task, count) in enumerate(zip(tasks, counts, strict=True)):
+            rng = random.Random(derive_seed("shown examples", seed, number, task.id))
+            prompted.append(with_cases(task, rng.sample(list(self.pool), count)))
+        played = play_tasks(
+            prompted,
+            env=self.world.env(self.world.tools),
+            rollout=linear(max_turns=self.max_turns),
+            engine=self.engine,
+            format=self.format,
+            sampling=Sampling(max_tokens=self.max_tokens, temperature=self.temperature),
+            seed=seed,
+        )
+        return [float(self.world.correct(Group(one.task, (one,))).outcome[0]) for one in played]

@@ -1,0 +1,63 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+pytest.importorskip("bm25s")
+
+from handaxe.core.records import ToolCall
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.papers.dynaicl import _allocation
+from handaxe.papers.dynaicl.shown_examples import ExamplePlayer, make_pool
+from handaxe.testing.scripted_engine import ScriptedEngine
+from handaxe.worlds.hops.coded_hops import coded_hops
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield coded_hops(codes=2, shown=0, plain=0.3, size=40)
+
+
+class Reader(ScriptedEngine):
+    """Policy that reads the chain from the prompt, and answers with the person without one."""
+
+    def __init__(self, world):
+        tools = world.env(world.tools)(world.tasks("train", 1, 0)[0]).start()[1]
+        super().__init__(Compact(), self.say, tools=tools)
+
+    def say(self, text, turn):
+        *cases, question = text.split("<USER>")[1].split("<END>")[0].split("\n")
+        person, *path = question.removesuffix("?").split()
+        if path[0].isupper():
+            shown = [line.split()[3:] for line in cases if line.split()[2] == f"{path[0]}:"]
+            path = shown[-1] if shown else []
+        if turn:
+            person = text.split("<TOOL>")[-1].split("<END>")[0].split("\n")[0].split()[-1]
+        return person if turn >= len(path) else ToolCall("search", {"query": f"{person} {path[turn]}"})
+
+
+def test_the_pool_has_the_shares(world):
+    pool = make_pool(world, shares=(0.75, 0.25), count=8, seed=0)
+    assert sorted(Counter(line.split()[2] for line in pool).values()) == [2, 6]
+    assert all(line.startswith("+ ") for line in pool) and pool == make_pool(
+        world, shares=(0.75, 0.25), count=8, seed=0
+    )
+
+
+def test_plain_questions_need_no_demonstration_and_coded_ones_need_their_own(world):
+    pool = make_pool(world, shares=(0.5, 0.5), count=8, seed=0)
+    player, tasks = ExamplePlayer(world, Reader(world), Compact(), pool), world.tasks("test", 20, 0)
+    plain = [float(task.metadata["code"] == "plain") for task in tasks]
+    assert player.correct(tasks, [0] * 20, seed=0) == plain
+    assert player.correct(tasks, [8] * 20, seed=0) == [1.0] * 20
+    some = player.correct(tasks, [1] * 20, seed=0)
+    assert sum(plain) < sum(some) < 20 and some == player.correct(tasks, [1] * 20, seed=0)
+
+
+def test_an_allocation_keeps_the_budget():
+    assert _allocation(np.array([1.0, 2.0, 3.0]), 2, 4) == [1, 2, 3]
+    found = _allocation(np.array([1.0, 1.3, 1.3, 1.3]), 1, 4)
+    assert sum(found) <= 4 and max(found) <= 4
+    assert _allocation(np.array([0.1, 0.1, 4.0]), 3, 4) == [0, 0, 4]
