@@ -67,7 +67,7 @@ def test_smollm2_behind_a_server_proposes(tmp_path, capsys):
     try:
         found = (re.fullmatch(r"serving smollm2 at (http://127\.0\.0\.1:\d+/v1)\n", line) for line in process.stderr)
         url = next(one[1] for one in found if one)
-        words = ["--proposer", f"{url}#smollm2", "--count", "4", "--batch", "8", "--max-tokens", "64", "--tests", "100"]
+        words = ["--proposer", f"{url}#smollm2", "--count", "1", "--batch", "8", "--max-tokens", "64", "--tests", "100"]
         assert main(["synthesize", "questions", *words, "--out", str(tmp_path), "--quiet"]) == 0
     finally:
         process.terminate()

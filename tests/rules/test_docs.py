@@ -22,6 +22,7 @@ DOCS = Path(__file__).parents[2] / "docs"
         ("trajectories", 2),
         ("doctor", 1),
         ("images", 1),
+        ("synthesis", 2),
     ],
 )
 def test_code_blocks_of_a_page_run(page, programs, tmp_path, monkeypatch):

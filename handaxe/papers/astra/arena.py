@@ -17,7 +17,7 @@ from handaxe.envs.wrapper import EnvWrapper
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.astra.environment import environment_task, written_rows
 from handaxe.papers.astra.qa_traces import FLAWS, SHAPES, QaTrace, chain_of_tables, trace_of
-from handaxe.papers.astra.records import KINDS, Records, make_records
+from handaxe.papers.astra.records import KINDS, TypedRecords, make_records
 from handaxe.papers.astra.sub_questions import SubQuestion, decompose, needs_tools, score_decomposition
 from handaxe.papers.astra.tool_writing import call_tool, merge_tools
 from handaxe.rewards.exact_match import exact_match
@@ -121,7 +121,7 @@ def arena(
     )
 
 
-def draw_trace(records: Records, split: Split, rng: random.Random, *, flawed: float = FLAWED) -> QaTrace:
+def draw_trace(records: TypedRecords, split: Split, rng: random.Random, *, flawed: float = FLAWED) -> QaTrace:
     """Draw a question of a split with answer and documents, flawed with a probability."""
     width, depth = rng.choice(SHAPES)
     half = 0 if split == "train" else 1
@@ -135,7 +135,7 @@ def draw_trace(records: Records, split: Split, rng: random.Random, *, flawed: fl
 
 
 def accepted_task(
-    records: Records, key: Sequence[str | int], split: Split, *, counts: tuple[int, int, int] = (1, 1, 1)
+    records: TypedRecords, key: Sequence[str | int], split: Split, *, counts: tuple[int, int, int] = (1, 1, 1)
 ) -> Task:
     """Make the task of a key from the first trace whose environment is accepted.
 

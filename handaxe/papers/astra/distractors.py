@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from handaxe.core.errors import InputError
 
-__all__ = ["draw_distractors", "similarity"]
+__all__ = ["draw_distractors", "trigram_similarity"]
 
 HIGH = 0.85
 LOW = 0.4
 
 
-def similarity(left: str, right: str) -> float:
+def trigram_similarity(left: str, right: str) -> float:
     """Compute the cosine of the counts of character trigrams of two texts.
 
         cos = sum_t a_t b_t / sqrt(sum_t a_t^2 sum_t b_t^2)
@@ -73,6 +73,6 @@ def draw_distractors(
         raise InputError(f"low is {low} and high {high}; give low <= high")
     bands: tuple[list[str], list[str], list[str]] = ([], [], [])
     for name in sorted(set(documents) - set(needed)):
-        score = max((similarity(documents[one], documents[name]) for one in needed), default=0.0)
+        score = max((trigram_similarity(documents[one], documents[name]) for one in needed), default=0.0)
         bands[0 if score > high else 1 if score >= low else 2].append(name)
     return [one for band, count in zip(bands, counts, strict=True) for one in rng.sample(band, min(count, len(band)))]

@@ -11,7 +11,7 @@ from handaxe.papers.astra.distractors import draw_distractors
 from handaxe.papers.astra.qa_traces import QaTrace
 from handaxe.papers.astra.records import TABLES
 from handaxe.papers.astra.sub_questions import SubQuestion
-from handaxe.papers.astra.tool_writing import Rows, accepts, mock_rows, write_tool
+from handaxe.papers.astra.tool_writing import Rows, accepts_tool, mock_rows, write_tool
 
 __all__ = ["OLD", "ToolText", "environment_task", "tool_texts", "written_rows"]
 
@@ -53,7 +53,7 @@ def written_rows(subs: Sequence[SubQuestion], rng: random.Random, *, tries: int 
     for one in subs:
         for _ in range(tries if one.table in TABLES and one.answer else 0):
             rows = mock_rows(one.table, ((one.key, one.answer),), rng)
-            if accepts(write_tool(one.table, rows), one):
+            if accepts_tool(write_tool(one.table, rows), one):
                 found.append(rows)
                 break
         else:

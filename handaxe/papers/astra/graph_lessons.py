@@ -11,7 +11,7 @@ from handaxe.core.records import Task, Trajectory
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.astra.arena import arena
 from handaxe.papers.astra.graph_tasks import chain_runs, graph_parts, graph_task, observed_graph, question_score
-from handaxe.papers.astra.records import Records, make_records
+from handaxe.papers.astra.records import TypedRecords, make_records
 from handaxe.papers.astra.tool_graph import ToolGraph
 from handaxe.papers.astra.trajectory_axes import trajectory_axes
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -86,7 +86,7 @@ def lesson_tasks(count: int, seed: int, *, world_seed: int = 0, size: int = 200)
     return [_task(records, graph, rng, f"graph-{k}") for k, rng in enumerate(rngs)]
 
 
-def _task(records: Records, graph: ToolGraph, rng: random.Random, name: str) -> Task:
+def _task(records: TypedRecords, graph: ToolGraph, rng: random.Random, name: str) -> Task:
     for _ in range(MOST):
         parts = graph_parts(records, graph, rng)
         if not all(chain_runs(records, start, chain) for start, chain in parts):

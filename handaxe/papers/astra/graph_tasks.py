@@ -11,7 +11,7 @@ from handaxe.core.records import Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.astra.environment import environment_task, written_rows
 from handaxe.papers.astra.qa_traces import chain_of_tables, question_of, trace_of
-from handaxe.papers.astra.records import KINDS, TABLES, Records
+from handaxe.papers.astra.records import KINDS, TABLES, TypedRecords
 from handaxe.papers.astra.sub_questions import decompose, needs_tools
 from handaxe.papers.astra.tool_graph import ToolGraph, build_graph, walk
 from handaxe.papers.astra.tool_writing import call_tool, merge_tools, write_tool
@@ -42,7 +42,7 @@ def observed_graph(seed: int, *, chains: int = 200, wrong: float = WRONG) -> Too
     return build_graph(made)
 
 
-def graph_parts(records: Records, graph: ToolGraph, rng: random.Random) -> list[tuple[str, list[str]]]:
+def graph_parts(records: TypedRecords, graph: ToolGraph, rng: random.Random) -> list[tuple[str, list[str]]]:
     """Make the parts of a question: a walk from a training name, and with probability 1/2 a second, short one.
 
     The second walk raises the complexity; other names for one walk raise the diversity.
@@ -54,7 +54,7 @@ def graph_parts(records: Records, graph: ToolGraph, rng: random.Random) -> list[
     return parts
 
 
-def chain_runs(records: Records, start: str, chain: Sequence[str]) -> bool:
+def chain_runs(records: TypedRecords, start: str, chain: Sequence[str]) -> bool:
     """Test whether each tool of a chain takes the result of the one before, executed in the sandbox.
 
     Example:
@@ -93,7 +93,7 @@ def question_score(parts: Sequence[tuple[str, Sequence[str]]], task: Task) -> fl
 
 
 def graph_task(
-    records: Records, parts: Sequence[tuple[str, Sequence[str]]], rng: random.Random, *, name: str
+    records: TypedRecords, parts: Sequence[tuple[str, Sequence[str]]], rng: random.Random, *, name: str
 ) -> Task | None:
     """Make the task of parts that run, with written tools and distractors; None if its tools are not accepted."""
     trace = trace_of(records, parts, rng)
@@ -111,5 +111,5 @@ def _code(table: str, rows: tuple[tuple[str, str], ...]) -> str:
     return write_tool(table, rows)
 
 
-def _whole_table(records: Records, table: str) -> str:
+def _whole_table(records: TypedRecords, table: str) -> str:
     return _code(table, tuple((key, value) for (one, key), value in records.facts.items() if one == table))

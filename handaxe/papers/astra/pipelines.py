@@ -16,7 +16,7 @@ from handaxe.papers.astra.environment import environment_task, written_rows
 from handaxe.papers.astra.graph_lessons import TURNS
 from handaxe.papers.astra.graph_tasks import chain_runs, graph_parts, graph_task, observed_graph, question_score
 from handaxe.papers.astra.qa_traces import QaTrace
-from handaxe.papers.astra.records import Records, make_records
+from handaxe.papers.astra.records import TypedRecords, make_records
 from handaxe.papers.astra.sub_questions import SubQuestion, decompose, needs_tools, score_decomposition
 from handaxe.papers.astra.tool_writing import merge_tools
 from handaxe.papers.astra.trajectory_axes import trajectory_axes
@@ -124,7 +124,7 @@ def _rng(draft: SynthesisDraft, at: SynthesisContext, step: str) -> random.Rando
 # --- A: trajectories -------------------------------------------------------------------------------------------------
 
 
-def _walk_step(records: Records) -> SynthesisStep:
+def _walk_step(records: TypedRecords) -> SynthesisStep:
     def run(drafts: Sequence[SynthesisDraft], at: SynthesisContext) -> list[DraftOutcome]:
         graph = observed_graph(at.seed)
         made = [graph_parts(records, graph, _rng(one, at, "walk")) for one in drafts]
@@ -136,7 +136,7 @@ def _walk_step(records: Records) -> SynthesisStep:
     return SynthesisStep("walk", run)
 
 
-def _edge_step(records: Records) -> SynthesisStep:
+def _edge_step(records: TypedRecords) -> SynthesisStep:
     def one(draft: SynthesisDraft) -> DraftOutcome:
         runs = all(chain_runs(records, start, chain) for start, chain in draft.payload["parts"])
         return kept(draft) if runs else dropped("an edge fails")
@@ -144,7 +144,7 @@ def _edge_step(records: Records) -> SynthesisStep:
     return SynthesisStep("edges", lambda drafts, at: at.map(one, drafts))
 
 
-def _task_step(records: Records) -> SynthesisStep:
+def _task_step(records: TypedRecords) -> SynthesisStep:
     def one(draft: SynthesisDraft, at: SynthesisContext) -> DraftOutcome:
         parts = [(start, chain) for start, chain in draft.payload["parts"]]
         task = graph_task(records, parts, _rng(draft, at, "write"), name="")
@@ -179,7 +179,7 @@ def _play_step(outages: float, keep: float, size: int, world_seed: int) -> Synth
 # --- B: environments -------------------------------------------------------------------------------------------------
 
 
-def _trace_step(records: Records) -> SynthesisStep:
+def _trace_step(records: TypedRecords) -> SynthesisStep:
     def one(draft: SynthesisDraft, at: SynthesisContext) -> DraftOutcome:
         trace = draw_trace(records, "train", _rng(draft, at, "trace"))
         payload = {**trace._asdict(), "documents": [list(one) for one in trace.documents]}

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from handaxe.papers.astra.records import TABLES, Records
+from handaxe.papers.astra.records import TABLES, TypedRecords
 
 __all__ = ["Document", "FLAWS", "QaTrace", "SHAPES", "chain_of_tables", "question_of", "trace_of"]
 
@@ -49,7 +49,7 @@ def question_of(parts: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 
 def trace_of(
-    records: Records, parts: Sequence[tuple[str, Sequence[str]]], rng: random.Random, *, flaw: Flaw = ""
+    records: TypedRecords, parts: Sequence[tuple[str, Sequence[str]]], rng: random.Random, *, flaw: Flaw = ""
 ) -> QaTrace:
     """Look up the answer of a question, and list its documents among two others.
 

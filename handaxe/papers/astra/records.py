@@ -10,7 +10,7 @@ from typing import NamedTuple
 from handaxe.core.errors import InputError
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["KINDS", "Records", "TABLES", "make_records"]
+__all__ = ["KINDS", "TABLES", "TypedRecords", "make_records"]
 
 KINDS: Mapping[str, tuple[int, int]] = {"person": (1000, 4000), "place": (4000, 7000), "firm": (7000, 10_000)}
 """Kind -> range of the names, numbers of four digits, which the tiny policy copies."""
@@ -28,7 +28,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
 """Table -> kind of its key and kind of its value."""
 
 
-class Records(NamedTuple):
+class TypedRecords(NamedTuple):
     """Facts, and names of training and test questions.
 
     facts    (table, key) -> value
@@ -40,7 +40,7 @@ class Records(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def make_records(*, seed: int, size: int) -> Records:
+def make_records(*, seed: int, size: int) -> TypedRecords:
     """Invent the records.
 
     Args:
@@ -65,4 +65,4 @@ def make_records(*, seed: int, size: int) -> Records:
         for half in (0, 1):
             for key in halves[source][half]:
                 facts[table, key] = rng.choice([one for one in halves[target][half] if one != key])
-    return Records(facts, halves)
+    return TypedRecords(facts, halves)

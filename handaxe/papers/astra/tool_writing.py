@@ -13,7 +13,7 @@ from handaxe.papers.astra.records import KINDS, TABLES
 from handaxe.papers.astra.sub_questions import SubQuestion
 from handaxe.tools.python import python
 
-__all__ = ["Rows", "accepts", "call_tool", "merge_tools", "mock_rows", "write_tool"]
+__all__ = ["Rows", "accepts_tool", "call_tool", "merge_tools", "mock_rows", "write_tool"]
 
 Rows = tuple[tuple[str, str], ...]
 """Keys and values of mock data in order; a later row replaces an earlier one with its key."""
@@ -55,7 +55,7 @@ def call_tool(code: str, name: str, argument: str) -> tuple[bool, str]:
         session.owner.close()
 
 
-def accepts(code: str, one: SubQuestion) -> bool:
+def accepts_tool(code: str, one: SubQuestion) -> bool:
     """Test whether the sandbox's output of a sub-question's call contains its answer, as a word."""
     ran, text = call_tool(code, one.table, one.key)
     return ran and bool(one.answer) and re.search(rf"(?<!\w){re.escape(one.answer)}(?!\w)", text) is not None
@@ -102,7 +102,7 @@ def merge_tools(
         pool = [row for one, own in zip(subs, rows, strict=True) if one.table == table for row in own]
         for _ in range(tries):
             code = write_tool(table, tuple(pool))
-            if all(accepts(code, one) for one in members):
+            if all(accepts_tool(code, one) for one in members):
                 made[table] = code
                 break
             rng.shuffle(pool)

@@ -4,7 +4,7 @@ import random
 
 from handaxe.papers.astra.environment import written_rows
 from handaxe.papers.astra.sub_questions import SubQuestion
-from handaxe.papers.astra.tool_writing import accepts, call_tool, merge_tools, mock_rows, write_tool
+from handaxe.papers.astra.tool_writing import accepts_tool, call_tool, merge_tools, mock_rows, write_tool
 
 TOWN = SubQuestion("town", "1204", "4410", -1, 0)
 OTHER = SubQuestion("town", "1377", "4093", -1, 1)
@@ -12,11 +12,11 @@ MAYOR = SubQuestion("mayor", "4410", "3071", 0, 0)
 
 
 def test_the_sandbox_accepts_a_tool_whose_output_holds_the_answer():
-    assert accepts(write_tool("town", (("1204", "4410"),)), TOWN)
-    assert not accepts(write_tool("town", (("1204", "44100"),)), TOWN), "the answer is a whole word"
-    assert not accepts(write_tool("town", (("1377", "4410"),)), TOWN), "the call fails"
-    assert not accepts("def town(name):\n    return open('/etc/passwd').read()\n", TOWN)
-    assert not accepts("def town(name):\n    while True:\n        pass\n", TOWN._replace(answer=""))
+    assert accepts_tool(write_tool("town", (("1204", "4410"),)), TOWN)
+    assert not accepts_tool(write_tool("town", (("1204", "44100"),)), TOWN), "the answer is a whole word"
+    assert not accepts_tool(write_tool("town", (("1377", "4410"),)), TOWN), "the call fails"
+    assert not accepts_tool("def town(name):\n    return open('/etc/passwd').read()\n", TOWN)
+    assert not accepts_tool("def town(name):\n    while True:\n        pass\n", TOWN._replace(answer=""))
     assert call_tool(write_tool("town", ()), "town", "1204") == (False, "KeyError: no town of 1204")
 
 
@@ -26,7 +26,7 @@ def test_an_argument_is_data_and_never_code():
 
 
 def test_a_later_row_replaces_an_earlier_one_and_the_tool_is_written_again():
-    assert not accepts(write_tool("town", (("1204", "4410"), ("1204", "5000"))), TOWN)
+    assert not accepts_tool(write_tool("town", (("1204", "4410"), ("1204", "5000"))), TOWN)
 
     class Collides(random.Random):
         """Draws the key of the sub-question first."""
@@ -38,9 +38,9 @@ def test_a_later_row_replaces_an_earlier_one_and_the_tool_is_written_again():
             return 1204 if self.drawn == 1 else super().randrange(low, high)
 
     first = mock_rows("town", (("1204", "4410"),), Collides(0))
-    assert first[1][0] == "1204" and not accepts(write_tool("town", first), TOWN)
+    assert first[1][0] == "1204" and not accepts_tool(write_tool("town", first), TOWN)
     (rows,) = written_rows([TOWN], Collides(0), tries=2)
-    assert accepts(write_tool("town", rows), TOWN)
+    assert accepts_tool(write_tool("town", rows), TOWN)
     assert written_rows([TOWN], Collides(0), tries=1) is None
     assert written_rows([TOWN._replace(answer="")], random.Random(0)) is None
 
@@ -49,13 +49,15 @@ def test_tools_of_equal_intent_become_one_with_the_rows_of_both():
     rows = [(("1204", "4410"),), (("1377", "4093"),), (("4410", "3071"),)]
     codes = merge_tools([TOWN, OTHER, MAYOR], rows, random.Random(0))
     assert set(codes) == {"town", "mayor"}
-    assert accepts(codes["town"], TOWN) and accepts(codes["town"], OTHER) and accepts(codes["mayor"], MAYOR)
+    assert (
+        accepts_tool(codes["town"], TOWN) and accepts_tool(codes["town"], OTHER) and accepts_tool(codes["mayor"], MAYOR)
+    )
 
 
 def test_a_merge_is_tried_in_other_orders_and_then_given_up():
     clash = [(("1204", "4410"),), (("1377", "4093"), ("1204", "5000"))]
     assert merge_tools([TOWN, OTHER], clash, random.Random(0), tries=1) is None
     found = merge_tools([TOWN, OTHER], clash, random.Random(0), tries=20)
-    assert accepts(found["town"], TOWN) and accepts(found["town"], OTHER)
+    assert accepts_tool(found["town"], TOWN) and accepts_tool(found["town"], OTHER)
     never = [(("1204", "4410"),), (("1377", "9"),)]
     assert merge_tools([TOWN, OTHER], never, random.Random(0)) is None
