@@ -57,7 +57,7 @@ COMMANDS = {
     "papers": "write PAPERS.md and the README.md of each paper; --check fails for stale pages",
     "bias": "write docs/bias.md, bias and variance of every credit; --check fails for a stale page",
 }
-RESUMABLE = ("replicate", "compare")
+RESUMABLE = ("replicate", "compare", "synthesize")
 """Commands that continue when called again after Ctrl-C."""
 LOCAL = ("tiny", "tiny_vision", "small", "start", "smollm2")
 """Models without a download."""

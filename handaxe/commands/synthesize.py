@@ -65,7 +65,8 @@ class SynthesizeOptions:
     Args:
         out: folder of the files tasks.jsonl, provenance.jsonl and card.json.
         proposer: rule, a model (tiny, smollm2, FOLDER), http://HOST/v1#NAME, or MODULE:ATTRIBUTE of your own answerer.
-        count: tasks; fewer if the proposals are exhausted.
+        count: tasks; fewer if the proposals or rounds are exhausted.
+        rounds: most rounds of proposals.
         tools: names of tools, or MODULE:ATTRIBUTE of your own; by default the tools of the world.
         tests: held-out tasks of the world that no task may repeat, 1 or more.
         against: further file of test tasks, in the form of the world jsonl.
@@ -80,6 +81,7 @@ class SynthesizeOptions:
     out: Path
     proposer: str = RULE
     count: int = 1000
+    rounds: int = 1000
     tools: tuple[str, ...] | None = None
     tests: int = 1000
     against: Path | None = None
@@ -147,7 +149,12 @@ def _synthesize(name: str, words: list[str]) -> int:
             bar.reach(min(state.kept, options.count), notes)
 
         report = pipeline.make(at, **vars(found["own"])).run(
-            out=options.out, count=options.count, seed=options.seed, workers=options.workers, progress=tell
+            out=options.out,
+            count=options.count,
+            seed=options.seed,
+            workers=options.workers,
+            most_rounds=options.rounds,
+            progress=tell,
         )
         bar.reach(len(report.drafts))
     _tell(terminal, options, report, options.tools or [one.schema.name for one in world.tools])
@@ -156,10 +163,10 @@ def _synthesize(name: str, words: list[str]) -> int:
 
 def _check(options: SynthesizeOptions) -> None:
     check_folder(options.out)
-    if min(options.count, options.tests, options.workers) < 1 or options.budget < 0:
+    if min(options.count, options.rounds, options.tests, options.workers) < 1 or options.budget < 0:
         raise InputError(
-            f"give --count, --tests and --workers from 1 and --budget from 0, not {options.count}, {options.tests}, "
-            f"{options.workers} and {options.budget}"
+            f"give --count, --rounds, --tests and --workers from 1 and --budget from 0, not {options.count}, "
+            f"{options.rounds}, {options.tests}, {options.workers} and {options.budget}"
         )
     if options.proposer in OWN or options.proposer.startswith("head:"):
         raise InputError(f"{OPTION} {options.proposer} needs a run in training; give rule, a model or a server")
@@ -194,7 +201,7 @@ def _tell(terminal: Console, options: SynthesizeOptions, report: SynthesisReport
     """Print the result, and the command that trains on the tasks if their tools have names on the command line."""
     _show(terminal, options.out, report.card, 1)
     if len(report.drafts) < options.count:
-        note(terminal, "caution", f"{len(report.drafts)} of {options.count} tasks: the last rounds kept no draft")
+        note(terminal, "caution", f"{len(report.drafts)} of {options.count} tasks: proposals or rounds are exhausted")
     note(terminal, "outcomes", f"{report.computed} computed, {report.known} known from {options.out}")
     known = set(list_names("tools"))
     if tools and known.issuperset(tools):

@@ -46,7 +46,7 @@ def test_tasks_of_a_file_are_test_tasks_too(tmp_path, capsys):
     [
         ([], "the pipeline is missing; there are questions"),
         (["question", "--out", "x"], "did you mean questions?"),
-        (["questions", "--out", "x", "--count", "0"], "give --count, --tests and --workers from 1"),
+        (["questions", "--out", "x", "--count", "0"], "give --count, --rounds, --tests and --workers from 1"),
         (["questions", "--out", "x", "--proposer", "self"], "--proposer self needs a run in training"),
         (["questions", "--out", "x", "--proposer", "http://127.0.0.1:1/v1"], "--proposer 'http://127.0.0.1:1/v1'"),
         (["questions", "--out", "x", "--world", "nowhere"], "there is no world 'nowhere'"),
@@ -67,7 +67,7 @@ def test_smollm2_behind_a_server_proposes(tmp_path, capsys):
     try:
         found = (re.fullmatch(r"serving smollm2 at (http://127\.0\.0\.1:\d+/v1)\n", line) for line in process.stderr)
         url = next(one[1] for one in found if one)
-        words = ["--proposer", f"{url}#smollm2", "--count", "1", "--batch", "8", "--max-tokens", "64", "--tests", "100"]
+        words = ["--proposer", f"{url}#smollm2", "--rounds", "1", "--batch", "3", "--max-tokens", "64"]
         assert main(["synthesize", "questions", *words, "--out", str(tmp_path), "--quiet"]) == 0
     finally:
         process.terminate()
@@ -75,8 +75,8 @@ def test_smollm2_behind_a_server_proposes(tmp_path, capsys):
         process.stderr.close()
     card = json.loads((tmp_path / "card.json").read_text())
     proposed = card["steps"][0]
-    assert proposed["in"] >= 8 and proposed["in"] - proposed["out"] == sum(proposed["reasons"].values())
-    assert card["cost"]["proposer"]["asks"] >= 8 and card["cost"]["proposer"]["read"] > 0
+    assert proposed["in"] == 3 and proposed["in"] - proposed["out"] == sum(proposed["reasons"].values())
+    assert card["cost"]["proposer"]["asks"] >= 3 and card["cost"]["proposer"]["read"] > 0
     first = (tmp_path / "provenance.jsonl").read_bytes()
     assert main(["synthesize", "show", str(tmp_path)]) == 0
     assert "proposer" in capsys.readouterr().out and first == (tmp_path / "provenance.jsonl").read_bytes()

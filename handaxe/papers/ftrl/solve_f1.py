@@ -7,9 +7,9 @@ from typing import Literal
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Trajectory, Turn
-from handaxe.rewards.parts.solved import Unsolved, contains_result, match_results, read_unsolved
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.reference import gold_answers
+from handaxe.rewards.parts.solved import Unsolved, contains_result, match_results, read_unsolved
 
 __all__ = ["Measure", "several_calls", "solve_f1"]
 

@@ -11,9 +11,9 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task, ToolCall, ToolReply, Trajectory
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
-from handaxe.rewards.parts.solved import match_results, read_unsolved
 from handaxe.papers.ftrl.toolchains_tools import RELATIONS, generate_tools, tool_call
 from handaxe.rewards.exact_match import exact_match
+from handaxe.rewards.parts.solved import match_results, read_unsolved
 from handaxe.tools.decorator import Tool
 from handaxe.worlds.hops.knowledge_base import KnowledgeBase, build_facts
 from handaxe.worlds.parts.answering import is_text_answer

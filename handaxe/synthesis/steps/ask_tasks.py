@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,11 @@ from handaxe.synthesis.task_drafts import task_draft
 __all__ = ["ask_tasks"]
 
 ROLE = "proposer"
+STOPS = {
+    "unavailable": "the server is away; start it, and the same command continues",
+    "budget": "the budget is spent; with a larger --budget the same command continues",
+}
+"""Reason of a missing answer that says nothing about a seed -> advice."""
 READ = json_object({"question": str, "answer": str, "calls": list})
 
 
@@ -51,8 +57,8 @@ def ask_tasks(
         A step that reads drafts of kind "seed" and makes drafts of kind "task".
 
     Raises:
-        InputError: fewer examples than shown; while running, no question of a round has an answer since the server is
-            away.
+        InputError: fewer examples than shown; while running, a question without an answer since the server is away or
+            the budget is spent: no seed is dropped for it.
 
     Example:
         {"question": "12*34=?", "answer": "408", "calls": [{"name": "calculator", "arguments": {...}}]} -> a task
@@ -81,8 +87,11 @@ def ask_tasks(
     def run(drafts: Sequence[SynthesisDraft], at: SynthesisContext) -> list[DraftOutcome]:
         values = desk.ask([question(one, at.seed) for one in drafts], READ)
         calls = desk.take_calls()
-        if values and all(isinstance(one, NoAnswer) and one.reason == "unavailable" for one in values):
-            raise InputError("no question to the proposer has an answer: the server is away; start it, and run again")
+        missing = Counter(one.reason for one in values if isinstance(one, NoAnswer))
+        for reason, advice in STOPS.items():
+            if missing[reason]:
+                count = f"{missing[reason]} of {len(values)}"
+                raise InputError(f"{count} questions to the proposer have no answer: {advice}")
         out = []
         for draft, value in zip(drafts, values, strict=True):
             asked = spent_on([one for one in calls if one.about[0] == draft.id])

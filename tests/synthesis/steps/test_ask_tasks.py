@@ -6,6 +6,7 @@ import re
 import pytest
 from helpers.chat_server import ChatServer, reply
 
+from handaxe.asking.ask import AskAnswer
 from handaxe.asking.desk import AskDesk
 from handaxe.asking.policy_answerer import PolicyAnswerer
 from handaxe.core.errors import InputError
@@ -70,8 +71,23 @@ def test_each_seed_has_another_question_and_a_retry():
 
 
 def test_a_server_that_is_away_stops_the_run_and_drops_nothing():
-    with pytest.raises(InputError, match="the server is away"):
-        propose((500, {}))
+    with pytest.raises(InputError, match="2 of 2 questions .* the server is away"):
+        propose((500, {}), seeds=2)
+
+
+def test_a_spent_budget_stops_the_run_and_drops_nothing():
+    class Spent:
+        terse = False
+
+        def fingerprint(self):
+            return "spent"
+
+        def answer(self, asks):
+            return [AskAnswer(failure="budget")] * len(asks)
+
+    step = ask_tasks(AskDesk(Spent()), examples=EXAMPLES, tools="")
+    with pytest.raises(InputError, match="1 of 1 questions .* a larger --budget"):
+        step.run([make_draft("seed", {"number": 0})], SynthesisContext(0))
 
 
 def test_a_question_holds_no_test_task():
