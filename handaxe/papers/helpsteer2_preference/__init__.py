@@ -30,7 +30,7 @@ def helpsteer2_preference(
         fit_groups: groups on which the reward model is fitted.
         fit_epochs: passes of each fit over its data.
     """
-    pairs = preferences(noise=noise / 2)
+    pairs = preferences(noise=noise)
     model = staged_reward_model(pairs=pairs, preference=preference, ratings=ratings, factor=factor, epochs=fit_epochs)
     source = annotated(labelled_rollouts(base, groups=fit_groups), noise=noise)
     parts = {"model": (1.0, rewards.judged(judge=model)), "correct": (0.0, base.reward)}

@@ -83,10 +83,11 @@ def strength(difference: float) -> float:
 def preferences(*, noise: float, seed: int = 0, most: int | None = None) -> Pairs:
     """Make a maker of pairs: an annotator compares two siblings, and states how much better one is.
 
-        d = q_i - q_j + noise * sqrt(2) * e_ij        the sign chooses, `strength` is m; ties have no pair
+        d = q_i - q_j + noise / 2 * sqrt(2) * e_ij        the sign chooses, `strength` is m; ties have no pair
 
     Args:
-        noise: standard deviation of the error at one rollout, >= 0, independent of the error of its rating.
+        noise: standard deviation of the error of a rating, >= 0. The error of a comparison at each rollout is half as
+            large, as of preferences on which annotators agree, and independent of it.
         seed: of the annotator, and of the order of the pairs.
         most: pairs of a group at most, in random order; None for all.
 
@@ -115,7 +116,7 @@ def preferences(*, noise: float, seed: int = 0, most: int | None = None) -> Pair
         found = list[Pair]()
         for k in rng.permutation(len(both)):
             i, j = both[k]
-            difference = float(value_G[i] - value_G[j] + noise * np.sqrt(2) * rng.standard_normal())
+            difference = float(value_G[i] - value_G[j] + noise / 2 * np.sqrt(2) * rng.standard_normal())
             if m := strength(difference):
                 better, worse = (i, j) if difference > 0 else (j, i)
                 found.append(Pair(one.group[better], one.group[worse], m))

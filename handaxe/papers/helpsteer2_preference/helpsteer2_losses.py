@@ -77,7 +77,7 @@ def helpsteer2_losses(
             given = [_annotated(one, noise, number) for one in play("train", tasks=tasks, samples=samples, seed=number)]
             tested = play("test", tasks=held_out, samples=samples, seed=HELD_OUT + number)
             truth = [quality(group, scores.outcome) for group, scores in tested]
-            pairs = preferences(noise=noise / 2, seed=number, most=most)
+            pairs = preferences(noise=noise, seed=number, most=most)
             for name, model in _models(play.engine, given, pairs, epochs=epochs, factor=factor):
                 ranked = rank_figures([model.score(group) for group, _ in tested], truth)
                 columns.setdefault(f"pair/{name}", []).append(ranked.pair)

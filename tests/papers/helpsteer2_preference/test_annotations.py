@@ -52,7 +52,7 @@ def test_preferences_without_noise_equal_a_slow_loop():
 def test_noise_flips_weak_preferences_more_often_than_strong_ones():
     groups = [rated(4, 3, 0) for _ in range(200)]
     groups = [make_rated(group=make_group(size=3, step=n), scores=one.scores) for n, one in enumerate(groups)]
-    pairs = preferences(noise=1.0)(groups)
+    pairs = preferences(noise=2.0)(groups)
     value = (4, 3, 0)
 
     def flipped(own):
