@@ -33,6 +33,7 @@ from .token_f1 import token_f1 as token_f1
 from .tool_success import tool_success as tool_success
 from .turns_to_outcome import turns_to_outcome as turns_to_outcome
 from .used_tools import used_tools as used_tools
+from .verdict import verdict as verdict
 from .weighted import weighted as weighted
 from .well_formed import well_formed as well_formed
 from .win_rate import win_rate as win_rate

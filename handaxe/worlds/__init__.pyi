@@ -11,6 +11,7 @@ from .gym import gym as gym
 from .hops.coded_hops import coded_hops as coded_hops
 from .hops.world import hops as hops
 from .jsonl import jsonl as jsonl
+from .judging.pairs import judging as judging
 from .library.world import library as library
 from .minigrid_text.world import minigrid_text as minigrid_text
 from .miniwob.world import miniwob as miniwob

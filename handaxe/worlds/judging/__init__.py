@@ -1,0 +1,1 @@
+"""Tasks of judges: candidates of other worlds' tasks, and the verdict of the oracle."""
