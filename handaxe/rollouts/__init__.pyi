@@ -5,6 +5,7 @@ from .branching import branching as branching
 from .folding import folding as folding
 from .forking import forking as forking
 from .hinted import hinted as hinted
+from .in_roles import in_roles as in_roles
 from .linear import linear as linear
 from .restarting import restarting as restarting
 from .rewind import rewind as rewind

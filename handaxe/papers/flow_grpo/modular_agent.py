@@ -23,11 +23,11 @@ from handaxe.papers.flow_grpo.module_requests import (
     ModuleChat,
     plan_text,
     read_command,
-    read_verdict,
+    read_enough,
 )
 from handaxe.tools.deadline import Threads
 
-__all__ = ["Answerer", "Executor", "Remembered", "Verifier", "as_planned", "modular_agent"]
+__all__ = ["AnswerRule", "Executor", "Remembered", "Verifier", "as_planned", "modular_agent"]
 
 NOTHING = "no tool was called"
 NO_COMMAND = "the executor wrote no command"
@@ -59,7 +59,7 @@ Executor = Callable[[Task, ToolCall], ToolCall]
 """(task, the planner's choice of tool and sub-goal) -> the executed command."""
 Verifier = Callable[[Task, Memory], bool]
 """True if the memory is enough to answer the task."""
-Answerer = Callable[[Task, Memory], str]
+AnswerRule = Callable[[Task, Memory], str]
 """Answer to the task from the memory."""
 
 
@@ -70,7 +70,7 @@ def as_planned(task: Task, call: ToolCall) -> ToolCall:
 
 
 def modular_agent(
-    env: EnvFactory, *, verify: Verifier, generate: Answerer, execute: Executor = as_planned, width: int = 200
+    env: EnvFactory, *, verify: Verifier, generate: AnswerRule, execute: Executor = as_planned, width: int = 200
 ) -> EnvFactory:
     """Make environments with the policy as planner of an agent of four modules.
 
@@ -127,7 +127,7 @@ class _NoReply(Exception):
 class _Modular(AsyncEnvWrapper):
     """Implements `Env`, `AsyncEnv`, `OnAuxReply` and `OnOpen`."""
 
-    def __init__(self, env: Env, task: Task, verify: Verifier, generate: Answerer, execute: Executor, width: int):
+    def __init__(self, env: Env, task: Task, verify: Verifier, generate: AnswerRule, execute: Executor, width: int):
         if isinstance(env, OnAuxReply):
             raise InputError(
                 f"the environment of task {task.id!r} asks auxiliary policies itself, which modular_agent does not "
@@ -223,7 +223,7 @@ class _Modular(AsyncEnvWrapper):
             self.memory[-1] = self.memory[-1]._replace(enough=enough)
             ended = enough or self.turns >= self.last or reply.done
             if ended and GENERATOR in self.models and not (reply.ending and reply.ending.kind == "infra_error"):
-                self.answer = (yield from self._asked(GENERATOR, memory=self._lines())).text.strip()
+                self.answer = (yield from self._asked(GENERATOR, {"memory": self._lines()})).text.strip()
         except _NoReply as failed:
             return reply._replace(done=True, ending=Ending("infra_error", str(failed)))
         facts = {**reply.facts, "memory": self._lines(), "enough": enough}
@@ -249,7 +249,7 @@ class _Modular(AsyncEnvWrapper):
         tool = self.tools[planned.name]
         told = json.dumps({"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)})
         for _ in range(TRIES):
-            said = yield from self._asked(EXECUTOR, plan=plan_text(goal, planned), tool=told)
+            said = yield from self._asked(EXECUTOR, {"plan": plan_text(goal, planned), "tool": told})
             command = read_command(said, planned, tool)
             if command is not None:
                 return command
@@ -258,13 +258,13 @@ class _Modular(AsyncEnvWrapper):
     def _verdict(self) -> Generator[AuxRequest, ParsedTurn, bool]:
         if VERIFIER not in self.models:
             return self.verify(self.task, self.memory)
-        return read_verdict((yield from self._asked(VERIFIER, memory=self._lines())))
+        return read_enough((yield from self._asked(VERIFIER, {"memory": self._lines()})))
 
-    def _asked(self, module: str, **quoted: str) -> Generator[AuxRequest, ParsedTurn, ParsedTurn]:
+    def _asked(self, module: str, quoted: Mapping[str, str]) -> Generator[AuxRequest, ParsedTurn, ParsedTurn]:
         """Reply of a module; an empty one is requested again."""
         for _ in range(TRIES):
             self.asked[module] += 1
-            said = yield self.models[module].request(self.task, **quoted)
+            said = yield self.models[module].request(self.task, quoted)
             if said.text.strip() or (module == EXECUTOR and said.calls):
                 return said
         raise _NoReply(f"{module!r} gave no reply")

@@ -13,9 +13,21 @@ from handaxe.asking.read import Unreadable, choice
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
 from handaxe.core.requests import AuxChat, AuxRequest
 
-__all__ = ["EXECUTOR", "GENERATOR", "MODULES", "VERIFIER", "ModuleChat", "plan_text", "read_command", "read_verdict"]
+__all__ = [
+    "EXECUTOR",
+    "GENERATOR",
+    "MODULES",
+    "ModuleChat",
+    "VERIFIER",
+    "plan_text",
+    "read_command",
+    "read_enough",
+]
 
-EXECUTOR, VERIFIER, GENERATOR = MODULES = ("executor", "verifier", "generator")
+EXECUTOR = "executor"
+VERIFIER = "verifier"
+GENERATOR = "generator"
+MODULES = (EXECUTOR, VERIFIER, GENERATOR)
 """Names of the modules; an auxiliary policy of a name plays the module."""
 PROMPTS: Mapping[str, str] = {
     EXECUTOR: "flow_grpo/execute",
@@ -28,20 +40,20 @@ class ModuleChat(NamedTuple):
     """Prompts of one module, for one auxiliary policy.
 
     Example:
-        ModuleChat("verifier", chat).request(task, memory="search 4071 boss: 5526") asks whether the memory is enough
+        ModuleChat("verifier", chat).request(task, {"memory": "search 4071 boss: 5526"}) asks for a verdict
     """
 
     module: str
     chat: AuxChat
 
-    def request(self, task: Task, **quoted: str) -> AuxRequest:
+    def request(self, task: Task, quoted: Mapping[str, str]) -> AuxRequest:
         """Make the request. The longest quoted field loses its middle, visibly, until the question fits the context.
 
         Models with a context below 1,024 tokens get the terse prompt. Quoted fields are JSON strings between fences.
 
         Args:
             task: of the rollout.
-            quoted: `memory`; or `plan` and, as JSON, `tool`.
+            quoted: field "memory"; or "plan" and, as JSON, "tool".
         """
         prompt = find_prompt(PROMPTS[self.module], terse=self.chat.context < SHORT)
         fields = {"task": task.messages[-1].content, **quoted}
@@ -88,7 +100,7 @@ def read_command(turn: ParsedTurn, planned: ToolCall, tool: ToolSchema) -> ToolC
     return ToolCall(planned.name, {single[0]: text}, planned.id)
 
 
-def read_verdict(turn: ParsedTurn) -> bool:
+def read_enough(turn: ParsedTurn) -> bool:
     """Read the verdict of a verifier: True for a text with the word yes and without the word no.
 
     Any other text continues the rollout, as a verdict without a conclusion does in the released code.

@@ -12,7 +12,8 @@ from handaxe.core.requests import AuxChat, Stopped, Work
 
 __all__ = ["EnvSession", "Opened", "State", "infra_error", "work"]
 
-NOBODY: Mapping[str, AuxChat] = {}
+UNLIMITED = 1 << 30
+"""Turn limit of a session that was told none."""
 
 
 class State(NamedTuple):
@@ -41,7 +42,6 @@ class EnvSession:
         state: state to begin at; None is the start.
         snapshots: True: `open` takes a snapshot.
         name: of the attempt, for messages.
-        aux_policies, max_turns: auxiliary policies and turn limit of the rollout, for an environment with `on_open`.
 
     Example:
         messages, tools, state = yield Work(session.open); ...; facts = yield Work(session.report_and_close)
@@ -49,19 +49,10 @@ class EnvSession:
     Idea: making and closing may block or fail, so they are requests of the plan like any other.
     """
 
-    def __init__(
-        self,
-        make: EnvFactory,
-        task: Task,
-        *,
-        name: str,
-        state: State | None = None,
-        snapshots: bool = False,
-        aux_policies: Mapping[str, AuxChat] = NOBODY,
-        max_turns: int = 1 << 30,
-    ):
+    def __init__(self, make: EnvFactory, task: Task, *, name: str, state: State | None = None, snapshots: bool = False):
         self._make, self._task = make, task
-        self._aux_policies, self._max_turns = aux_policies, max_turns
+        self._aux_policies: Mapping[str, AuxChat] = {}
+        self._max_turns = UNLIMITED
         self._name = name
         self._state, self._snapshots = state, snapshots
         self._lock, self._finishing = threading.Lock(), threading.Lock()
@@ -76,6 +67,10 @@ class EnvSession:
         if self._env is None:
             raise RuntimeError(f"attempt {self._name} has no environment now")
         return self._env
+
+    def inform(self, *, aux_policies: Mapping[str, AuxChat], max_turns: int) -> None:
+        """Set the auxiliary policies and the turn limit that an environment with `on_open` receives."""
+        self._aux_policies, self._max_turns = aux_policies, max_turns
 
     def open(self) -> Opened:
         """Make and start the environment, and restore the initial state.

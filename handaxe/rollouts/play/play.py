@@ -79,11 +79,10 @@ class Play:
         self.marks: list[Mark] = []
         self.notes: dict[str, Any] = {}
         self.aux_turns: list[AuxTurn] = []
-        self.done = False
         self._prefix: Partial | None = None
         self._seed = 0
         self._beginning, self._shared = beginning, 0
-        self._opened = self._sampling = self._acting = False
+        self.done = self._opened = self._sampling = self._acting = False
         self._bounded = rules.budget != UNBOUNDED
         processor = getattr(attempt.format, "image_processor", None) if self._bounded else None
         count = None if processor is None else lambda image: len(processor.token_ids(image))
@@ -97,15 +96,8 @@ class Play:
             spent, outside = Usage.of(beginning.turns, count), beginning.replayed or NOTHING
             self.usage = UsageAccount(counts=self._bounded, spent=spent, outside=outside, count=count)
         snapshots = rules.snapshots and beginning is None
-        self.session = EnvSession(
-            attempt.env,
-            attempt.task,
-            name=attempt.id,
-            state=state,
-            snapshots=snapshots,
-            aux_policies=attempt.aux_policies,
-            max_turns=rules.max_turns,
-        )
+        self.session = EnvSession(attempt.env, attempt.task, name=attempt.id, state=state, snapshots=snapshots)
+        self.session.inform(aux_policies=attempt.aux_policies, max_turns=rules.max_turns)
 
     def plan(self) -> RolloutPlan:
         """Return the play as a plan, for a Spawn."""

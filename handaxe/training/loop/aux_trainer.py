@@ -96,7 +96,8 @@ class AuxTrainer(AuxLearner):
             raise InputError(f"the {role} cannot train with a critic: choose a method without one")
         super().__init__(reference="ref_logp" in updates.annotate, clip_norm=clip_norm)
         self.role = role
-        self._credit, self._loss, self._reward = credit, loss, reward
+        self._credit, self._loss = credit, loss
+        self._reward = reward
         self._learning_rate = learning_rate
         self._updates = updates
         self._seed = seed
