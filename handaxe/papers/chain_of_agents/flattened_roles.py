@@ -44,11 +44,9 @@ def flatten_roles(trajectory: Trajectory, format: ChatFormat) -> Trajectory:
     for turn, played in zip(role_turns(trajectory), trajectory.turns, strict=True):
         if turn.calls:
             messages.append(Message("assistant", segments, turn.calls))
-            results = {one.call_id: one for one in played.replies}
             messages += [
-                Message("tool", results[call.id].content, call_id=call.id, name=call.name)
-                for call in turn.calls
-                if call.id in results
+                Message("tool", one.content, call_id=one.call_id, name=one.name, images=one.images)
+                for one in played.replies
             ]
             segments = ""
         else:

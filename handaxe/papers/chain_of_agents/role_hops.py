@@ -26,7 +26,9 @@ from handaxe.worlds.world import Expert, Facts, Start, World
 
 __all__ = ["CHECKER", "PLANNER", "WORKER", "answer_in", "is_sent_back", "role_hops", "role_system"]
 
-PLANNER, WORKER, CHECKER = "planner", "worker", "checker"
+PLANNER = "planner"
+WORKER = "worker"
+CHECKER = "checker"
 ANSWER = re.compile(r"<answer>([^<]*)</answer>")
 NOTHING = "nothing"
 GO_ON = "go on"

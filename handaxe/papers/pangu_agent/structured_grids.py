@@ -18,7 +18,9 @@ from handaxe.worlds.world import Expert, Facts, Start, World
 
 __all__ = ["ACT", "PLAN", "THINK", "structured_grids", "think_plan_act"]
 
-THINK, PLAN, ACT = "think", "plan", "act"
+THINK = "think"
+PLAN = "plan"
+ACT = "act"
 FUNCTIONS = 3
 """Turns of an action: two intrinsic functions and the extrinsic one."""
 GO_ON = "go on"
