@@ -16,6 +16,7 @@ def spear(
     recalibrate: bool = True,
     imitate: bool = True,
     scale: float = 10.0,
+    clip_replays_only: bool = False,
 ) -> Method:
     """Train with a graded reward of the world's subgoals, an annealed call reward and self-imitation.
 
@@ -25,6 +26,8 @@ def spear(
         recalibrate: compare replayed rewards with the median of recent groups; False keeps the stored advantages.
         imitate: False trains with the graded reward alone: the base, without replays and without a reward for calls.
         scale: reward of a rollout that meets all subgoals, > 0; 10 in the released code for ALFWorld and WebShop.
+        clip_replays_only: the covariance clip leaves new rollouts alone, as in the paper's text; the released code clips
+            both.
     """
     world = base.world
     subgoals = rewards.rubric_points(check=world.need("check"), criteria=world.need("criteria"))
@@ -33,7 +36,7 @@ def spear(
         return replace(base, reward=graded)
     calls = rewards.annealed_calls(scale=cosine(1.0, steps=anneal_steps))
     rising = cosine(0.0, steps=anneal_steps, floor=1.0)
-    clip = losses.covariance.clip_cov(fraction=0.02, low=2.0, high=60.0, only=REPLAYED)
+    clip = losses.covariance.clip_cov(fraction=0.02, low=2.0, high=60.0, only=REPLAYED if clip_replays_only else None)
     return replace(
         base,
         reward=rewards.weighted({"subgoals": (scale, subgoals), "calls": (1.0, calls)}),

@@ -7,8 +7,8 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, ToolReply
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.ftrl.solve_f1 import solve_f1
-from handaxe.rewards.parts.solved import read_unsolved
 from handaxe.papers.ftrl.toolchains import SCENARIOS, remaining_metadata, toolchains
+from handaxe.rewards.parts.solved import read_unsolved
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
 

@@ -44,7 +44,7 @@ def known(**options):
 
 
 def test_a_failed_group_gets_the_success_up_to_the_restarted_turn():
-    """Turns up to the one at which all four began train, with their discounted returns; other siblings are unchanged."""
+    """Turns up to the one at which all four began train, with discounted returns; other siblings are unchanged."""
     select, _ = known()
     failed = played([0.0] * 4)
     (one,) = select([failed])
