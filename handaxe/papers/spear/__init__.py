@@ -26,8 +26,8 @@ def spear(
         recalibrate: compare replayed rewards with the median of recent groups; False keeps the stored advantages.
         imitate: False trains with the graded reward alone: the base, without replays and without a reward for calls.
         scale: reward of a rollout that meets all subgoals, > 0; 10 in the released code for ALFWorld and WebShop.
-        clip_replays_only: the covariance clip leaves new rollouts alone, as in the paper's text; the released code clips
-            both.
+        clip_replays_only: the covariance clip leaves new rollouts alone, as in the paper's text; the released code
+            clips both.
     """
     world = base.world
     subgoals = rewards.rubric_points(check=world.need("check"), criteria=world.need("criteria"))
