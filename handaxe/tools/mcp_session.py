@@ -137,6 +137,23 @@ class McpSession:
         work = asyncio.run_coroutine_threadsafe(self._call(name, arguments, call_id, max_images), self._loop)
         return await asyncio.wrap_future(work)
 
+    def list_again(self, *, timeout: float = 30.0) -> list[types.Tool]:
+        """List the server's tools of now, and keep them as `tools`; a server may add and remove tools at any time.
+
+        Raises:
+            InfrastructureError: the session is over, the list is not there in time, or the server breaks its protocol.
+        """
+        self.wait()
+        if not self.usable or self._client is None:
+            raise InfrastructureError(f"{self.server!r} gives no list: the session is over")
+        work = asyncio.run_coroutine_threadsafe(self._list(self._client), self._loop)
+        try:
+            self.tools = work.result(timeout)
+        except (MCPError, TimeoutError) as error:
+            work.cancel()
+            raise InfrastructureError(f"{self.server!r} gives no list: {error or 'no reply in time'}") from error
+        return list(self.tools)
+
     def close(self) -> None:
         """End the session and its process. A second call does nothing."""
         self.begin_closing()

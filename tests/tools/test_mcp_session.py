@@ -73,3 +73,12 @@ def test_repr_hides_secrets():
     server = Server(("run", "me"), env={"KEY": "s3cret"}, headers={"Authorization": "s3cret"})
     assert repr(server) == "MCP server run me"
     assert "s3cret" not in repr(Server(url="http://a/mcp", headers={"Authorization": "s3cret"}))
+
+
+def test_list_again_lists_the_tools_of_now_until_the_session_ends():
+    open_ = session("plain").wait()
+    first = [tool.name for tool in open_.tools]
+    assert first and [tool.name for tool in open_.list_again()] == first == [tool.name for tool in open_.tools]
+    open_.close()
+    with pytest.raises(InfrastructureError, match="the session is over"):
+        open_.list_again()
