@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -61,14 +60,13 @@ def reward_model(
     """Make a judge from a language model with a head on its hidden states.
 
         s_k   = head of the state after the last token of turn k (reads "turns"), after the first token of turn k + 1,
-                which has seen the replies to turn k (reads "replies"; for the last turn after its last token), or after
-                the last token of the rollout (reads "end"); with `squash` the sigmoid of it
+                which follows the replies to turn k (reads "replies"; for the last turn as "turns"), or after the last
+                token of the rollout (reads "end"); with `squash` the sigmoid of it
         score = aggregate of s_1, ..., s_N                                                     `ops.aggregates`
 
     With `pairs` it learns from preferences (`losses.preference.bradley_terry`); else from labels at its places
     (`losses.preference.label_classification`): the verdicts of `steps` on turns, or the outcome, the same at every
-    place. An outcome reward model reads "end"; a process reward model reads "turns" or "replies" and has `steps`. It is
-    a `Learner`:
+    place. An outcome model reads "end"; a process model reads "turns" or "replies" and has `steps`. It is a `Learner`:
     in each step it learns from the rollouts of the step, after they were scored.
 
     Args:
@@ -254,14 +252,11 @@ class RewardModel:
 
     def _places(self, trajectory: Trajectory) -> list[tuple[int, int, int]]:
         """Turn, sequence and token of each score, in order; see `reads` of `reward_model`."""
-        told = [(n, turn) for n, turn in enumerate(trajectory.turns) if turn.stop > turn.start]
-        ends = [(n, turn.sequence, turn.stop - 1) for n, turn in told]
-        if self._options.reads == "end":
-            return ends[-1:]
-        if self._options.reads == "turns":
-            return ends
-        later = [(n, after.sequence, after.start) for (n, _), (_, after) in pairwise(told)]
-        return later + ends[-1:]
+        ends = [(n, turn.sequence, turn.stop - 1) for n, turn in enumerate(trajectory.turns) if turn.stop > turn.start]
+        if self._options.reads != "replies":
+            return ends if self._options.reads == "turns" else ends[-1:]
+        starts = [(turn.sequence, turn.start) for turn in trajectory.turns if turn.stop > turn.start]
+        return [(n, *after) for (n, _, _), after in zip(ends, starts[1:], strict=False)] + ends[-1:]
 
     def _masks(self, trajectory: Trajectory, places: Sequence[tuple[int, int, int]]) -> list[np.ndarray]:
         masks = [np.zeros(len(sequence), bool) for sequence in trajectory.sequences]
