@@ -28,7 +28,7 @@ def play_groups(
     seed: int,
     sampling: Sampling = SAMPLING,
 ) -> list[RatedGroup]:
-    """Play a policy, a group of rollouts a task; groups with an unscored rollout or one without a turn are left out.
+    """Play a policy, a group of rollouts a task; groups with a rollout without a score or a turn are left out.
 
     Args:
         engine, format: the policy.

@@ -1,4 +1,4 @@
-"""Reward models of different quality on rollouts of one policy, for correlations of benchmarks with their use."""
+"""Reward models of different quality on rollouts of a policy, for correlations of benchmarks with best-of-n."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from handaxe.judges.exact_steps import exact_steps
 from handaxe.judges.reward_model import RewardModel, reward_model
 from handaxe.ops.aggregates import AGGREGATES, Aggregate
 
-__all__ = ["FamilyMember", "correlation", "fit_family"]
+__all__ = ["FamilyMember", "fit_family", "pearson"]
 
 Kind = Literal["orm", "prm"]
 KINDS: tuple[Kind, ...] = ("orm", "prm")
-CUTS = (8, 32, 96)
+CUTS = (6, 24, 72)
 """Labelled groups of the members of a series."""
 
 
 class FamilyMember(NamedTuple):
-    """A reward model and the aggregate that makes scores of rollouts of it.
+    """A reward model with a name.
 
     name  kind, labelled groups and seed, such as "prm-32-0"
     """
@@ -49,7 +49,7 @@ def fit_family(
 ) -> Iterator[FamilyMember]:
     """Fit outcome and process reward models to more and more labels.
 
-    A series is a kind and a seed; its members are the same model after 8, 32 and 96 labelled groups, a pass over each
+    A series is a kind and a seed; its members are the same model after more and more labelled groups, a pass over each
     part. Use a member before the next one is asked for: the model goes on learning.
 
     Args:
@@ -63,7 +63,7 @@ def fit_family(
         Members, two kinds times seeds times cuts.
 
     Example:
-        two seeds, three cuts: 12 members, "orm-8-0", "orm-32-0", "orm-96-0", "prm-8-0", ...
+        two seeds, three cuts: 12 members, "orm-6-0", "orm-24-0", "orm-72-0", "prm-6-0", ...
 
     Idea: judges that differ in labels and kind alone have known reasons to differ in quality.
     """
@@ -83,7 +83,7 @@ def fit_family(
                 yield FamilyMember(f"{kind}-{cut}-{seed}", judge)
 
 
-def correlation(x_N: Sequence[float] | np.ndarray, y_N: Sequence[float] | np.ndarray) -> float:
+def pearson(x_N: Sequence[float] | np.ndarray, y_N: Sequence[float] | np.ndarray) -> float:
     """Pearson correlation.
 
         r = cov(x, y) / sqrt(var(x) var(y));  0 if a side is constant

@@ -1,4 +1,4 @@
-"""Questions that need a chain of two tools, with a rule for the correctness of every step."""
+"""Questions for a chain of two tools, with a rule for the correctness of every step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHORTEST, LONGEST = 1, 2
 
 
 def fact_chains(*, size: int = 400, world_seed: int = 0) -> World:
-    """Questions for a number that is calculated from one or two facts about people.
+    """Questions for a number, calculated from one or two facts about people.
 
     The tool `lookup` reads a fact, and `calculator` calculates; a question takes a call for each fact, a calculation,
     and the answer: three or four steps, each of which depends on the steps before. `verdicts` tells the correctness of
@@ -91,7 +91,7 @@ def fact_chains(*, size: int = 400, world_seed: int = 0) -> World:
 
 
 def step_verdicts(trajectory: Trajectory) -> np.ndarray:
-    """Judge each step by its place in the chain: 1 for correct, -1 for incorrect, 0 after the first incorrect step.
+    """Judge each step by the place in the chain: 1 for correct, -1 for incorrect, 0 after the first incorrect step.
 
         a lookup        correct if it reads a fact of the question that was not read before
         a calculation   correct if all facts were read, and the result is the answer of the question
@@ -119,7 +119,7 @@ def step_verdicts(trajectory: Trajectory) -> np.ndarray:
 
 
 def judged_labels(trajectory: Trajectory) -> np.ndarray:
-    """Labels of steps for a process reward model: `step_verdicts`, NaN for steps that are not judged.
+    """Labels of steps for a process reward model: `step_verdicts`, NaN for steps without a verdict.
 
     Example:
         verdicts 1, -1, 0  ->  1, -1, NaN
@@ -129,7 +129,7 @@ def judged_labels(trajectory: Trajectory) -> np.ndarray:
 
 
 def next_step(task: Task, before: Sequence[Turn]) -> Message:
-    """Write the next correct step after correct steps: the first call of the chain that is missing, or the answer.
+    """Write the next correct step after correct steps: the first missing call of the chain, or the answer.
 
     Args:
         task: of the world.

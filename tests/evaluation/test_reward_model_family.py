@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from handaxe.core.records import Group
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.evaluation.reward_model_family import FamilyMember, correlation, fit_family
+from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, pearson
 from handaxe.evaluation.scenes import play, script
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.testing.make_records import make_rated
@@ -55,11 +55,11 @@ def test_a_process_model_scores_by_an_aggregate(name, aggregate, value):
 
 
 def test_the_correlation_by_hand():
-    assert correlation([0, 1, 2], [0, 1, 1]) ** 2 == pytest.approx(0.75)
-    assert correlation([1, 1], [0, 1]) == 0.0
+    assert pearson([0, 1, 2], [0, 1, 1]) ** 2 == pytest.approx(0.75)
+    assert pearson([1, 1], [0, 1]) == 0.0
 
 
 @given(st.integers(2, 9), st.integers(0, 99))
 def test_the_correlation_equals_numpys(size, seed):
     x, y = np.random.default_rng(seed).normal(size=(2, size))
-    assert correlation(x, y) == pytest.approx(float(np.corrcoef(x, y)[0, 1]), abs=1e-6)
+    assert pearson(x, y) == pytest.approx(float(np.corrcoef(x, y)[0, 1]), abs=1e-6)
