@@ -1,4 +1,4 @@
-"""Themis (arXiv:2310.01045): a reward model that calls tools before it scores an answer."""
+"""Themis (arXiv:2310.01045): a reward model with calls of tools before each score."""
 
 from handaxe import rewards
 from handaxe.methods.labelled_rollouts import labelled_rollouts
@@ -11,9 +11,9 @@ __all__ = ["themis"]
 
 
 def themis(
-    base: Method, *, judge_tools: bool = True, fit_groups: int = 48, fit_epochs: int = 3, preference: float = 0.5
+    base: Method, *, judge_tools: bool = True, fit_groups: int = 128, fit_epochs: int = 6, preference: float = 0.5
 ) -> Method:
-    """Fit a reward model with the world's tools on the first policy's rollouts, and train the policy on its scores.
+    """Fit a reward model with the world's tools on the first policy's rollouts, and train the policy on the scores.
 
     Args:
         judge_tools: give the reward model the world's tools; without them it reads question and answer alone.

@@ -1,4 +1,4 @@
-"""Labels of a judge that writes: the judge receives the policy's chat format before the fit."""
+"""Labels of a judge with conversations: the judge receives the policy's chat format before the fit."""
 
 from handaxe.core.protocols import Source, StageContext
 from handaxe.core.records import RatedGroup
@@ -8,7 +8,7 @@ __all__ = ["bound_source"]
 
 
 def bound_source(*, judge: ToolJudge, source: Source) -> Source:
-    """Bind a judge to the policy and its chat format, then play the source.
+    """Bind a judge to the policy and the chat format, then play the source.
 
     Args:
         judge: is bound once; a second call changes nothing.

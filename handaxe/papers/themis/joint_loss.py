@@ -1,4 +1,4 @@
-"""Joint loss of a reward model that writes a tool trace before its score: next tokens and preference."""
+"""Joint loss of a reward model with a tool trace before the score: next tokens and preference."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ QUERIES = 64
 
 
 def themis_tools(*, pairs: int = 1600, held_out: int = 240, epochs: int = 2) -> StudyFunction:
-    """Fit a reward model with tools and one without, on the same pairs, and measure both on held-out problems.
+    """Fit reward models with and without tools on the same pairs, and measure both on held-out problems.
 
     Both start from the shipped policy of 0.85M parameters and take the same number of optimizer steps.
 
@@ -103,7 +103,7 @@ def _rollouts(one: PreferencePair) -> list[Trajectory]:
 
 
 def _random_tools(train: Sequence[_Row]) -> EnvFactory:
-    """The same tools, which answer a call of another problem."""
+    """The same tools, with results of a call of another problem."""
     calls = [call for row in train for call in reference_calls(row.pair.task)]
     queries = {
         one.schema.name: [dict(call.arguments) for call in calls if call.name == one.schema.name][:QUERIES]

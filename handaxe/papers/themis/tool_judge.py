@@ -1,4 +1,4 @@
-"""Reward model that calls tools and writes a rationale before its score."""
+"""Reward model with calls of tools and a rationale before the score."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SAMPLING = Sampling(temperature=0.0, max_tokens=48)
 
 
 def judging_task(trajectory: Trajectory) -> Task:
-    """Make the task of the judge: the question of the policy, and the answer on a line of its own.
+    """Make the task of the judge: the question of the policy, and the answer on another line.
 
     The answer is text of the user's turn, so that it can contain neither a tool result nor an end of the turn.
 
@@ -60,7 +60,7 @@ def judging_task(trajectory: Trajectory) -> Task:
 
 
 def trace(calls: Sequence[ToolCall], answer: str) -> Expert:
-    """Write the trace that the judge learns from: the calls, a turn each, then the last result beside the answer.
+    """Write a trace for the training of the judge: the calls, a turn each, then the last result beside the answer.
 
     Both sides of a pair have the same calls, and the trace does not tell which answer is better: the score learns that.
 
@@ -99,7 +99,7 @@ def tool_judge(
     most: int = 4,
     channel: str | None = None,
 ) -> ToolJudge:
-    """Make a reward model that judges an answer in a conversation of its own, with tools.
+    """Make a reward model that judges an answer in a separate conversation, with tools.
 
         question, answer -> call -> result -> ... -> rationale -> r = head of the state after the last token
 
@@ -222,12 +222,12 @@ class ToolJudge:
         self._seen = _Seen()
 
     def bind(self, engine: Engine, format: ChatFormat) -> None:
-        """Copy the policy and keep its chat format, unless there are both."""
+        """Copy the policy and keep the chat format, unless both are known."""
         self._known_format = self._known_format or format
         self.begin(engine)
 
     def begin(self, engine: Engine) -> None:
-        """Copy the policy with a head, unless there is a copy."""
+        """Copy the policy with a head, unless a copy exists."""
         if self._engine is not None:
             return
         if not isinstance(engine, Copyable):
@@ -241,7 +241,7 @@ class ToolJudge:
     # --- scoring ---------------------------------------------------------------------------------------------------
 
     def conversations(self, group: Group, *, env: EnvFactory | None = None) -> list[Trajectory]:
-        """Judge the answers of a group: conversations that the judge writes, one a rollout.
+        """Judge the answers of a group: a conversation of the judge for each rollout.
 
         Args:
             group: rollouts with an answer each.
@@ -274,7 +274,7 @@ class ToolJudge:
         return found
 
     def score_conversations(self, found: Sequence[Trajectory]) -> np.ndarray:
-        """[N]: score after the last token of each conversation; 0 for one without a token."""
+        """[N]: score after the last token of each conversation; 0 without a token."""
         if self._model is None:
             raise InputError("this judge has no model yet: list it in learners= of train, or call bind")
         return self._model.score(Group(found[0].task, tuple(found))) if found else np.zeros(0)

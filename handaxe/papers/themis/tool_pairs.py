@@ -1,4 +1,4 @@
-"""Preference pairs of answers whose order a tool decides: arithmetic, calendar, lookup, and lookup with arithmetic."""
+"""Preference pairs of answers, ordered by the result of a tool: arithmetic, calendar, lookup, and two calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPLITS = 4
 
 
 class PreferencePair(NamedTuple):
-    """Task with the domain and the reference calls in its metadata, right answer, wrong answer of equal length."""
+    """Task with domain and reference calls in the metadata, right answer, wrong answer of equal length."""
 
     task: Task
     chosen: str
@@ -118,7 +118,7 @@ def _product(rng: random.Random, split: Split) -> _Problem:
         left, right = (rng.randint(12, 99) for _ in range(2))
         if _in_split(split, *sorted((left, right))):
             text = f"{left}*{right}"
-            return _Problem(f"{text}=?", str(left * right), [_call("calculator", expression=text)])
+            return _Problem(f"{text}=?", str(left * right), [_call("calculator", "expression", text)])
 
 
 def _date(rng: random.Random, split: Split) -> _Problem:
@@ -126,19 +126,19 @@ def _date(rng: random.Random, split: Split) -> _Problem:
         date = FIRST_DAY + datetime.timedelta(rng.randrange(DAY_COUNT))
         text = date.isoformat()
         if _in_split(split, text):
-            return _Problem(f"{text}?", DAYS[date.weekday()], [_call("weekday", date=text)])
+            return _Problem(f"{text}?", DAYS[date.weekday()], [_call("weekday", "date", text)])
 
 
 def _fact(rng: random.Random, split: Split) -> _Problem:
     name, field = _person(rng, split), rng.choice(list(FIELDS))
-    call = _call("lookup", fact=f"{name} {field}")
+    call = _call("lookup", "fact", f"{name} {field}")
     return _Problem(f"{name} {field}?", str(PEOPLE.facts[name, field]), [call])
 
 
 def _fact_product(rng: random.Random, split: Split) -> _Problem:
     name, factor = _person(rng, split), rng.randint(2, 9)
     desk = PEOPLE.facts[name, "desk"]
-    calls = [_call("lookup", fact=f"{name} desk"), _call("calculator", expression=f"{desk}*{factor}")]
+    calls = [_call("lookup", "fact", f"{name} desk"), _call("calculator", "expression", f"{desk}*{factor}")]
     return _Problem(f"{name} desk*{factor}=?", str(desk * factor), calls)
 
 
@@ -150,8 +150,8 @@ def _in_split(split: Split, *key: Any) -> bool:
     return (derive_seed("tool pairs", *key) % SPLITS == 0) == (split == "test")
 
 
-def _call(name: str, **arguments: str) -> dict[str, Any]:
-    return {"name": name, "arguments": arguments}
+def _call(name: str, parameter: str, value: str) -> dict[str, Any]:
+    return {"name": name, "arguments": {parameter: value}}
 
 
 DOMAINS: Mapping[str, Maker] = {
