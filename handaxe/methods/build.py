@@ -91,11 +91,11 @@ def build(
     )
     if settings.model == START:  # of a replay, `policy` is a dummy
         policy = extend_to_start_context(policy, world)
-    sampling = Sampling(max_tokens=settings.max_tokens)
+    sampling, sources = Sampling(max_tokens=settings.max_tokens), _sources(method, settings, world)
     engine = _engine(spec, policy, method, machines, load)
     method.judge.bind(engine, policy.format)
     aux_policies = load_aux_policies(
-        _sources(method, settings, world),
+        sources,
         engine=engine,
         format=policy.format,
         max_tokens=settings.max_tokens,

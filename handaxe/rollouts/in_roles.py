@@ -1,4 +1,4 @@
-"""Rollout of one policy in several roles: every turn is a role's, with a prompt and a sequence of its own."""
+"""Rollout of one policy in several roles, with one prompt and one sequence per turn."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _view(task: Task, turns: Sequence[RoleTurn]) -> str:
 
 
 class _OpenEnded(AsyncEnvWrapper):
-    """A text changes nothing and ends nothing; its facts are those of the last action."""
+    """Text turns leave the grid unchanged and the rollout open, with the facts of the last action."""
 
     def __init__(self, env: Env):
         super().__init__(env)

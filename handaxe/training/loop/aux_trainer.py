@@ -53,12 +53,12 @@ def role_group(rated: RatedGroup, role: str, reward: RoleReward = shared_outcome
 
 
 class AuxTrainer(AuxLearner):
-    """Learner that trains an auxiliary policy on its own turns, once a step and before the policy's update.
+    """Learner that trains an auxiliary policy on the turns of its role, once a step, before the update of the policy.
 
         batch of the role = its trajectories of the step, scored by `reward`, with advantages by `credit`
 
-    Batch, denominators and optimizer are the role's own; the policy's are unchanged by it. Rollouts without a score
-    train nobody. Turns that forks share train once for each fork.
+    Batch, denominators and optimizer are separate from those of the policy. Rollouts without a score do not train.
+    Turns that forks share train once for each fork.
 
     Args:
         role: name of the auxiliary policy.
@@ -77,7 +77,7 @@ class AuxTrainer(AuxLearner):
         verifier.begin(engine)
         train(learners=[verifier], run=RunConfig(aux_policies={"verifier": AuxPolicy(verifier.engine, ...)}), ...)
 
-    Idea: a role of an agent as a policy of its own, which is paid for the result of the agent.
+    Idea: a role of an agent as a separate policy with the outcome of the agent as reward.
     """
 
     def __init__(
