@@ -19,5 +19,5 @@ def test_optional_roles_default_to_no_effect():
     root = make_method(spec := run_template("grpo_no_kl").default(), make_world(spec))
     for field in fields(Method):
         if field.name not in needed:
-            named = field.name in ("async_config", "judge", "select", "settings")
+            named = field.name in ("async_config", "aux_policies", "judge", "select", "settings")
             assert getattr(root, field.name) == field.default or named, field.name

@@ -31,7 +31,7 @@ def chain_of_agents(
     parts = {"task": (1.0, base.reward), "repeated": (-penalty, repeated_segments())}
     return replace(
         base,
-        stages=(*base.stages, teach(source=lesson, epochs=passes)),
+        stages=(*base.stages, teach(source=lesson, epochs=passes, optional=True)),
         rollout=one,
         evaluate_rollout=one,
         reward=rewards.weighted(parts),

@@ -32,7 +32,7 @@ CHECKER = "checker"
 ANSWER = re.compile(r"<answer>([^<]*)</answer>")
 NOTHING = "nothing"
 GO_ON = "go on"
-START = Start(skill=200, steps=0, batch_size=8)
+START = Start(skill=400, steps=0, batch_size=24)
 TURNS = 3
 """Turns of a search: sub-goal, call, check."""
 

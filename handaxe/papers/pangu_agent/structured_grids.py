@@ -26,7 +26,7 @@ FUNCTIONS = 3
 GO_ON = "go on"
 UNCHANGED = ("nothing happens", "no such word", "it is over")
 """Replies without a view."""
-START = Start(skill=200, steps=0, batch_size=8)
+START = Start(skill=200, steps=0, batch_size=16, learning_rate=2e-3)
 
 
 def structured_grids(*, size: int = 5, longest: int = 8, astray: float = 0.25, grids: int = 400) -> World:
