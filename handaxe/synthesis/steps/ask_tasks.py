@@ -87,7 +87,7 @@ def ask_tasks(
     def run(drafts: Sequence[SynthesisDraft], at: SynthesisContext) -> list[DraftOutcome]:
         values = desk.ask([question(one, at.seed) for one in drafts], READ)
         calls = desk.take_calls()
-        missing = Counter(one.reason for one in values if isinstance(one, NoAnswer))
+        missing = Counter[str](one.reason for one in values if isinstance(one, NoAnswer))
         for reason, advice in STOPS.items():
             if missing[reason]:
                 count = f"{missing[reason]} of {len(values)}"
