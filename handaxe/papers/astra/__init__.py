@@ -1,16 +1,10 @@
 """ASTRA (arXiv:2601.21558): trajectories from a tool graph, then RL in synthesized environments with an F1 reward."""
 
-from typing import Literal
-
 from handaxe import selection
-from handaxe.core.protocols import Curriculum
-from handaxe.core.records import Task
-from handaxe.curricula.in_order import in_order
 from handaxe.methods.method import Method, replace
-from handaxe.papers.astra.graph_lessons import graph_lessons
+from handaxe.papers.astra.graph_lessons import lesson_stages
+from handaxe.papers.astra.offered_tools import Offered, offered_tools
 from handaxe.papers.astra.trajectory_f1 import Measure, trajectory_f1
-from handaxe.training.stages.sources import scripted
-from handaxe.training.stages.teach import teach
 
 __all__ = ["astra"]
 
@@ -22,7 +16,7 @@ def astra(
     base: Method,
     *,
     measure: Measure = "f1",
-    offered: Literal["distractors", "needed"] = "distractors",
+    offered: Offered = "distractors",
     lessons: int = 256,
     rounds: int = 3,
     teach_rate: float = 3e-4,
@@ -36,21 +30,11 @@ def astra(
         rounds: most rounds of sampling that fill a batch with groups of different rewards.
         teach_rate: learning rate of the supervised stage.
     """
-    taught = teach(source=scripted(trajectories=graph_lessons(tasks=max(1, lessons))), learning_rate=teach_rate)
-
-    def tasks(found: list[Task], seed: int) -> Curriculum:
-        chosen = found if offered == "distractors" else [_needed(task) for task in found]
-        return in_order(chosen, seed=seed)
-
     return replace(
         base,
-        tasks=tasks,
-        stages=(*base.stages, *([taught] if lessons else [])),
+        tasks=offered_tools(offered),
+        stages=(*base.stages, *lesson_stages(lessons, teach_rate=teach_rate)),
         reward=trajectory_f1(measure=measure),
         select=selection.drop_equal_groups(tolerance=DELTA),
         async_config=replace(base.async_config, rounds=rounds),
     )
-
-
-def _needed(task: Task) -> Task:
-    return replace(task, tools=tuple(task.metadata["needed"]))

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import StageContext
+from handaxe.core.protocols import Stage, StageContext
 from handaxe.core.records import Task, Trajectory
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.astra.arena import arena
@@ -14,9 +14,11 @@ from handaxe.papers.astra.graph_tasks import chain_runs, graph_parts, graph_task
 from handaxe.papers.astra.records import TypedRecords, make_records
 from handaxe.papers.astra.tool_graph import ToolGraph
 from handaxe.papers.astra.trajectory_axes import trajectory_axes
+from handaxe.training.stages.sources import scripted
+from handaxe.training.stages.teach import teach
 from handaxe.worlds.parts.demonstrate import demonstrate
 
-__all__ = ["graph_lessons", "lesson_tasks"]
+__all__ = ["graph_lessons", "lesson_stages", "lesson_tasks"]
 
 MOST = 100
 """Walks for one task at most."""
@@ -73,6 +75,18 @@ def graph_lessons(
         return ranked[: max(1, round(keep * len(ranked)))]
 
     return trajectories
+
+
+def lesson_stages(tasks: int, *, teach_rate: float) -> tuple[Stage, ...]:
+    """Make the supervised stage on the trajectories of `graph_lessons`; no stage for 0 tasks.
+
+    Args:
+        tasks: played tasks, from 0.
+        teach_rate: learning rate.
+    """
+    if not tasks:
+        return ()
+    return (teach(source=scripted(trajectories=graph_lessons(tasks=tasks)), learning_rate=teach_rate),)
 
 
 def lesson_tasks(count: int, seed: int, *, world_seed: int = 0, size: int = 200) -> list[Task]:

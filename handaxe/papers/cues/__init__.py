@@ -1,10 +1,8 @@
 """CuES (arXiv:2512.01311): train on tasks from curious exploration with a memory, executed and rewritten with hints."""
 
-from typing import Literal
-
 from handaxe.curricula.task_pool import task_pool
 from handaxe.methods.method import Method, replace
-from handaxe.papers.cues.curious import curious
+from handaxe.papers.cues.curious import Explore, curious
 
 __all__ = ["cues"]
 
@@ -12,7 +10,7 @@ __all__ = ["cues"]
 def cues(
     base: Method,
     *,
-    explore: Literal["curious", "random"] = "curious",
+    explore: Explore = "curious",
     rollouts: int = 16,
     explore_steps: int = 18,
     rewrites: int = 3,
@@ -25,7 +23,5 @@ def cues(
         explore_steps: actions of a rollout.
         rewrites: variants of a task that reveal more and more of its guideline.
     """
-    stage = curious(
-        world=base.world, memory=explore == "curious", rollouts=rollouts, steps=explore_steps, rewrites=rewrites
-    )
+    stage = curious(world=base.world, explore=explore, rollouts=rollouts, steps=explore_steps, rewrites=rewrites)
     return replace(base, tasks=lambda tasks, seed: task_pool(tasks, seed=seed), stages=(*base.stages, stage))

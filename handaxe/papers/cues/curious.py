@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import EnvFactory, Stage, StageContext
@@ -15,8 +15,9 @@ from handaxe.synthesis.steps.replay import has_answer, replay_calls
 from handaxe.training.stages.probe import get_task_pool
 from handaxe.worlds.world import World
 
-__all__ = ["CuriousTasks", "curious", "curious_tasks"]
+__all__ = ["CuriousTasks", "Explore", "curious", "curious_tasks"]
 
+Explore = Literal["curious", "random"]
 TRIES = 2
 """Executions of a guideline: the first, and a retry of the released code, here in any case."""
 
@@ -35,7 +36,7 @@ class CuriousTasks(NamedTuple):
 def curious(
     *,
     world: World,
-    memory: bool = True,
+    explore: Explore = "curious",
     rollouts: int = 16,
     steps: int = 18,
     window: int = 12,
@@ -46,7 +47,8 @@ def curious(
 
     Args:
         world: has `exploration`.
-        memory, rollouts, steps, window, confidence, rewrites: see `curious_tasks`.
+        explore: "curious" prefers actions that were made least often; "random" draws them.
+        rollouts, steps, window, confidence, rewrites: see `curious_tasks`.
 
     Returns:
         A stage with one row of metrics: proposed, uncertain, repeated, failed, tasks and distinct.
@@ -67,7 +69,7 @@ def curious(
             world,
             site.env,
             seed=site.seed,
-            memory=memory,
+            memory=explore == "curious",
             rollouts=rollouts,
             steps=steps,
             window=window,

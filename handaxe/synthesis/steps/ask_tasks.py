@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from handaxe.asking.ask import Ask
+from handaxe.asking.ask import Ask, FailureKind
 from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.asking.prompt import find_prompt
 from handaxe.asking.read import json_object
@@ -22,7 +22,7 @@ from handaxe.synthesis.task_drafts import task_draft
 __all__ = ["ask_tasks"]
 
 ROLE = "proposer"
-STOPS = {
+STOPS: Mapping[FailureKind, str] = {
     "unavailable": "the server is away; start it, and the same command continues",
     "budget": "the budget is spent; with a larger --budget the same command continues",
 }
