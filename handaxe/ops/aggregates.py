@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["AGGREGATES", "Aggregate", "PROBABILITY_AGGREGATES"]
 
 Aggregate = Literal["last", "min", "max", "mean", "sum", "prod", "geometric", "mean_logit", "mean_odds"]
-PROBABILITY_AGGREGATES = ("prod", "geometric", "mean_logit", "mean_odds")
+PROBABILITY_AGGREGATES: tuple[Aggregate, ...] = ("prod", "geometric", "mean_logit", "mean_odds")
 """Aggregates of probabilities between 0 and 1."""
 EPS = 1e-6
 

@@ -164,7 +164,9 @@ def learn_trajectory(inertia: Inertia, one: Trajectory) -> None:
 
     The path is cut at inertial turns. A turn succeeds if all its replies are ok.
     """
-    own, path, whole = set(inertial_turns(one)), [START], [START]
+    own = set(inertial_turns(one))
+    path = [START]
+    whole = [START]
     for number, names in enumerate(_turn_nodes(one)):
         good = all(reply.status == "ok" for reply in one.turns[number].replies) and not one.turns[number].parsed.errors
         for name in names:

@@ -89,6 +89,9 @@ def curious_rollouts(
     Raises:
         InputError: the world has no exploration; a number below 1.
 
+    Example:
+        2 rollouts of 2 steps: "4071 boss" and "5526 ally", then "9930 boss" and "4071 ally": no search occurs twice
+
     Paper: arXiv:2512.01311 (CuES), curious exploration.
     Differs: a rule explores, where a language model does.
     """

@@ -94,7 +94,9 @@ class PrincipleStore:
         self.principles: list[Principle] = []
         self._store = TextStore(embed)
         self._same = same or (lambda one, other: one == other)
-        self._least, self._floor, self._linked = least, floor, linked
+        self._least = least
+        self._floor = floor
+        self._linked = linked
 
     def __len__(self) -> int:
         return len(self.principles)

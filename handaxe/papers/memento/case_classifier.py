@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CaseClassifier", "Retrieval", "case_loss"]
 
-HIDDEN, DROPOUT, BATCH = 512, 0.2, 32
+HIDDEN = 512
+DROPOUT = 0.2
+BATCH = 32
 
 
 class Retrieval(NamedTuple):
@@ -67,7 +69,9 @@ class CaseClassifier:
     """
 
     def __init__(self, width: int, *, epochs: int = 20, learning_rate: float = 1e-3, seed: int = 0):
-        self.epochs, self.learning_rate, self.seed = epochs, learning_rate, seed
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.seed = seed
         with torch.random.fork_rng():
             torch.manual_seed(derive_seed("case classifier", seed) % 2**31)
             layers = torch.nn

@@ -24,7 +24,9 @@ from handaxe.worlds.world import Expert, Facts, Start, World
 
 __all__ = ["CHOICES", "TOOLS", "advised_orders", "correct_tool", "no_advice", "noisy_adviser"]
 
-LOOK, CANCEL, BACK = "get_order_details", "cancel_pending_order", "return_delivered_order_items"
+LOOK = "get_order_details"
+CANCEL = "cancel_pending_order"
+BACK = "return_delivered_order_items"
 TOOLS = (LOOK, CANCEL, BACK, ANSWER)
 CHOICES = (CANCEL, BACK, ANSWER)
 """Steps after a look at the order; the order's state and the customer's words decide."""

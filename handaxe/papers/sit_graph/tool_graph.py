@@ -52,7 +52,9 @@ class ToolGraph:
     def __init__(self, embed: Embed, *, c: float = 1.0, most: int = 2, least: float = 0.6, episodes: bool = True):
         if c < 0 or most < 1 or not -1 <= least <= 1:
             raise InputError(f"a tool graph has c >= 0, most >= 1 and least from -1 to 1: {c}, {most}, {least}")
-        self.c, self.most, self.least = c, most, least
+        self.c = c
+        self.most = most
+        self.least = least
         self._embed, self._episodes = embed, episodes
         self._counts: dict[str, dict[str, int]] = defaultdict(dict)
         self._shares: dict[str, dict[str, float]] = defaultdict(dict)

@@ -69,7 +69,7 @@ def themis_tools(*, pairs: int = 1600, held_out: int = 240, epochs: int = 2) -> 
             judges[name] = tool_judge(tools=tools, calls=reference_calls, epochs=epochs)
             judges[name].bind(engine, policy.format)
             judges[name].fit([(one.group, Scores(np.array([1.0, 0.0]))) for one in train])
-        arms = {"tools": (judges["tools"], None), "plain": (judges["plain"], None)}
+        arms: dict[str, tuple[ToolJudge, EnvFactory | None]] = {"tools": (judges["tools"], None), "plain": (judges["plain"], None)}
         arms["random"] = (judges["tools"], _random_tools(train))
         found = {name: _judged(judge, test, env) for name, (judge, env) in arms.items()}
         return _figures({name: one.right for name, one in found.items()}, test) | _call_figures(found["tools"], test)
