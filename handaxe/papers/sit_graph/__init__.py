@@ -16,7 +16,7 @@ from handaxe.papers.sit_graph.advised_env import Adviser
 from handaxe.papers.sit_graph.advised_orders import advised_orders, no_advice, noisy_adviser
 from handaxe.papers.sit_graph.compare_memories import OrderPlayer, fill_memory, play_online, success_and_errors
 from handaxe.papers.sit_graph.memories import GraphMemory, Memory, TrajectoryMemory
-from handaxe.papers.sit_graph.tool_graph import ToolGraph
+from handaxe.papers.sit_graph.tool_graph import StateToolGraph
 from handaxe.tools.index.dense import embed
 from handaxe.training.sft.cold_start import start_policy
 
@@ -68,8 +68,8 @@ def make_memories(embed: Embed) -> dict[str, Memory]:
     """Make the compared memories, empty."""
     return {
         "trajectories": TrajectoryMemory(embed),
-        "weights": GraphMemory(ToolGraph(embed, episodes=False)),
-        "graph": GraphMemory(ToolGraph(embed)),
+        "weights": GraphMemory(StateToolGraph(embed, episodes=False)),
+        "graph": GraphMemory(StateToolGraph(embed)),
     }
 
 
@@ -91,7 +91,7 @@ def _one_seed(player: OrderPlayer, seed: int, stream: int, tasks: int, chunk: in
 def _online(
     player: OrderPlayer, learned: Sequence[Task], collected: Sequence[Trajectory], chunk: int, seed: int
 ) -> dict[str, float]:
-    chunks = play_online(player, learned, GraphMemory(ToolGraph(embed)), chunk=chunk, seed=seed)
+    chunks = play_online(player, learned, GraphMemory(StateToolGraph(embed)), chunk=chunk, seed=seed)
     success = [success_and_errors(player, own)[0] for own in chunks]
     late = len(chunks) // 2
     without = success_and_errors(player, collected[late * chunk :])[0]

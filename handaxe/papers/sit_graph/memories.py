@@ -8,7 +8,7 @@ from typing import Protocol
 from handaxe.core.records import Task
 from handaxe.ops.text_store import Embed, TextStore
 from handaxe.papers.sit_graph.advised_env import START, ToolStep
-from handaxe.papers.sit_graph.tool_graph import ToolGraph
+from handaxe.papers.sit_graph.tool_graph import StateToolGraph
 
 __all__ = ["GraphMemory", "Memory", "TrajectoryMemory"]
 
@@ -26,13 +26,13 @@ class Memory(Protocol):
 
 
 class GraphMemory:
-    """Suggestions of a `ToolGraph`.
+    """Suggestions of a `StateToolGraph`.
 
     Example:
-        GraphMemory(ToolGraph(embed))(task, (ToolStep("get_order_details"),), "pending ordered by mistake")
+        GraphMemory(StateToolGraph(embed))(task, (ToolStep("get_order_details"),), "pending ordered by mistake")
     """
 
-    def __init__(self, graph: ToolGraph):
+    def __init__(self, graph: StateToolGraph):
         self.graph = graph
 
     def add(self, task: Task, steps: Sequence[ToolStep]) -> None:

@@ -10,10 +10,10 @@ from handaxe.core.errors import InputError
 from handaxe.ops.text_store import Embed, TextStore
 from handaxe.papers.sit_graph.advised_env import START, ToolStep
 
-__all__ = ["ToolGraph"]
+__all__ = ["StateToolGraph"]
 
 
-class ToolGraph:
+class StateToolGraph:
     """Tool graph of successful trajectories.
 
         w'(u, v) = N_uv + c * sum over trajectories k with u -> v of 1 / n_k

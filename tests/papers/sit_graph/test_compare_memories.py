@@ -16,7 +16,7 @@ from handaxe.papers.sit_graph.compare_memories import (
     wrong_tools,
 )
 from handaxe.papers.sit_graph.memories import GraphMemory
-from handaxe.papers.sit_graph.tool_graph import ToolGraph
+from handaxe.papers.sit_graph.tool_graph import StateToolGraph
 from handaxe.testing.scripted_engine import ScriptedEngine
 
 LOOK, CANCEL, BACK, ANSWER = TOOLS
@@ -70,7 +70,7 @@ def test_without_suggestions_the_follower_serves_questions_alone(player):
 
 def test_a_graph_of_correct_conversations_serves_every_state(player):
     world = advised_orders(adviser=no_advice, requests=(1,))
-    graph = ToolGraph(embed_words)
+    graph = StateToolGraph(embed_words)
     taught = [
         (LOOK, CANCEL, "pending no longer needed"),
         (LOOK, CANCEL, "pending ordered by mistake"),
@@ -87,11 +87,11 @@ def test_a_graph_of_correct_conversations_serves_every_state(player):
 
 def test_only_successful_conversations_join_a_memory(player):
     tasks = advised_orders(adviser=no_advice, requests=(1,)).tasks("train", 12, 0)
-    memory = GraphMemory(ToolGraph(embed_words))
+    memory = GraphMemory(StateToolGraph(embed_words))
     played = player.play(tasks, no_advice, seed=0)
     assert fill_memory(memory, played, player) == sum(player.succeeded(one) for one in played)
     assert memory.graph.weights(LOOK) == {ANSWER: 1.0}
-    online = GraphMemory(ToolGraph(embed_words))
+    online = GraphMemory(StateToolGraph(embed_words))
     chunks = play_online(player, tasks, online, chunk=5, seed=0)
     assert [len(own) for own in chunks] == [5, 5, 2]
     assert online.graph.suggest("start") == (LOOK,)

@@ -3,7 +3,7 @@ from helpers.embed_words import embed_words
 from handaxe.core.records import Message, Task
 from handaxe.papers.sit_graph.advised_env import ToolStep
 from handaxe.papers.sit_graph.memories import GraphMemory, TrajectoryMemory
-from handaxe.papers.sit_graph.tool_graph import ToolGraph
+from handaxe.papers.sit_graph.tool_graph import StateToolGraph
 
 LOOK, CANCEL, BACK = ToolStep("look"), ToolStep("cancel", "pending order"), ToolStep("return", "delivered order")
 
@@ -24,7 +24,7 @@ def test_the_trajectory_memory_suggests_the_step_in_the_same_place():
 
 
 def test_the_graph_memory_begins_at_the_start_and_reads_the_summary():
-    memory = GraphMemory(ToolGraph(embed_words))
+    memory = GraphMemory(StateToolGraph(embed_words))
     memory.add(task("a b"), [LOOK, CANCEL])
     memory.add(task("c d"), [LOOK, BACK])
     assert memory(task("x"), (), "") == ("look",)

@@ -6,7 +6,7 @@ from helpers.embed_words import embed_words
 
 from handaxe.core.errors import InputError
 from handaxe.papers.sit_graph.advised_env import START, ToolStep
-from handaxe.papers.sit_graph.tool_graph import ToolGraph
+from handaxe.papers.sit_graph.tool_graph import StateToolGraph
 
 
 def steps(*tools):
@@ -14,7 +14,7 @@ def steps(*tools):
 
 
 def graph_of(*paths, **options):
-    graph = ToolGraph(embed_words, **options)
+    graph = StateToolGraph(embed_words, **options)
     for path in paths:
         graph.add(steps(*path))
     return graph
@@ -76,10 +76,10 @@ def test_at_most_m_tools_are_suggested():
     paths = [("u", tool) for tool in "abcde"]
     assert graph_of(*paths, most=3).suggest("u") == ("a", "b", "c")
     assert graph_of(*paths, most=1).suggest("u") == ("a",)
-    assert ToolGraph(embed_words).suggest(START) == ()
+    assert StateToolGraph(embed_words).suggest(START) == ()
 
 
 @pytest.mark.parametrize("options", [{"c": -1}, {"most": 0}, {"least": 2}])
 def test_numbers_out_of_range_are_refused(options):
     with pytest.raises(InputError, match="tool graph"):
-        ToolGraph(embed_words, **options)
+        StateToolGraph(embed_words, **options)
