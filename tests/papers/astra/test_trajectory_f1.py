@@ -14,27 +14,33 @@ from handaxe.testing.make_records import make_group, make_task, make_trajectory
 LAB = [LabCase("trajectory_f1()", arena, lambda world: trajectory_f1())]
 
 
-def group(needed, solved, calls):
-    """`needed` sub-questions of one tool, `calls` calls, of which the first `solved` give an answer each."""
-    texts = [f"answer{k}" if k < solved else "nothing" for k in range(calls)]
-    replies = [ToolReply(f"0-{k}", "f", text) for k, text in enumerate(texts)]
-    metadata = {"unsolved": {"f": [f"answer{k}" for k in range(needed)]}}
-    one = make_trajectory(texts=[""], calls=[["f"] * calls], replies=[replies])
-    return make_group(task=make_task(metadata=metadata), trajectories=[one])
+def group(needed, *pairs):
+    """A rollout for each (solved, calls) of a task with `needed` sub-questions of one tool: the first `solved` of its
+    calls give an answer each."""
+    task = make_task(metadata={"unsolved": {"f": [f"answer{k}" for k in range(needed)]}})
+    made = []
+    for solved, calls in pairs:
+        texts = [f"answer{k}" if k < solved else "nothing" for k in range(calls)]
+        replies = [ToolReply(f"0-{k}", "f", text) for k, text in enumerate(texts)]
+        made.append(make_trajectory(texts=[""], calls=[["f"] * calls], replies=[replies], task=task))
+    return make_group(task=task, trajectories=made)
+
+
+SIBLINGS = group(3, (3, 3), (3, 5), (1, 4), (0, 0))
 
 
 @pytest.mark.parametrize(
     ("n", "h", "c", "expected"), [(5, 4, 6, 0.7273), (5, 5, 5, 1.0), (5, 5, 15, 0.5), (4, 0, 0, 0.0), (4, 0, 3, 0.0)]
 )
 def test_f1_of_worked_examples(n, h, c, expected):
-    assert trajectory_f1()(group(n, h, c)).outcome[0] == pytest.approx(expected, abs=1e-4)
+    assert trajectory_f1()(group(n, (h, c))).outcome[0] == pytest.approx(expected, abs=1e-4)
 
 
 @given(st.integers(1, 6), st.integers(0, 6), st.integers(0, 9))
 def test_f1_is_twice_the_solved_over_needed_and_calls(n, h, more):
     """Closed form of the harmonic mean, and a slow loop over the replies."""
     h = min(h, n)
-    made = group(n, h, h + more)
+    made = group(n, (h, h + more))
     open_, solved = [f"answer{k}" for k in range(n)], 0
     for reply in made[0].replies:
         for gold in list(open_):
