@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from handaxe.core.records import ToolSchema
-from handaxe.tools.library import Admission, Ticket, ToolCase, ToolLibrary, ToolMaker
+from handaxe.tools.library import DraftVerdict, Ticket, ToolCase, ToolLibrary, ToolMaker
 
 __all__ = ["Build", "ToolUse", "build_tool", "find_use", "list_schema"]
 
@@ -26,7 +26,7 @@ class Build(NamedTuple):
     """Result of `build_tool`. use: of the admitted tool, None without one. refusals: of the drafts before it."""
 
     use: ToolUse | None
-    refusals: tuple[Admission, ...] = ()
+    refusals: tuple[DraftVerdict, ...] = ()
 
 
 def list_schema(name: str, *, extra: Sequence[str] = ()) -> ToolSchema:
@@ -92,7 +92,7 @@ def build_tool(
     Paper: arXiv:2602.01983 (UCT), the build loop: code and tests, sandbox, critic, repeated up to a limit.
     Differs: the critic is a set of cases that the maker does not see.
     """
-    refusals = list[Admission]()
+    refusals = list[DraftVerdict]()
     for draft in itertools.islice(maker.make(ticket), most):
         admission = library.admit(draft, hidden)
         if admission.verdict in library.accepts:

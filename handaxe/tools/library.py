@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     schema_tools = DeferredModule("handaxe.tools.tool_from_schema")
 
-__all__ = ["Admission", "LibraryTool", "Ticket", "ToolCase", "ToolDraft", "ToolLibrary", "ToolMaker", "same_value"]
+__all__ = ["DraftVerdict", "LibraryTool", "Ticket", "ToolCase", "ToolDraft", "ToolLibrary", "ToolMaker", "same_value"]
 
 Verdict = Literal["verified", "unverified", "failed"]
 
@@ -65,7 +65,7 @@ class ToolMaker(Protocol):
         ...
 
 
-class Admission(NamedTuple):
+class DraftVerdict(NamedTuple):
     """Verdict on a draft. reason: of a draft that is not verified; it names no hidden value."""
 
     verdict: Verdict
@@ -107,7 +107,7 @@ class ToolLibrary:
         seconds: of a check or a call.
 
     Example:
-        library.admit(draft, hidden) == Admission("verified"); library.call("double", {"n": 4}).value == 8
+        library.admit(draft, hidden) == DraftVerdict("verified"); library.call("double", {"n": 4}).value == 8
 
     Idea: a maker that writes code and tests can be wrong in both, so that a checker has cases of its own.
     """
@@ -117,7 +117,7 @@ class ToolLibrary:
     version: int = 0
     entries: dict[str, LibraryTool] = field(default_factory=dict)
 
-    def check(self, draft: ToolDraft, hidden: Sequence[ToolCase]) -> Admission:
+    def check(self, draft: ToolDraft, hidden: Sequence[ToolCase]) -> DraftVerdict:
         """Run tests and hidden cases in the sandbox.
 
             failed      a test or a hidden case fails, or the draft has no test
@@ -134,9 +134,9 @@ class ToolLibrary:
             f(n) = 2 with test f(1) = 2: "unverified" without hidden cases, and "failed" with the hidden case f(2) = 4
         """
         if not NAME.fullmatch(draft.schema.name) or not draft.schema.name.isidentifier():
-            return Admission("failed", f"{draft.schema.name[:80]!r} is no name of a function")
+            return DraftVerdict("failed", f"{draft.schema.name[:80]!r} is no name of a function")
         if not draft.tests:
-            return Admission("failed", "the draft has no test")
+            return DraftVerdict("failed", "the draft has no test")
         known = [_key(case.arguments) for case in draft.tests]
         other = [case for case in hidden if _key(case.arguments) not in known]
         cases = [*draft.tests, *other]
@@ -146,12 +146,12 @@ class ToolLibrary:
         if not all(own):
             first = results[own.index(False)]
             why = first.error or "a value differs"
-            return Admission("failed", f"{own.count(False)} of {len(own)} tests fail: {why}")
+            return DraftVerdict("failed", f"{own.count(False)} of {len(own)} tests fail: {why}")
         if not all(passed):
-            return Admission("failed", f"{passed.count(False)} of {len(other)} hidden cases fail")
-        return Admission("verified") if other else Admission("unverified", "no hidden case checks the draft")
+            return DraftVerdict("failed", f"{passed.count(False)} of {len(other)} hidden cases fail")
+        return DraftVerdict("verified") if other else DraftVerdict("unverified", "no hidden case checks the draft")
 
-    def admit(self, draft: ToolDraft, hidden: Sequence[ToolCase]) -> Admission:
+    def admit(self, draft: ToolDraft, hidden: Sequence[ToolCase]) -> DraftVerdict:
         """Check a draft, and add an accepted one.
 
         Raises:

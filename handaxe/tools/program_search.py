@@ -12,7 +12,16 @@ from typing import Any, NamedTuple, get_type_hints
 from handaxe.core.errors import InputError
 from handaxe.tools.library import Ticket, ToolCase, ToolDraft
 
-__all__ = ["Block", "Call", "Constant", "Parameter", "Program", "ProgramMaker", "read_blocks", "search_programs"]
+__all__ = [
+    "BlockCall",
+    "BuildingBlock",
+    "Constant",
+    "Parameter",
+    "Program",
+    "ProgramMaker",
+    "enumerate_programs",
+    "read_blocks",
+]
 
 LONGEST = 400
 """Longest list or text of a value; a program that exceeds it is dropped."""
@@ -33,18 +42,18 @@ class Constant(NamedTuple):
     kind: Any = int
 
 
-class Call(NamedTuple):
-    """Call of a block. arguments: `Call`, `Parameter` or `Constant` each."""
+class BlockCall(NamedTuple):
+    """Call of a block. arguments: `BlockCall`, `Parameter` or `Constant` each."""
 
-    block: Block
+    block: BuildingBlock
     arguments: tuple[Expression, ...]
 
 
-Expression = Parameter | Constant | Call
+Expression = Parameter | Constant | BlockCall
 
 
 @dataclass(frozen=True)
-class Block:
+class BuildingBlock:
     """Function that programs call.
 
     name     of the function
@@ -61,7 +70,7 @@ class Block:
     run: Callable[..., Any] = field(compare=False, repr=False)
 
 
-def read_blocks(functions: str, names: str) -> tuple[Block, ...]:
+def read_blocks(functions: str, names: str) -> tuple[BuildingBlock, ...]:
     """Read blocks from trusted Python: functions with annotations.
 
     Args:
@@ -78,7 +87,7 @@ def read_blocks(functions: str, names: str) -> tuple[Block, ...]:
     for name in names.split():
         hints = get_type_hints(known[name])
         output = hints.pop("return")
-        found.append(Block(name, tuple(hints.values()), output, sources[name], known[name]))
+        found.append(BuildingBlock(name, tuple(hints.values()), output, sources[name], known[name]))
     return tuple(found)
 
 
@@ -98,9 +107,9 @@ class Program:
         """Evaluate the expression by the trusted twins of its blocks."""
         return _evaluate(self.body, arguments)
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[BuildingBlock]:
         """Distinct blocks of the expression."""
-        found: dict[str, Block] = {}
+        found: dict[str, BuildingBlock] = {}
         _collect(self.body, found)
         return list(found.values())
 
@@ -112,12 +121,12 @@ class Program:
         return "\n\n\n".join([*head, *pieces, body]) + "\n"
 
 
-def search_programs(
+def enumerate_programs(
     parameters: Mapping[str, Any],
     output: Any,
     cases: Sequence[ToolCase],
     *,
-    blocks: Sequence[Block],
+    blocks: Sequence[BuildingBlock],
     constants: Sequence[Any] = CONSTANTS,
     probes: Sequence[Mapping[str, Any]] = (),
     most: int = 20_000,
@@ -156,7 +165,7 @@ def search_programs(
 
 @dataclass
 class ProgramMaker:
-    """Tool maker by enumeration; see `search_programs`.
+    """Tool maker by enumeration; see `enumerate_programs`.
 
     Args:
         blocks: functions of the programs.
@@ -166,7 +175,7 @@ class ProgramMaker:
     Idea: the place of a model that writes Python; each draft is Python as well, and runs in the sandbox alone.
     """
 
-    blocks: Sequence[Block]
+    blocks: Sequence[BuildingBlock]
     most: int = 20_000
     constants: Sequence[Any] = CONSTANTS
     tried: int = 0
@@ -177,7 +186,7 @@ class ProgramMaker:
     def make(self, ticket: Ticket) -> Iterator[ToolDraft]:
         """Search programs for the cases of a ticket; the cases are the tests of the drafts."""
         parameters = {name: _type(schema) for name, schema in ticket.schema.parameters["properties"].items()}
-        search = search_programs(
+        search = enumerate_programs(
             parameters,
             _type_of(ticket.cases[0].expected),
             ticket.cases,
@@ -203,9 +212,10 @@ class _Search:
         output: Any,
         cases: Sequence[ToolCase],
         probes: Sequence[Mapping[str, Any]],
-        blocks: Sequence[Block],
+        blocks: Sequence[BuildingBlock],
     ):
-        self.parameters, self.output, self.blocks = parameters, output, blocks
+        self.parameters, self.output = parameters, output
+        self.blocks = blocks
         self.given = [*(dict(case.arguments) for case in cases), *map(dict, probes)]
         self.target = _frozen([case.expected for case in cases])
         self.known: set[Any] = set()
@@ -228,14 +238,14 @@ class _Search:
                         yield self._try(block, size, parts)
             size += 1
 
-    def _try(self, block: Block, size: int, parts: tuple[tuple[Expression, list[Any]], ...]) -> Program | None:
+    def _try(self, block: BuildingBlock, size: int, parts: tuple[tuple[Expression, list[Any]], ...]) -> Program | None:
         try:
             values = [block.run(*given) for given in zip(*(values for _, values in parts), strict=True)]
         except Exception:  # such as an index out of range
             return None
         if not all(map(_is_small, values)):
             return None
-        return self._add(block.output, size, Call(block, tuple(expression for expression, _ in parts)), values)
+        return self._add(block.output, size, BlockCall(block, tuple(expression for expression, _ in parts)), values)
 
     def _add(self, kind: Any, size: int, expression: Expression, values: list[Any]) -> Program | None:
         """Keep a program with new values; return it if it fits."""
@@ -269,20 +279,20 @@ def _is_small(value: Any) -> bool:
 
 
 def _evaluate(node: Expression, arguments: Mapping[str, Any]) -> Any:
-    if isinstance(node, Call):
+    if isinstance(node, BlockCall):
         return node.block.run(*(_evaluate(one, arguments) for one in node.arguments))
     return arguments[node.name] if isinstance(node, Parameter) else node.value
 
 
-def _collect(node: Expression, found: dict[str, Block]) -> None:
-    if isinstance(node, Call):
+def _collect(node: Expression, found: dict[str, BuildingBlock]) -> None:
+    if isinstance(node, BlockCall):
         for one in node.arguments:
             _collect(one, found)
         found.setdefault(node.block.name, node.block)
 
 
 def _text(node: Expression) -> str:
-    if isinstance(node, Call):
+    if isinstance(node, BlockCall):
         return f"{node.block.name}({', '.join(map(_text, node.arguments))})"
     return node.name if isinstance(node, Parameter) else repr(node.value)
 

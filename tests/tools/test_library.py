@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.core.errors import InputError, Retry
 from handaxe.core.records import ToolCall, ToolSchema
-from handaxe.tools.library import Admission, ToolCase, ToolDraft, ToolLibrary, same_value
+from handaxe.tools.library import DraftVerdict, ToolCase, ToolDraft, ToolLibrary, same_value
 
 PARAMETERS = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -34,7 +34,7 @@ def test_a_draft_is_verified_by_its_tests_and_other_hidden_cases(source, hidden,
 
 
 def test_a_draft_without_tests_or_with_a_bad_name_fails():
-    assert ToolLibrary().check(draft(tests=()), [case(1, 2)]) == Admission("failed", "the draft has no test")
+    assert ToolLibrary().check(draft(tests=()), [case(1, 2)]) == DraftVerdict("failed", "the draft has no test")
     assert ToolLibrary().check(draft(name="x-y"), [case(1, 2)]).verdict == "failed"
 
 

@@ -9,7 +9,15 @@ from handaxe.tools.build_tool import list_schema
 from handaxe.tools.building_blocks import GRID_BLOCKS, LIST_BLOCKS
 from handaxe.tools.draft_runner import run_draft
 from handaxe.tools.library import Ticket, ToolCase
-from handaxe.tools.program_search import Call, Constant, Parameter, Program, ProgramMaker, read_blocks, search_programs
+from handaxe.tools.program_search import (
+    BlockCall,
+    Constant,
+    Parameter,
+    Program,
+    ProgramMaker,
+    enumerate_programs,
+    read_blocks,
+)
 
 ADD, HALF = read_blocks(
     "def add(a: int, b: int) -> int: return a + b\ndef half(a: int) -> int: return a // 2", "add half"
@@ -21,7 +29,7 @@ def cases(*pairs):
 
 
 def first(blocks, *pairs, most=20_000, **options):
-    found = search_programs({"xs": list[int]}, type_of(pairs), cases(*pairs), blocks=blocks, most=most, **options)
+    found = enumerate_programs({"xs": list[int]}, type_of(pairs), cases(*pairs), blocks=blocks, most=most, **options)
     return next(filter(None, found), None)
 
 
@@ -62,7 +70,7 @@ def test_the_search_finds_the_least_size_of_an_exhaustive_loop():
 
     wanted = [(a, a + a // 2 + 0) for a in (3, 8, 12)]
     least = next(n for n in range(1, 7) for _, f in loop(n) if all(f(a) == b for a, b in wanted))
-    found = search_programs(
+    found = enumerate_programs(
         {"a": int}, int, [ToolCase({"a": a}, b) for a, b in wanted], blocks=(ADD, HALF), constants=(1,)
     )
     program = next(filter(None, found))
@@ -70,14 +78,14 @@ def test_the_search_finds_the_least_size_of_an_exhaustive_loop():
 
 
 def size_of(node):
-    return 1 + sum(map(size_of, node.arguments)) if isinstance(node, Call) else 1
+    return 1 + sum(map(size_of, node.arguments)) if isinstance(node, BlockCall) else 1
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=6), min_size=2, max_size=3, unique_by=tuple))
 def test_every_program_fits_and_its_source_agrees_in_the_sandbox(rows):
     wanted = [[0, *row[:-1]] for row in rows]
-    found = search_programs(
+    found = enumerate_programs(
         {"xs": list[int]}, list[int], cases(*zip(rows, wanted)), blocks=GRID_BLOCKS, constants=(1, 2), most=1500
     )
     for program in filter(None, found):
@@ -86,15 +94,15 @@ def test_every_program_fits_and_its_source_agrees_in_the_sandbox(rows):
 
 
 def test_the_number_of_evaluated_programs_is_exact():
-    found = list(search_programs({"xs": list[int]}, int, cases(([1], 77)), blocks=LIST_BLOCKS, most=300))
+    found = list(enumerate_programs({"xs": list[int]}, int, cases(([1], 77)), blocks=LIST_BLOCKS, most=300))
     assert len(found) == 300 and not any(found)
-    assert len(list(search_programs({"a": int}, int, [ToolCase({"a": 1}, 9)], blocks=(), constants=(2, 3)))) == 3
+    assert len(list(enumerate_programs({"a": int}, int, [ToolCase({"a": 1}, 9)], blocks=(), constants=(2, 3)))) == 3
 
 
 def test_programs_equal_on_the_cases_differ_by_a_probe():
     pairs = [([1, 2], [1, 2])]
-    plain = search_programs({"xs": list[int]}, list[int], cases(*pairs), blocks=GRID_BLOCKS, most=500)
-    probed = search_programs(
+    plain = enumerate_programs({"xs": list[int]}, list[int], cases(*pairs), blocks=GRID_BLOCKS, most=500)
+    probed = enumerate_programs(
         {"xs": list[int]}, list[int], cases(*pairs), blocks=GRID_BLOCKS, probes=[{"xs": [3, 0, 1]}], most=500
     )
     assert len(list(filter(None, plain))) == 1 < len(list(filter(None, probed)))
@@ -105,7 +113,7 @@ def test_a_maker_counts_programs_and_makes_drafts_on_demand():
     ticket = Ticket(list_schema("rule"), tuple(cases(([1, 2], [2, 1]))))
     draft = next(maker.make(ticket))
     assert draft.source.endswith("return reverse(xs)\n") and draft.tests == ticket.cases and maker.tried < 10
-    assert maker.programs[draft.source] == Program({"xs": list[int]}, Call(GRID_BLOCKS[0], (Parameter("xs"),)))
+    assert maker.programs[draft.source] == Program({"xs": list[int]}, BlockCall(GRID_BLOCKS[0], (Parameter("xs"),)))
     list(maker.make(ticket))
     assert maker.tried > 400
 
@@ -114,8 +122,8 @@ def test_sources_import_math_once_and_repeat_no_block():
     gcd, add = read_blocks(
         "def gcd(xs: list[int]) -> int: return math.gcd(*xs)\ndef add(a: int, b: int) -> int: return a + b", "gcd add"
     )
-    inner = Call(gcd, (Parameter("xs"),))
-    program = Program({"xs": list[int]}, Call(add, (Call(add, (inner, inner)), Constant(1))))
+    inner = BlockCall(gcd, (Parameter("xs"),))
+    program = Program({"xs": list[int]}, BlockCall(add, (BlockCall(add, (inner, inner)), Constant(1))))
     source = program.source("rule")
     assert source.count("import math") == 1 and source.count("def add") == 1
     assert run_draft(source, "rule", [{"xs": [4, 6]}])[0].value == program(xs=[4, 6]) == 5
@@ -123,7 +131,7 @@ def test_sources_import_math_once_and_repeat_no_block():
 
 def test_bad_arguments_raise():
     with pytest.raises(InputError, match="0 cases"):
-        search_programs({}, int, [], blocks=())
+        enumerate_programs({}, int, [], blocks=())
     with pytest.raises(InputError, match="programs have whole numbers"):
         schema = list_schema("rule")
         schema.parameters["properties"]["xs"] = {"type": "boolean"}

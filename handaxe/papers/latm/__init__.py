@@ -19,7 +19,7 @@ from handaxe.ops.stats import interval_figures
 from handaxe.papers.latm.amortised_cost import amortised_cost, break_even
 from handaxe.papers.latm.dispatcher import dispatch
 from handaxe.papers.latm.make_tool import WrappedTool, make_tool
-from handaxe.papers.latm.weak_user import answer_alone, read_answers, read_arguments, write_arguments
+from handaxe.papers.latm.weak_user import answer_alone, answer_candidates, parse_arguments, write_arguments
 from handaxe.tools.building_blocks import TEXT_BLOCKS
 from handaxe.tools.library import ToolLibrary
 from handaxe.tools.program_search import ProgramMaker
@@ -134,7 +134,7 @@ def _figures(
     written = write_arguments(answerer, [(tool, _text(stream.tasks[n])) for n, tool in calls])
     right = list[bool]()
     for (n, tool), reply in zip(calls, written, strict=True):
-        task, arguments = stream.tasks[n], read_arguments(reply.text, tool.reader.kind)
+        task, arguments = stream.tasks[n], parse_arguments(reply.text, tool.reader.kind)
         exact = tool.reader.read(_text(task))
         right.append(arguments == exact)
         latm_N[n] = _use(stream.library, tool, task, arguments)
@@ -196,7 +196,7 @@ def _score(task: Task, text: str) -> float:
 
 def _score_alone(task: Task, text: str) -> float:
     """Score of the best candidate in a sentence: the user alone may write more than the answer."""
-    return max(_score(task, one) for one in read_answers(text))
+    return max(_score(task, one) for one in answer_candidates(text))
 
 
 def _text(task: Task) -> str:

@@ -26,6 +26,7 @@ def amortised_cost(count: int, *, make: float, use: float) -> float:
         make 10, use 1, count 100 -> 110
 
     Paper: arXiv:2305.17126 (LATM), O(n c + C) with a tool against O(n C) without.
+    Differs: costs in the unit of the caller, where the paper has prices.
     """
     if min(count, make, use) < 0:
         raise InputError(f"count {count}, make {make} and use {use}: give numbers of 0 or more")

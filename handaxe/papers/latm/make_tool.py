@@ -11,13 +11,22 @@ from handaxe.core.records import Task, ToolSchema
 from handaxe.tools.build_tool import build_tool
 from handaxe.tools.library import Ticket, ToolCase, ToolLibrary, ToolMaker
 
-__all__ = ["READERS", "Reader", "WrappedTool", "make_tool", "read_numbers", "read_quoted", "read_words", "value_of"]
+__all__ = [
+    "ArgumentReader",
+    "READERS",
+    "WrappedTool",
+    "make_tool",
+    "read_numbers",
+    "read_quoted",
+    "read_words",
+    "value_of",
+]
 
 TRIES = 3
 """Drafts of a function for a reader, as in the paper."""
 
 
-class Reader(NamedTuple):
+class ArgumentReader(NamedTuple):
     """Way to read the arguments of a call from a question. kind: JSON type of an argument."""
 
     read: Callable[[str], list[Any]]
@@ -34,7 +43,7 @@ class WrappedTool:
     """
 
     name: str
-    reader: Reader
+    reader: ArgumentReader
     examples: tuple[tuple[str, list[Any]], ...]
 
 
@@ -61,7 +70,11 @@ def read_words(question: str) -> list[Any]:
     return [one.strip() for one in question.rpartition(":")[2].split(",") if one.strip()]
 
 
-READERS = (Reader(read_numbers, "integer"), Reader(read_quoted, "string"), Reader(read_words, "string"))
+READERS = (
+    ArgumentReader(read_numbers, "integer"),
+    ArgumentReader(read_quoted, "string"),
+    ArgumentReader(read_words, "string"),
+)
 
 
 def make_tool(
@@ -82,6 +95,9 @@ def make_tool(
 
     Returns:
         None if no function passes.
+
+    Example:
+        "gcd of 8, 12" with the answer 4, and two more -> common_divisor(xs), with the example call [8, 12]
 
     Paper: arXiv:2305.17126 (LATM), stages propose, verify and wrap of the tool maker.
     Differs: the maker enumerates programs and readers, where a language model writes functions and calls.
@@ -104,7 +120,7 @@ def value_of(answer: str | None) -> Any:
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
-def _cases(reader: Reader, tasks: Sequence[Task]) -> list[ToolCase]:
+def _cases(reader: ArgumentReader, tasks: Sequence[Task]) -> list[ToolCase]:
     return [ToolCase({"xs": reader.read(_text(one))}, value_of(one.answer)) for one in tasks]
 
 

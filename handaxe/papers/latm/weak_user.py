@@ -12,7 +12,7 @@ from handaxe.asking.prompt import find_prompt
 from handaxe.core.records import Sampling, Task
 from handaxe.papers.latm.make_tool import WrappedTool
 
-__all__ = ["UserReply", "answer_alone", "read_answers", "read_arguments", "write_arguments"]
+__all__ = ["UserReply", "answer_alone", "answer_candidates", "parse_arguments", "write_arguments"]
 
 SAMPLING = Sampling(temperature=0.0, max_tokens=40)
 """Greedy, as in the paper."""
@@ -47,7 +47,7 @@ def answer_alone(answerer: Answerer, pairs: Sequence[tuple[Sequence[Task], str]]
     return [_reply(one) for one in answerer.answer(asks)]
 
 
-def read_arguments(text: str, kind: str) -> list[Any] | None:
+def parse_arguments(text: str, kind: str) -> list[Any] | None:
     """Read the arguments of a reply, which continues an opened list.
 
     Args:
@@ -70,7 +70,7 @@ def read_arguments(text: str, kind: str) -> list[Any] | None:
     return found if valid and found else None
 
 
-def read_answers(text: str) -> list[str]:
+def answer_candidates(text: str) -> list[str]:
     """Candidates for the answer in a sentence: the text, its last number, and the end behind the last "is" or colon.
 
     Example:

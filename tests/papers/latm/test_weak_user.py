@@ -3,7 +3,7 @@ import pytest
 from handaxe.asking.ask import AskAnswer, Spent
 from handaxe.core.records import Message, Task
 from handaxe.papers.latm.make_tool import READERS, WrappedTool
-from handaxe.papers.latm.weak_user import answer_alone, read_answers, read_arguments, write_arguments
+from handaxe.papers.latm.weak_user import answer_alone, answer_candidates, parse_arguments, write_arguments
 
 
 class Written:
@@ -38,7 +38,7 @@ class Written:
     ],
 )
 def test_arguments_are_read_from_untrusted_text(text, kind, found):
-    assert read_arguments(text, kind) == found
+    assert parse_arguments(text, kind) == found
 
 
 def test_the_user_reads_example_calls_and_continues_a_list():
@@ -69,4 +69,4 @@ def test_the_user_alone_reads_worked_questions():
     ],
 )
 def test_answers_in_sentences_are_candidates(text, answer):
-    assert answer in read_answers(text)
+    assert answer in answer_candidates(text)
