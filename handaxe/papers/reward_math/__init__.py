@@ -15,7 +15,7 @@ from handaxe.evaluation.best_of import best_of_curve
 from handaxe.evaluation.play_groups import play_groups
 from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, pearson
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.aggregates import PROBABILITY_AGGREGATES, Aggregate
+from handaxe.ops.aggregates import AGGREGATES, PROBABILITY_AGGREGATES, Aggregate
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.papers.reward_math.set_figures import beats_all, reciprocal_rank
 from handaxe.papers.reward_math.solution_sets import SolutionSet, solution_sets
@@ -101,8 +101,10 @@ def _set_figures(member: FamilyMember, sets: Sequence[SolutionSet]) -> dict[str,
         "one": float(beats_all(pairs).mean()),
     }
     if member.name.startswith("prm"):
+        steps = [member.judge.score_steps(one.many) for one in sets]
         for name in CHOICES:
-            figures[name] = float(beats_all([member.score(one.many, name) for one in sets]).mean())
+            scores = [np.array([AGGREGATES[name](own_N) for own_N in own]) for own in steps]
+            figures[name] = float(beats_all(scores).mean())
     return figures
 
 
