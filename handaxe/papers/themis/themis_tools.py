@@ -16,8 +16,10 @@ from handaxe.methods.method import StudyFunction
 from handaxe.ops.stats import interval_figures
 from handaxe.papers.themis.tool_judge import ToolJudge, tool_judge
 from handaxe.papers.themis.tool_pairs import DOMAINS, PAIR_TOOLS, PreferencePair, tool_pairs
+from handaxe.tools.decorator import Tool
 from handaxe.tools.noisy import noisy
 from handaxe.worlds.parts.reference_calls import reference_calls
+from handaxe.worlds.world import Split
 
 if TYPE_CHECKING:
     import handaxe.engines.local.engine as local
@@ -61,16 +63,20 @@ def themis_tools(*, pairs: int = 1600, held_out: int = 240, epochs: int = 2) -> 
     """
 
     def measure(seed: int) -> dict[str, float]:
-        train, test = (_rows(split, count, seed) for split, count in (("train", pairs), ("test", held_out)))
+        train, test = _rows("train", pairs, seed), _rows("test", held_out, seed)
         policy = loading.load("tiny")
         engine = local.LocalEngine(policy.model)
-        judges = {}
-        for name, tools in (("tools", PAIR_TOOLS), ("plain", ())):
+        offered: dict[str, Sequence[Tool]] = {"tools": PAIR_TOOLS, "plain": ()}
+        judges = dict[str, ToolJudge]()
+        for name, tools in offered.items():
             judges[name] = tool_judge(tools=tools, calls=reference_calls, epochs=epochs)
             judges[name].bind(engine, policy.format)
             judges[name].fit([(one.group, Scores(np.array([1.0, 0.0]))) for one in train])
-        arms: dict[str, tuple[ToolJudge, EnvFactory | None]] = {"tools": (judges["tools"], None), "plain": (judges["plain"], None)}
-        arms["random"] = (judges["tools"], _random_tools(train))
+        arms: dict[str, tuple[ToolJudge, EnvFactory | None]] = {
+            "tools": (judges["tools"], None),
+            "plain": (judges["plain"], None),
+            "random": (judges["tools"], _random_tools(train)),
+        }
         found = {name: _judged(judge, test, env) for name, (judge, env) in arms.items()}
         return _figures({name: one.right for name, one in found.items()}, test) | _call_figures(found["tools"], test)
 
@@ -93,8 +99,8 @@ class _Judged(NamedTuple):
     conversations: Sequence[Trajectory]
 
 
-def _rows(split: str, count: int, seed: int) -> list[_Row]:
-    made = tool_pairs(split="test" if split == "test" else "train", count=count, seed=seed)
+def _rows(split: Split, count: int, seed: int) -> list[_Row]:
+    made = tool_pairs(split=split, count=count, seed=seed)
     return [_Row(one, Group(one.task, tuple(_rollouts(one)))) for one in made]
 
 

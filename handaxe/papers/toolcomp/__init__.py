@@ -28,7 +28,8 @@ __all__ = ["toolcomp"]
 TEMPERATURES = {"weak": 1.25, "strong": 1.0}
 """Generator -> temperature of the policy; the reward models learn from rollouts at temperature 1."""
 TOKENS = 32
-UNITS: tuple[Unit, ...] = ("trajectory", "action", "step")
+PROCESS: tuple[Unit, ...] = ("action", "step")
+UNITS: tuple[Unit, ...] = ("trajectory", *PROCESS)
 
 
 def toolcomp(*, training: int = 56, siblings: int = 6, tasks: int = 40, samples: int = 10) -> StudyFunction:
@@ -94,9 +95,7 @@ def _rank_figures(
     verdicts = np.concatenate([step_verdicts(one) for rated in groups for one in rated.group])
     random = np.array([own.mean() for own in truths])
     orm = rank_one(scores["trajectory"]["outcome"], groups)
-    process = {
-        f"{unit}/{name}": rank_one(own, groups) for unit in ("action", "step") for name, own in scores[unit].items()
-    }
+    process = {f"{unit}/{name}": rank_one(own, groups) for unit in PROCESS for name, own in scores[unit].items()}
     figures = {
         "answers": float(random.mean()),
         "steps": float((verdicts[verdicts != 0] > 0).mean()),
