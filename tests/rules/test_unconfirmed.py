@@ -28,12 +28,14 @@ GUESSED = {
     "2507.08182": "CTRLS",
     "1612.06699": "Unsupervised perceptual rewards",
     "2410.03212": "QTA, its ranking function",
+    "2410.14594": "Toolshed, its pipeline",
 }
 ONLY_IN = {
     "2505.15143": ("history_score", "retained_histories"),
     "2507.08182": ("spectral_steps", "dirichlet_transitions", "latent_actions", "reinforce_transitions"),
     "1612.06699": ("step_classifiers",),
     "2410.03212": ("tool_index", "retrieval_rank", "with_raw_query"),
+    "2410.14594": ("fuse_rankings", "tool_fusion"),
 }
 """Papers of which one part alone is a guess: the files of that part."""
 

@@ -16,7 +16,7 @@ from handaxe.tools.index.dense import embed
 from handaxe.worlds.toolbox.held_agent import cosine_scores
 from handaxe.worlds.toolbox.held_tools import catalogue_store
 from handaxe.worlds.toolbox.labelled_requests import (
-    ToolRequest,
+    LabelledRequest,
     function_catalogue,
     labelled_requests,
     sample_entries,
@@ -100,7 +100,7 @@ def mem_tool(*, turns: int = 100, several: float = 0.4, tools: int = 300, limit:
     return measure
 
 
-def _conversation(turns: int, several: float, seed: int) -> list[ToolRequest]:
+def _conversation(turns: int, several: float, seed: int) -> list[LabelledRequest]:
     requests = list(labelled_requests("test"))
     random.Random(derive_seed("conversation", seed)).shuffle(requests)
     many = round(several * turns)

@@ -12,7 +12,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.toolbox.held_agent import HeldAgent, ToolScores
 from handaxe.worlds.toolbox.held_tools import HeldBox, ToolMemory, ToolStore
-from handaxe.worlds.toolbox.labelled_requests import ToolRequest
+from handaxe.worlds.toolbox.labelled_requests import LabelledRequest
 from handaxe.worlds.world import Facts
 
 __all__ = ["Habits", "MemoryAgent", "Mode", "PlayedTurn", "play_conversation"]
@@ -55,7 +55,9 @@ class MemoryAgent:
     """
 
     def __init__(self, inner: HeldAgent, opening: Sequence[str], relieve: Callable[[], Sequence[str]]):
-        self._inner, self._opening, self._relieve = inner, list(opening), relieve
+        self._inner = inner
+        self._opening = list(opening)
+        self._relieve = relieve
         self._searched: Message | None = None
         self._repeated: Message | None = None
 
@@ -77,7 +79,7 @@ class MemoryAgent:
 
 def play_conversation(
     mode: Mode,
-    requests: Sequence[ToolRequest],
+    requests: Sequence[LabelledRequest],
     *,
     store: ToolStore,
     prune: Prune,
@@ -114,7 +116,7 @@ def play_conversation(
 
 def _play(
     mode: Mode,
-    request: ToolRequest,
+    request: LabelledRequest,
     memory: ToolMemory,
     store: ToolStore,
     prune: Prune,

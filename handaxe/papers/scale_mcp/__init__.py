@@ -14,7 +14,7 @@ from handaxe.ops.stats import interval_figures
 from handaxe.papers.scale_mcp.weighted_vectors import weighted_vectors
 from handaxe.tools.index.dense import embed
 from handaxe.worlds.toolbox.catalogue import ToolEntry
-from handaxe.worlds.toolbox.labelled_requests import ToolRequest, labelled_requests, sample_entries
+from handaxe.worlds.toolbox.labelled_requests import LabelledRequest, labelled_requests, sample_entries
 from handaxe.worlds.toolbox.live_index import DocumentVectors, LiveIndex, TextVectors, embedded_text
 from handaxe.worlds.toolbox.plan_queries import plan_queries, task_verbs
 from handaxe.worlds.toolbox.tool_documents import ToolDocument, template_questions, tool_document
@@ -79,7 +79,9 @@ def scale_mcp(*, singles: int = 40, multis: int = 40, tools: int = 240, share: f
     return measure
 
 
-def _retrieval(requests: Sequence[ToolRequest], entries: Sequence[ToolEntry], vectors: TextVectors) -> dict[str, float]:
+def _retrieval(
+    requests: Sequence[LabelledRequest], entries: Sequence[ToolEntry], vectors: TextVectors
+) -> dict[str, float]:
     documents = [tool_document(entry)._replace(questions=template_questions(entry)) for entry in entries]
     joined = _index(vectors, documents, embedded_text(vectors, JOINED))
     ways = {way: _ranker(joined, way) for way in ("bm25", "dense", "hybrid")}
@@ -98,7 +100,7 @@ def _retrieval(requests: Sequence[ToolRequest], entries: Sequence[ToolEntry], ve
 
 
 def _rollouts(
-    requests: Sequence[ToolRequest],
+    requests: Sequence[LabelledRequest],
     entries: Sequence[ToolEntry],
     reserve: Sequence[ToolEntry],
     vectors: TextVectors,

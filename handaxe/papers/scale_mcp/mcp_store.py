@@ -52,7 +52,10 @@ class McpStore:
         *,
         keep_in_step: bool,
     ):
-        self._session, self._synced, self._entry, self.in_step = session, synced, entry, keep_in_step
+        self._session = session
+        self._synced = synced
+        self._entry = entry
+        self.in_step = keep_in_step
         self._numbers = itertools.count()
         self.changes: list[Changes] = []
 

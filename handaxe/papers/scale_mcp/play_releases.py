@@ -20,7 +20,7 @@ from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.toolbox.catalogue import ToolEntry
 from handaxe.worlds.toolbox.held_agent import HeldAgent, cosine_scores
 from handaxe.worlds.toolbox.held_tools import HeldBox, ToolMemory, ToolStore
-from handaxe.worlds.toolbox.labelled_requests import ToolRequest
+from handaxe.worlds.toolbox.labelled_requests import LabelledRequest
 from handaxe.worlds.toolbox.live_index import LiveIndex, TextVectors
 from handaxe.worlds.toolbox.tool_documents import tool_document
 
@@ -117,7 +117,7 @@ class ReleasingStore:
 
 def play_tools(
     store: ToolStore,
-    request: ToolRequest,
+    request: LabelledRequest,
     *,
     vectors: TextVectors,
     queries: Sequence[str],

@@ -65,7 +65,10 @@ class ServedTools:
             raise InputError(f"a release changes a share of the tools in (0, 1], not {share}")
         self.entries = {entry.name: entry for entry in entries}
         self.release = 1
-        self._path, self._reserve, self._needed, self._share = path, list(reserve), set(needed), share
+        self._path = path
+        self._reserve = list(reserve)
+        self._needed = set(needed)
+        self._share = share
         self._rng = random.Random(derive_seed("releases", seed))
         self._write()
 

@@ -9,7 +9,7 @@ from typing import Any
 from handaxe.core.records import Message, Task, ToolCall
 from handaxe.worlds.toolbox.catalogue import name_words
 from handaxe.worlds.toolbox.held_tools import fitting_tools
-from handaxe.worlds.toolbox.labelled_requests import ToolRequest
+from handaxe.worlds.toolbox.labelled_requests import LabelledRequest
 from handaxe.worlds.toolbox.live_index import TextVectors
 from handaxe.worlds.toolbox.questions import LONGEST_QUERY
 from handaxe.worlds.world import Facts
@@ -43,7 +43,7 @@ class HeldAgent:
 
     def __init__(
         self,
-        request: ToolRequest,
+        request: LabelledRequest,
         *,
         queries: Sequence[str],
         texts: Sequence[str],
@@ -51,7 +51,9 @@ class HeldAgent:
         searches: int = 0,
         known: Sequence[str] = (),
     ):
-        self._request, self._scores, self._searches = request, scores, searches
+        self._request = request
+        self._scores = scores
+        self._searches = searches
         self._queries, self._texts = [text[:LONGEST_QUERY] for text in queries], list(texts)
         self._shown: dict[str, Mapping[str, Any]] = {}
         self._read(known)

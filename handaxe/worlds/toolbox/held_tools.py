@@ -100,7 +100,10 @@ class HeldBox:
     """
 
     def __init__(self, store: ToolStore, memory: ToolMemory, steps: Sequence[Mapping[str, Any]], *, results: int = 5):
-        self._store, self._memory, self._steps, self._results = store, memory, steps, results
+        self._store = store
+        self._memory = memory
+        self._steps = steps
+        self._results = results
         self._made = [False] * len(steps)
         self._calls = self._useful = 0
 

@@ -16,7 +16,7 @@ from handaxe.worlds.toolbox.catalogue import Catalogue, ToolEntry, read_schemas
 from handaxe.worlds.toolbox.questions import accepts, make_step
 from handaxe.worlds.world import Split
 
-__all__ = ["ToolRequest", "function_catalogue", "labelled_requests", "sample_entries", "spread"]
+__all__ = ["LabelledRequest", "function_catalogue", "labelled_requests", "sample_entries", "spread"]
 
 CATEGORIES = (
     "simple_python", "multiple", "live_simple", "live_multiple", "parallel_multiple", "live_parallel_multiple",
@@ -28,7 +28,7 @@ LONGEST = 600
 """Character limit of a request."""
 
 
-class ToolRequest(NamedTuple):
+class LabelledRequest(NamedTuple):
     """Request of a user with the calls that it needs.
 
     steps: `worlds.toolbox.questions.make_step` of each call, under the names of `function_catalogue`. The query of a
@@ -59,7 +59,7 @@ def function_catalogue() -> Catalogue:
 
 
 @functools.lru_cache(maxsize=2)
-def labelled_requests(split: Split) -> tuple[ToolRequest, ...]:
+def labelled_requests(split: Split) -> tuple[LabelledRequest, ...]:
     """Read requests of one user message with accepted calls; halves by a digest of the id.
 
     Requests need one tool, or two to four different ones. At most two requests need the same tool alone. Requests of
@@ -79,7 +79,7 @@ def labelled_requests(split: Split) -> tuple[ToolRequest, ...]:
         raise InputError(f"requests have the splits train and test, not {split!r}")
     catalogue = function_catalogue()
     names = {entry.function: name for name, entry in catalogue.entries.items()}
-    found: list[ToolRequest] = []
+    found: list[LabelledRequest] = []
     counts, texts = Counter[frozenset[str]](), set[str]()
     for category in CATEGORIES:
         for task in all_tasks(category):
@@ -92,7 +92,7 @@ def labelled_requests(split: Split) -> tuple[ToolRequest, ...]:
             steps = [_step(catalogue, names, accepted, task.metadata["functions"], text) for accepted in task.answer]
             if not steps or not all(steps):
                 continue
-            request = ToolRequest(task.id, text, tuple(step for step in steps if step is not None))
+            request = LabelledRequest(task.id, text, tuple(step for step in steps if step is not None))
             texts.add(text)
             counts[functions] += 1
             found.append(request)
@@ -100,7 +100,7 @@ def labelled_requests(split: Split) -> tuple[ToolRequest, ...]:
 
 
 def sample_entries(
-    requests: Sequence[ToolRequest], size: int, seed: int, *, among: Sequence[ToolEntry] | None = None
+    requests: Sequence[LabelledRequest], size: int, seed: int, *, among: Sequence[ToolEntry] | None = None
 ) -> list[ToolEntry]:
     """Sample tools of the catalogue: all needed ones, and random further ones.
 
@@ -125,7 +125,7 @@ def sample_entries(
     return [known[name] for name in sorted([*needed, *others[: size - len(needed)]])]
 
 
-def spread(requests: Sequence[ToolRequest], count: int) -> list[ToolRequest]:
+def spread(requests: Sequence[LabelledRequest], count: int) -> list[LabelledRequest]:
     """Choose requests at equal distances, so that all categories of the package occur.
 
     Args:

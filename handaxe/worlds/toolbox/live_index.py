@@ -164,4 +164,6 @@ class LiveIndex:
             self._names = sorted(self._documents)
 
     def _forget(self) -> None:
-        self._names, self._matrix_ND, self._lexical = [], None, None
+        self._names = []
+        self._matrix_ND = None
+        self._lexical = None

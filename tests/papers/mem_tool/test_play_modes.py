@@ -6,7 +6,7 @@ from handaxe.core.records import ToolReply
 from handaxe.papers.mem_tool.play_modes import Habits, play_conversation
 from handaxe.worlds.toolbox.catalogue import ToolEntry
 from handaxe.worlds.toolbox.held_tools import ToolStore
-from handaxe.worlds.toolbox.labelled_requests import ToolRequest
+from handaxe.worlds.toolbox.labelled_requests import LabelledRequest
 
 pytest.importorskip("bfcl_eval")
 
@@ -33,7 +33,7 @@ STORE = ToolStore(
 
 def request(text):
     steps = [make_step(f"{one}0", f"{one}0", "", {f"{one}0": [1]}, {f"{one}0": 1}, text) for one in text.split()]
-    return ToolRequest(text, text, tuple(steps))
+    return LabelledRequest(text, text, tuple(steps))
 
 
 def play(mode, habits, texts, limit=128):

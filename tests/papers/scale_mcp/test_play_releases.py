@@ -13,13 +13,13 @@ from handaxe.papers.scale_mcp.play_releases import (  # noqa: E402
     play_tools,
 )
 from handaxe.worlds.toolbox.catalogue import ToolEntry  # noqa: E402
-from handaxe.worlds.toolbox.labelled_requests import ToolRequest  # noqa: E402
+from handaxe.worlds.toolbox.labelled_requests import LabelledRequest  # noqa: E402
 from handaxe.worlds.toolbox.live_index import TextVectors  # noqa: E402
 from handaxe.worlds.toolbox.questions import make_step  # noqa: E402
 
 THINGS = ("circle", "square", "hotel", "flight", "taxi", "poem")
 STEP = make_step("circle", "circle", "", {"circle_size": [3]}, {"circle_size": 3}, "?")
-REQUEST = ToolRequest("r", "circle", (STEP,))
+REQUEST = LabelledRequest("r", "circle", (STEP,))
 
 
 def entry(thing):

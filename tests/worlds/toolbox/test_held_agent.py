@@ -3,7 +3,7 @@ import json
 import numpy as np
 
 from handaxe.worlds.toolbox.held_agent import HeldAgent, cosine_scores
-from handaxe.worlds.toolbox.labelled_requests import ToolRequest
+from handaxe.worlds.toolbox.labelled_requests import LabelledRequest
 from handaxe.worlds.toolbox.live_index import TextVectors
 
 
@@ -25,7 +25,7 @@ def said(message):
     return [(call.name, dict(call.arguments)) for call in message.calls] or message.content
 
 
-REQUEST = ToolRequest(
+REQUEST = LabelledRequest(
     "r", "area, please", ({"name": "circle", "arguments": {"radius": 3}}, {"name": "sum", "arguments": {"a": 1}})
 )
 
@@ -62,7 +62,7 @@ def test_failed_calls_lead_to_the_next_tool_and_to_further_searches():
 
 
 def test_used_tools_come_last_and_known_tools_need_no_search():
-    request = ToolRequest("r", "?", ({"name": "x", "arguments": {"a": 1}}, {"name": "y", "arguments": {"a": 2}}))
+    request = LabelledRequest("r", "?", ({"name": "x", "arguments": {"a": 1}}, {"name": "y", "arguments": {"a": 2}}))
     known = [line("long", "a"), line("s", "a")]
     speak = HeldAgent(request, queries=(), texts=["?"], scores=agent()._scores, known=known).speak
     assert said(speak(None, facts(0))) == [("call_tool", {"name": "long", "arguments": {"a": 1}})]
