@@ -11,21 +11,21 @@ from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Labelled, Pairs
 from handaxe.core.records import Group, Pair, RatedGroup, Trajectory
-from handaxe.judges.labelled_groups import ranking_metrics, rated_groups
+from handaxe.judges.labelled_groups import ranking_metrics, with_zero_credit
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Features", "FeatureNet", "feature_net"]
+__all__ = ["FeatureNet", "RolloutFeatures", "feature_net"]
 
-Features = Callable[[Trajectory], Sequence[float]]
+RolloutFeatures = Callable[[Trajectory], Sequence[float]]
 """Rollout -> F numbers, the same F for all."""
 LEAST_STD = 1e-6
 
 
 def feature_net(
     *,
-    features: Features,
+    features: RolloutFeatures,
     size: int,
     pairs: Pairs,
     hidden: int = 16,
@@ -94,7 +94,7 @@ def _first_weights(size: int, hidden: int, seed: int) -> list[Tensor]:
 class FeatureNet:
     """See `feature_net`."""
 
-    def __init__(self, features: Features, pairs: Pairs, weights: list[Tensor], options: _Options):
+    def __init__(self, features: RolloutFeatures, pairs: Pairs, weights: list[Tensor], options: _Options):
         self._features = features
         self._pairs = pairs
         self._weights = weights
@@ -146,7 +146,7 @@ class FeatureNet:
         Returns:
             loss and accuracy on the pairs after the last step, and labels, their number.
         """
-        return self._fit(self._pairs(rated_groups(labelled)))
+        return self._fit(self._pairs(with_zero_credit(labelled)))
 
     def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Measure the scores of a step, then learn if the judge does; metrics of `ranking_metrics` and of `fit`."""
@@ -161,7 +161,8 @@ class FeatureNet:
         sides = [one for pair in pairs for one in (pair.chosen, pair.rejected)]
         if not self._scaled:
             raw_NF = self._raw(sides)
-            self._mean_F, std_F, self._scaled = raw_NF.mean(0), raw_NF.std(0), True
+            self._mean_F, std_F = raw_NF.mean(0), raw_NF.std(0)
+            self._scaled = True
             self._std_F = np.where(std_F > LEAST_STD, std_F, 1.0)
         input_NF = self._inputs(sides)
         own = [one.clone().requires_grad_() for one in self._weights]

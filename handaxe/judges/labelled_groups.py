@@ -10,10 +10,10 @@ from handaxe.core.protocols import Labelled
 from handaxe.core.records import Advantages, RatedGroup
 from handaxe.ops.ragged import channel_values
 
-__all__ = ["ranking_metrics", "rated_groups"]
+__all__ = ["ranking_metrics", "with_zero_credit"]
 
 
-def rated_groups(labelled: Sequence[Labelled]) -> list[RatedGroup]:
+def with_zero_credit(labelled: Sequence[Labelled]) -> list[RatedGroup]:
     """Give each group advantages of 0, as makers of pairs take rated groups.
 
     Example:

@@ -16,7 +16,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.heads import Head, head_measure
 from handaxe.core.protocols import Copyable, Engine, Labelled, Loss, Pairs, StatefulEngine, StepJudge
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores, Trajectory
-from handaxe.judges.labelled_groups import ranking_metrics, rated_groups
+from handaxe.judges.labelled_groups import ranking_metrics, with_zero_credit
 from handaxe.losses.parts.labels import LABEL
 from handaxe.losses.parts.rollout_scores import STRENGTH
 from handaxe.losses.preference.bradley_terry import bradley_terry
@@ -284,7 +284,7 @@ class RewardModel:
 
     def fit(self, labelled: Sequence[Labelled]) -> dict[str, float]:
         """Learn from preferences or labels; labels of turns stand in `Scores.turns`. Metrics as of `learn`."""
-        return self._fit(rated_groups(labelled), fits=True)
+        return self._fit(with_zero_credit(labelled), fits=True)
 
     def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Learn from all groups of a step.

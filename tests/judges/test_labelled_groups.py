@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.judges.labelled_groups import ranking_metrics, rated_groups
+from handaxe.judges.labelled_groups import ranking_metrics, with_zero_credit
 from handaxe.testing.make_records import make_group, make_rated, make_scores
 
 
@@ -20,6 +20,6 @@ def test_pairs_are_of_siblings_alone_and_equal_scores_count_half():
 
 def test_labelled_groups_keep_their_scores():
     group, scores = make_group(size=2), make_scores([1, 0])
-    (one,) = rated_groups([(group, scores)])
+    (one,) = with_zero_credit([(group, scores)])
     assert one.group is group and one.scores is scores
     assert not any(own.any() for sequences in one.advantages.tokens for own in sequences)

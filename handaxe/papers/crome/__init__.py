@@ -17,7 +17,7 @@ from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.stats import interval_figures
 from handaxe.papers.crome.answer_rewrites import in_sentence, is_numeric, with_answer
-from handaxe.papers.crome.augmented_pairs import augment, unsure
+from handaxe.papers.crome.augmented_pairs import augment, unsure_pairs
 from handaxe.worlds.arithmetic import arithmetic
 
 __all__ = ["crome"]
@@ -66,7 +66,7 @@ def crome(
         most: preferences of a task at most.
         presented: pairs that a fit presents, in whole passes: models with fewer pairs take more passes.
         learning_rate: of a fit.
-        threshold: see `unsure`.
+        threshold: see `unsure_pairs`.
 
     Example:
         pair 0.9 of crome and 0.6 of vanilla with the reversed style  ->  gain/reversed/vanilla 0.3
@@ -85,7 +85,7 @@ def crome(
             data = {"preferences": _preferences(given, most)}
             vanilla = _fitted(play.engine, data["preferences"], presented, learning_rate)
             found = augment(data["preferences"], [group.task for group, _ in given], format=play.format, seed=number)
-            data |= {name: unsure(own, vanilla, most=threshold) for name, own in found._asdict().items()}
+            data |= {name: unsure_pairs(own, vanilla, most=threshold) for name, own in found._asdict().items()}
             views = {style: _styled(tested, style, play.format, number) for style in STYLES}
             for name, (causal, neutral) in MODELS.items():
                 pairs = data["preferences"] + data["causal"] * causal + data["neutral"] * neutral

@@ -14,7 +14,7 @@ from handaxe.ops.change_digit import change_digit
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.crome.answer_rewrites import with_answer, with_number, with_question
 
-__all__ = ["Augmented", "augment", "unsure"]
+__all__ = ["Augmented", "augment", "unsure_pairs"]
 
 
 class Augmented(NamedTuple):
@@ -66,12 +66,12 @@ def augment(pairs: Sequence[Pair], tasks: Sequence[Task], *, format: ChatFormat,
         upgraded = with_number(pair.rejected.final_text, answer)
         causal.append(Pair(with_answer(pair.rejected, upgraded, format=format), pair.rejected))
         other = others[own % len(others)]
-        sides = [with_question(one, other, format=format) for one in (pair.chosen, pair.rejected)]
-        neutral.append(Pair(*sides, 0.0))
+        chosen = with_question(pair.chosen, other, format=format)
+        neutral.append(Pair(chosen, with_question(pair.rejected, other, format=format), 0.0))
     return Augmented(causal, neutral)
 
 
-def unsure(pairs: Sequence[Pair], judge: PairJudge, *, most: float = 0.8) -> list[Pair]:
+def unsure_pairs(pairs: Sequence[Pair], judge: PairJudge, *, most: float = 0.8) -> list[Pair]:
     """Keep the pairs on which a baseline reward model is wrong or unsure.
 
         preferences: p <= most        ties: max(p, 1 - p) > 1 - most / 2        p = P(the chosen one is better)

@@ -11,7 +11,7 @@ from handaxe.core.protocols import Engine, Judge, Labelled
 from handaxe.core.records import Pair
 from handaxe.evaluation.policy_rollouts import policy_rollouts
 from handaxe.evaluation.rank_figures import rank_figures
-from handaxe.judges.labelled_groups import rated_groups
+from handaxe.judges.labelled_groups import with_zero_credit
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import interval_figures
@@ -83,7 +83,7 @@ def domain_features_pairs(
 
 def _pairs(given: Sequence[Labelled], seed: int) -> list[Pair]:
     """Pairs of all tasks, in random order."""
-    found = ordered()(rated_groups(given))
+    found = ordered()(with_zero_credit(given))
     return [found[k] for k in generator("domain pairs", seed).permutation(len(found))]
 
 

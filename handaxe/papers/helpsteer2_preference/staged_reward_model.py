@@ -13,7 +13,7 @@ from handaxe.core.protocols import Engine, Labelled, Loss, Pairs
 from handaxe.core.records import Group, RatedGroup
 from handaxe.judges.reward_model import RewardModel
 
-__all__ = ["LOSSES", "Preference", "StagedRewardModel", "extrapolated", "staged_reward_model"]
+__all__ = ["LOSSES", "Preference", "StagedRewardModel", "extrapolated", "staged_reward_model", "weights_only"]
 
 Preference = Literal["plain", "margin", "scaled", "none"]
 LOSSES: Mapping[str, Mapping[str, Any]] = {"plain": {}, "margin": {"margin": "strength"}, "scaled": {"scaled": True}}

@@ -12,7 +12,7 @@ from handaxe.core.protocols import Pairs, Reward
 from handaxe.core.records import Group, Pair, RatedGroup, Scores, Trajectory
 from handaxe.selection.pairs.ordered import siblings_with_values
 
-__all__ = ["Factor", "TOOL_FACTORS", "linear_factors", "ranked_factors"]
+__all__ = ["Factor", "TOOL_FACTORS", "call_failures", "first_winner", "linear_factors", "ranked_factors"]
 
 CORRECT = "correct"
 """Channel of the scores that is the first factor."""
@@ -27,7 +27,7 @@ class Factor(NamedTuple):
     margin: float = 1.0
 
 
-def failures(one: Trajectory) -> float:
+def call_failures(one: Trajectory) -> float:
     """Number of malformed and of failed calls.
 
     Example:
@@ -37,7 +37,7 @@ def failures(one: Trajectory) -> float:
 
 
 TOOL_FACTORS = (
-    Factor("failures", failures, margin=0.0),
+    Factor("failures", call_failures, margin=0.0),
     Factor("calls", lambda one: float(len(one.calls)), margin=0.0),
     Factor("tokens", lambda one: float(one.num_tokens)),
 )
@@ -89,7 +89,7 @@ def ranked_factors(
         found = list[Pair]()
         for place, i in enumerate(scored):
             for j in scored[place + 1 :]:
-                if side := winner(row_GL[i], row_GL[j], delta_L):
+                if side := first_winner(row_GL[i], row_GL[j], delta_L):
                     better, worse = (i, j) if side > 0 else (j, i)
                     found.append(Pair(one.group[better], one.group[worse]))
         return found[:most]
@@ -97,7 +97,7 @@ def ranked_factors(
     return pairs
 
 
-def winner(first_L: np.ndarray, second_L: np.ndarray, delta_L: np.ndarray) -> int:
+def first_winner(first_L: np.ndarray, second_L: np.ndarray, delta_L: np.ndarray) -> int:
     """1 if the first wins at the first level that differs by more than its margin, -1 if the second, 0 for none.
 
     Example:

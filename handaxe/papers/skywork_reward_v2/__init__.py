@@ -11,7 +11,7 @@ from handaxe.core.records import Pair, Trajectory
 from handaxe.evaluation.policy_rollouts import policy_rollouts
 from handaxe.evaluation.rank_figures import rank_figures
 from handaxe.judges.feature_net import FeatureNet
-from handaxe.judges.labelled_groups import rated_groups
+from handaxe.judges.labelled_groups import with_zero_credit
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import interval_figures
@@ -79,7 +79,7 @@ def skywork_reward_v2(
         given = play("train", tasks=tasks, samples=samples, seed=seed)
         tested = play("test", tasks=held_out, samples=samples, seed=HELD_OUT + seed)
         features = end_states(play.engine, [one for group, _ in (*given, *tested) for one in group])
-        pairs, columns = ordered()(rated_groups(given)), dict[str, list[float]]()
+        pairs, columns = ordered()(with_zero_credit(given)), dict[str, list[float]]()
         for number in range(seed, seed + seeds):
             data, recycled = _curated(pairs, features, number, verified, first, rounds, wild_error, label_error)
             truth = _truth(pairs)
@@ -121,7 +121,8 @@ def _curated(
     order = [pairs[k] for k in generator("skywork", seed).permutation(len(pairs))]
     truth = _truth(pairs)
     label = agreeing_labellers(truth, error=label_error, seed=seed)
-    gold, seed_pairs, clean = order[:verified], order[verified : verified + first], order[verified + first :]
+    gold, seed_pairs = order[:verified], order[verified : verified + first]
+    clean = order[verified + first :]
     pool = [wild_order(pair, truth, error=wild_error, seed=seed) for pair in clean]
     silver = curate(
         gold,

@@ -8,7 +8,7 @@ from typing import Literal
 from handaxe import rollouts
 from handaxe.core.protocols import Labelled, Rollout, Source
 from handaxe.core.records import Pair
-from handaxe.judges.labelled_groups import rated_groups
+from handaxe.judges.labelled_groups import with_zero_credit
 from handaxe.methods.method import Method
 from handaxe.ops.seeds import generator
 from handaxe.papers.tree_preferences.segment_forks import segment_forks
@@ -85,5 +85,5 @@ def drawn_pairs(given: Sequence[Labelled], *, seed: int) -> list[Pair]:
     Paper: arXiv:2402.10184, comparisons of responses to one prompt.
     Differs: comparisons of equal responses are not asked for.
     """
-    found = ordered()(rated_groups(given))
+    found = ordered()(with_zero_credit(given))
     return [found[k] for k in generator("comparisons", seed).permutation(len(found))]

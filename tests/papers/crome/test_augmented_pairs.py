@@ -4,7 +4,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Pair, Task
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.crome.augmented_pairs import augment, unsure
+from handaxe.papers.crome.augmented_pairs import augment, unsure_pairs
 from handaxe.training.sft.scripted import trajectory_from_messages
 
 TASK = Task("t", (Message("user", "3*4 ="),), "12")
@@ -53,8 +53,8 @@ class Fixed:
 
 def test_the_baseline_keeps_pairs_that_are_wrong_or_unsure():
     pairs = [PAIR._replace(strength=m) for m in (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)]
-    kept = unsure(pairs, Fixed(0.7, 0.9, 0.1, 0.65, 0.55, 0.3), most=0.8)
+    kept = unsure_pairs(pairs, Fixed(0.7, 0.9, 0.1, 0.65, 0.55, 0.3), most=0.8)
     assert [one.strength for one in kept] == [1, 1, 0, 0]
-    assert unsure([], Fixed()) == []
+    assert unsure_pairs([], Fixed()) == []
     with pytest.raises(InputError, match="above 0.5"):
-        unsure(pairs, Fixed(), most=0.5)
+        unsure_pairs(pairs, Fixed(), most=0.5)

@@ -3,7 +3,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores, ToolReply
-from handaxe.papers.heron.ranked_factors import Factor, failures, linear_factors, ranked_factors, winner
+from handaxe.papers.heron.ranked_factors import Factor, call_failures, first_winner, linear_factors, ranked_factors
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
@@ -20,9 +20,9 @@ CALLS = Factor("calls", lambda one: float(len(one.calls)))
 
 def test_the_worked_example():
     first, second = np.array([1.0, -3.0]), np.array([1.0, -2.0])
-    assert winner(first, second, np.array([0.0, 0.5])) == -1
-    assert winner(second, first, np.array([0.0, 0.5])) == 1
-    assert winner(first, second, np.array([0.0, 1.5])) == 0
+    assert first_winner(first, second, np.array([0.0, 0.5])) == -1
+    assert first_winner(second, first, np.array([0.0, 0.5])) == 1
+    assert first_winner(first, second, np.array([0.0, 1.5])) == 0
 
 
 def test_a_higher_level_decides_first():
@@ -31,7 +31,7 @@ def test_a_higher_level_decides_first():
         a, b = rng.integers(0, 3, size=(2, 4)).astype(float)
         delta = np.array([0.0, 0.5, 0.0, 1.0])
         wanted = next((int(np.sign(x - y)) for x, y, d in zip(a, b, delta) if abs(x - y) > d), 0)
-        assert winner(a, b, delta) == wanted == -winner(b, a, delta)
+        assert first_winner(a, b, delta) == wanted == -first_winner(b, a, delta)
 
 
 @pytest.mark.parametrize("margin, wanted", [(1.0, [(1, 0)]), (3.0, [])])
@@ -67,8 +67,8 @@ def test_unscored_rollouts_are_in_no_pair():
 
 
 def test_failures_count_errors_and_statuses():
-    assert failures(rollout(3, failed=2)) == 2
-    assert failures(make_trajectory(texts=["x"], errors=[["not JSON"]])) == 1
+    assert call_failures(rollout(3, failed=2)) == 2
+    assert call_failures(make_trajectory(texts=["x"], errors=[["not JSON"]])) == 1
 
 
 def test_the_linear_reward_by_hand():
