@@ -3,6 +3,9 @@
 from typing import Literal
 
 from handaxe import judges, rewards
+from handaxe.core.protocols import Stage
+from handaxe.judges.feature_net import FeatureNet
+from handaxe.judges.reward_model import RewardModel
 from handaxe.methods.labelled_rollouts import labelled_rollouts
 from handaxe.methods.method import Method, replace
 from handaxe.methods.pair_reward_model import pair_reward_model
@@ -25,7 +28,7 @@ def domain_features(
     """
     text, text_stage = pair_reward_model(base, channel="correct", groups=fit_groups, epochs=fit_epochs)
     net = judges.feature_net(features=trace_features(), size=len(TRACE_FEATURES), pairs=ordered(), channel="correct")
-    chosen = {
+    chosen: dict[str, tuple[FeatureNet | RewardModel, Stage]] = {
         "features": (net, fit(judge=net, source=labelled_rollouts(base, groups=fit_groups))),
         "text": (text, text_stage),
     }

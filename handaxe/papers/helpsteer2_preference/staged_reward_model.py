@@ -22,7 +22,7 @@ MOMENTS = "optimizer."
 
 
 def extrapolated(first: Mapping[str, Any], second: Mapping[str, Any], factor: float) -> dict[str, Any]:
-    """Extrapolate from the weights of one model through those of another one.
+    """Extrapolate weights from a first model through a second model.
 
         w = w_1 + f (w_2 - w_1)
 

@@ -19,7 +19,7 @@ CORRECT = "correct"
 
 
 class Factor(NamedTuple):
-    """A number of a rollout that should be high (sign 1) or low (sign -1). margin: in standard deviations."""
+    """Number of a rollout, better if high (sign 1) or low (sign -1). margin: in standard deviations."""
 
     name: str
     value: Callable[[Trajectory], float]
@@ -47,7 +47,7 @@ TOOL_FACTORS = (
 def ranked_factors(
     *, factors: Sequence[Factor] = TOOL_FACTORS, channel: str | None = CORRECT, most: int | None = None
 ) -> Pairs:
-    """Make a pair of every two siblings that the ranking of factors tells apart.
+    """Make a pair of every two siblings with a winner by the ranking of factors.
 
         z_1 = outcome of the channel,  z_l = sign_l * value of factor l
         for l = 1, 2, ...:   i wins if z_l(i) > z_l(j) + delta_l;   j wins if z_l(j) > z_l(i) + delta_l
@@ -98,7 +98,7 @@ def ranked_factors(
 
 
 def first_winner(first_L: np.ndarray, second_L: np.ndarray, delta_L: np.ndarray) -> int:
-    """1 if the first wins at the first level that differs by more than its margin, -1 if the second, 0 for none.
+    """Return 1 or -1 for the winner at the first level with a difference above the margin, 0 without a winner.
 
     Example:
         (1, -3) and (1, -2) with margins (0, 0.5) -> -1;  with (0, 1.5) -> 0

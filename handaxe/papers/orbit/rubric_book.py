@@ -25,7 +25,7 @@ __all__ = ["RubricBook", "SeedCase", "pass_rates", "seed_cases"]
 
 
 class SeedCase(NamedTuple):
-    """A question with the criteria that an expert wrote for it."""
+    """Question of the seed base with a rubric."""
 
     question: str
     criteria: tuple[Criterion, ...]
@@ -54,12 +54,12 @@ def seed_cases(tasks: Sequence[Task]) -> list[SeedCase]:
 
 
 class RubricBook:
-    """Rubric of a task: criteria of the most similar seed cases that fit its question.
+    """Rubric of a task: criteria of the most similar seed cases, restricted to the question.
 
         cases      the k seed cases with the greatest BM25 score for the question
-        criteria   of these cases, each once; criteria of one relation only if the question names it
+        criteria   of the retrieved cases, each once; of a relation only if the question names the relation
         points     mean over the retrieved cases that have the criterion
-        dropped    criteria that most rollouts meet, see `drop_easy`, unless no criterion with positive points is left
+        dropped    criteria with a high pass rate, see `drop_easy`, unless no criterion with positive points is left
 
     Args:
         seeds: the seed base; one case or more.
@@ -109,7 +109,7 @@ class RubricBook:
         return kept if any(one.points > 0 for one in kept) else every
 
     def drop_easy(self, groups: Sequence[RatedGroup], *, above: float = 0.75) -> Mapping[str, float]:
-        """Drop criteria with positive points that more than a share of the rollouts meet.
+        """Drop criteria with positive points and a pass rate above a bound.
 
         Args:
             groups: rollouts of the policy.
@@ -137,7 +137,7 @@ class RubricBook:
 
 
 def pass_rates(book: RubricBook, groups: Sequence[RatedGroup]) -> Mapping[str, float]:
-    """Share of rollouts that meet a criterion, among those of tasks with it.
+    """Compute pass rates of criteria, each over the rollouts of tasks with the criterion.
 
     Example:
         met by 1 of 4 rollouts  ->  0.25

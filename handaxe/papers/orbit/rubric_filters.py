@@ -54,7 +54,7 @@ def medium_tasks(*, low: float = 0.1, high: float = 0.75, least: int = 12) -> Ca
 
 
 def drop_easy_criteria(*, book: RubricBook, source: Source, above: float = 0.75) -> Stage:
-    """Make a stage that drops criteria which the policy meets too often.
+    """Make a stage that drops criteria with a high pass rate.
 
     Args:
         book: of the rubrics.

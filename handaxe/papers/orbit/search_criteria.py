@@ -1,4 +1,4 @@
-"""Criteria of multi-hop searches, which a rule checks without the reference answer."""
+"""Criteria of multi-hop searches, checked by rule without the reference answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GENERAL_ITEMS = (
 
 
 def search_item(relation: str) -> Criterion:
-    """Criterion of a question that names a relation.
+    """Make the criterion of a relation in the question.
 
     Example:
         "boss" -> "It searches for the boss of somebody.", 3 points

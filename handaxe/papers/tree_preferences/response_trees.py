@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from handaxe import rollouts
 from handaxe.core.protocols import Labelled, Rollout, Source
@@ -61,7 +61,7 @@ def response_source(base: Method, topology: Topology, *, groups: int, depth: int
         24 groups, depth 2, branches 2, chain  ->  24 groups of 5 independent rollouts
     """
     tree = response_tree(depth=depth, branches=branches, max_turns=base.settings.max_turns)
-    choices = {
+    choices: dict[Topology, tuple[int, dict[str, Any]]] = {
         "tree": (1, {"reward": base.reward, "rollout": tree}),
         "chain": (leaf_count(depth=depth, branches=branches), {"reward": base.reward}),
     }
