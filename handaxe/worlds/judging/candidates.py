@@ -15,7 +15,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.world import World
 
-__all__ = ["Candidate", "Judged", "Speaker", "judged", "play_answer", "play_unequal"]
+__all__ = ["Judged", "ScoredAnswer", "Speaker", "judged", "play_answer", "play_unequal"]
 
 MOST = 64
 """Siblings of a task at most."""
@@ -24,7 +24,7 @@ Speaker = Callable[[Task, random.Random], str]
 """(task, draws) -> an answer, correct or not; equal draws give equal answers."""
 
 
-class Candidate(NamedTuple):
+class ScoredAnswer(NamedTuple):
     """An answer, and its score by the oracle."""
 
     text: str
@@ -35,7 +35,7 @@ class Judged(NamedTuple):
     """A task of another world, and answers to it."""
 
     task: Task
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ScoredAnswer, ...]
 
 
 def judged(group: Group, scores: Scores) -> Judged:
@@ -52,13 +52,13 @@ def judged(group: Group, scores: Scores) -> Judged:
         InputError: the group has another number of rollouts than scores.
 
     Example:
-        rollouts "14" and "15" of "4+7+3=?" with outcomes 1 and 0  ->  Candidate("14", 1.0), Candidate("15", 0.0)
+        rollouts "14" and "15" of "4+7+3=?" with outcomes 1 and 0  ->  ScoredAnswer("14", 1.0), ScoredAnswer("15", 0.0)
     """
     score_G = np.asarray(scores.outcome, np.float64)
     if score_G.shape != (len(group),):
         raise InputError(f"a group of {len(group)} rollouts has scores of shape {score_G.shape}")
     texts = [one.final_text.strip() for one in group]
-    return Judged(group.task, tuple(Candidate(*pair) for pair in zip(texts, score_G.tolist(), strict=True)))
+    return Judged(group.task, tuple(ScoredAnswer(*pair) for pair in zip(texts, score_G.tolist(), strict=True)))
 
 
 def play_answer(world: World, task: Task, speaker: Speaker, number: int) -> Trajectory:
@@ -87,7 +87,7 @@ def play_unequal(world: World, task: Task, speaker: Speaker, *, count: int) -> J
     Example:
         siblings with scores 0, 0, 1, count 2  ->  the first and the third
     """
-    found = dict[float, Candidate]()
+    found = dict[float, ScoredAnswer]()
     for number in range(MOST):
         group = Group(task, (play_answer(world, task, speaker, number),))
         (one,) = judged(group, world.correct(group)).candidates

@@ -13,7 +13,7 @@ from handaxe.worlds.judging.links import links, path
 from handaxe.worlds.judging.words import words
 from handaxe.worlds.world import World
 
-__all__ = ["SOURCES", "JudgedSource", "link_source", "word_source"]
+__all__ = ["JudgedSource", "SOURCES", "link_source", "word_source"]
 
 CARELESS = 0.5
 """Probability of a slip."""

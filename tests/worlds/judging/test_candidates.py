@@ -4,7 +4,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
 from handaxe.testing.make_records import make_group, make_trajectory
-from handaxe.worlds.judging.candidates import Candidate, judged, play_answer, play_unequal
+from handaxe.worlds.judging.candidates import ScoredAnswer, judged, play_answer, play_unequal
 from handaxe.worlds.judging.links import links
 from handaxe.worlds.judging.sources import link_source
 
@@ -15,7 +15,7 @@ TASK = WORLD.tasks("train", 1, 0)[0]
 def test_judged_takes_texts_and_scores_of_any_group():
     group = make_group(trajectories=[make_trajectory(texts=["", text]) for text in (" 14", "15")])
     found = judged(group, Scores(np.array([1.0, 0.25])))
-    assert found.candidates == (Candidate("14", 1.0), Candidate("15", 0.25)) and found.task is group.task
+    assert found.candidates == (ScoredAnswer("14", 1.0), ScoredAnswer("15", 0.25)) and found.task is group.task
     with pytest.raises(InputError, match="2 rollouts"):
         judged(group, Scores(np.zeros(3)))
 
