@@ -22,14 +22,14 @@ TEST_SHARE = 4
 
 
 def links() -> World:
-    """Tables of five digits, and a digit to start from; the answer is the start and the digit two links further.
+    """Tables of four digits, and a digit to start from; the answer is the start and the digit two links further.
 
     Returns:
         A world with "table", "start" and "other", another start with another end, in the metadata. No question is in
         both splits.
 
     Example:
-        "53424 1": 1 leads to 5, and 5 to 4, so the answer is "14"
+        "3421 1": 1 leads to 3, and 3 to 2, so the answer is "12"
     """
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
@@ -51,7 +51,7 @@ def path(table: Sequence[int], start: int) -> tuple[int, int]:
     """Return the digits one and two links after a start.
 
     Example:
-        ([5, 3, 4, 2, 4], 1) -> (5, 4)
+        ([3, 4, 2, 1], 1) -> (3, 2)
     """
     middle = table[start - 1]
     return middle, table[middle - 1]

@@ -51,7 +51,7 @@ def judging(*, kinds: tuple[str, ...] = ("links", "words"), terse: float = 0.5) 
         InputError: an unknown kind or none, or a share out of range.
 
     Example:
-        "53424 1", "A12" and "B14": the expert replies "R 54 2-4+ [[B]]"
+        "3421 1", "A12" and "B13": the expert replies "R 32 2+3- [[A]]", or "[[A]]" for a terse task
 
     Paper: arXiv:2505.02387 (RM-R1), preference pairs for a judge that reasons.
     Differs: the tasks, candidates and tags are of a few bytes.

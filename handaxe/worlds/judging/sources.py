@@ -42,7 +42,7 @@ def link_source() -> JudgedSource:
     the solution: the digits after one and two links.
 
     Example:
-        "53424 1": the standard is "54", the correct answer "14", and a careless one "12" (of 3: 4, 2)
+        "3421 1": the standard is "32", the correct answer "12", and a careless one "13" (of start 4: 1, 3)
     """
 
     def speaker(task: Task, rng: random.Random) -> str:
@@ -62,7 +62,7 @@ def word_source() -> JudgedSource:
     The standard is the rubric: the last digit.
 
     Example:
-        "w: 1..5": the standard is "5", the correct answer "15", and a careless one "51"
+        "w: 1..4": the standard is "4", the correct answer "14", and a careless one "41"
     """
 
     def speaker(task: Task, rng: random.Random) -> str:

@@ -31,7 +31,7 @@ def words() -> World:
         either order.
 
     Example:
-        "w: 1..5" asks for a word such as "15": "25" scores 1 too, and "51", "55" and "125" 0
+        "w: 1..4" asks for a word such as "14": "24" scores 1 too, and "41", "44" and "124" 0
     """
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
