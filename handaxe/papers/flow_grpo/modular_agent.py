@@ -92,7 +92,7 @@ def modular_agent(
         env: executes calls; an `ending` of its own ends the rollout. It makes no requests to auxiliary policies.
         verify: called after every turn.
         generate: called when rewards read the answer. A model answers once: after the verdict of enough, or after the
-            last turn; a rollout that ends within a turn of the planner then has no answer.
+            last turn. A rollout that is truncated before, by a cut turn or a memory beyond the context, has no answer.
         execute: turns the planner's call into a command. It may change tool and arguments; the call keeps its id.
         width: characters of a result that are remembered, 1 or more.
 
