@@ -95,6 +95,7 @@ def train_generator(
     names = [entry.name for entry in data.tools]
     texts = [tuple(base.pieces.encode(" ".join(name_words(entry.function)))) for entry in data.tools]
     finish = tuple(base.pieces.encode("finish"))
+    spelled: dict[str, tuple[int, ...]]
     if spelling == "atomic":
         model = add_tool_tokens(base.model, [*texts, finish], start=start, seed=seed)
         spelled = {name: (size + number,) for number, name in enumerate(names)}
