@@ -166,9 +166,8 @@ class _Player(NamedTuple):
                 seed=seed,
             )
             played += own
-            if inertia is not None:
-                for one in own:
-                    learn_trajectory(inertia, one)
+            for one in own if inertia is not None else ():
+                learn_trajectory(inertia, one)
         return self._run(played)
 
     def _run(self, played: Sequence[Trajectory]) -> _Run:

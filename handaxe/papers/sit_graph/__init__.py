@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from handaxe.core.deferred import DeferredModule
-from handaxe.core.records import Task, Trajectory
+from handaxe.core.records import Task
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.stats import interval_figures
 from handaxe.ops.text_store import Embed
@@ -18,7 +18,7 @@ from handaxe.papers.sit_graph.compare_memories import OrderPlayer, fill_memory, 
 from handaxe.papers.sit_graph.memories import GraphMemory, Memory, TrajectoryMemory
 from handaxe.papers.sit_graph.tool_graph import StateToolGraph
 from handaxe.tools.index.dense import embed
-from handaxe.training.sft.cold_start import start_policy
+from handaxe.training.sft.cold_start import demonstrations, start_policy
 
 if TYPE_CHECKING:
     import handaxe.engines.local.engine as local
@@ -34,8 +34,8 @@ TAUGHT = (1, 1, 2)
 def sit_graph(*, seeds: int = 5, stream: int = 24, tasks: int = 16, chunk: int = 8) -> StudyFunction:
     """Compare memories of successful conversations with a frozen policy, in orders of tau2's retail shop.
 
-    The policy plays a stream of training tasks without a memory; every memory gets the same successful conversations
-    and then stays as it is on held-out tasks. In the online mode the graph begins empty and grows with the stream.
+    Every memory gets the same conversations of the shop's expert on training tasks, and then stays as it is on held-out
+    tasks. In the online mode the graph begins empty and grows with the policy's own successes.
 
     Figures:
         MEMORY              pass@1 on held-out tasks; none, trajectories (the most similar conversation), weights (the
@@ -43,7 +43,7 @@ def sit_graph(*, seeds: int = 5, stream: int = 24, tasks: int = 16, chunk: int =
         MEMORY/wrong        share of wrong choices after a look at an order
         gain/MEMORY         pass@1 of the graph less that of the memory, mean over seeds; /low and /high are the ends of
                             its 95 % interval. Likewise gain_wrong, wrong choices of the memory less those of the graph
-        stored              successful conversations in the memories
+        stored              conversations in the memories
         online/first, online/last    pass@1 in the first and the last chunk of the stream
         online/gain         pass@1 of the online graph in the last half of the stream less that without a memory there
 
@@ -76,25 +76,24 @@ def make_memories(embed: Embed) -> dict[str, Memory]:
 def _one_seed(player: OrderPlayer, seed: int, stream: int, tasks: int, chunk: int) -> dict[str, float]:
     world = advised_orders(adviser=no_advice, requests=player.requests)
     learned, held_out = world.tasks("train", stream, seed), world.tasks("test", tasks, seed)
-    collected = player.play(learned, no_advice, seed=seed)
+    shown = demonstrations(world, world.env(world.tools), learned, count=stream, seed=seed, context=2048)
     advisers: dict[str, Adviser] = {"none": no_advice}
     figures = dict[str, float]()
     for name, memory in make_memories(embed).items():
-        figures["stored"] = float(fill_memory(memory, collected, player))
+        figures["stored"] = float(fill_memory(memory, shown, player))
         advisers[name] = memory
     for name, adviser in advisers.items():
         success, wrong = success_and_errors(player, player.play(held_out, adviser, seed=seed))
         figures |= {name: success, f"{name}/wrong": wrong}
-    return figures | _online(player, learned, collected, chunk, seed)
+    return figures | _online(player, learned, chunk, seed)
 
 
-def _online(
-    player: OrderPlayer, learned: Sequence[Task], collected: Sequence[Trajectory], chunk: int, seed: int
-) -> dict[str, float]:
+def _online(player: OrderPlayer, learned: Sequence[Task], chunk: int, seed: int) -> dict[str, float]:
     chunks = play_online(player, learned, GraphMemory(StateToolGraph(embed)), chunk=chunk, seed=seed)
     success = [success_and_errors(player, own)[0] for own in chunks]
     late = len(chunks) // 2
-    without = success_and_errors(player, collected[late * chunk :])[0]
+    alone = player.play(learned, no_advice, seed=seed)
+    without = success_and_errors(player, alone[late * chunk :])[0]
     return {
         "online/first": success[0],
         "online/last": success[-1],

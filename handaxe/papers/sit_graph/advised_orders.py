@@ -43,7 +43,7 @@ def advised_orders(*, adviser: Adviser, requests: tuple[int, ...] = (1, 2), gues
     cancelled if it is pending, returned if it is delivered, or its status is told.
 
     Args:
-        adviser: suggests next tools; `no_advice` for none.
+        adviser: suggests next tools; `no_advice` for none. After a look it is asked once a summary is written.
         requests: numbers of requests of a conversation.
         guesses: the expert takes the first suggested tool after a summary, and one of the three at random without a
             suggestion: a cold start for a policy that depends on suggestions. Otherwise it knows the shop's rules.
@@ -65,8 +65,11 @@ def advised_orders(*, adviser: Adviser, requests: tuple[int, ...] = (1, 2), gues
         domain="retail", user="requests", brief=True, atoms=requests, personas=("static",), test_personas=("static",)
     )
 
+    def waiting(task: Task, steps: Sequence[ToolStep], summary: str) -> Sequence[str]:
+        return () if steps and steps[-1].tool == LOOK and not summary else adviser(task, steps, summary)
+
     def env(tools: Sequence[Any]) -> EnvFactory:
-        return advised_env(inner.env([*tools, summarize_state]), adviser)
+        return advised_env(inner.env([*tools, summarize_state]), waiting)
 
     return replace(
         inner,
