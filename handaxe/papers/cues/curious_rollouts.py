@@ -90,7 +90,7 @@ def curious_rollouts(
         InputError: the world has no exploration; a number below 1.
 
     Example:
-        2 rollouts of 2 steps: "4071 boss" and "5526 ally", then "9930 boss" and "4071 ally": no search occurs twice
+        opening "4071?": the search "4071 boss" shows 5526; the next one may be "5526 ally", and is not "4071 boss"
 
     Paper: arXiv:2512.01311 (CuES), curious exploration.
     Differs: a rule explores, where a language model does.
