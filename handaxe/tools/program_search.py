@@ -103,7 +103,7 @@ class Program:
     parameters: Mapping[str, Any]
     body: Expression
 
-    def __call__(self, **arguments: Any) -> Any:
+    def __call__(self, arguments: Mapping[str, Any]) -> Any:
         """Evaluate the expression by the trusted twins of its blocks."""
         return _evaluate(self.body, arguments)
 

@@ -136,7 +136,8 @@ def repaired(design: AgentDesign) -> AgentDesign:
     """
     numbers = {"samples": design.samples, "refinements": design.refinements, "restarts": design.restarts}
     name = max(numbers, key=lambda one: numbers[one])
-    return design._replace(**{name: max(numbers[name] // 2, 1)})
+    halved = {**design._asdict(), name: max(numbers[name] // 2, 1)}
+    return AgentDesign(**halved)
 
 
 def _archive(
@@ -156,13 +157,13 @@ def _archive(
 
 
 def _propose(archive: AgentArchive, rng: random.Random, from_archive: bool) -> AgentDesign:
-    drawn = AgentDesign(*(rng.choice(options) for options in CHOICES.values()))
+    drawn = AgentDesign._make(rng.choice(options) for options in CHOICES.values())
     if not from_archive:
         return drawn
     ranked = sorted(archive.agents, key=lambda one: -one.fitness.median)
     one, other = (_pick(ranked, rng) for _ in range(2))
     if rng.random() < 0.3:
-        return AgentDesign(*(rng.choice(pair) for pair in zip(one, other, strict=True)))
+        return AgentDesign._make(rng.choice(pair) for pair in zip(one, other, strict=True))
     changed = rng.sample(list(CHOICES), rng.randint(1, 3))
     return one._replace(**{name: getattr(drawn, name) for name in changed})
 

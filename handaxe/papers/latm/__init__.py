@@ -108,7 +108,8 @@ def _route(shown: Mapping[str, Sequence[Task]], questions: int, most: int, seed:
     random.Random(derive_seed("latm", seed)).shuffle(stream)
     maker = ProgramMaker(TEXT_BLOCKS, most=most)
     library, known = ToolLibrary(), dict[str, list[str]]()
-    tools, costs, routes = dict[str, WrappedTool | None](), dict[str, int](), list[str | None]()
+    tools, costs = dict[str, WrappedTool | None](), dict[str, int]()
+    routes = list[str | None]()
     for task in stream:
         route, family = dispatch(_text(task), known), task.metadata["generator"]
         routes.append(route)
@@ -129,7 +130,8 @@ def _figures(
     replies = answer_alone(answerer, [(shown[kind][:SHOWN], _text(one)) for kind, one in zip(kinds, stream.tasks)])
     alone_N = np.array([_score_alone(task, reply.text) for task, reply in zip(stream.tasks, replies, strict=True)])
     tokens_N = np.array([reply.tokens for reply in replies], np.float64)
-    latm_N, exact_N, own_N = alone_N.copy(), np.zeros(len(alone_N)), tokens_N.copy()
+    latm_N, own_N = alone_N.copy(), tokens_N.copy()
+    exact_N = np.zeros(len(alone_N))
     calls = [(n, tool) for n, kind in enumerate(kinds) if (tool := stream.tools.get(kind)) is not None]
     written = write_arguments(answerer, [(tool, _text(stream.tasks[n])) for n, tool in calls])
     right = list[bool]()

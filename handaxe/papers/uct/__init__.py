@@ -115,7 +115,7 @@ def _reuse(found: dict[str, np.ndarray], part: slice) -> np.ndarray:
 
 def _agent_figures(found: dict[str, np.ndarray]) -> dict[str, float]:
     half = found["correct"].shape[1] // 2
-    first, second, whole = slice(half), slice(half, None), slice(None)
+    first, second = slice(half), slice(half, None)
     return {
         "accuracy": float(found["correct"].mean()),
         "first": float(found["correct"][:, first].mean()),
@@ -123,7 +123,7 @@ def _agent_figures(found: dict[str, np.ndarray]) -> dict[str, float]:
         "wrong": float(found["wrong"].mean()),
         "created": 100 * float(found["created"].mean()),
         "created_second": 100 * float(found["created"][:, second].mean()),
-        "reuse": float(_reuse(found, whole).mean()),
+        "reuse": float(_reuse(found, slice(None)).mean()),
         "reuse_second": float(_reuse(found, second).mean()),
         "tried": float(found["tried"].mean()),
     }

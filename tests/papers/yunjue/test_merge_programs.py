@@ -42,7 +42,7 @@ def test_a_merged_program_absorbs_a_third():
 def test_the_merged_program_gives_the_values_of_both(row):
     for one, other in ((move(1), move(3)), (move(2, 1), move(1, 2))):
         merged, first, second = merge_programs(one, other)
-        assert merged(xs=row, **first) == one(xs=row) and merged(xs=row, **second) == other(xs=row)
+        assert merged({"xs": row, **first}) == one({"xs": row}) and merged({"xs": row, **second}) == other({"xs": row})
 
 
 def test_programs_that_differ_in_more_than_constants_are_not_merged():
