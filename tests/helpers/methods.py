@@ -7,6 +7,7 @@ The test of a method, tests/papers/NAME/test_method.py (test_OTHER.py for a furt
     ASKS_MODEL = True                   its reward calls a model
     FALLS = "reason"                    why its reward falls to an attack, for docs/lab.md
     TRAINS_FORCED = True                it trains on tokens that the policy did not sample, by the paper
+    JUDGE_LEARNS_RESULTS = True         its judge also learns the text of tool results, by the paper
     EVALUATES_FORCED = True             a judge chooses next steps in evaluations, by the paper
     ABOUT_REWARDS = True                its paper is about rewards: parts, ties and claims are checked
     NO_REWARD = True                    it trains on no reward, so only claims are checked

@@ -5,6 +5,7 @@ from helpers.methods import made
 
 SHORT = ["--fit-groups", "2", "--fit-epochs", "1"]
 ASKS_MODEL = True
+JUDGE_LEARNS_RESULTS = True
 LAB = "a stage fits its reward model on rollouts of the policy; see reward_model"
 
 
