@@ -15,7 +15,7 @@ from handaxe.evaluation.best_of import best_of_curve
 from handaxe.evaluation.play_groups import play_groups
 from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, pearson
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.aggregates import AGGREGATES, PROBABILITY_AGGREGATES, Aggregate
+from handaxe.ops.aggregates import AGGREGATES, Aggregate
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.papers.reward_math.set_figures import beats_all, reciprocal_rank
 from handaxe.papers.reward_math.solution_sets import SolutionSet, solution_sets
@@ -30,7 +30,7 @@ else:
 __all__ = ["reward_math"]
 
 HOT = Sampling(temperature=1.25, max_tokens=48)
-CHOICES: tuple[Aggregate, ...] = ("min", "max", "mean", "last", *PROBABILITY_AGGREGATES)
+CHOICES: tuple[Aggregate, ...] = ("min", "max", "mean", "last", "prod", "geometric", "mean_logit", "mean_odds")
 RESAMPLES = 1000
 MEASURES = ("many", "mrr", "one", "bon")
 
