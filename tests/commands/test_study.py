@@ -16,4 +16,4 @@ def test_study_prints_figures_and_verdicts(tmp_path, capsys):
 def test_unknown_study_is_an_error(capsys):
     assert main(["study", "nothing"]) == 2
     shown = capsys.readouterr().err
-    assert "there is no study 'nothing'; there are android_world, asearcher_questions, " in shown and "ta_mdp" in shown
+    assert "there is no study 'nothing'; there are adas, android_world, " in shown and "ta_mdp" in shown

@@ -166,8 +166,9 @@ class _Player(NamedTuple):
                 seed=seed,
             )
             played += own
-            for one in own if inertia is not None else ():
-                learn_trajectory(inertia, one)
+            if inertia is not None:
+                for one in own:
+                    learn_trajectory(inertia, one)
         return self._run(played)
 
     def _run(self, played: Sequence[Trajectory]) -> _Run:

@@ -19,7 +19,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["NOVEL", "PRINCIPLES", "Principle", "principles"]
+__all__ = ["NOVEL", "PRINCIPLES", "OrderPrinciple", "principles"]
 
 NAMES = "abc"
 """Masked names of the responses."""
@@ -30,7 +30,7 @@ TEST_SHARE = 4
 START = Start(skill=160, steps=0, batch_size=16, learning_rate=2e-3)
 
 
-class Principle(NamedTuple):
+class OrderPrinciple(NamedTuple):
     """place: digit that counts, 0 or 1. high: a higher digit is better."""
 
     place: int
@@ -42,11 +42,11 @@ class Principle(NamedTuple):
         return digit if self.high else BEST + 1 - digit
 
 
-PRINCIPLES: Mapping[str, Principle] = MappingProxyType(
-    {"hi 1st": Principle(0, True), "lo 1st": Principle(0, False), "hi 2nd": Principle(1, True)}
+PRINCIPLES: Mapping[str, OrderPrinciple] = MappingProxyType(
+    {"hi 1st": OrderPrinciple(0, True), "lo 1st": OrderPrinciple(0, False), "hi 2nd": OrderPrinciple(1, True)}
 )
 """Principles of training and test, by their wording."""
-NOVEL: Mapping[str, Principle] = MappingProxyType({"lo 2nd": Principle(1, False)})
+NOVEL: Mapping[str, OrderPrinciple] = MappingProxyType({"lo 2nd": OrderPrinciple(1, False)})
 """Principles of test alone, of known words in a new combination."""
 
 
@@ -91,7 +91,7 @@ def principles() -> World:
     )
 
 
-def _task(known: Mapping[str, Principle], split: Split, seed: int, number: int) -> Task:
+def _task(known: Mapping[str, OrderPrinciple], split: Split, seed: int, number: int) -> Task:
     rng = random.Random(derive_seed("principles", split, seed, number))
     wording = list(known)[number % len(known)]
     principle = known[wording]

@@ -66,9 +66,9 @@ class StateToolGraph:
         for before, tool in dict.fromkeys((u.tool, v.tool) for u, v in pairwise(path)):
             self._counts[before][tool] = self._counts[before].get(tool, 0) + 1
             self._shares[before][tool] = self._shares[before].get(tool, 0.0) + 1 / len(steps)
-        for before, step in pairwise(path):
+        for last, step in pairwise(path):
             if self._episodes and step.summary:
-                self._stores.setdefault((before.tool, step.tool), TextStore(self._embed)).add(step.summary)
+                self._stores.setdefault((last.tool, step.tool), TextStore(self._embed)).add(step.summary)
 
     def weights(self, tool: str) -> dict[str, float]:
         """Return w of the tool's edges; {} for a tool without edges."""
