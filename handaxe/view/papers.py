@@ -161,13 +161,15 @@ def _contributions(paper: Paper, entries: Sequence[Entry], studies: Sequence[Stu
 
 
 def _seen(figure: str, entries: Sequence[Entry], studies: Sequence[StudyEntry]) -> list[str]:
-    """List the verdicts of a figure's claims and bounds, and the measured values of its acts."""
+    """List the verdicts of a figure's claims and bounds, and measured values of its acts; else the value in a study."""
     words = [_word(claim, one.result) for one in entries for claim in one.method.page.claims if claim.metric == figure]
     acts = [act for one in entries if one.result is not None for act in one.result.acts if act.figure == figure]
     words += [f"{decimal(act.seen)}, at least {act.at_least:g}" for act in acts]
     for one in studies:
         made = {} if one.result is None else {each["text"]: each["verdict"] for each in one.result["verdicts"]}
         words += [made.get(bound.text, UNDECIDED) for bound in one.study.page.bounds if bound.metric == figure]
+    found = [one.result["figures"] for one in studies if one.result is not None]
+    words = words or [decimal(figures[figure]) for figures in found if figure in figures]
     return list(dict.fromkeys(words)) or ["not measured yet"]
 
 

@@ -19,7 +19,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["NOVEL", "PRINCIPLES", "OrderPrinciple", "principles"]
+__all__ = ["NOVEL", "OrderPrinciple", "PRINCIPLES", "principles"]
 
 NAMES = "abc"
 """Masked names of the responses."""
