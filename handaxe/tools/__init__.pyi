@@ -10,9 +10,6 @@ from .definition import ToolContext as ToolContext
 from .files import files as files
 from .fold_memory import fold_memory as fold_memory
 from .http import http as http
-from .library import ToolCase as ToolCase
-from .library import ToolDraft as ToolDraft
-from .library import ToolLibrary as ToolLibrary
 from .mcp import mcp as mcp
 from .noisy import noisy as noisy
 from .ocr import ocr as ocr

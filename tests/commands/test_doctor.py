@@ -81,7 +81,7 @@ def test_folder_without_a_template_is_one_error(small_llamas, tmp_path, capsys):
 
 def test_wrong_arguments_are_an_error(run, capsys):
     assert main(["doctor", "otk"]) == 2
-    assert "did you mean otc or sport?" in capsys.readouterr().err
+    assert "did you mean otc or sport or orbit?" in capsys.readouterr().err
     assert main(["doctor", "otc", "--stepz", "3"]) == 2
     assert main(["doctor"]) == 2
     assert "the method is missing" in capsys.readouterr().err

@@ -131,7 +131,7 @@ def test_zero_held_out_tasks_give_no_evaluation(mine, capsys):
 @pytest.mark.parametrize(
     "words, message",
     [
-        ([], "the world is missing; there are arithmetic, arithmetic_and_charts, arithmetic_and_facts, "),
+        ([], "the world is missing; there are arena, arithmetic, arithmetic_and_charts, "),
         (["arithmetik", "--out", "a"], "there is no world 'arithmetik'; did you mean arithmetic"),
         ([*WORLD, "--out", "a"], "world jsonl has no cold start: it needs an expert"),
         (["arithmetic", "--out", "a", "--call-rate", "1.5"], "--call-rate must be shares from 0 to 1"),
@@ -151,7 +151,7 @@ def test_wrong_arguments_are_one_line(mine, capsys, words, message):
 
 def test_help_lists_the_options_of_the_world(mine, capsys):
     assert main(["start", "--help"]) == 0
-    assert "worlds: arithmetic, arithmetic_and_charts, arithmetic_and_facts, " in capsys.readouterr().out
+    assert "worlds: arena, arithmetic, arithmetic_and_charts, " in capsys.readouterr().out
     assert main(["start", "gym", "--help"]) == 0
     shown = capsys.readouterr().out
     assert "--world.names" in shown and "--spurious-rate" in shown

@@ -38,7 +38,7 @@ def test_result_file_that_cannot_be_written_is_an_error_before_training(tmp_path
 
 def test_unknown_method_argument_and_model_are_errors(tmp_path, capsys):
     assert main(["train", "otk"]) == 2
-    assert capsys.readouterr().err == "error: there is no method 'otk'; did you mean otc or sport?\n"
+    assert capsys.readouterr().err == "error: there is no method 'otk'; did you mean otc or sport or orbit?\n"
     assert main(["train", "otc", "--stepz", "3"]) == 2
     assert "--stepz" in "".join(capsys.readouterr())
     assert main(["train"]) == 2

@@ -45,7 +45,7 @@ def test_names_list_worlds_tools_and_engines_without_helpers():
 @pytest.mark.parametrize(
     ("kind", "name", "message"),
     [
-        ("methods", "otk", "there is no method 'otk'; did you mean otc or sport?"),
+        ("methods", "otk", "there is no method 'otk'; did you mean otc or sport or orbit?"),
         ("methods", "qqqqqqqqqq", "`handaxe methods` lists them"),
         ("worlds", "arithmetik", "did you mean arithmetic"),
         ("tools", "zzz", "and MODULE:ATTRIBUTE of your own"),

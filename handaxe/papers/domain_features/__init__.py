@@ -3,9 +3,7 @@
 from typing import Literal
 
 from handaxe import judges, rewards
-from handaxe.core.protocols import Stage
-from handaxe.judges.feature_net import FeatureNet
-from handaxe.judges.reward_model import RewardModel
+from handaxe.core.protocols import Judge, Learner, Stage
 from handaxe.methods.labelled_rollouts import labelled_rollouts
 from handaxe.methods.method import Method, replace
 from handaxe.methods.pair_reward_model import pair_reward_model
@@ -28,14 +26,14 @@ def domain_features(
     """
     text, text_stage = pair_reward_model(base, channel="correct", groups=fit_groups, epochs=fit_epochs)
     net = judges.feature_net(features=trace_features(), size=len(TRACE_FEATURES), pairs=ordered(), channel="correct")
-    chosen: dict[str, tuple[FeatureNet | RewardModel, Stage]] = {
-        "features": (net, fit(judge=net, source=labelled_rollouts(base, groups=fit_groups))),
-        "text": (text, text_stage),
+    chosen: dict[str, tuple[Judge, Learner, Stage]] = {
+        "features": (net, net, fit(judge=net, source=labelled_rollouts(base, groups=fit_groups))),
+        "text": (text, text, text_stage),
     }
-    model, stage = chosen[sees]
+    judge, learner, stage = chosen[sees]
     return replace(
         base,
-        reward=rewards.weighted({"model": (1.0, rewards.judged(judge=model)), "correct": (0.0, base.reward)}),
+        reward=rewards.weighted({"model": (1.0, rewards.judged(judge=judge)), "correct": (0.0, base.reward)}),
         stages=(*base.stages, stage),
-        learners=(*base.learners, model),
+        learners=(*base.learners, learner),
     )

@@ -32,14 +32,14 @@ def spear(
     world = base.world
     subgoals = rewards.rubric_points(check=world.need("check"), criteria=world.need("criteria"))
     graded = rewards.weighted({"subgoals": (scale, subgoals)})
-    if not imitate:
-        return replace(base, reward=graded)
     calls = rewards.annealed_calls(scale=cosine(1.0, steps=anneal_steps))
     rising = cosine(0.0, steps=anneal_steps, floor=1.0)
-    clip = losses.covariance.clip_cov(fraction=0.02, low=2.0, high=60.0, only=REPLAYED if clip_replays_only else None)
-    return replace(
+    clipped = {True: REPLAYED, False: None}[clip_replays_only]
+    clip = losses.covariance.clip_cov(fraction=0.02, low=2.0, high=60.0, only=clipped)
+    imitating = replace(
         base,
         reward=rewards.weighted({"subgoals": (scale, subgoals), "calls": (1.0, calls)}),
         select=self_imitation(capacity=capacity, weight=rising, recalibrate=recalibrate, select=base.select),
         adjustments=(*base.adjustments, clip),
     )
+    return {True: imitating, False: replace(base, reward=graded)}[imitate]

@@ -27,7 +27,7 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.judges.reward_model import NAME, RewardModel, reward_model
 from handaxe.ops.ragged import channel_values
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.themis.joint_loss import joint_batch, joint_loss
+from handaxe.papers.themis.joint_losses import joint_batch, joint_loss
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.selection.pairs.ordered import ordered

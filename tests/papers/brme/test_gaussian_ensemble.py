@@ -9,6 +9,7 @@ from handaxe.papers.brme.gaussian_ensemble import gaussian_ensemble
 from handaxe.papers.brme.robust_score import robust_score
 from handaxe.testing.make_records import make_group, make_rated
 
+LAB = "a stage fits its reward model on rollouts of the policy; see reward_model"
 CONTRACT = []
 
 

@@ -11,6 +11,7 @@ from handaxe.papers.helpsteer2_preference.annotations import QUALITY, preference
 from handaxe.papers.helpsteer2_preference.staged_reward_model import extrapolated, staged_reward_model, weights_only
 from handaxe.testing.make_records import make_group
 
+LAB = "a stage fits its reward model on rollouts of the policy; see reward_model"
 CONTRACT = []
 
 

@@ -8,6 +8,7 @@ from handaxe.models.chat_formats.compact import Compact
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 ABOUT_REWARDS = True
+DEAD_PARTS = {"overlong"}
 SHORT = ["--distil-steps", "2"]
 
 

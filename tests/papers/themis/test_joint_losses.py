@@ -8,7 +8,7 @@ from helpers.reward_models import make_engine
 from handaxe.core.batch import CHANNEL
 from handaxe.core.errors import InputError
 from handaxe.losses.preference.bradley_terry import bradley_terry
-from handaxe.papers.themis.joint_loss import joint_batch, joint_loss, score_at_reads, trace_cross_entropy
+from handaxe.papers.themis.joint_losses import joint_batch, joint_loss, score_at_reads, trace_cross_entropy
 from handaxe.testing.batches import random_policy, small_batch, small_policy
 from handaxe.testing.losses import differentiate
 from handaxe.testing.make_records import make_trajectory
