@@ -1,7 +1,7 @@
 """Program of the sandbox: imports scikit-learn once, and runs each program in a forked process.
 
 It needs scikit-learn and the standard library. `code_runner` sends the text of this file to a sandboxed session and
-calls `answer_program`. The parent never runs a program. A child cannot write a file, and the folder is emptied after
+calls `answer_request`. The parent never runs a program. A child cannot write a file, and the folder is emptied after
 each run, so that a program finds nothing of an earlier one.
 
 Kept: `code_runner` reads the file as text.
@@ -13,9 +13,7 @@ import json
 import os
 import random
 import resource
-import select
 import shutil
-import signal
 import sys
 import warnings
 
@@ -31,7 +29,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["answer_program"]
+__all__ = ["answer_request"]
 
 TOOLS = (
     PCA, RandomForestClassifier, RandomForestRegressor, SimpleImputer, Nystroem, LogisticRegression, Ridge,
@@ -48,7 +46,7 @@ TABLES: dict = {}
 sys.dont_write_bytecode = True
 
 
-def answer_program(text):
+def answer_request(text, fork_child):
     """Answer a request, JSON in and out; {"missing": true} asks for the tables of the competition.
 
     Deletes the files of the current folder after a program: for a sandbox alone.
@@ -63,34 +61,13 @@ def answer_program(text):
         TABLES[request["key"]] = [numpy.load(io.BytesIO(base64.b64decode(one))) for one in request["tables"]]
     if request["key"] not in TABLES:
         return json.dumps({"missing": True})
-    return _fork(request)
-
-
-def _fork(request):
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            _be_child(request, write)
-        finally:
-            os._exit(1)
-    os.close(write)
-    data, late = b"", False
-    while len(data) < LONGEST and not late:
-        late = not select.select([read], [], [], WALL_SECONDS)[0]
-        piece = b"" if late else os.read(read, 2**16)
-        if not piece:
-            break
-        data += piece
-    os.kill(child, signal.SIGKILL)
-    status = os.waitpid(child, 0)[1]
-    os.close(read)
+    line, end = fork_child(
+        lambda: _run_program(request), seconds=request["seconds"], wall=WALL_SECONDS, longest=LONGEST
+    )
     _empty_folder()
-    if data.endswith(b"\n"):
-        return data.decode(errors="replace")
-    slow = late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF)
+    slow = end in ("late", "timeout")
     error = "Timeout: the program took too long" if slow else "Crash: the process ended without a result"
-    return json.dumps({"error": error, "predictions": None})
+    return json.dumps({"error": error, "predictions": None}) if end else line
 
 
 def _empty_folder():
@@ -101,16 +78,9 @@ def _empty_folder():
             os.unlink(name)
 
 
-def _be_child(request, write):
-    """Run the program, write the result, and exit."""
-    os.dup2(write, 3)
-    os.closerange(4, 256)
-    null = os.open("/dev/null", os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(null, stream)
+def _run_program(request):
+    """Run the program; return the result as JSON."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, request["seconds"])
     random.seed(0)
     numpy.random.seed(0)
     warnings.simplefilter("ignore")
@@ -121,8 +91,7 @@ def _be_child(request, write):
     except BaseException as failure:
         error = f"{type(failure).__name__}: {failure}"[:MOST_TEXT]
     result = {"error": error, "predictions": None if error or not handed else _listed(handed[-1])}
-    os.write(3, (json.dumps(result) + "\n").encode())
-    os._exit(0)
+    return json.dumps(result)
 
 
 def _names(key, handed):

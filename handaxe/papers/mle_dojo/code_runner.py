@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import functools
 import io
-import json
 import os
-import threading
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from handaxe.core.errors import InfrastructureError
-from handaxe.tools.sandbox.command import SandboxSpec
-from handaxe.tools.sandbox.limits import Limits
-from handaxe.tools.sandbox.mounts import find_mounts
-from handaxe.tools.sandbox.pool import shared_pool
-from handaxe.tools.sandbox.process import Worker
+from handaxe.tools.sandbox.forking_runner import ForkingRunner
 
 __all__ = ["CodeResult", "CodeRunner", "code_runner"]
 
 HARNESS = Path(__file__).with_name("code_harness.py")
-LIMITS = Limits(cpu=10**6, memory=2**30, disk=2**20, threads=0)
 SECONDS = 120.0
 """Seconds for a request, which may import scikit-learn on a busy machine; a program has limits of its own."""
-WORKERS = max(1, os.cpu_count() or 1)
-TRIES = 2
-"""Sandboxes that a program may end before the end is its error."""
 REMEMBERED = 20_000
 """Results that are kept: programs are repeated, and are seeded."""
 
@@ -57,11 +44,7 @@ class CodeRunner:
 
     def __init__(self, *, cpu: float = 2.0):
         self._cpu = cpu
-        self._pool = shared_pool(
-            SandboxSpec(find_mounts(None, ("scikit-learn",)), LIMITS, forks=True), warm=0, live=4 * WORKERS
-        )
-        self._idle: deque[Worker] = deque()
-        self._free = threading.Semaphore(WORKERS)
+        self._sandboxes = ForkingRunner(("scikit-learn",), HARNESS, memory=2**30, seconds=SECONDS)
         self._tables: dict[str, Sequence[np.ndarray]] = {}
         self._remembered = functools.lru_cache(maxsize=REMEMBERED)(self._run)
 
@@ -81,36 +64,10 @@ class CodeRunner:
 
     def _run(self, code: str, key: str) -> CodeResult:
         request: dict[str, Any] = {"code": code, "key": key, "seconds": self._cpu, "tables": None}
-        with self._free:
-            for _ in range(TRIES):
-                worker = self._idle.pop() if self._idle else self._start()
-                answer = self._ask(worker, request)
-                if answer.get("missing"):
-                    answer = self._ask(worker, {**request, "tables": [_packed(one) for one in self._tables[key]]})
-                if worker.alive:
-                    self._idle.append(worker)
-                    break
-        return _checked(answer)
-
-    def _ask(self, worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer of the harness; an empty one if the sandbox ended."""
-        answer = worker.ask({"op": "run", "code": f"answer_program({json.dumps(request)!r})"}, seconds=SECONDS)
-        if not answer.alive or answer.stop or answer.failed:
-            self._pool.discard(worker)
-            return {}
-        try:
-            found = json.loads(ast.literal_eval(answer.text))
-        except (SyntaxError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
-
-    def _start(self) -> Worker:
-        worker = self._pool.take()
-        loaded = worker.ask({"op": "run", "code": HARNESS.read_text()}, seconds=SECONDS)
-        if not loaded.alive or loaded.failed or loaded.stop:
-            self._pool.discard(worker)
-            raise InfrastructureError(f"the sandbox of programs did not start: {loaded.stop or loaded.text[-300:]}")
-        return worker
+        answer = self._sandboxes.ask(request).value
+        if isinstance(answer, dict) and answer.get("missing"):
+            answer = self._sandboxes.ask({**request, "tables": [_packed(one) for one in self._tables[key]]}).value
+        return _checked(answer if isinstance(answer, dict) else {})
 
 
 def code_runner() -> CodeRunner:

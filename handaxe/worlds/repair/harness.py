@@ -1,8 +1,7 @@
 """Program of the sandbox of `repair`: imports a package and the tests once, and forks for each run.
 
 It needs only the standard library. `runner` sends the text of this file to a sandboxed session and calls
-`answer_request`. The parent never runs edited code: a child receives the edited functions, runs the tests, writes one
-line of JSON into a pipe and exits. The kernel ends a child at its limit of processor time.
+`answer_request`. The parent never runs edited code: a child receives the edited functions and runs the tests.
 
 Kept: `runner` reads the file as text.
 """
@@ -13,10 +12,7 @@ import gc
 import importlib
 import inspect
 import json
-import os
 import random
-import select
-import signal
 import sys
 import time
 import traceback
@@ -38,53 +34,29 @@ LIVE: dict = {}
 sys.dont_write_bytecode = True
 
 
-def answer_request(text):
-    """Answer a request, JSON in and out: "collect" lists tests, "run" runs tests with edited functions."""
+def answer_request(text, fork_child):
+    """Answer a request, JSON in and out: "collect" lists tests, "run" runs tests with edited functions.
+
+    Raises TimeoutError if a run hangs without using the processor.
+    """
     request = json.loads(text)
     tests = _collect(request["tests"])
     if request["op"] == "collect":
         return json.dumps(sorted(tests, key=list(tests).index))
-    return _fork(request, tests)
-
-
-def _fork(request, tests):
-    """Run a request in a child. Raises TimeoutError if the child hangs without using the processor."""
     live = _live(request["module"])
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            _be_child(request, tests, live, write)
-        finally:
-            os._exit(1)
-    os.close(write)
-    data, late = b"", False
-    while len(data) < LONGEST and not late:
-        late = not select.select([read], [], [], WALL_SECONDS)[0]
-        piece = b"" if late else os.read(read, 2**16)
-        if not piece:
-            break
-        data += piece
-    os.kill(child, signal.SIGKILL)
-    status = os.waitpid(child, 0)[1]
-    os.close(read)
-    if late:
+    line, end = fork_child(
+        lambda: _run_tests(request, tests, live), seconds=CPU_SECONDS, wall=WALL_SECONDS, longest=LONGEST
+    )
+    if end == "late":
         raise TimeoutError(f"the tests did not end in {WALL_SECONDS} seconds")
-    if data.endswith(b"\n"):
-        return data.decode()
-    error = "Timeout" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF else "Crash"
-    return json.dumps({"failed": request["names"], "error": error, **NOWHERE, "calls": [], "seconds": []})
+    if not end:
+        return line
+    failure = {"failed": request["names"], "error": end.capitalize(), **NOWHERE}
+    return json.dumps({**failure, "calls": [], "seconds": []})
 
 
-def _be_child(request, tests, live, write):
-    """Run the tests of a request, write the result, and exit."""
-    os.dup2(write, 3)
-    os.closerange(4, 256)
-    null = os.open("/dev/null", os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(null, stream)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+def _run_tests(request, tests, live):
+    """Run the tests of a request; return the result as JSON."""
     random.seed(0)
     module = sys.modules[request["module"]]
     for source, first, names in request["edits"]:
@@ -108,8 +80,7 @@ def _be_child(request, tests, live, write):
             if request["stop"]:
                 break
     result = {"failed": failed, **(first or {"error": "", **NOWHERE}), "calls": calls, "seconds": seconds}
-    os.write(3, (json.dumps(result) + "\n").encode())
-    os._exit(0)
+    return json.dumps(result)
 
 
 def _swap(module, live, source, first, names):

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import functools
-import json
 import os
 import threading
-from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InfrastructureError
-from handaxe.tools.sandbox.command import SandboxSpec
-from handaxe.tools.sandbox.limits import Limits
-from handaxe.tools.sandbox.mounts import find_mounts
-from handaxe.tools.sandbox.pool import shared_pool
-from handaxe.tools.sandbox.process import Worker
+from handaxe.tools.sandbox.forking_runner import ForkingRunner
 
 __all__ = ["ChangedSource", "Result", "Runner", "runner"]
 
 HARNESS = Path(__file__).with_name("harness.py")
-LIMITS = Limits(cpu=10**6, memory=2**29, disk=2**20, threads=0)
-IMPORTS = 60.0
-"""Seconds for a request, which may import a package and its tests on a busy machine; a run has limits of its own."""
-WORKERS = max(1, os.cpu_count() or 1)
-"""Sandboxes of a package; more runs wait."""
-TRIES = 2
 REMEMBERED = 20_000
 """Results of runs that are kept: rollouts of a task repeat runs, and the tests are deterministic."""
 
@@ -67,10 +53,7 @@ class Runner:
     """
 
     def __init__(self, distributions: tuple[str, ...]):
-        spec = SandboxSpec(find_mounts(None, distributions), LIMITS, forks=True)
-        self._pool = shared_pool(spec, warm=0, live=4 * WORKERS)
-        self._idle: deque[Worker] = deque()
-        self._free = threading.Semaphore(WORKERS)
+        self._sandboxes = ForkingRunner(distributions, HARNESS)
         self._remembered = functools.lru_cache(maxsize=REMEMBERED)(self.run_once)
 
     def collect(self, tests: str) -> list[str]:
@@ -118,49 +101,10 @@ class Runner:
         return Result(**{**answer, **lists})
 
     def _ask(self, request: dict[str, Any]) -> Any:
-        code = f"answer_request({json.dumps(request)!r})"
-        problem = ""
-        for _ in range(TRIES):
-            with self._worker() as worker:
-                answer = worker.ask({"op": "run", "code": code}, seconds=IMPORTS)
-                if answer.alive and not answer.stop and not answer.failed:
-                    return json.loads(ast.literal_eval(answer.text))
-                problem = answer.stop or answer.text[-300:]
-                self._pool.discard(worker)
-        raise InfrastructureError(f"the sandbox of the tests {request['tests']} failed {TRIES} times: {problem}")
-
-    @contextmanager
-    def _worker(self) -> Iterator[Worker]:
-        """A sandbox with the loaded harness, reused while alive."""
-        with self._free:
-            worker = self._idle_worker() or self._start()
-            try:
-                yield worker
-            except BaseException:
-                self._pool.discard(worker)
-                raise
-            if worker.alive:
-                self._idle.append(worker)
-
-    def _idle_worker(self) -> Worker | None:
-        """A living sandbox of an earlier run."""
-        while self._idle:
-            try:
-                worker = self._idle.pop()
-            except IndexError:
-                break  # another thread was faster
-            if worker.alive:
-                return worker
-            self._pool.discard(worker)
-        return None
-
-    def _start(self) -> Worker:
-        worker = self._pool.take()
-        loaded = worker.ask({"op": "run", "code": HARNESS.read_text()}, seconds=IMPORTS)
-        if not loaded.alive or loaded.failed or loaded.stop:
-            self._pool.discard(worker)
-            raise InfrastructureError(f"the sandbox of the tests did not start: {loaded.stop or loaded.text[-300:]}")
-        return worker
+        answer = self._sandboxes.ask(request)
+        if answer.problem:
+            raise InfrastructureError(f"the sandbox of the tests {request['tests']} failed: {answer.problem}")
+        return answer.value
 
 
 def runner(distributions: tuple[str, ...]) -> Runner:

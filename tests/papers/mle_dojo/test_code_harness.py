@@ -12,14 +12,15 @@ import pytest
 pytest.importorskip("sklearn")
 
 from handaxe.papers.mle_dojo.code_runner import HARNESS
+from handaxe.tools.sandbox.forking_runner import CHILD
 
 PROGRAM = """
 import json, os, sys
-text = open(sys.argv[1]).read()
 names = {"__name__": "harness"}
-exec(compile(text, "harness", "exec"), names)
+for path in sys.argv[1:]:
+    exec(compile(open(path).read(), path, "exec"), names)
 for request in json.loads(sys.stdin.read()):
-    print(names["answer_program"](json.dumps(request)), flush=True)
+    print(names["answer_request"](json.dumps(request), names["fork_child"]), flush=True)
 print(json.dumps(sorted(os.listdir("."))))
 """
 
@@ -37,7 +38,7 @@ def test_programs_share_tables_and_nothing_else(tmp_path):
     requests = [{**request, "code": "submit([1])"}, {**request, "code": "pass", "tables": tables}]
     requests += [{**request, "code": code} for code in programs]
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(HARNESS)],
+        [sys.executable, "-c", PROGRAM, str(CHILD), str(HARNESS)],
         input=json.dumps(requests),
         capture_output=True,
         text=True,
