@@ -1,7 +1,7 @@
 """Program of the sandbox: imports scikit-learn once, and runs each program in a forked process.
 
 It needs scikit-learn and the standard library. `code_runner` sends the text of this file to a sandboxed session and
-calls `answer_request`. The parent never runs a program. A child cannot write a file, and the folder is emptied after
+calls `answer_program`. The parent never runs a program. A child cannot write a file, and the folder is emptied after
 each run, so that a program finds nothing of an earlier one.
 
 Kept: `code_runner` reads the file as text.
@@ -29,7 +29,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["answer_request"]
+__all__ = ["answer_program"]
 
 TOOLS = (
     PCA, RandomForestClassifier, RandomForestRegressor, SimpleImputer, Nystroem, LogisticRegression, Ridge,
@@ -46,7 +46,7 @@ TABLES: dict = {}
 sys.dont_write_bytecode = True
 
 
-def answer_request(text, fork_child):
+def answer_program(text, fork_child):
     """Answer a request, JSON in and out; {"missing": true} asks for the tables of the competition.
 
     Deletes the files of the current folder after a program: for a sandbox alone.

@@ -44,7 +44,7 @@ class CodeRunner:
 
     def __init__(self, *, cpu: float = 2.0):
         self._cpu = cpu
-        self._sandboxes = ForkingRunner(("scikit-learn",), HARNESS, memory=2**30, seconds=SECONDS)
+        self._sandboxes = ForkingRunner(("scikit-learn",), HARNESS, "answer_program", memory=2**30, seconds=SECONDS)
         self._tables: dict[str, Sequence[np.ndarray]] = {}
         self._remembered = functools.lru_cache(maxsize=REMEMBERED)(self._run)
 

@@ -39,12 +39,13 @@ class ForkAnswer(NamedTuple):
 class ForkingRunner:
     """Sandboxes that load a harness once. Thread-safe; each sandbox runs one request at a time.
 
-    The harness is a file whose text runs in the sandbox. It defines `answer_request(text, fork_child)`, JSON in and
-    out, and runs untrusted code in `fork_child` alone; see `tools.sandbox.fork_child`.
+    The harness is a file whose text runs in the sandbox. It defines a function of (text, fork_child), JSON in and out,
+    that runs untrusted code in `fork_child` alone; see `tools.sandbox.fork_child`.
 
     Args:
         distributions: mounted distributions, with their requirements.
         harness: the file.
+        function: name of the function.
         memory: bytes of address space of a sandbox.
         seconds: of a request, in which the harness may import packages on a busy machine; a child has limits of its
             own.
@@ -52,11 +53,20 @@ class ForkingRunner:
     Idea: a process that has imported its packages once runs each program in a fork, in milliseconds.
     """
 
-    def __init__(self, distributions: tuple[str, ...], harness: Path, *, memory: int = 2**29, seconds: float = 60.0):
+    def __init__(
+        self,
+        distributions: tuple[str, ...],
+        harness: Path,
+        function: str,
+        *,
+        memory: int = 2**29,
+        seconds: float = 60.0,
+    ):
         limits = Limits(cpu=10**6, memory=memory, disk=2**20, threads=0)
         spec = SandboxSpec(find_mounts(None, distributions), limits, forks=True)
         self._pool = shared_pool(spec, warm=0, live=4 * WORKERS)
-        self._harness, self._seconds = harness, seconds
+        self._harness, self._function = harness, function
+        self._seconds = seconds
         self._idle: deque[Worker] = deque()
         self._free = threading.Semaphore(WORKERS)
 
@@ -66,7 +76,7 @@ class ForkingRunner:
         Raises:
             InfrastructureError: a sandbox does not start.
         """
-        code = f"answer_request({json.dumps(request)!r}, fork_child)"
+        code = f"{self._function}({json.dumps(request)!r}, fork_child)"
         problem = ""
         for _ in range(TRIES):
             with self._worker() as worker:

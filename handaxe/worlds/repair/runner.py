@@ -53,7 +53,7 @@ class Runner:
     """
 
     def __init__(self, distributions: tuple[str, ...]):
-        self._sandboxes = ForkingRunner(distributions, HARNESS)
+        self._sandboxes = ForkingRunner(distributions, HARNESS, "answer_request")
         self._remembered = functools.lru_cache(maxsize=REMEMBERED)(self.run_once)
 
     def collect(self, tests: str) -> list[str]:

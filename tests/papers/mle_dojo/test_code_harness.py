@@ -20,7 +20,7 @@ names = {"__name__": "harness"}
 for path in sys.argv[1:]:
     exec(compile(open(path).read(), path, "exec"), names)
 for request in json.loads(sys.stdin.read()):
-    print(names["answer_request"](json.dumps(request), names["fork_child"]), flush=True)
+    print(names["answer_program"](json.dumps(request), names["fork_child"]), flush=True)
 print(json.dumps(sorted(os.listdir("."))))
 """
 
