@@ -113,7 +113,7 @@ def test_first_calls_of_several_threads_share_a_runner(sandbox, monkeypatch):
 
 def test_a_killed_sandbox_is_replaced(run):
     run.run(TOOLZ, TESTS, ["test_take"])
-    for worker in run._idle:
+    for worker in run._sandboxes._idle:
         os.killpg(worker.group, 9)
         worker.process.wait(timeout=20)
     assert run.run_once(TOOLZ, TESTS, ("test_take",), (), stop=True, trace=False).failed == ()
