@@ -53,7 +53,7 @@ COMMANDS = {
     "serve": "MODULE:ATTRIBUTE ...: serve tools over MCP; --model RUN: serve a policy as chat completions",
     "replicate": "METHOD ...: decide the claims of methods by paired runs; --all for every method",
     "compare": "METHOD METHOD ...: train several methods with equal seeds, and compare them",
-    "study": "NAME: compute the figures of a paper without training",
+    "study": "NAME: compute the figures of a paper's study",
     "papers": "write PAPERS.md and the README.md of each paper; --check fails for stale pages",
     "bias": "write docs/bias.md, bias and variance of every credit; --check fails for a stale page",
 }

@@ -1,4 +1,4 @@
-"""`handaxe study NAME`: compute the figures of a paper without training, and compare them with the paper's bounds."""
+"""`handaxe study NAME`: compute the figures of a study, and compare them with the paper's bounds."""
 
 import importlib
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ __all__ = ["StudyOptions", "main"]
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """Compute the figures of a study without training, and print figures and verdicts.
+    """Compute the figures of a study, and print figures and verdicts.
 
     Args:
         name: of the study.

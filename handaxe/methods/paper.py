@@ -24,7 +24,7 @@
     name = "codedance_turns"
     base = "grpo_no_kl"
 
-    [[studies]]                               computed figures; nothing is trained
+    [[studies]]                               figures of a command, without a run of a method
     name = "calm_judge"
 
 The fields are those of `Paper`, `Contribution`, `MethodPage`, `StudyPage`, `Claim`, `ActFigure` and `Bound`.

@@ -269,7 +269,7 @@ def _acts(result: Replication) -> list[str]:
 
 def _study_section(one: StudyEntry) -> list[str]:
     study = one.study
-    lines = [f"## {study.page.short or study.name}", "", f"- Study: `handaxe study {study.name}`; nothing is trained"]
+    lines = [f"## {study.page.short or study.name}", "", f"- Study: `handaxe study {study.name}`"]
     made = {} if one.result is None else {each["text"]: each["verdict"] for each in one.result["verdicts"]}
     for bound in study.page.bounds:
         verdict = f": **{made[bound.text]}**" if bound.text in made else ""
