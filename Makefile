@@ -1,6 +1,8 @@
 # Each target makes the virtual environment and installs what it needs.
 VENV ?= .venv
 PYTHON ?= python3
+# Compiled modules and rewritten tests are kept: the suites start thousands of processes.
+export PYTHONDONTWRITEBYTECODE =
 PIP = $(VENV)/bin/pip install --quiet --constraint constraints.txt
 VENV_VLLM ?= .venv-vllm
 VLLM_TESTS ?= tests/engines/vllm
