@@ -37,6 +37,7 @@ def ranking_metrics(score_N: np.ndarray, groups: Sequence[RatedGroup], channel: 
 
         agreement   share of pairs of siblings with unequal outcomes in the order of the scores, 1/2 for equal scores
         gap         mean score of the better side of these pairs, less that of the other
+        mean        mean of the scores
         spread      standard deviation of the scores
 
     Args:
@@ -45,7 +46,7 @@ def ranking_metrics(score_N: np.ndarray, groups: Sequence[RatedGroup], channel: 
         channel: of the scores with the outcome; None: the outcome.
 
     Returns:
-        Metrics; 0.5, 0 and the spread without a pair.
+        Metrics; agreement 0.5 and gap 0 without a pair.
 
     Example:
         scores 1, 0.5, 0 with outcomes 1, 0, 1  ->  agreement 0.5, gap 0 (0.5 and -0.5)
@@ -61,5 +62,6 @@ def ranking_metrics(score_N: np.ndarray, groups: Sequence[RatedGroup], channel: 
     return {
         "agreement": float((gap_P > 0).mean() + (gap_P == 0).mean() / 2) if len(gap_P) else 0.5,
         "gap": float(gap_P.mean()) if len(gap_P) else 0.0,
+        "mean": float(score_N.mean()) if len(score_N) else 0.0,
         "spread": float(score_N.std()) if len(score_N) else 0.0,
     }

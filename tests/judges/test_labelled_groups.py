@@ -8,7 +8,7 @@ from handaxe.testing.make_records import make_group, make_rated, make_scores
 def test_metrics_by_hand():
     one = make_rated(group=make_group(size=3), outcome=[1, 0, 1])
     found = ranking_metrics(np.array([1.0, 0.5, 0.0]), [one])
-    assert found == pytest.approx({"agreement": 0.5, "gap": 0.0, "spread": np.std([1, 0.5, 0])}, abs=1e-9)
+    assert found == pytest.approx({"agreement": 0.5, "gap": 0.0, "mean": 0.5, "spread": np.std([1, 0.5, 0])}, abs=1e-9)
 
 
 def test_pairs_are_of_siblings_alone_and_equal_scores_count_half():
