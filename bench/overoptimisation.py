@@ -1,4 +1,4 @@
-"""Draws proxy and truth of the method `par` over steps and KL: the table and docs/overoptimisation.png of docs/judges.md.
+"""Draws proxy and truth of the method `par` over steps and KL, for docs/judges.md and docs/overoptimisation.png.
 
     for seed in 0 1 2; do for shaping in raw win_rate; do
       handaxe train par --shaping $shaping --base grpo --base.kl-coefficient 0 --steps 60 --eval-every 0 \

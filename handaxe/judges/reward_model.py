@@ -292,8 +292,8 @@ class RewardModel:
         Returns:
             Metrics of the scores before the update: agreement (share of pairs of unequal outcomes in the order of the
             scores), gap (mean score of the better half of the outcomes minus that of the others), mean and spread
-            (standard deviation) of the scores. Metrics of the update (loss, loss/accuracy, grad_norm, ...); labels, the number of
-            pairs or labels; tokens_read, scored since the last update, and tokens_learned.
+            (standard deviation) of the scores. Metrics of the update (loss, loss/accuracy, grad_norm, ...); labels, the
+            number of pairs or labels; tokens_read, scored since the last update, and tokens_learned.
         """
         del step
         score_N = self._scores([one for rated in groups for one in rated.group])
