@@ -14,6 +14,7 @@ from handaxe.models.tiny_image_processor import TinyImageProcessor  # noqa: E402
 from handaxe.worlds.parts.demonstrate import demonstrate  # noqa: E402
 
 ABOUT_REWARDS = True
+SHORT = ["--sft-steps", "8"]
 CHOSEN = parse_train("deepeyes_v2", [], prog="handaxe train", also={"run": RunOptions})[0]
 METHOD = make_method(CHOSEN, make_world(CHOSEN))
 
