@@ -14,10 +14,10 @@ __all__ = ["chain_of_agents"]
 def chain_of_agents(
     base: Method,
     *,
-    lessons: int = 32,
+    lessons: int = 96,
     least_turns: int = 6,
     plain: float = 1.0,
-    passes: int = 4,
+    passes: int = 8,
     teach_rate: float = 1e-3,
     penalty: float = 0.5,
 ) -> Method:
