@@ -1,4 +1,5 @@
 import pytest
+from helpers.count_words import count_words
 
 from handaxe.papers import mem_tool as folder
 from handaxe.papers.mem_tool import MODES, mem_tool
@@ -8,8 +9,8 @@ pytest.importorskip("bm25s")
 pytest.importorskip("jsonschema")
 
 
-def test_gaps_and_gains_are_differences(embed, monkeypatch):
-    monkeypatch.setattr(folder, "embed", embed)
+def test_gaps_and_gains_are_differences(monkeypatch):
+    monkeypatch.setattr(folder, "embed", count_words)
     found = mem_tool(turns=8, tools=30, limit=20)(900)
     for mode in MODES:
         gap = abs(found[f"{mode}/strong/removal"] - found[f"{mode}/weak/removal"])

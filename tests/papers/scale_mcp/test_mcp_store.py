@@ -1,5 +1,7 @@
 import json
 
+from helpers.count_words import count_words
+
 from handaxe.core.errors import Retry
 from handaxe.core.records import ToolSchema
 from handaxe.papers.scale_mcp.mcp_store import McpStore, schema_entry
@@ -29,9 +31,9 @@ class Session:
         return f"{name} {arguments} {call_id}"
 
 
-def store(embed, keep_in_step):
+def store(keep_in_step):
     session = Session()
-    synced = SyncedIndex(LiveIndex(TextVectors(embed)), lambda schema: tool_document(schema_entry(schema)))
+    synced = SyncedIndex(LiveIndex(TextVectors(count_words)), lambda schema: tool_document(schema_entry(schema)))
     made = McpStore(session, synced, {}.get, keep_in_step=keep_in_step)
     made.sync()
     return session, made
@@ -47,17 +49,17 @@ def test_entries_of_schemas_have_the_line_of_a_search_result():
     assert schema_entry(schema).document["parameters"]["properties"] == {}
 
 
-def test_search_synchronizes_only_if_asked(embed):
+def test_search_synchronizes_only_if_asked():
     for keep_in_step, found in ((True, ["ring"]), (False, ["area"])):
-        session, made = store(embed, keep_in_step)
+        session, made = store(keep_in_step)
         session.names = ["ring"]
         assert made.store().retrieve("circle", 1) == found
         assert made.mismatches() == (0 if keep_in_step else 2)
         assert json.loads(made.show(found[0]))["name"] == found[0]
 
 
-def test_calls_go_to_the_server(embed):
-    _, made = store(embed, False)
+def test_calls_go_to_the_server():
+    _, made = store(False)
     assert made.call("area", {"radius": 1}).content == "area {'radius': 1} 0"
     gone = made.call("ring", {})
     assert (gone.status, gone.content) == ("invalid", "there is no tool ring")

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from helpers.count_words import count_words
 
 pytest.importorskip("mcp")
 pytest.importorskip("bm25s")
@@ -40,9 +41,9 @@ def server():
         yield found
 
 
-def test_tools_of_a_running_server_come_and_go(server, embed):
+def test_tools_of_a_running_server_come_and_go(server):
     session, served = server
-    vectors = TextVectors(embed)
+    vectors = TextVectors(count_words)
     first = make_store(session, served, vectors, keep_in_step=False)
     synced = make_store(session, served, vectors, keep_in_step=True)
     assert first.call("circle", {"circle_size": 3}).content == str(STEP["value"])
@@ -60,9 +61,9 @@ def test_tools_of_a_running_server_come_and_go(server, embed):
 
 
 @pytest.mark.parametrize("in_step", [True, False])
-def test_a_release_within_a_rollout_is_survived_by_the_synchronized_index_alone(server, embed, in_step):
+def test_a_release_within_a_rollout_is_survived_by_the_synchronized_index_alone(server, in_step):
     session, served = server
-    vectors = TextVectors(embed)
+    vectors = TextVectors(count_words)
     store = ReleasingStore(make_store(session, served, vectors, keep_in_step=in_step), served)
     played = [
         play_tools(store.store(), REQUEST, vectors=vectors, queries=["circle"], texts=["circle"], results=1, searches=2)

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from helpers.count_words import count_words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,8 +51,8 @@ def test_index_equals_the_server_after_any_history(history):
         assert synced.schemas.keys() == state.keys() and changes.written <= len(state)
 
 
-def test_unchanged_tools_are_not_embedded_again(embed):
-    synced = index_of(embed)
+def test_unchanged_tools_are_not_embedded_again():
+    synced = index_of(count_words)
     vectors = synced.index._query_vectors
     synced.sync([schema("a", "one"), schema("b", "two")])
     synced.index.rank("one", 1)

@@ -1,6 +1,7 @@
 from functools import partial
 
 import pytest
+from helpers.count_words import count_words
 
 from handaxe.worlds.toolbox.live_index import LiveIndex, TextVectors
 from handaxe.worlds.toolbox.plan_queries import plan_queries
@@ -13,12 +14,12 @@ from handaxe.papers.toolshed.compare_steps import ARMS, compare_steps  # noqa: E
 from handaxe.worlds.toolbox.labelled_requests import LabelledRequest  # noqa: E402
 
 
-def test_arms_are_measured_on_each_request(embed):
+def test_arms_are_measured_on_each_request():
     documents = [
         ToolDocument("area", "area", "Area of a circle.", "radius", ("How large is a disc?",)),
         ToolDocument("sum", "sum", "Sum of numbers.", "numbers"),
     ]
-    vectors = TextVectors(embed)
+    vectors = TextVectors(count_words)
     plain, enhanced = LiveIndex(vectors, fields=("name", "description")), LiveIndex(vectors)
     for index in (plain, enhanced):
         index.put(documents)

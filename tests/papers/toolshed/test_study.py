@@ -1,4 +1,5 @@
 import pytest
+from helpers.count_words import count_words
 
 from handaxe.papers import toolshed as folder
 from handaxe.papers.toolshed import GAINS, toolshed
@@ -8,12 +9,12 @@ pytest.importorskip("bm25s")
 pytest.importorskip("jsonschema")
 
 
-def test_gains_are_differences_of_arms(embed, monkeypatch):
+def test_gains_are_differences_of_arms(monkeypatch):
     requests = folder.labelled_requests("test")
     single = [one for one in requests if len(one.needed) == 1][:3]
     several = [one for one in requests if len(one.needed) > 1][:3]
     monkeypatch.setattr(folder, "labelled_requests", lambda split: (*single, *several))
-    monkeypatch.setattr(folder, "embed", embed)
+    monkeypatch.setattr(folder, "embed", count_words)
     found = toolshed(singles=3, multis=3, tools=30, sizes=(20,))(900)
     for kind in ("single", "multi"):
         for name, (arm, other) in GAINS.items():

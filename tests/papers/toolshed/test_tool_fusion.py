@@ -1,6 +1,7 @@
 from functools import partial
 
 import pytest
+from helpers.count_words import count_words
 
 from handaxe.papers.toolshed.tool_fusion import FusionSteps, ToolFusion
 from handaxe.worlds.toolbox.live_index import LiveIndex, TextVectors
@@ -21,8 +22,8 @@ PLAN = partial(plan_queries, verbs={"find", "book", "convert"})
 
 
 @pytest.fixture
-def index(embed):
-    made = LiveIndex(TextVectors(embed))
+def index():
+    made = LiveIndex(TextVectors(count_words))
     made.put([ToolDocument(name, name, text, "") for name, text in TEXTS.items()])
     return made
 

@@ -1,12 +1,9 @@
-import zlib
-
-import numpy as np
 import pytest
+from helpers.count_words import count_words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handaxe.core.errors import InputError
-from handaxe.tools.index.lexical import tokenize_words
 from handaxe.worlds.toolbox.live_index import LiveIndex, TextVectors
 from handaxe.worlds.toolbox.tool_documents import ToolDocument
 
@@ -21,20 +18,12 @@ TEXTS = {
 WAYS = ("bm25", "dense", "hybrid")
 
 
-def embed(texts):
-    rows = np.zeros((len(texts), 64), dtype=np.float32)
-    for row, text in enumerate(texts):
-        for word in tokenize_words(text):
-            rows[row, zlib.crc32(word.encode()) % 64] += 1
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-
 def document(name, text):
     return ToolDocument(name, name, text, "")
 
 
 def index_of(texts):
-    index = LiveIndex(TextVectors(embed), fields=("description",))
+    index = LiveIndex(TextVectors(count_words), fields=("description",))
     index.put([document(name, text) for name, text in texts.items()])
     return index
 
@@ -72,7 +61,7 @@ def test_changed_index_ranks_as_a_new_one(changes):
 
 
 def test_texts_are_embedded_once():
-    vectors = TextVectors(embed)
+    vectors = TextVectors(count_words)
     index = LiveIndex(vectors, fields=("description",))
     index.put([document(name, text) for name, text in TEXTS.items()])
     index.rank("taxi", 1, way="dense")
@@ -95,4 +84,4 @@ def test_unknown_names_and_ways_raise():
     assert len(index) == 4
     with pytest.raises(InputError, match="not by 'best'"):
         index.rank("taxi", 1, way="best")
-    assert LiveIndex(TextVectors(embed)).rank("taxi", 1) == []
+    assert LiveIndex(TextVectors(count_words)).rank("taxi", 1) == []
