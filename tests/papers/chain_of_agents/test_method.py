@@ -8,4 +8,3 @@ SHORT = ["--lessons", "2", "--passes", "1"]
 def test_the_system_plays_lessons_and_one_conversation_trains():
     method = made("chain_of_agents")
     assert len(method.stages) == 1 and method.rollout is method.evaluate_rollout
-    assert made("explicit_agents").stages == ()
