@@ -64,6 +64,11 @@ class AgentDesign(NamedTuple):
     roles        a pool for each family of operations
     vote         choose the most common answer, else the best draft
     stop         leave out the other roles after a draft that fits
+
+    Example:
+        AgentDesign(restarts=16, vote=True): the most common answer of 16 drafts, which is self-consistency
+
+    Idea: agents drawn from a grammar always parse.
     """
 
     samples: int = 1
@@ -92,7 +97,11 @@ CHOICES: dict[str, tuple[int | bool, ...]] = {
 
 
 class AgentResult(NamedTuple):
-    """Result on tasks: correct_T, 0 or 1, and the first error, "" for none."""
+    """Result on tasks: correct_T, 0 or 1, and the first error, "" for none.
+
+    Example:
+        four tasks, and code without a closing parenthesis -> correct_T 0 0 0 0 and error "SyntaxError: ..."
+    """
 
     correct_T: np.ndarray
     error: str
@@ -103,6 +112,9 @@ def write_agent(design: AgentDesign) -> str:
 
     Example:
         the code of AgentDesign(samples=4) draws four programs, and runs the best of them on the query
+
+    Paper: arXiv:2408.08435 (ADAS), agents as code with a function `forward`.
+    Differs: the code is a fixed text with the numbers of a design; the paper's meta agent writes free code.
     """
     return _parts() + CODE.format(**design._asdict())
 
@@ -117,6 +129,12 @@ def evaluate(code: str, tasks: Sequence[RuleTask], *, seed: int) -> AgentResult:
 
     Returns:
         Correct answers by the generator's scorer.
+
+    Example:
+        "def forward(examples, query, seed): return query" on tasks that change the query -> correct_T 0, error ""
+
+    Paper: arXiv:2408.08435 (ADAS), evaluation of an agent on validation tasks.
+    Differs: the library's embedded sandbox runs the code.
     """
     calls = [
         {

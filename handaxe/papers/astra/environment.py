@@ -21,7 +21,11 @@ OTHERS = {"clock": "Tell the time.", "dice": "Roll two dice.", "alarm": "Wake me
 
 
 class ToolText(NamedTuple):
-    """Code and description of a tool."""
+    """Code and description of a tool.
+
+    Example:
+        ToolText(write_tool("town", rows), "Look up the town of a person.")
+    """
 
     code: str
     description: str
@@ -32,6 +36,9 @@ def tool_texts() -> dict[str, str]:
 
     Example:
         "town" -> "Look up the town of a person.", "town_old" -> "Look up the old town of a person."
+
+    Paper: arXiv:2601.21558 (ASTRA), tool documents.
+    Differs: a rule writes them, where the paper asks a language model.
     """
     found = {table: f"Look up the {table} of a {source}." for table, (source, _) in TABLES.items()}
     old = {f"{table}{OLD}": f"Look up the old {table} of a {source}." for table, (source, _) in TABLES.items()}
@@ -48,6 +55,13 @@ def written_rows(subs: Sequence[SubQuestion], rng: random.Random, *, tries: int 
 
     Returns:
         Rows for each sub-question; None if no writing of one is accepted, or a sub-question has no answer.
+
+    Example:
+        (town, 1204, 4410): rows (1204, 4410), (2577, 5722), ... are accepted; (1204, 4410), (1204, 5722), ... are
+        written again, since the second value of 1204 replaces its answer
+
+    Paper: arXiv:2601.21558 (ASTRA), tools accepted if the sandbox's output contains the answer, with retries.
+    Differs: a rule writes the data.
     """
     found = list[Rows]()
     for one in subs:
@@ -83,6 +97,13 @@ def environment_task(
     Returns:
         A task with the offered tools in alphabetical order and metadata: environment, {tool: code and description};
         unsolved, {tool: [answer, ...]}; sub_questions; gold_calls; needed, names of needed tools; and sub_count.
+
+    Example:
+        "1204 town mayor?", counts (1, 0, 1): tools clock, mayor, town and town_old, needed [mayor, town], unsolved
+        {town: [4410], mayor: [3071]}
+
+    Paper: arXiv:2601.21558 (ASTRA), environments with irrelevant tools.
+    Differs: distractors have invented data instead of other servers' tools.
     """
     texts = tool_texts()
     others = draw_distractors(list(codes), texts, rng, counts=counts)

@@ -51,6 +51,9 @@ def astra_trajectories(
         world_seed: of the records.
         batch: walks of a round.
 
+    Example:
+        keep 0.5: of 40 played tasks of a round the 20 with the best mean of axes are kept
+
     Paper: arXiv:2601.21558 (ASTRA), synthesis of trajectories.
     Differs: see `handaxe show 25`.
     """
@@ -88,6 +91,9 @@ def astra_environments(
         size: names of each kind in the records.
         world_seed: of the records.
         batch: traces of a round.
+
+    Example:
+        percentile 90: of the means 0.5, 0.7, 0.8, 0.9, 1.0 only 1.0 is kept, since the percentile is 0.96
 
     Paper: arXiv:2601.21558 (ASTRA), synthesis of environments.
     Differs: see `handaxe show 25`.

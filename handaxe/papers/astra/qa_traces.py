@@ -19,7 +19,11 @@ SHAPES = ((1, 1), (1, 2), (2, 1), (1, 3), (2, 2))
 
 
 class QaTrace(NamedTuple):
-    """A question with answer and documents."""
+    """A question with answer and documents.
+
+    Example:
+        QaTrace("1204 town mayor?", "3071", (("town", "1204", "4410"), ("mayor", "4410", "3071")))
+    """
 
     question: str
     answer: str
@@ -27,10 +31,17 @@ class QaTrace(NamedTuple):
 
 
 def chain_of_tables(start: str, length: int, rng: random.Random) -> list[str]:
-    """Draw tables of which each takes what the one before gives, from a kind.
+    """Draw a chain of tables; the key of each table has the kind of the value of the previous table.
+
+    Args:
+        start: kind of the first key.
+        length: tables, 0 or more.
+        rng: of the tables, all with equal probability.
 
     Example:
-        ("person", 2) -> ["town", "mayor"], but never ["town", "boss"]
+        ("person", 2) -> ["town", "mayor"], but never ["town", "boss"]: a town is a place, and a person has a boss
+
+    Idea: questions of several hops with typed relations.
     """
     tables, kind = list[str](), start
     for _ in range(length):
@@ -44,6 +55,8 @@ def question_of(parts: Sequence[tuple[str, Sequence[str]]]) -> str:
 
     Example:
         [("1204", ["town", "mayor"]), ("7310", ["seat"])] -> "1204 town mayor, 7310 seat?"
+
+    Idea: key words in place of sentences, for tiny policies.
     """
     return f"{', '.join(' '.join([start, *tables]) for start, tables in parts)}?"
 
@@ -68,6 +81,9 @@ def trace_of(
 
     Example:
         "1204 town mayor?" -> answer "3071", documents (town, 1204, 4410), (mayor, 4410, 3071) and two others
+
+    Paper: arXiv:2601.21558 (ASTRA), question-answer traces as source of environments.
+    Differs: a generator writes traces and flaws; the paper collects questions, answers and documents.
     """
     documents, answers = list[Document](), list[str]()
     stated = ""

@@ -33,6 +33,9 @@ class TypedRecords(NamedTuple):
 
     facts    (table, key) -> value
     halves   kind -> names of the training half and of the test half; no fact connects them
+
+    Example:
+        TypedRecords({("town", "1204"): "4410"}, {"person": (("1204",), ()), "place": (("4410",), ())})
     """
 
     facts: Mapping[tuple[str, str], str]
@@ -52,6 +55,8 @@ def make_records(*, seed: int, size: int) -> TypedRecords:
 
     Example:
         facts["town", "1204"] == "4410", facts["mayor", "4410"] == "3071"; there is no facts["mayor", "1204"]
+
+    Idea: invented records have one answer for each question, and no pretrained model knows them.
     """
     if not 16 <= size <= 2000:
         raise InputError(f"a kind has 16 to 2000 names, not {size}")

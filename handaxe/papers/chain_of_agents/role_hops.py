@@ -64,6 +64,9 @@ def role_hops(*, lengths: tuple[int, ...] = (2, 3), errors: float = 0.2, size: i
     Example:
         "8038 ally ally?": planner "8038 ally"; worker search "8038 ally" -> "[8038 ally] 8038 ally 2973"; checker
         "checker: 8038 ally ally | 8038 ally 2973" -> "2973 ally"; planner "2973 ally"; ...; <answer>5624</answer>
+
+    Paper: arXiv:2508.13167 (Chain-of-Agents), role agents that plan and verify, and tool agents.
+    Differs: three roles and one tool.
     """
     if not 0 <= errors <= 1:
         raise InputError(f"errors is {errors}; give a share of 0 to 1")
@@ -85,12 +88,25 @@ def role_hops(*, lengths: tuple[int, ...] = (2, 3), errors: float = 0.2, size: i
 
 
 def role_system(max_turns: int) -> Rollout:
-    """Play the system of three roles, `max_turns` searches with a sub-goal and a check each."""
+    """Play the system of three roles, `max_turns` searches with a sub-goal and a check each.
+
+    Example:
+        max_turns 2: turns of planner, worker, checker, planner, worker and checker at most
+
+    Idea: one turn of the system is one search, so that limits compare with those of a single agent.
+    """
     return in_roles(first=PLANNER, follow=_follow, max_turns=TURNS * max_turns)
 
 
 def answer_in(trajectory: Trajectory) -> str:
-    """Return the tagged answer of the last turn; "" without exactly one."""
+    """Return the tagged answer of the last turn; "" without exactly one.
+
+    Example:
+        "<answer>1390</answer>" -> "1390";  "1390", or two answers  ->  ""
+
+    Paper: arXiv:2508.13167 (Chain-of-Agents), agents as tagged segments.
+    Differs: the tag of the answer.
+    """
     found = ANSWER.findall(trajectory.final_text)
     return found[0] if len(found) == 1 else ""
 
@@ -100,6 +116,9 @@ def is_sent_back(trajectory: Trajectory) -> bool:
 
     Example:
         question "8038 ally ally?", checker "8038 ally ally" -> True;  checker "2973 ally", then an answer -> False
+
+    Paper: arXiv:2508.13167 (Chain-of-Agents), reflective trajectories among the lessons.
+    Differs: a rule reads the checker's text. Unconfirmed: the paper's criterion of reflection.
     """
     turns = role_turns(trajectory)
     left = [_question(trajectory.task), *(turn.text for turn in turns if turn.role == CHECKER)]

@@ -29,6 +29,9 @@ def with_answer(one: Trajectory, text: str, *, format: ChatFormat) -> Trajectory
 
     Example:
         calculator 12, "12" -> calculator 12, "13"
+
+    Paper: arXiv:2506.16507 (Crome), rewrites of an answer along one attribute.
+    Differs: a rule rewrites the last message; the paper's language model rewrites the whole answer.
     """
     messages = (*one.messages[:-1], replace(one.messages[-1], content=text))
     made = trajectory_from_messages(format, messages, one.tools, task=one.task, id=f"{one.id}/rewritten")
@@ -40,6 +43,9 @@ def with_number(text: str, number: str) -> str:
 
     Example:
         "Well, it is 12" and 13 -> "Well, it is 13"
+
+    Paper: arXiv:2506.16507 (Crome), the causal attribute: here the number.
+    Differs: a rule rewrites.
     """
     return NUMBER.sub(number, text, count=1) if NUMBER.search(text) else number
 
@@ -49,6 +55,9 @@ def in_sentence(text: str) -> str:
 
     Example:
         "12" -> "Well, it is 12"
+
+    Paper: arXiv:2506.16507 (Crome), a spurious attribute: here the sentence.
+    Differs: a rule rewrites.
     """
     return SENTENCE.format(text.strip())
 
@@ -58,6 +67,8 @@ def is_numeric(one: Trajectory) -> bool:
 
     Example:
         "12" -> True;  "let me see" -> False
+
+    Idea: rewrites need an answer in a known form.
     """
     text = one.final_text.strip()
     last = bool(one.messages) and one.messages[-1].role == "assistant" and not one.messages[-1].calls
@@ -77,6 +88,9 @@ def with_question(one: Trajectory, task: Task, *, format: ChatFormat) -> Traject
 
     Example:
         "3+4 =" answered 7, and "9*9 =" -> "9*9 =" answered 7
+
+    Paper: arXiv:2506.16507 (Crome), neutral pairs of two answers to an unrelated question.
+    Differs: nothing known.
     """
     first = next(i for i, message in enumerate(one.messages) if message.role == "assistant")
     messages: tuple[Message, ...] = (*task.messages, *one.messages[first:])

@@ -31,6 +31,8 @@ def make_pool(world: World, *, shares: Sequence[float], count: int, seed: int) -
 
     Example:
         shares 0.75, 0.25 and count 8: six lines of one code, two of another
+
+    Idea: a rare demonstration is in few random subsets, so that questions differ in the number that they need.
     """
     tasks = [task for task in world.tasks("train", 40 * count, seed) if task.metadata["code"] != "plain"]
     by_code: dict[str, list[str]] = {}
@@ -44,7 +46,14 @@ def make_pool(world: World, *, shares: Sequence[float], count: int, seed: int) -
 
 
 class ExamplePlayer(NamedTuple):
-    """Frozen policy, and the pool of its demonstrations."""
+    """Frozen policy, and the pool of its demonstrations.
+
+    Example:
+        ExamplePlayer(world, engine, format, pool).correct(tasks, [0, 2, 4], seed=0) -> such as [0.0, 1.0, 1.0]
+
+    Paper: arXiv:2305.11170 (DynaICL), accuracy with k random demonstrations.
+    Differs: a demonstration is a line with question and searches.
+    """
 
     world: World
     engine: Engine

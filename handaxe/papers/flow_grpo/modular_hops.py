@@ -45,6 +45,9 @@ def modular_hops(*, lengths: tuple[int, ...] = (2, 3), size: int = 200, world_se
         "4071 boss ally?": search {"query": "4071 boss"} is stored as "search 4071 boss: [4071 boss] 4071 boss 5526",
         and search {"query": "5526 ally"} as "...: [5526 ally] 5526 ally 1390", a sufficient memory for the answer
         "1390"
+
+    Paper: arXiv:2510.05592 (AgentFlow), a trained planner among frozen modules.
+    Differs: rules execute, verify and answer, unless auxiliary policies play these modules.
     """
     made = hops(lengths=lengths, results=1, size=size, world_seed=world_seed)
     return replace(

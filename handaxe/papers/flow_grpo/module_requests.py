@@ -41,6 +41,9 @@ class ModuleChat(NamedTuple):
 
     Example:
         ModuleChat("verifier", chat).request(task, {"memory": "search 4071 boss: 5526"}) asks for a verdict
+
+    Paper: arXiv:2510.05592 (AgentFlow), modules as prompts to frozen language models.
+    Differs: short prompts.
     """
 
     module: str
@@ -54,6 +57,9 @@ class ModuleChat(NamedTuple):
         Args:
             task: of the rollout.
             quoted: field "memory"; or "plan" and, as JSON, "tool".
+
+        Example:
+            verifier, context 300: '12*34+5?\\nknown: "search a: b"\\nenough? yes/no' is the only message
         """
         prompt = find_prompt(PROMPTS[self.module], terse=self.chat.context < SHORT)
         fields = {"task": task.messages[-1].content, **quoted}
@@ -69,6 +75,9 @@ def plan_text(goal: str, call: ToolCall) -> str:
 
     Example:
         goal "find the boss", search {"query": "4071 boss"} -> 'find the boss search {"query": "4071 boss"}'
+
+    Paper: arXiv:2510.05592 (AgentFlow), sub-goal and tool of the planner.
+    Differs: the planner writes arguments, too.
     """
     return " ".join(part for part in (goal, call.name, json.dumps(dict(call.arguments))) if part)
 
@@ -83,6 +92,9 @@ def read_command(turn: ParsedTurn, planned: ToolCall, tool: ToolSchema) -> ToolC
 
     Example:
         tool search(query: text): '4071 boss' and '{"query": "4071 boss"}' -> search {"query": "4071 boss"}
+
+    Paper: arXiv:2510.05592 (AgentFlow), commands of the executor.
+    Differs: arguments instead of code.
     """
     if turn.calls:
         return ToolCall(turn.calls[0].name, turn.calls[0].arguments, planned.id)
@@ -107,6 +119,9 @@ def read_enough(turn: ParsedTurn) -> bool:
 
     Example:
         "Yes." -> True; "no", "yes or no" and "perhaps" -> False
+
+    Paper: arXiv:2510.05592 (AgentFlow), verdict of the verifier: stop or continue.
+    Differs: one word instead of an analysis.
     """
     try:
         return choice(("yes", "no"))(AskAnswer(turn.text)) == "yes"

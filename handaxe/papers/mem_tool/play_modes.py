@@ -28,6 +28,11 @@ class Habits(NamedTuple):
     removes: in the autonomous mode, removes unrelated tools before each search; otherwise only after a search that the
     limit refuses. parts: searches each part of a request, and again for a step without a tool; otherwise once with the
     request.
+
+    Example:
+        Habits(removes=True, parts=True) is the strong agent of the study, and Habits(False, False) the weak agent
+
+    Idea: strong and weak language models differ in the use of the tools to search and to remove.
     """
 
     removes: bool
@@ -35,7 +40,11 @@ class Habits(NamedTuple):
 
 
 class PlayedTurn(NamedTuple):
-    """Turn of the user: added and removed tools, held ones after it, calls, correct calls, 1 if all steps are made."""
+    """Turn of the user: added and removed tools, held ones after it, calls, correct calls, 1 if all steps are made.
+
+    Example:
+        PlayedTurn(3, 3, 3, 1, 1, 1.0): three tools replaced three others, and the only call was correct
+    """
 
     added: int
     removed: int
@@ -52,6 +61,12 @@ class MemoryAgent:
         inner: agent that searches and calls.
         opening: tools that it removes first.
         relieve: tools to remove after a search that the limit refuses; the search is repeated once.
+
+    Example:
+        opening ["a"] -> remove_tools a; search_tools, refused -> remove_tools of relieve(); the same search_tools
+
+    Paper: arXiv:2507.21428 (MemTool), tools for adding and removing in the autonomous mode.
+    Differs: a script in place of a language model.
     """
 
     def __init__(self, inner: HeldAgent, opening: Sequence[str], relieve: Callable[[], Sequence[str]]):
@@ -106,6 +121,12 @@ def play_conversation(
         scores: choice among tools.
         results: k of a search; 5 in the paper.
         limit: L, most held tools; 128 in the paper.
+
+    Returns:
+        A turn per request.
+
+    Example:
+        hybrid, k 3, requests p, q and r of three tools each: added 3, 3, 3; removed 0, 3, 3; held 3, 3, 3
 
     Paper: arXiv:2507.21428 (MemTool), algorithms of the three modes.
     Differs: the agent is scripted, and a rule prunes; messages of earlier requests are left out instead of summarized.
