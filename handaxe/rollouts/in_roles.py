@@ -1,4 +1,4 @@
-"""Rollout of one policy in several roles, with one prompt and one sequence per turn."""
+"""Rollout of a policy in several roles, with a prompt and a sequence per turn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ class RoleTurn(NamedTuple):
 
 
 class RolePrompt(NamedTuple):
-    """Prompt of the next turn: its role, and the text that the role reads after the opening."""
+    """Prompt of the next turn.
+
+    role   name
+    text   after the opening
+    """
 
     role: str
     text: str
@@ -44,16 +48,16 @@ Follow = Callable[[Task, Sequence[RoleTurn]], RolePrompt]
 
 
 def in_roles(*, first: str, follow: Follow, max_turns: int | Rules = 12) -> Rollout:
-    """Play turns of several roles of the policy, each from the opening and a prompt of its role.
+    """Play turns of several roles of the policy, each from the opening and a prompt for the role.
 
         turn 0   role `first`, reads the opening
         turn k   (role_k, prompt_k) = follow(task, turns 0 .. k - 1); reads the opening and "role_k: prompt_k"
 
         log pi(rollout) = sum_k log pi(turn k | opening, prompt_k)
 
-    Each turn is a sequence of one trajectory: the tokens of all roles train, and prompts never do. Prompts hold text of
-    earlier turns and tools; the chat format escapes control tokens in them. The environment ends the rollout; a text
-    that is meant for the next role must not end it.
+    Each turn is a sequence of the trajectory: the tokens of all roles train, and prompts never do. Prompts hold text of
+    earlier turns and tools, with control tokens escaped by the chat format. The environment ends the rollout, and must
+    continue after a text for the next role.
 
     Args:
         first: role of the first turn.
@@ -61,8 +65,8 @@ def in_roles(*, first: str, follow: Follow, max_turns: int | Rules = 12) -> Roll
         max_turns: turns of all roles together, or `Rules`.
 
     Returns:
-        A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["roles"] name the
-        role of each turn; `role_turns` reads them. A prompt beyond the context truncates the rollout.
+        A rollout strategy: Attempt -> generator of requests with a trajectory as result. notes["roles"] of the
+        trajectory name the role of each turn, see `role_turns`. A prompt beyond the context truncates the rollout.
 
     Raises:
         InputError: a limit out of range.
@@ -71,7 +75,7 @@ def in_roles(*, first: str, follow: Follow, max_turns: int | Rules = 12) -> Roll
         first "plan", follow = lambda task, turns: RolePrompt("act", turns[-1].text): the plan "left" in turn 0 is read
         in turn 1 as "act: left"
 
-    Idea: agents with several roles of one model, such as Pangu-Agent (arXiv:2312.14878) and multi-agent systems.
+    Idea: agents with several roles of a single model, such as Pangu-Agent (arXiv:2312.14878) and multi-agent systems.
     """
 
     def continuation(play: Play) -> Continuation:

@@ -50,7 +50,7 @@ class ArchivedAgent(NamedTuple):
 
 @dataclass
 class AgentArchive:
-    """Agents in the order of their discovery, and what the search spent."""
+    """Agents in the order of their discovery, and the numbers of repairs and of discarded agents."""
 
     agents: list[ArchivedAgent] = field(default_factory=list)
     debugs: int = 0

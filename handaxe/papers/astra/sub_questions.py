@@ -12,7 +12,7 @@ __all__ = ["Scores4", "SubQuestion", "decompose", "needs_tools", "score_decompos
 
 
 class SubQuestion(NamedTuple):
-    """A sub-question: what a table says about a key.
+    """Part of a question, answered by one lookup of a key in a table.
 
     table    or several tables with blanks between them
     key      "" for an unknown one

@@ -43,13 +43,13 @@ def reward_math(
     The judges are outcome and process reward models after a twelfth, a third and all of the labelled groups.
 
     Figures; JUDGE is a name such as prm-32-0:
-        many/JUDGE, mrr/JUDGE   accuracy and mean reciprocal rank on one correct and nine incorrect solutions
-        one/JUDGE               accuracy on one correct and one incorrect solution, with a cue of style
+        many/JUDGE, mrr/JUDGE   accuracy and mean reciprocal rank on a correct and nine incorrect solutions
+        one/JUDGE               accuracy on a correct and an incorrect solution, with a cue of style
         bon/JUDGE               correctness of the best of n stored rollouts of the policy; n is `samples`
         many, one, bon          means over the judges; bon/random: correctness of a random rollout
         r2/many, r2/mrr, r2/one squared correlation with bon over the judges
         r2/gain                 r2/many less r2/one, with /low and /high of the 95 % interval over resampled judges
-        r2/drop                 squared correlation of many with the fall of the best-of-n curve after its maximum
+        r2/drop                 squared correlation of many with the fall of the best-of-n curve after the maximum
         gap                     one less many
         many/AGGREGATE          accuracy on sets, mean over process models, by aggregate of step probabilities; process
                                 models have the minimum elsewhere

@@ -29,8 +29,8 @@ NEAR = (1, -1, 2, -2, 10, -10, 3, -3)
 class SolutionSet(NamedTuple):
     """Solutions of one task.
 
-    many  ten solutions, the correct one first
-    pair  the correct one, and an incorrect one without a call
+    many  ten solutions, the correct solution first
+    pair  the correct solution, and an incorrect solution without a call
     """
 
     many: Group
@@ -44,13 +44,13 @@ def solution_sets(
 
         policy   incorrect rollouts of the policy, at most 3
         hot      incorrect rollouts of the policy at a higher temperature, at most 2
-        step     the expert with one step made wrong, and the steps after it played again, at most 2
+        step     the expert with an incorrect step and the steps that follow, played again, at most 2
         other    the expert's calls with the answer of another task
         digit    the expert's calls with one other digit in the answer
-        near     the expert's calls with a number near the answer, until there are nine
+        near     the expert's calls with a number near the answer, up to nine solutions
 
-    The policy has learned the form of the expert, so the correct solution has no mark of style. The pair has one, as
-    pairs of a human's and a model's solution do: the incorrect side states the answer of another task without a call.
+    The policy has learned the form of the expert, so the correct solution has no mark of style. The pair has a mark, as
+    a pair of a human's and a model's solution: the incorrect side states the answer of another task without a call.
 
     Args:
         world: `fact_chains`.
@@ -59,13 +59,13 @@ def solution_sets(
         seed: of digits and steps.
 
     Returns:
-        A set for each task; a task for which fewer than nine incorrect solutions are found is left out.
+        A set for each task with nine incorrect solutions; other tasks are left out.
 
     Example:
-        "417 desk*3=?": lookup, calculator 52*3 and 156; beside it 157 after the same calls, 186, the lookup of another
-        desk with the result of it, ...
+        "417 desk*3=?": lookup, calculator 52*3 and 156; incorrect are 157 after the same calls, 186, the lookup and
+        the product of another desk, ...
 
-    Paper: arXiv:2410.01729 (RewardMATH), one correct and nine incorrect solutions.
+    Paper: arXiv:2410.01729 (RewardMATH), sets of a correct and nine incorrect solutions.
     Differs: a policy and rules make the incorrect solutions, instead of 14 language models.
     """
     answers = [str(one.group.task.answer) for one in groups]

@@ -7,12 +7,12 @@ from handaxe.tools.program_search import BlockCall, Constant, Expression, Parame
 __all__ = ["Merge", "merge_programs"]
 
 Merge = tuple[Program, dict[str, int | str], dict[str, int | str]]
-"""The universal program, and the values of its new parameters that give the first and the second program. A value is a
-constant, or the name of a parameter of the program that is merged."""
+"""The universal program, and the values of the new parameters for the first and for the second program. A value is a
+constant, or the name of a parameter of the merged program."""
 
 
 def merge_programs(one: Program, other: Program) -> Merge | None:
-    """Find the least general program of which both are cases.
+    """Find the least general generalization of two programs.
 
         lgg(a, a) = a
         lgg(f(a1 ..), f(b1 ..)) = f(lgg(a1, b1) ..)
