@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.core.deferred import DeferredModule
 from handaxe.core.records import Task
+from handaxe.evaluation.frozen_policy import started_policy
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.stats import interval_figures
@@ -16,13 +16,7 @@ from handaxe.papers.dynaicl.count_controller import CountController, RunningBase
 from handaxe.papers.dynaicl.count_rules import allocate_counts, count_reward, minimal_count
 from handaxe.papers.dynaicl.shown_examples import ExamplePlayer, make_pool
 from handaxe.tools.index.dense import embed
-from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.hops.coded_hops import coded_hops
-
-if TYPE_CHECKING:
-    import handaxe.engines.local.engine as local
-else:
-    local = DeferredModule("handaxe.engines.local.engine")
 
 __all__ = ["dynaicl"]
 
@@ -77,10 +71,10 @@ def dynaicl(
     stages = _Stages(most, prompts, subsets, threshold, batch, cost)
 
     def measure(seed: int) -> dict[str, float]:
-        policy = start_policy(coded_hops(fresh=True, shown=4, absent=0.15, plain=0.2))
+        taught = coded_hops(fresh=True, shown=4, absent=0.15, plain=0.2)
         world = coded_hops(codes=len(SHARES), shown=0, plain=PLAIN)
         pool = make_pool(world, shares=SHARES, count=40, seed=0)
-        player = ExamplePlayer(world, local.LocalEngine(policy.model), policy.format, pool)
+        player = ExamplePlayer(started_policy(taught, world), pool)
         runs = []
         for number in range(seed, seed + seeds):
             learned, held_out = (

@@ -6,11 +6,9 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from handaxe.core.protocols import ChatFormat, Engine
-from handaxe.core.records import Group, Sampling, Task
+from handaxe.core.records import Task
+from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.ops.seeds import derive_seed
-from handaxe.rollouts.driver.play_tasks import play_tasks
-from handaxe.rollouts.linear import linear
 from handaxe.worlds.hops.coded_hops import case_line, with_cases
 from handaxe.worlds.world import World
 
@@ -49,19 +47,14 @@ class ExamplePlayer(NamedTuple):
     """Frozen policy, and the pool of its demonstrations.
 
     Example:
-        ExamplePlayer(world, engine, format, pool).correct(tasks, [0, 2, 4], seed=0) -> such as [0.0, 1.0, 1.0]
+        ExamplePlayer(policy, pool).correct(tasks, [0, 2, 4], seed=0) -> such as [0.0, 1.0, 1.0]
 
     Paper: arXiv:2305.11170 (DynaICL), accuracy with k random demonstrations.
     Differs: a demonstration is a line with question and searches.
     """
 
-    world: World
-    engine: Engine
-    format: ChatFormat
+    policy: FrozenPolicy
     pool: Sequence[str]
-    max_turns: int = 4
-    max_tokens: int = 64
-    temperature: float = 0.5
 
     def correct(self, tasks: Sequence[Task], counts: Sequence[int], *, seed: int) -> list[float]:
         """Play each task with random demonstrations before its question; returns 1 or 0 each.
@@ -75,13 +68,4 @@ class ExamplePlayer(NamedTuple):
         for number, (task, count) in enumerate(zip(tasks, counts, strict=True)):
             rng = random.Random(derive_seed("shown examples", seed, number, task.id))
             prompted.append(with_cases(task, rng.sample(list(self.pool), count)))
-        played = play_tasks(
-            prompted,
-            env=self.world.env(self.world.tools),
-            rollout=linear(max_turns=self.max_turns),
-            engine=self.engine,
-            format=self.format,
-            sampling=Sampling(max_tokens=self.max_tokens, temperature=self.temperature),
-            seed=seed,
-        )
-        return [float(self.world.correct(Group(one.task, (one,))).outcome[0]) for one in played]
+        return [reward for _, reward in self.policy.play(prompted, seed=seed)]

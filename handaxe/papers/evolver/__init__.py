@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from handaxe.core.deferred import DeferredModule
+from handaxe.evaluation.frozen_policy import FrozenPolicy, started_policy
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.stats import interval_figures
-from handaxe.papers.evolver.life_cycle import PrinciplePlayer, evolve
+from handaxe.papers.evolver.life_cycle import evolve, play_with_principles
 from handaxe.papers.evolver.principle_store import PrincipleStore
 from handaxe.tools.index.dense import embed
-from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.hops.coded_hops import coded_hops
-
-if TYPE_CHECKING:
-    import handaxe.engines.local.engine as local
-else:
-    local = DeferredModule("handaxe.engines.local.engine")
 
 __all__ = ["evolver"]
 
@@ -54,10 +47,10 @@ def evolver(
     """
 
     def measure(seed: int) -> dict[str, float]:
-        policy = start_policy(coded_hops(fresh=True, shown=4, absent=0.15, plain=0.2))
-        player = PrinciplePlayer(coded_hops(codes=codes, shown=0), local.LocalEngine(policy.model), policy.format)
+        taught = coded_hops(fresh=True, shown=4, absent=0.15, plain=0.2)
+        policy = started_policy(taught, coded_hops(codes=codes, shown=0))
         runs = [
-            _one_seed(player, number, stream=stream, rounds=rounds, tasks=tasks, flips=flips)
+            _one_seed(policy, number, stream=stream, rounds=rounds, tasks=tasks, flips=flips)
             for number in range(seed, seed + seeds)
         ]
         return _figures({key: np.array([run[key] for run in runs]) for key in runs[0]}, rounds)
@@ -66,9 +59,9 @@ def evolver(
 
 
 def _one_seed(
-    player: PrinciplePlayer, seed: int, *, stream: int, rounds: int, tasks: int, flips: float
+    policy: FrozenPolicy, seed: int, *, stream: int, rounds: int, tasks: int, flips: float
 ) -> dict[str, float]:
-    learned, held_out = player.world.tasks("train", stream, seed), player.world.tasks("test", tasks, seed)
+    learned, held_out = policy.world.tasks("train", stream, seed), policy.world.tasks("test", tasks, seed)
     meaning = {task.metadata["code"]: task.metadata["path"] for task in (*learned, *held_out)}
     stores = {
         "none": PrincipleStore(embed),
@@ -78,10 +71,10 @@ def _one_seed(
     }
     figures = dict[str, float]()
     for name, store in stores.items():
-        success = evolve(player, learned, store, rounds=0 if name == "none" else rounds, flips=flips, seed=seed)
+        success = evolve(policy, learned, store, rounds=0 if name == "none" else rounds, flips=flips, seed=seed)
         if name == "evolver":
             figures |= {f"round/{n}": share for n, share in enumerate(success)}
-        found = player.play(held_out, store, seed=seed)
+        found = play_with_principles(policy, held_out, store, seed=seed)
         figures[name] = float(np.mean([right for _, _, right in found]))
         figures[f"{name}/stored"] = float(len(store))
         if name != "none":

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.core.protocols import ChatFormat, Engine
-from handaxe.core.records import Group, Sampling, Task, Trajectory
+from handaxe.core.records import Task, Trajectory
+from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.ops.seeds import derive_seed, generator
 from handaxe.papers.evolver.principle_store import Principle, PrincipleStore
-from handaxe.rollouts.driver.play_tasks import play_tasks
-from handaxe.rollouts.linear import linear
 from handaxe.worlds.hops.coded_hops import searched_path, with_cases
-from handaxe.worlds.world import World
 
-__all__ = ["PrinciplePlayer", "distil", "evolve", "principle_line"]
+__all__ = ["distil", "evolve", "play_with_principles", "principle_line"]
+
+SHOWN = 3
+"""Principles of a prompt."""
 
 
 def distil(one: Trajectory, *, success: bool) -> str:
@@ -41,43 +40,28 @@ def principle_line(text: str) -> str:
     return f"{mark} 0000 {rest}"
 
 
-class PrinciplePlayer(NamedTuple):
-    """Frozen policy in `coded_hops`, and number of principles of a prompt."""
+def play_with_principles(
+    policy: FrozenPolicy, tasks: Sequence[Task], store: PrincipleStore, *, seed: int, shown: int = SHOWN
+) -> list[tuple[Trajectory, list[Principle], bool]]:
+    """Play each task with the principles nearest to its code; returns trajectory, principles and success.
 
-    world: World
-    engine: Engine
-    format: ChatFormat
-    shown: int = 3
-    max_turns: int = 4
-    max_tokens: int = 64
-    temperature: float = 0.5
+    The nearest principle is the last line, next to the question.
 
-    def play(
-        self, tasks: Sequence[Task], store: PrincipleStore, *, seed: int
-    ) -> list[tuple[Trajectory, list[Principle], bool]]:
-        """Play each task with the principles nearest to its code; returns trajectory, principles and success.
-
-        The nearest principle is the last line, next to the question.
-        """
-        used = [store.retrieve(f"{task.metadata['code']}:", k=self.shown) for task in tasks]
-        prompted = [
-            with_cases(task, [principle_line(each.text) for each in reversed(own)]) for task, own in zip(tasks, used)
-        ]
-        played = play_tasks(
-            prompted,
-            env=self.world.env(self.world.tools),
-            rollout=linear(max_turns=self.max_turns),
-            engine=self.engine,
-            format=self.format,
-            sampling=Sampling(max_tokens=self.max_tokens, temperature=self.temperature),
-            seed=seed,
-        )
-        right = [float(self.world.correct(Group(one.task, (one,))).outcome[0]) > 0.5 for one in played]
-        return list(zip(played, used, right, strict=True))
+    Args:
+        policy: in `coded_hops`.
+        tasks: without cases.
+        store: of principles.
+        seed: of the rollouts.
+        shown: principles of a prompt; 3 in the paper.
+    """
+    used = [store.retrieve(f"{task.metadata['code']}:", k=shown) for task in tasks]
+    lines = [[principle_line(each.text) for each in reversed(own)] for own in used]
+    played = policy.play([with_cases(task, own) for task, own in zip(tasks, lines)], seed=seed)
+    return [(one, own, reward > 0.5) for (one, reward), own in zip(played, used, strict=True)]
 
 
 def evolve(
-    player: PrinciplePlayer,
+    policy: FrozenPolicy,
     tasks: Sequence[Task],
     store: PrincipleStore,
     *,
@@ -88,7 +72,7 @@ def evolve(
     """Play a stream in rounds; after each round principles are scored, distilled, merged and pruned.
 
     Args:
-        player: frozen policy.
+        policy: in `coded_hops`.
         tasks: played in every round.
         store: grows and shrinks.
         rounds: over the tasks.
@@ -103,7 +87,7 @@ def evolve(
     """
     success = list[float]()
     for number in range(rounds):
-        found = player.play(tasks, store, seed=derive_seed(seed, "round", number))
+        found = play_with_principles(policy, tasks, store, seed=derive_seed(seed, "round", number))
         flip_T = generator("misjudged", seed, number).random(len(tasks)) < flips
         for (one, used, right), flip in zip(found, flip_T, strict=True):
             judged = right != bool(flip)

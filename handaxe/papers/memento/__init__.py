@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from handaxe.core.deferred import DeferredModule
 from handaxe.core.records import Task
+from handaxe.evaluation.frozen_policy import FrozenPolicy, started_policy
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import interval_figures
 from handaxe.papers.memento.case_bank import Case, CaseBank
 from handaxe.papers.memento.compare_retrievals import (
-    CasePlayer,
     Retrieve,
     asked,
     fit_classifier,
     kernel_retrieve,
     play_stream,
+    play_with_cases,
 )
 from handaxe.tools.index.dense import embed
-from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.hops.coded_hops import coded_hops
-
-if TYPE_CHECKING:
-    import handaxe.engines.local.engine as local
-else:
-    local = DeferredModule("handaxe.engines.local.engine")
 
 __all__ = ["memento"]
 
@@ -66,19 +59,18 @@ def memento(
 
     def measure(seed: int) -> dict[str, float]:
         taught = coded_hops(fresh=True, shown=4, absent=0.15, plain=0.2)
-        policy = start_policy(taught)
-        player = CasePlayer(coded_hops(codes=codes, shown=0), local.LocalEngine(policy.model), policy.format)
+        policy = started_policy(taught, coded_hops(codes=codes, shown=0))
         runs = []
         for number in range(seed, seed + seeds):
-            learned, held_out = player.world.tasks("train", stream, number), player.world.tasks("test", tasks, number)
-            runs.append(_one_seed(player, learned, held_out, iterations=iterations, k=k, seed=number))
+            learned, held_out = policy.world.tasks("train", stream, number), policy.world.tasks("test", tasks, number)
+            runs.append(_one_seed(policy, learned, held_out, iterations=iterations, k=k, seed=number))
         return _figures({key: np.array([run[key] for run in runs]) for key in runs[0]}, iterations)
 
     return measure
 
 
 def _one_seed(
-    player: CasePlayer, learned: Sequence[Task], held_out: Sequence[Task], *, iterations: int, k: int, seed: int
+    policy: FrozenPolicy, learned: Sequence[Task], held_out: Sequence[Task], *, iterations: int, k: int, seed: int
 ) -> dict[str, float]:
     bank = CaseBank(embed)
 
@@ -88,7 +80,7 @@ def _one_seed(
     def random(question: str, k: int) -> list[int]:
         return generator("random cases", seed, question).permutation(len(bank))[:k].tolist()
 
-    success, log = play_stream(player, learned, bank, similar, k=k, iterations=iterations, seed=seed)
+    success, log = play_stream(policy, learned, bank, similar, k=k, iterations=iterations, seed=seed)
     figures = {f"iteration/{n}": share for n, share in enumerate(success)}
     learned_retrieve = fit_classifier(bank, log, embed, seed=seed)
     ways: dict[str, Retrieve] = {
@@ -100,18 +92,18 @@ def _one_seed(
     }
     for name, retrieve in ways.items():
         figures |= {
-            f"{name}{key}": value for key, value in _held_out(player, held_out, bank, retrieve, k, seed).items()
+            f"{name}{key}": value for key, value in _held_out(policy, held_out, bank, retrieve, k, seed).items()
         }
     for other in OTHER_K:
-        figures[f"classifier/k{other}"] = _held_out(player, held_out, bank, learned_retrieve, other, seed)[""]
+        figures[f"classifier/k{other}"] = _held_out(policy, held_out, bank, learned_retrieve, other, seed)[""]
     return figures
 
 
 def _held_out(
-    player: CasePlayer, tasks: Sequence[Task], bank: CaseBank, retrieve: Retrieve, k: int, seed: int
+    policy: FrozenPolicy, tasks: Sequence[Task], bank: CaseBank, retrieve: Retrieve, k: int, seed: int
 ) -> dict[str, float]:
     shown = [bank.take(retrieve(asked(task), k)) for task in tasks]
-    played = player.play(tasks, shown, seed=seed)
+    played = play_with_cases(policy, tasks, shown, seed=seed)
     hits = [any(_answers(case, task) for case in cases) for task, cases in zip(tasks, shown)]
     return {"": float(np.mean([one.reward for one in played])), "/hit": float(np.mean(hits))}
 

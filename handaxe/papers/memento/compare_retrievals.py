@@ -7,18 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from handaxe.core.protocols import ChatFormat, Engine
-from handaxe.core.records import Group, Sampling, Task
+from handaxe.core.records import Task
+from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.ops.text_store import Embed
 from handaxe.papers.memento.case_bank import Case, CaseBank
 from handaxe.papers.memento.case_classifier import CaseClassifier, Retrieval
 from handaxe.papers.memento.soft_q import kernel_values
-from handaxe.rollouts.driver.play_tasks import play_tasks
-from handaxe.rollouts.linear import linear
 from handaxe.worlds.hops.coded_hops import case_line, searched_path, with_cases
-from handaxe.worlds.world import World
 
-__all__ = ["CasePlayer", "Retrieve", "Shown", "asked", "case_text", "fit_classifier", "kernel_retrieve", "play_stream"]
+__all__ = [
+    "Retrieve",
+    "Shown",
+    "asked",
+    "case_text",
+    "fit_classifier",
+    "kernel_retrieve",
+    "play_stream",
+    "play_with_cases",
+]
 
 Retrieve = Callable[[str, int], list[int]]
 """(question, K) -> numbers of at most K cases of a bank, best first."""
@@ -34,37 +40,22 @@ class Shown(NamedTuple):
     success: float
 
 
-class CasePlayer(NamedTuple):
-    """Frozen policy in `coded_hops`."""
+def play_with_cases(
+    policy: FrozenPolicy, tasks: Sequence[Task], shown: Sequence[Sequence[Case]], *, seed: int
+) -> list[Case]:
+    """Play each task with its cases in the prompt; returns the attempts as cases.
 
-    world: World
-    engine: Engine
-    format: ChatFormat
-    max_turns: int = 4
-    max_tokens: int = 64
-    temperature: float = 0.5
+    The best case is the last line, next to the question.
 
-    def play(self, tasks: Sequence[Task], shown: Sequence[Sequence[Case]], *, seed: int) -> list[Case]:
-        """Play each task with its cases in the prompt; returns the attempts as cases.
-
-        The best case is the last line, next to the question.
-        """
-        prompted = [
-            with_cases(task, [case_line(*case) for case in reversed(cases)]) for task, cases in zip(tasks, shown)
-        ]
-        played = play_tasks(
-            prompted,
-            env=self.world.env(self.world.tools),
-            rollout=linear(max_turns=self.max_turns),
-            engine=self.engine,
-            format=self.format,
-            sampling=Sampling(max_tokens=self.max_tokens, temperature=self.temperature),
-            seed=seed,
-        )
-        reward = [float(self.world.correct(Group(one.task, (one,))).outcome[0]) for one in played]
-        return [
-            Case(asked(task), searched_path(one), own) for task, one, own in zip(tasks, played, reward, strict=True)
-        ]
+    Args:
+        policy: in `coded_hops`.
+        tasks: without cases.
+        shown: cases of each task, best first.
+        seed: of the rollouts.
+    """
+    lines = [[case_line(*case) for case in reversed(cases)] for cases in shown]
+    played = policy.play([with_cases(task, own) for task, own in zip(tasks, lines)], seed=seed)
+    return [Case(asked(task), searched_path(one), reward) for task, (one, reward) in zip(tasks, played, strict=True)]
 
 
 def asked(task: Task) -> str:
@@ -82,7 +73,7 @@ def case_text(case: Case) -> str:
 
 
 def play_stream(
-    player: CasePlayer,
+    policy: FrozenPolicy,
     tasks: Sequence[Task],
     bank: CaseBank,
     retrieve: Retrieve,
@@ -94,7 +85,7 @@ def play_stream(
     """Play a list of tasks several times; each attempt is written to the bank after its iteration.
 
     Args:
-        player: frozen policy.
+        policy: in `coded_hops`.
         tasks: the stream.
         bank: grows.
         retrieve: reads the bank.
@@ -111,7 +102,7 @@ def play_stream(
     success, log = list[float](), list[Shown]()
     for iteration in range(iterations):
         numbers = [retrieve(asked(task), k) for task in tasks]
-        played = player.play(tasks, [bank.take(own) for own in numbers], seed=seed * 1000 + iteration)
+        played = play_with_cases(policy, tasks, [bank.take(own) for own in numbers], seed=seed * 1000 + iteration)
         for own, case in zip(numbers, played):
             log += [Shown(case.question, number, case.reward) for number in own]
         for case in played:

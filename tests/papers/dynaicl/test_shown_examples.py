@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("bm25s")
+from helpers.case_reader import CaseReader
 
-from handaxe.core.records import ToolCall
+from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.dynaicl import _allocation
 from handaxe.papers.dynaicl.shown_examples import ExamplePlayer, make_pool
-from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.worlds.hops.coded_hops import coded_hops
 
 
@@ -18,24 +18,6 @@ def world(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield coded_hops(codes=2, shown=0, plain=0.3, size=40)
-
-
-class Reader(ScriptedEngine):
-    """Policy that reads the chain from the prompt, and answers with the person without one."""
-
-    def __init__(self, world):
-        tools = world.env(world.tools)(world.tasks("train", 1, 0)[0]).start()[1]
-        super().__init__(Compact(), self.say, tools=tools)
-
-    def say(self, text, turn):
-        *cases, question = text.split("<USER>")[1].split("<END>")[0].split("\n")
-        person, *path = question.removesuffix("?").split()
-        if path[0].isupper():
-            shown = [line.split()[3:] for line in cases if line.split()[2] == f"{path[0]}:"]
-            path = shown[-1] if shown else []
-        if turn:
-            person = text.split("<TOOL>")[-1].split("<END>")[0].split("\n")[0].split()[-1]
-        return person if turn >= len(path) else ToolCall("search", {"query": f"{person} {path[turn]}"})
 
 
 def test_the_pool_has_the_shares(world):
@@ -48,7 +30,8 @@ def test_the_pool_has_the_shares(world):
 
 def test_plain_questions_need_no_demonstration_and_coded_ones_need_their_own(world):
     pool = make_pool(world, shares=(0.5, 0.5), count=8, seed=0)
-    player, tasks = ExamplePlayer(world, Reader(world), Compact(), pool), world.tasks("test", 20, 0)
+    policy = FrozenPolicy(world, CaseReader(world, lambda person: []), Compact())
+    player, tasks = ExamplePlayer(policy, pool), world.tasks("test", 20, 0)
     plain = [float(task.metadata["code"] == "plain") for task in tasks]
     assert player.correct(tasks, [0] * 20, seed=0) == plain
     assert player.correct(tasks, [8] * 20, seed=0) == [1.0] * 20

@@ -2,44 +2,31 @@ import numpy as np
 import pytest
 
 pytest.importorskip("bm25s")
+from helpers.case_reader import CaseReader
 from helpers.embed_words import embed_words
 
-from handaxe.core.records import ToolCall
+from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.evolver import _correct, _figures
-from handaxe.papers.evolver.life_cycle import PrinciplePlayer, distil, evolve, principle_line
+from handaxe.papers.evolver.life_cycle import distil, evolve, play_with_principles, principle_line
 from handaxe.papers.evolver.principle_store import PrincipleStore
-from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.worlds.hops.coded_hops import coded_hops
 
 
-class Reader(ScriptedEngine):
-    """Policy that searches the chain of the last guiding principle of the code, or one by the person's number."""
-
-    def __init__(self, world):
-        tools = world.env(world.tools)(world.tasks("train", 1, 0)[0]).start()[1]
-        super().__init__(Compact(), self.say, tools=tools)
-
-    def say(self, text, turn):
-        *lines, question = text.split("<USER>")[1].split("<END>")[0].split("\n")
-        person, code = question.removesuffix("?").split()
-        shown = [line.split()[3:] for line in lines if line.startswith("+") and line.split()[2] == f"{code}:"]
-        path = shown[-1] if shown else [("ally", "boss", "heir", "idol")[int(person) % 4]]
-        if turn:
-            person = text.split("<TOOL>")[-1].split("<END>")[0].split("\n")[0].split()[-1]
-        return person if turn >= len(path) else ToolCall("search", {"query": f"{person} {path[turn]}"})
+def guess(person):
+    return [("ally", "boss", "heir", "idol")[int(person) % 4]]
 
 
 @pytest.fixture(scope="module")
-def player(tmp_path_factory):
+def policy(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
         world = coded_hops(codes=4, shown=0, size=40)
-        yield PrinciplePlayer(world, Reader(world), Compact())
+        yield FrozenPolicy(world, CaseReader(world, guess), Compact())
 
 
-def test_distil_and_line(player):
-    (found,) = player.play(player.world.tasks("train", 1, 0), PrincipleStore(embed_words), seed=0)
+def test_distil_and_line(policy):
+    (found,) = play_with_principles(policy, policy.world.tasks("train", 1, 0), PrincipleStore(embed_words), seed=0)
     one, used, right = found
     code, path = one.task.metadata["code"], [str(call.arguments["query"]).split()[-1] for call in one.calls]
     assert distil(one, success=True) == " ".join(["+", f"{code}:", *path]) and used == []
@@ -47,9 +34,9 @@ def test_distil_and_line(player):
     assert principle_line("+ K: boss ally") == "+ 0000 K: boss ally"
 
 
-def test_principles_raise_success_over_the_rounds(player):
-    store, tasks = PrincipleStore(embed_words), player.world.tasks("train", 40, 1)
-    success = evolve(player, tasks, store, rounds=3, flips=0.0, seed=0)
+def test_principles_raise_success_over_the_rounds(policy):
+    store, tasks = PrincipleStore(embed_words), policy.world.tasks("train", 40, 1)
+    success = evolve(policy, tasks, store, rounds=3, flips=0.0, seed=0)
     short = {task.metadata["code"] for task in tasks if len(task.metadata["path"]) == 1}
     reachable = np.mean([task.metadata["code"] in short for task in tasks])
     assert success[0] < success[-1] <= reachable
@@ -58,12 +45,12 @@ def test_principles_raise_success_over_the_rounds(player):
     assert len(store) < 40
 
 
-def test_wrong_principles_are_deleted(player):
-    tasks = player.world.tasks("train", 40, 1)
+def test_wrong_principles_are_deleted(policy):
+    tasks = policy.world.tasks("train", 40, 1)
     meaning = {task.metadata["code"]: task.metadata["path"] for task in tasks}
     stores = [PrincipleStore(embed_words, floor=floor) for floor in (0.3, 0.0)]
     for store in stores:
-        evolve(player, tasks, store, rounds=3, flips=0.2, seed=0)
+        evolve(policy, tasks, store, rounds=3, flips=0.2, seed=0)
     pruned, kept = stores
     assert len(pruned) < len(kept) and np.mean(pruned.scores) > np.mean(kept.scores)
     assert _correct(pruned, meaning) >= _correct(kept, meaning)

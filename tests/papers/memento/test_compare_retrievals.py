@@ -2,104 +2,87 @@ import numpy as np
 import pytest
 
 pytest.importorskip("bm25s")
+from helpers.case_reader import CaseReader
 from helpers.embed_words import embed_words
 
-from handaxe.core.records import ToolCall
+from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.memento import _figures, _held_out
 from handaxe.papers.memento.case_bank import Case, CaseBank
 from handaxe.papers.memento.compare_retrievals import (
-    CasePlayer,
     Shown,
     asked,
     case_text,
     fit_classifier,
     kernel_retrieve,
     play_stream,
+    play_with_cases,
 )
-from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.worlds.hops.coded_hops import coded_hops
 
 
-class Reader(ScriptedEngine):
-    """Policy that searches the chain of the last successful case of the question's code; "boss" without one."""
-
-    def __init__(self, world):
-        tools = world.env(world.tools)(world.tasks("train", 1, 0)[0]).start()[1]
-        super().__init__(Compact(), self.say, tools=tools)
-
-    def say(self, text, turn):
-        *cases, question = text.split("<USER>")[1].split("<END>")[0].split("\n")
-        person, code = question.removesuffix("?").split()
-        shown = [line.split() for line in cases if line.startswith("+") and line.split()[2] == f"{code}:"]
-        path = shown[-1][3:] if shown else ["boss"]
-        if turn:
-            person = text.split("<TOOL>")[-1].split("<END>")[0].split("\n")[0].split()[-1]
-        return person if turn >= len(path) else ToolCall("search", {"query": f"{person} {path[turn]}"})
-
-
 @pytest.fixture(scope="module")
-def player(tmp_path_factory):
+def policy(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
         world = coded_hops(codes=4, shown=0, size=40)
-        yield CasePlayer(world, Reader(world), Compact())
+        yield FrozenPolicy(world, CaseReader(world, lambda person: ["boss"]), Compact())
 
 
-def oracle(player, split="train", count=40):
-    tasks = player.world.tasks(split, count, 3)
+def oracle(policy, split="train", count=40):
+    tasks = policy.world.tasks(split, count, 3)
     return {task.metadata["code"]: Case(asked(task), tuple(task.metadata["path"]), 1.0) for task in tasks}
 
 
-def test_a_case_of_the_code_answers_the_question(player):
-    tasks, cases = player.world.tasks("test", 8, 0), oracle(player)
-    played = player.play(tasks, [[cases[task.metadata["code"]]] for task in tasks], seed=0)
+def test_a_case_of_the_code_answers_the_question(policy):
+    tasks, cases = policy.world.tasks("test", 8, 0), oracle(policy)
+    played = play_with_cases(policy, tasks, [[cases[task.metadata["code"]]] for task in tasks], seed=0)
     assert [one.reward for one in played] == [1.0] * 8
     assert [one.plan for one in played] == [tuple(task.metadata["path"]) for task in tasks]
     assert [one.question for one in played] == [asked(task) for task in tasks]
-    without = player.play(tasks, [[] for _ in tasks], seed=0)
+    without = play_with_cases(policy, tasks, [[] for _ in tasks], seed=0)
     assert {one.plan for one in without} == {("boss",)}
     assert [one.reward == 1 for one in without] == [task.metadata["path"] == ["boss"] for task in tasks]
 
 
-def test_the_best_case_is_the_last_line(player):
-    task, cases = player.world.tasks("test", 1, 0)[0], oracle(player)
+def test_the_best_case_is_the_last_line(policy):
+    task, cases = policy.world.tasks("test", 1, 0)[0], oracle(policy)
     wrong = Case(f"1000 {task.metadata['code']}?", ("heir", "heir"), 1.0)
     own = cases[task.metadata["code"]]
-    assert player.play([task], [[own, wrong]], seed=0)[0].reward == 1
-    assert player.play([task], [[wrong, own]], seed=0)[0].plan == ("heir", "heir")
+    assert play_with_cases(policy, [task], [[own, wrong]], seed=0)[0].reward == 1
+    assert play_with_cases(policy, [task], [[wrong, own]], seed=0)[0].plan == ("heir", "heir")
 
 
-def test_a_stream_writes_every_attempt_and_reads_the_bank_of_the_iteration_before(player):
-    tasks, bank, sizes = player.world.tasks("train", 6, 0), CaseBank(embed_words), []
+def test_a_stream_writes_every_attempt_and_reads_the_bank_of_the_iteration_before(policy):
+    tasks, bank, sizes = policy.world.tasks("train", 6, 0), CaseBank(embed_words), []
 
     def retrieve(question, k):
         sizes.append(len(bank))
         return bank.nearest(question, k=k)
 
-    success, log = play_stream(player, tasks, bank, retrieve, k=2, iterations=3, seed=0)
+    success, log = play_stream(policy, tasks, bank, retrieve, k=2, iterations=3, seed=0)
     assert len(bank) == 18 and sizes == [0] * 6 + [6] * 6 + [12] * 6
     assert len(log) == 24 and len(success) == 3
     assert {one.success for one in log} <= {0.0, 1.0} and all(0 <= one.case < 12 for one in log)
 
 
-def filled(player):
+def filled(policy):
     bank, log = CaseBank(embed_words), []
-    for case in oracle(player).values():
+    for case in oracle(policy).values():
         bank.write(case)
-    for task in player.world.tasks("train", 60, 1):
+    for task in policy.world.tasks("train", 60, 1):
         for number, case in enumerate(bank.cases):
             own = case.question.split()[1] == f"{task.metadata['code']}?"
             log.append(Shown(asked(task), number, float(own)))
     return bank, log
 
 
-def test_learned_retrievals_find_the_code_and_similarity_follows_the_person(player):
-    bank, log = filled(player)
+def test_learned_retrievals_find_the_code_and_similarity_follows_the_person(policy):
+    bank, log = filled(policy)
     learned, kernel = fit_classifier(bank, log, embed_words, seed=0), kernel_retrieve(bank, log)
-    tasks = player.world.tasks("test", 20, 0)
+    tasks = policy.world.tasks("test", 20, 0)
     for retrieve in (learned, kernel):
-        found = _held_out(player, tasks, bank, retrieve, 1, 0)
+        found = _held_out(policy, tasks, bank, retrieve, 1, 0)
         assert found["/hit"] >= 0.9 and found[""] == found["/hit"]
     assert len(learned("1000 Z?", 3)) == 3 and len(set(learned("1000 Z?", 9))) == len(bank)
 
