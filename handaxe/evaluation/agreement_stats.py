@@ -10,10 +10,10 @@ from scipy.stats import rankdata
 
 from handaxe.ops.seeds import generator
 
-__all__ = ["Figure", "MEASURES", "RESAMPLES", "agreement_stats", "percentile_figure"]
+__all__ = ["Figure", "MEASURES", "RESAMPLES", "agreement_stats", "percentile_figure", "resampled_figure"]
 
 RESAMPLES = 1000
-"""Resamples of the tasks behind an interval."""
+"""Resamples behind an interval."""
 
 
 class Figure(NamedTuple):
@@ -80,6 +80,26 @@ def percentile_figure(value: float, resampled_R: np.ndarray) -> Figure:
     finite = resampled_R[np.isfinite(resampled_R)]
     low, high = np.quantile(finite, (0.025, 0.975)) if len(finite) else (np.nan, np.nan)
     return Figure(float(value), float(low), float(high))
+
+
+def resampled_figure(measure: Callable[[np.ndarray], float], count: int, *, salt: str) -> Figure:
+    """Measure all units, with an interval over resampled units.
+
+    Args:
+        measure: [N] numbers of units, with repetitions -> value.
+        count: N, units.
+        salt: of the draws, together with N.
+
+    Returns:
+        The figure, see `percentile_figure`.
+
+    Example:
+        units 1, 1, 1, measure their mean  ->  1 [1, 1]
+
+    Idea: percentile bootstrap over units such as judges.
+    """
+    index_RN = generator(salt, count).integers(count, size=(RESAMPLES, count))
+    return percentile_figure(measure(np.arange(count)), np.array([measure(own_N) for own_N in index_RN]))
 
 
 def _share(hits_N: np.ndarray) -> float:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from handaxe.core.deferred import DeferredModule
 from handaxe.core.heads import Head
 from handaxe.core.protocols import Engine
 from handaxe.core.records import Group, RatedGroup, Trajectory
+from handaxe.evaluation.play_groups import play_groups
 from handaxe.judges.exact_steps import exact_steps
 from handaxe.judges.reward_model import RewardModel, reward_model
 from handaxe.ops.aggregates import AGGREGATES, Aggregate
+from handaxe.ops.seeds import derive_seed
+from handaxe.training.sft.cold_start import start_policy
+from handaxe.worlds.world import World
 
-__all__ = ["FamilyMember", "fit_family", "pearson"]
+if TYPE_CHECKING:
+    import handaxe.engines.local.engine as local
+else:
+    local = DeferredModule("handaxe.engines.local.engine")
+
+__all__ = ["FamilyMember", "fit_family", "pearson", "start_family"]
 
 Kind = Literal["orm", "prm"]
 KINDS: tuple[Kind, ...] = ("orm", "prm")
@@ -81,6 +92,46 @@ def fit_family(
             for before, cut in zip((0, *cuts), cuts, strict=False):
                 judge.fit([(one.group, one.scores) for one in own[before:cut]])
                 yield FamilyMember(f"{kind}-{cut}-{seed}", judge)
+
+
+def start_family(
+    world: World,
+    *,
+    labels: Callable[[Trajectory], np.ndarray],
+    salt: str,
+    seed: int,
+    series: int,
+    labelled: int,
+    siblings: int,
+) -> tuple[Callable[..., list[RatedGroup]], Iterator[FamilyMember]]:
+    """Load the cold start of a world, and fit a family to labelled rollouts of this policy.
+
+    Members have a twelfth, a third and all of the labelled groups.
+
+    Args:
+        world: of policy and training tasks.
+        labels: see `fit_family`.
+        salt: of the training tasks, together with seed and number of the series.
+        seed: of the study.
+        series: seeds of judges; each has six.
+        labelled: labelled groups of a series.
+        siblings: rollouts of a labelled group.
+
+    Returns:
+        `play_groups` of the policy, without split, tasks, siblings and seed; and the members, each fitted when it is
+        asked for.
+
+    Example:
+        start_family(fact_chains(), ..., series=2, labelled=72): 12 members, "orm-6-0", "orm-24-0", "orm-72-0", ...
+
+    Idea: studies of benchmarks differ in the benchmark, not in judges.
+    """
+    policy = start_policy(world)
+    engine = local.LocalEngine(policy.model)
+    play = partial(play_groups, engine, policy.format, world)
+    seeds = [derive_seed(salt, seed, k) % 2**31 for k in range(series)]
+    lessons = [play(split="train", tasks=labelled, siblings=siblings, seed=own) for own in seeds]
+    return play, fit_family(engine, lessons, labels=labels, cuts=(labelled // 12, labelled // 3, labelled))
 
 
 def pearson(x_N: Sequence[float] | np.ndarray, y_N: Sequence[float] | np.ndarray) -> float:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from handaxe.evaluation.agreement_stats import MEASURES, agreement_stats
+from handaxe.evaluation.agreement_stats import MEASURES, RESAMPLES, agreement_stats, resampled_figure
+from handaxe.ops.seeds import generator
 
 
 def test_the_docstring_example():
@@ -48,3 +49,15 @@ def test_figures_that_are_not_defined_are_nan():
     assert np.isnan(agreement_stats([0.9], [True], ["a"])["auroc"].value)
     assert np.isnan(agreement_stats([0.1], [True], ["a"])["precision"].value)
     assert all(np.isnan(one.value) for one in agreement_stats([], [], []).values())
+
+
+def test_resampled_units_give_the_quantiles_of_a_loop():
+    """The mean of 0, 0, 1: a resample of three has 0, 1/3, 2/3 or 1."""
+    unit_N = np.array([0.0, 0.0, 1.0])
+    found = resampled_figure(lambda own: unit_N[own].mean(), 3, salt="units")
+    rng, loop = generator("units", 3), []
+    for draw in rng.integers(3, size=(RESAMPLES, 3)):
+        loop.append(sum(unit_N[n] for n in draw) / 3)
+    assert found.value == pytest.approx(1 / 3)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(loop, (0.025, 0.975)))) == (0, 1)
+    assert resampled_figure(lambda own: 1.0, 3, salt="units") == (1, 1, 1)

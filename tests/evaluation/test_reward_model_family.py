@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,17 +7,23 @@ from hypothesis import strategies as st
 
 from handaxe.core.records import Group
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, pearson
+from handaxe.evaluation import reward_model_family as module
+from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, pearson, start_family
 from handaxe.evaluation.scenes import play, script
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.ops.seeds import derive_seed
 from handaxe.testing.make_records import make_rated
 from handaxe.worlds.fact_chains import fact_chains, judged_labels
 
 WORLD = fact_chains()
 
 
+def model():
+    return TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=256), seed=0)
+
+
 def engine():
-    return LocalEngine(TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=256), seed=0))
+    return LocalEngine(model())
 
 
 def groups_of(count, seed=0):
@@ -36,6 +44,24 @@ def test_members_learn_from_more_and_more_groups():
     ]
     assert [steps for _, steps, _ in seen[:6]] == [1, 2, 3, 1, 2, 3]
     assert len({scores for _, _, scores in seen}) == 12
+
+
+def test_a_family_starts_from_the_policy_and_labels_its_rollouts(monkeypatch):
+    asked = []
+
+    def play_groups(engine, format, world, **options):
+        asked.append(options)
+        return groups_of(options["tasks"], seed=len(asked))
+
+    monkeypatch.setattr(module, "play_groups", play_groups)
+    monkeypatch.setattr(module, "start_policy", lambda world: SimpleNamespace(model=model(), format=None))
+    play, members = start_family(WORLD, labels=judged_labels, salt="s", seed=5, series=2, labelled=12, siblings=3)
+    seeds = [derive_seed("s", 5, k) % 2**31 for k in range(2)]
+    assert asked == [{"split": "train", "tasks": 12, "siblings": 3, "seed": seed} for seed in seeds]
+    assert [one.name for one in members] == [
+        f"{kind}-{cut}-{k}" for k in (0, 1) for kind in ("orm", "prm") for cut in (1, 4, 12)
+    ]
+    assert len(play(split="test", tasks=1, siblings=2, seed=0)) == 1
 
 
 class Steps:

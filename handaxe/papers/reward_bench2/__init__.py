@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from handaxe.core.deferred import DeferredModule
 from handaxe.core.records import Group
-from handaxe.evaluation.agreement_stats import percentile_figure
+from handaxe.evaluation.agreement_stats import resampled_figure
 from handaxe.evaluation.best_of import best_of_curve
-from handaxe.evaluation.play_groups import play_groups
-from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, pearson
+from handaxe.evaluation.reward_model_family import FamilyMember, pearson, start_family
 from handaxe.evaluation.tie_scores import tie_figures, tie_sums
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.seeds import derive_seed, generator
+from handaxe.ops.seeds import derive_seed
 from handaxe.papers.reward_bench2.bench_domains import DOMAINS, TiedPrompts, best_of_four, tied_prompts
-from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.fact_chains import fact_chains, judged_labels
-
-if TYPE_CHECKING:
-    import handaxe.engines.local.engine as local
-else:
-    local = DeferredModule("handaxe.engines.local.engine")
 
 __all__ = ["reward_bench2"]
 
 COLUMNS = (*DOMAINS, "ties")
-RESAMPLES = 1000
 
 
 def reward_bench2(
@@ -64,19 +53,21 @@ def reward_bench2(
 
     def measure(seed: int) -> dict[str, float]:
         world = fact_chains()
-        policy = start_policy(world)
-        engine = local.LocalEngine(policy.model)
-        play = partial(play_groups, engine, policy.format, world)
-        lessons = [
-            play(split="train", tasks=labelled, siblings=siblings, seed=derive_seed("reward_bench2", seed, k) % 2**31)
-            for k in range(series)
-        ]
+        play, members = start_family(
+            world,
+            labels=judged_labels,
+            salt="reward_bench2",
+            seed=seed,
+            series=series,
+            labelled=labelled,
+            siblings=siblings,
+        )
         stored = play(split="test", tasks=tasks, siblings=samples, seed=seed)
         prompts = world.tasks("test", tasks, derive_seed("reward_bench2 prompts", seed) % 2**31)
         four = {name: best_of_four(world, prompts, domain=name, seed=seed) for name in DOMAINS}
         ties = tied_prompts(world, prompts, seed=seed)
         found = dict[str, Mapping[str, float]]()
-        for member in fit_family(engine, lessons, labels=judged_labels, cuts=(labelled // 12, labelled // 3, labelled)):
+        for member in members:
             own = {name: _best(member, groups) for name, groups in four.items()}
             own["ties"] = _ties(member, ties)
             bon = [best_of_curve(member.score(one.group), one.scores.outcome)[-1] for one in stored]
@@ -111,9 +102,7 @@ def _figures(found: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
         figures |= {f"{name}/{judge}": float(own_J[place]) for name, own_J in columns.items()}
     figures |= {name: float(own_J.mean()) for name, own_J in columns.items()}
     figures |= {f"r/{name}": pearson(columns[name], columns["bon"]) for name in (*COLUMNS, "mean")}
-    rng = generator("reward_bench2 judges", len(found))
-    index_RJ = rng.integers(len(found), size=(RESAMPLES, len(found)))
-    spread = np.array([pearson(columns["mean"][own], columns["bon"][own]) for own in index_RJ])
-    figure = percentile_figure(figures["r/mean"], spread)
+    mean_J, bon_J = columns["mean"], columns["bon"]
+    figure = resampled_figure(lambda own: pearson(mean_J[own], bon_J[own]), len(found), salt="reward_bench2 judges")
     figures["r/mean_ties"] = figures["r/mean"] - figures["r/ties"]
     return figures | {"r/mean/low": figure.low, "r/mean/high": figure.high}

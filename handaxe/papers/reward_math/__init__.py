@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from handaxe.core.deferred import DeferredModule
 from handaxe.core.records import Sampling
-from handaxe.evaluation.agreement_stats import percentile_figure
+from handaxe.evaluation.agreement_stats import resampled_figure
 from handaxe.evaluation.best_of import best_of_curve
-from handaxe.evaluation.play_groups import play_groups
-from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, pearson
+from handaxe.evaluation.reward_model_family import FamilyMember, pearson, start_family
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.aggregates import AGGREGATES, Aggregate
-from handaxe.ops.seeds import derive_seed, generator
 from handaxe.papers.reward_math.set_figures import beats_all, reciprocal_rank
 from handaxe.papers.reward_math.solution_sets import SolutionSet, solution_sets
-from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.fact_chains import fact_chains, judged_labels
-
-if TYPE_CHECKING:
-    import handaxe.engines.local.engine as local
-else:
-    local = DeferredModule("handaxe.engines.local.engine")
 
 __all__ = ["reward_math"]
 
 HOT = Sampling(temperature=1.25, max_tokens=48)
 CHOICES: tuple[Aggregate, ...] = ("min", "max", "mean", "last", "prod", "geometric", "mean_logit", "mean_odds")
-RESAMPLES = 1000
 MEASURES = ("many", "mrr", "one", "bon")
 
 
@@ -70,20 +58,22 @@ def reward_math(
 
     def measure(seed: int) -> dict[str, float]:
         world = fact_chains()
-        policy = start_policy(world)
-        engine = local.LocalEngine(policy.model)
-        play = partial(play_groups, engine, policy.format, world)
-        lessons = [
-            play(split="train", tasks=labelled, siblings=siblings, seed=derive_seed("reward_math", seed, k) % 2**31)
-            for k in range(series)
-        ]
+        play, members = start_family(
+            world,
+            labels=judged_labels,
+            salt="reward_math",
+            seed=seed,
+            series=series,
+            labelled=labelled,
+            siblings=siblings,
+        )
         stored = play(split="test", tasks=tasks, siblings=samples, seed=seed)
         hot = play(split="test", tasks=tasks, siblings=siblings, seed=seed, sampling=HOT)
         by_task = {one.group.task.id: one for one in hot}
         stored = [one for one in stored if one.group.task.id in by_task]
         sets = solution_sets(world, stored, [by_task[one.group.task.id] for one in stored], seed=seed)
         found = dict[str, Mapping[str, float]]()
-        for member in fit_family(engine, lessons, labels=judged_labels, cuts=(labelled // 12, labelled // 3, labelled)):
+        for member in members:
             curve = np.mean([best_of_curve(member.score(one.group), one.scores.outcome) for one in stored], axis=0)
             found[member.name] = {**_set_figures(member, sets), "bon": float(curve[-1]), "drop": _drop(curve)}
         random = float(np.mean([one.scores.outcome.mean() for one in stored]))
@@ -127,13 +117,10 @@ def _figures(found: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
 
 def _gain(columns: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Difference of both squared correlations, with the interval over resampled judges."""
-    rng = generator("reward_math judges", len(columns["bon"]))
-    index_RJ = rng.integers(len(columns["bon"]), size=(RESAMPLES, len(columns["bon"])))
 
     def gain(index_J: np.ndarray) -> float:
         many, one, bon = (columns[name][index_J] for name in ("many", "one", "bon"))
         return pearson(many, bon) ** 2 - pearson(one, bon) ** 2
 
-    value = gain(np.arange(len(columns["bon"])))
-    figure = percentile_figure(value, np.array([gain(own) for own in index_RJ]))
+    figure = resampled_figure(gain, len(columns["bon"]), salt="reward_math judges")
     return {"r2/gain": figure.value, "r2/gain/low": figure.low, "r2/gain/high": figure.high}
