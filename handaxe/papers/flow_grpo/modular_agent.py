@@ -164,15 +164,10 @@ class _Modular(AsyncEnvWrapper):
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
         self._work = self._turn(turn)
-        value: Any = None
-        while True:
-            try:
-                wanted = self._work.send(value)
-            except StopIteration as over:
-                return over.value  # type: ignore[no-any-return]
-            if isinstance(wanted, AuxRequest):
-                return EnvReply(aux_request=wanted)
-            value = await super().astep(wanted, seed=seed, threads=threads)
+        found = self._next(None)
+        while isinstance(found, ParsedTurn):
+            found = self._next(await super().astep(found, seed=seed, threads=threads))
+        return found
 
     def on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         """Continue with a module's turn."""
@@ -195,15 +190,19 @@ class _Modular(AsyncEnvWrapper):
 
     def _continued(self, value: Any, seed: int) -> EnvReply:
         """Continue the work of the turn up to a request or its end."""
+        found = self._next(value)
+        while isinstance(found, ParsedTurn):
+            found = self._next(super().step(found, seed=seed))
+        return found
+
+    def _next(self, value: Any) -> EnvReply | ParsedTurn:
+        """Continue the work up to a request, a turn for the inner environment, or its end."""
         assert self._work is not None
-        while True:
-            try:
-                wanted = self._work.send(value)
-            except StopIteration as over:
-                return over.value  # type: ignore[no-any-return]
-            if isinstance(wanted, AuxRequest):
-                return EnvReply(aux_request=wanted)
-            value = super().step(wanted, seed=seed)
+        try:
+            wanted = self._work.send(value)
+        except StopIteration as over:
+            return over.value  # type: ignore[no-any-return]
+        return EnvReply(aux_request=wanted) if isinstance(wanted, AuxRequest) else wanted
 
     def _turn(self, turn: ParsedTurn) -> Work:
         """Execute, remember, verify, and answer at the end of the rollout."""
