@@ -19,9 +19,11 @@ else:
     local = DeferredModule("handaxe.engines.local.engine")
     loading = DeferredModule("handaxe.models.load")
 
-__all__ = ["PolicyRollouts", "policy_rollouts"]
+__all__ = ["HELD_OUT", "PolicyRollouts", "policy_rollouts"]
 
 SAMPLING = Sampling(temperature=1.0, max_tokens=48)
+HELD_OUT = 1_000_000
+"""Added to the seed of held-out rollouts."""
 
 
 class PolicyRollouts:

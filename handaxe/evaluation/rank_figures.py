@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InputError
+from handaxe.core.protocols import Judge, Labelled
 from handaxe.evaluation.best_of import best_of_curve
 
-__all__ = ["RankFigures", "rank_figures"]
+__all__ = ["RankFigures", "judge_figures", "rank_figures"]
 
 
 class RankFigures(NamedTuple):
@@ -19,6 +20,17 @@ class RankFigures(NamedTuple):
     pair: float
     best: float
     random: float
+
+
+def judge_figures(judge: Judge, labelled: Sequence[Labelled]) -> RankFigures:
+    """Compare a judge's scores with the outcomes of labelled groups, see `rank_figures`.
+
+    Example:
+        a judge that scores correct rollouts 1 and others 0 -> pair 1, best 1
+
+    Idea: a reward model is tested on rollouts that it did not learn from.
+    """
+    return rank_figures([judge.score(group) for group, _ in labelled], [scores.outcome for _, scores in labelled])
 
 
 def rank_figures(score_TG: Sequence[np.ndarray], truth_TG: Sequence[np.ndarray]) -> RankFigures:

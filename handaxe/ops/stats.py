@@ -1,7 +1,7 @@
 """Estimates from few trajectories with confidence intervals. Arrays are over T tasks, the unit of resampling."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import comb, inf, nan
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ from handaxe.ops.seeds import generator
 
 __all__ = [
     "Interval",
+    "column_figures",
+    "difference_figures",
     "improvement_interval",
     "improvement_probability",
     "interquartile_interval",
@@ -107,6 +109,41 @@ def interval_figures(name: str, values: Sequence[float] | np.ndarray) -> dict[st
     low, high = mean_interval(values)
     mean = float(np.mean(values)) if len(values) else nan
     return {name: mean, f"{name}/low": low, f"{name}/high": high}
+
+
+def column_figures(
+    columns: Mapping[str, Sequence[float] | np.ndarray], gains: Mapping[str, tuple[str, str]]
+) -> dict[str, float]:
+    """Name means and intervals of a study's columns, and of `difference_figures`, sorted by name.
+
+    Example:
+        a = 1, 2, 3, b = 1, 1, 1, gains {"gain": ("a", "b")}  ->  a 2, b 1, gain 1, each with /low and /high
+    """
+    found = difference_figures(columns, gains)
+    for name, values in columns.items():
+        found |= interval_figures(name, values)
+    return dict(sorted(found.items()))
+
+
+def difference_figures(
+    columns: Mapping[str, Sequence[float] | np.ndarray], gains: Mapping[str, tuple[str, str]]
+) -> dict[str, float]:
+    """Name means and intervals of paired differences of columns.
+
+    Args:
+        columns: name -> a value per seed, in one order.
+        gains: name -> column and the column to subtract.
+
+    Returns:
+        `interval_figures` of each difference.
+
+    Example:
+        a = 1, 2, 3, b = 1, 1, 1, gains {"gain": ("a", "b")}  ->  gain 1, gain/low -1.4841, gain/high 3.4841
+    """
+    found = dict[str, float]()
+    for name, (one, other) in gains.items():
+        found |= interval_figures(name, np.subtract(columns[one], columns[other]))
+    return found
 
 
 def interquartile_mean(values: Sequence[float] | np.ndarray) -> float:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.evaluation.rank_figures import rank_figures
+from handaxe.evaluation.rank_figures import judge_figures, rank_figures
+from handaxe.testing.make_records import make_rated
 
 
 def test_figures_by_hand():
@@ -31,6 +32,19 @@ def test_figures_equal_a_slow_loop():
     assert found.pair == pytest.approx(wins / pairs, abs=1e-9)
     tops = [truth_G[score_G == score_G.max()].mean() for score_G, truth_G in zip(scores, truths)]
     assert found.best == pytest.approx(np.mean(tops), abs=1e-9)
+
+
+class Judged:
+    """Scores by the place in the group."""
+
+    def score(self, group):
+        return np.array([0.2, 0.9, 0.5][: len(group)])
+
+
+def test_a_judge_is_compared_with_outcomes():
+    given = [make_rated(outcome=own) for own in ([0.0, 1.0, 0.0], [1.0, 0.0, 0.0])]
+    found = judge_figures(Judged(), [(one.group, one.scores) for one in given])
+    assert found == pytest.approx((2 / 4, 1 / 2, 1 / 3), abs=1e-9)
 
 
 def test_a_monotone_change_of_scores_changes_nothing():

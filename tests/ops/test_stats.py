@@ -6,6 +6,8 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.ops.stats import (
+    column_figures,
+    difference_figures,
     improvement_interval,
     improvement_probability,
     interquartile_interval,
@@ -66,6 +68,16 @@ def test_mean_interval_equals_the_example():
     assert mean_interval([1.0]) == (-inf, inf)
     narrow, wide = mean_interval([1, 2, 3], level=0.5), mean_interval([1, 2, 3], level=0.99)
     assert wide.low < narrow.low < 2 < narrow.high < wide.high
+
+
+def test_column_figures_are_intervals_of_columns_and_of_their_differences():
+    columns = {"b": [1, 1, 1], "a": np.array([1, 2, 3])}
+    gains = {"gain": ("a", "b"), "loss": ("b", "a")}
+    found = column_figures(columns, gains)
+    assert list(found) == sorted(found) and found["a"] == 2 and found["b/low"] == found["b/high"] == 1
+    assert (found["gain"], found["loss"]) == (1, -1)
+    assert (found["gain/low"], found["gain/high"]) == pytest.approx((-1.484138, 3.484138), abs=1e-6)
+    assert difference_figures(columns, gains) == {name: found[name] for name in found if name[0] in "gl"}
 
 
 def test_interval_figures_are_the_mean_and_the_ends_of_its_interval():

@@ -9,17 +9,16 @@ from scipy import stats
 
 from handaxe.core.records import Group
 from handaxe.evaluation.best_of import best_of_curve
-from handaxe.evaluation.policy_rollouts import policy_rollouts
+from handaxe.evaluation.policy_rollouts import HELD_OUT, policy_rollouts
 from handaxe.evaluation.rank_figures import rank_figures
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.brme.gaussian_ensemble import GaussianEnsemble, gaussian_ensemble
 from handaxe.worlds.arithmetic import arithmetic
 
 __all__ = ["brme_best_of"]
 
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out rollouts."""
+GAINS = {f"gain/mixed/{name}": ("best/mixed", f"best/{name}") for name in ("first", "nominal", "worst")}
 
 
 def brme_best_of(
@@ -66,7 +65,7 @@ def brme_best_of(
             for name, value in _figures_of(scores, truth).items():
                 columns.setdefault(name, []).append(value)
             columns.setdefault("spread", []).append(spread)
-        return _figures(columns)
+        return column_figures(columns, GAINS)
 
     return measure
 
@@ -96,13 +95,3 @@ def _figures_of(scores: Mapping[str, list[np.ndarray]], truth: list[np.ndarray])
         found |= {f"pair/{name}": ranked.pair, f"best/{name}": ranked.best, f"fall/{name}": curve.max() - curve[-1]}
         found["random"] = ranked.random
     return found
-
-
-def _figures(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for name in ("first", "nominal", "worst"):
-        difference = np.subtract(columns["best/mixed"], columns[f"best/{name}"])
-        figures |= interval_figures(f"gain/mixed/{name}", difference)
-    return dict(sorted(figures.items()))

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from handaxe import judges
 from handaxe.core.protocols import Engine, Judge, Labelled
 from handaxe.core.records import Pair
-from handaxe.evaluation.policy_rollouts import policy_rollouts
-from handaxe.evaluation.rank_figures import rank_figures
+from handaxe.evaluation.policy_rollouts import HELD_OUT, policy_rollouts
+from handaxe.evaluation.preference_model import preference_model
+from handaxe.evaluation.rank_figures import judge_figures
 from handaxe.judges.labelled_groups import with_zero_credit
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import generator
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.domain_features.trace_features import TRACE_FEATURES, trace_features
 from handaxe.selection.pairs.ordered import ordered
 from handaxe.worlds.arithmetic import arithmetic
 
 __all__ = ["domain_features_pairs"]
-
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out rollouts."""
 
 
 def domain_features_pairs(
@@ -68,15 +64,14 @@ def domain_features_pairs(
         for number in range(seed, seed + seeds):
             pairs = _pairs(play("train", tasks=tasks, samples=samples, seed=number), number)
             tested = play("test", tasks=held_out, samples=samples, seed=HELD_OUT + number)
-            truth = [scores.outcome for _, scores in tested]
             for size in sizes:
                 for name, model in _models(play.engine, pairs[:size], presented, learning_rate, number):
-                    ranked = rank_figures([model.score(group) for group, _ in tested], truth)
+                    ranked = judge_figures(model, tested)
                     columns.setdefault(f"pair/{name}/{size}", []).append(ranked.pair)
                     columns.setdefault(f"best/{name}/{size}", []).append(ranked.best)
             columns.setdefault("best/random", []).append(ranked.random)
             columns.setdefault("pairs", []).append(float(len(pairs)))
-        return _figures(columns, sizes)
+        return column_figures(columns, _gains(sizes))
 
     return measure
 
@@ -97,25 +92,13 @@ def _models(
         )
         net.fit([])
         yield name, net
-    text = judges.reward_model(
-        pairs=lambda rated: given,
-        batch_size=16,
-        fit_epochs=max(round(presented / len(given)), 1),
-        learning_rate=learning_rate,
-        learns=False,
-    )
-    text.begin(engine)
-    text.fit([])
-    yield "text", text
+    yield "text", preference_model(engine, given, presented=presented, learning_rate=learning_rate)
 
 
-def _figures(columns: Mapping[str, Sequence[float]], sizes: Sequence[int]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for size in sizes:
-        for name in ("linear", "text"):
-            difference = np.subtract(columns[f"pair/features/{size}"], columns[f"pair/{name}/{size}"])
-            figures |= interval_figures(f"gain/{name}/{size}", difference)
-    fewer = np.subtract(columns[f"pair/features/{min(sizes)}"], columns[f"pair/text/{max(sizes)}"])
-    return dict(sorted((figures | interval_figures("fewer", fewer)).items()))
+def _gains(sizes: Sequence[int]) -> dict[str, tuple[str, str]]:
+    gains = {
+        f"gain/{name}/{size}": (f"pair/features/{size}", f"pair/{name}/{size}")
+        for size in sizes
+        for name in ("linear", "text")
+    }
+    return gains | {"fewer": (f"pair/features/{min(sizes)}", f"pair/text/{max(sizes)}")}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from handaxe.core.protocols import Engine, Judge, Labelled, Pairs
 from handaxe.core.records import Scores
-from handaxe.evaluation.policy_rollouts import policy_rollouts
+from handaxe.evaluation.policy_rollouts import HELD_OUT, policy_rollouts
 from handaxe.evaluation.rank_figures import rank_figures
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.helpsteer2_preference.annotations import QUALITY, preferences, quality, ratings
 from handaxe.papers.helpsteer2_preference.staged_reward_model import Preference, staged_reward_model
 from handaxe.worlds.arithmetic import arithmetic
@@ -28,8 +26,6 @@ GAINS = (
     ("combined", "scaled"),
     ("extrapolated", "combined"),
 )
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out rollouts."""
 
 
 def helpsteer2_losses(
@@ -83,7 +79,7 @@ def helpsteer2_losses(
                 columns.setdefault(f"pair/{name}", []).append(ranked.pair)
                 columns.setdefault(f"best/{name}", []).append(ranked.best)
             columns.setdefault("best/random", []).append(ranked.random)
-        return _figures(columns)
+        return column_figures(columns, {f"gain/{a}/{b}": (f"pair/{a}", f"pair/{b}") for a, b in GAINS})
 
     return measure
 
@@ -111,13 +107,3 @@ def _annotated(one: Labelled, noise: float, seed: int) -> Labelled:
     group, scores = one
     quality_G = quality(group, scores.outcome)
     return group, Scores(ratings(group, quality_G, noise=noise, seed=seed), channels={QUALITY: quality_G})
-
-
-def _figures(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for first, second in GAINS:
-        difference = np.subtract(columns[f"pair/{first}"], columns[f"pair/{second}"])
-        figures |= interval_figures(f"gain/{first}/{second}", difference)
-    return dict(sorted(figures.items()))

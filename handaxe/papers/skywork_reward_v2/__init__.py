@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from handaxe import judges
 from handaxe.core.records import Pair, Trajectory
-from handaxe.evaluation.policy_rollouts import policy_rollouts
-from handaxe.evaluation.rank_figures import rank_figures
+from handaxe.evaluation.policy_rollouts import HELD_OUT, policy_rollouts
+from handaxe.evaluation.rank_figures import judge_figures
 from handaxe.judges.feature_net import FeatureNet
 from handaxe.judges.labelled_groups import with_zero_credit
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import generator
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.skywork_reward_v2.curation import curate, filter_pairs
 from handaxe.papers.skywork_reward_v2.end_states import end_states
 from handaxe.papers.skywork_reward_v2.labellers import agreeing_labellers, wild_order
@@ -24,8 +24,7 @@ from handaxe.worlds.arithmetic import arithmetic
 __all__ = ["skywork_reward_v2"]
 
 MODELS = ("raw", "gold", "silver", "agreed", "curated", "clean")
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out rollouts."""
+GAINS = {f"gain/{name}": ("pair/curated", f"pair/{name}") for name in MODELS if name != "curated"}
 
 
 def skywork_reward_v2(
@@ -85,9 +84,7 @@ def skywork_reward_v2(
             truth = _truth(pairs)
             for name in MODELS:
                 model = _fitted(features, data[name])
-                ranked = rank_figures(
-                    [model.score(group) for group, _ in tested], [scores.outcome for _, scores in tested]
-                )
+                ranked = judge_figures(model, tested)
                 wrong = float(np.mean([not truth(pair) for pair in data[name]]))
                 for key, value in (
                     ("pair", ranked.pair), ("best", ranked.best), ("count", len(data[name])), ("wrong", wrong)
@@ -96,7 +93,7 @@ def skywork_reward_v2(
             columns.setdefault("best/random", []).append(ranked.random)
             if recycled:
                 columns.setdefault("wrong/recycled", []).append(float(np.mean([not truth(one) for one in recycled])))
-        return _figures(columns)
+        return column_figures(columns, GAINS)
 
     return measure
 
@@ -159,14 +156,3 @@ def _fitted(features: Callable[[Trajectory], np.ndarray], pairs: Sequence[Pair])
     )
     net.fit([])
     return net
-
-
-def _figures(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for name in MODELS:
-        if name != "curated":
-            difference = np.subtract(columns["pair/curated"], columns[f"pair/{name}"])
-            figures |= interval_figures(f"gain/{name}", difference)
-    return dict(sorted(figures.items()))

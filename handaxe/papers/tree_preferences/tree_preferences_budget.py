@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from handaxe import judges
-from handaxe.core.protocols import Engine
 from handaxe.core.records import Pair
-from handaxe.evaluation.policy_rollouts import policy_rollouts
-from handaxe.evaluation.rank_figures import rank_figures
-from handaxe.judges.reward_model import RewardModel
+from handaxe.evaluation.policy_rollouts import HELD_OUT, policy_rollouts
+from handaxe.evaluation.preference_model import preference_model
+from handaxe.evaluation.rank_figures import judge_figures
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.tree_preferences.response_trees import drawn_pairs, leaf_count, response_tree
 from handaxe.papers.tree_preferences.segment_forks import shared_tokens
 from handaxe.worlds.arithmetic import arithmetic
@@ -21,8 +19,6 @@ from handaxe.worlds.arithmetic import arithmetic
 __all__ = ["tree_preferences_budget"]
 
 TOPOLOGIES = ("tree", "chain")
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out rollouts."""
 
 
 def tree_preferences_budget(
@@ -71,7 +67,6 @@ def tree_preferences_budget(
         columns: dict[str, list[float]] = {}
         for number in range(seed, seed + seeds):
             tested = play("test", tasks=held_out, samples=samples, seed=HELD_OUT + number)
-            truth = [scores.outcome for _, scores in tested]
             for name in TOPOLOGIES:
                 size, rollout = (1, tree) if name == "tree" else (leaves, None)
                 given = play("train", tasks=tasks, samples=size, seed=number, rollout=rollout)
@@ -79,12 +74,13 @@ def tree_preferences_budget(
                 for key, value in _pair_figures(pairs).items():
                     columns.setdefault(f"{key}/{name}", []).append(value)
                 for budget in budgets:
-                    model = _fitted(play.engine, pairs[:budget], presented, learning_rate)
-                    ranked = rank_figures([model.score(group) for group, _ in tested], truth)
+                    own = pairs[:budget]
+                    model = preference_model(play.engine, own, presented=presented, learning_rate=learning_rate)
+                    ranked = judge_figures(model, tested)
                     columns.setdefault(f"pair/{name}/{budget}", []).append(ranked.pair)
                     columns.setdefault(f"best/{name}/{budget}", []).append(ranked.best)
             columns.setdefault("best/random", []).append(ranked.random)
-        return _figures(columns, budgets)
+        return column_figures(columns, {f"gain/{n}": (f"pair/tree/{n}", f"pair/chain/{n}") for n in budgets})
 
     return measure
 
@@ -101,27 +97,3 @@ def _pair_figures(pairs: Sequence[Pair]) -> dict[str, float]:
         "distinct": float(np.mean(distinct)),
         "comparisons": float(len(pairs)),
     }
-
-
-def _fitted(engine: Engine, pairs: Sequence[Pair], presented: int, learning_rate: float) -> RewardModel:
-    given = list(pairs)
-    model = judges.reward_model(
-        pairs=lambda rated: given,
-        batch_size=16,
-        fit_epochs=max(round(presented / len(given)), 1),
-        learning_rate=learning_rate,
-        learns=False,
-    )
-    model.begin(engine)
-    model.fit([])
-    return model
-
-
-def _figures(columns: Mapping[str, Sequence[float]], budgets: Sequence[int]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for budget in budgets:
-        difference = np.subtract(columns[f"pair/tree/{budget}"], columns[f"pair/chain/{budget}"])
-        figures |= interval_figures(f"gain/{budget}", difference)
-    return dict(sorted(figures.items()))
