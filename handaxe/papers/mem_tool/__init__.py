@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
-import numpy as np
-
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.seeds import derive_seed
-from handaxe.ops.stats import interval_figures
-from handaxe.papers.mem_tool.memory_metrics import removal_ratio, residual_tools, window_ratio
-from handaxe.papers.mem_tool.play_modes import Habits, Mode, PlayedTurn, play_conversation
+from handaxe.ops.stats import difference_figures
+from handaxe.papers.mem_tool.draw_conversation import draw_conversation
+from handaxe.papers.mem_tool.play_modes import Habits, Mode, play_conversation
+from handaxe.papers.mem_tool.turn_figures import turn_figures
 from handaxe.tools.index.dense import embed
 from handaxe.worlds.toolbox.held_agent import cosine_scores
 from handaxe.worlds.toolbox.held_tools import catalogue_store
 from handaxe.worlds.toolbox.labelled_requests import (
-    LabelledRequest,
     function_catalogue,
-    labelled_requests,
     sample_entries,
 )
 from handaxe.worlds.toolbox.live_index import LiveIndex, TextVectors, embedded_text
@@ -56,7 +51,7 @@ def mem_tool(*, turns: int = 100, several: float = 0.4, tools: int = 300, limit:
     """
 
     def measure(seed: int) -> dict[str, float]:
-        requests = _conversation(turns, several, seed)
+        requests = draw_conversation(turns, several=several, seed=seed)
         entries = sample_entries(requests, tools, seed)
         documents = [tool_document(entry) for entry in entries]
         vectors = TextVectors(embed)
@@ -88,37 +83,10 @@ def mem_tool(*, turns: int = 100, several: float = 0.4, tools: int = 300, limit:
         }
         figures = dict[str, float]()
         for (mode, agent), own in played.items():
-            figures |= {f"{mode}/{agent}/{name}": value for name, value in _figures(own).items()}
+            figures |= {f"{mode}/{agent}/{name}": value for name, value in turn_figures(own).items()}
         for mode in MODES:
             figures[f"gap/{mode}"] = abs(figures[f"{mode}/strong/removal"] - figures[f"{mode}/weak/removal"])
-        workflow = np.array([one.complete for one in played["workflow", "strong"]])
-        for mode in SEARCHING:
-            own_R = np.array([one.complete for one in played[mode, "strong"]])
-            figures |= interval_figures(f"gain/{mode}", own_R - workflow)
-        return figures
+        complete = {mode: [one.complete for one in played[mode, "strong"]] for mode in MODES}
+        return figures | difference_figures(complete, {f"gain/{mode}": (mode, "workflow") for mode in SEARCHING})
 
     return measure
-
-
-def _conversation(turns: int, several: float, seed: int) -> list[LabelledRequest]:
-    requests = list(labelled_requests("test"))
-    random.Random(derive_seed("conversation", seed)).shuffle(requests)
-    many = round(several * turns)
-    chosen = [one for one in requests if len(one.needed) > 1][:many]
-    chosen += [one for one in requests if len(one.needed) == 1][: turns - len(chosen)]
-    random.Random(derive_seed("order of the conversation", seed)).shuffle(chosen)
-    return chosen
-
-
-def _figures(played: Sequence[PlayedTurn]) -> dict[str, float]:
-    added, removed = [one.added for one in played], [one.removed for one in played]
-    held = [one.held for one in played]
-    calls = sum(one.calls for one in played)
-    return {
-        "removal": removal_ratio(added, removed),
-        "windows": window_ratio(added, removed),
-        "residual": residual_tools(held),
-        "held": float(np.mean(held)),
-        "correct": sum(one.useful for one in played) / calls if calls else 0.0,
-        "complete": float(np.mean([one.complete for one in played])),
-    }
