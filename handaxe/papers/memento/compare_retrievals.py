@@ -12,7 +12,7 @@ from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.ops.text_store import Embed
 from handaxe.papers.memento.case_bank import Case, CaseBank
 from handaxe.papers.memento.case_classifier import CaseClassifier, Retrieval
-from handaxe.papers.memento.soft_q import kernel_values
+from handaxe.papers.memento.kernel_values import kernel_values
 from handaxe.worlds.hops.coded_hops import case_line, searched_path, with_cases
 
 __all__ = [

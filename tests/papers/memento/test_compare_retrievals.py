@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 pytest.importorskip("bm25s")
@@ -7,7 +6,6 @@ from helpers.embed_words import embed_words
 
 from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.memento import _figures, _held_out
 from handaxe.papers.memento.case_bank import Case, CaseBank
 from handaxe.papers.memento.compare_retrievals import (
     Shown,
@@ -18,6 +16,7 @@ from handaxe.papers.memento.compare_retrievals import (
     play_stream,
     play_with_cases,
 )
+from handaxe.papers.memento.retrieval_figures import held_out_figures
 from handaxe.worlds.hops.coded_hops import coded_hops
 
 
@@ -82,7 +81,7 @@ def test_learned_retrievals_find_the_code_and_similarity_follows_the_person(poli
     learned, kernel = fit_classifier(bank, log, embed_words, seed=0), kernel_retrieve(bank, log)
     tasks = policy.world.tasks("test", 20, 0)
     for retrieve in (learned, kernel):
-        found = _held_out(policy, tasks, bank, retrieve, 1, 0)
+        found = held_out_figures(policy, tasks, bank, retrieve, 1, 0)
         assert found["/hit"] >= 0.9 and found[""] == found["/hit"]
     assert len(learned("1000 Z?", 3)) == 3 and len(set(learned("1000 Z?", 9))) == len(bank)
 
@@ -97,17 +96,3 @@ def test_kernel_prefers_cases_that_served_similar_questions():
 
 def test_case_text_names_question_plan_and_reward():
     assert case_text(Case("2320 K?", ("boss", "ally"), 1.0)) == "[CASE] 2320 K? [PLAN] boss ally [REWARD] 1"
-
-
-def test_figures_are_paired_differences():
-    names = ("none", "random", "similarity", "kernel", "classifier", "classifier/k1", "classifier/k2", "classifier/k8")
-    found = {name: np.array([0.1, 0.3]) * n for n, name in enumerate(names, 1)}
-    found |= {"iteration/0": np.array([0.1, 0.2]), "iteration/1": np.array([0.3, 0.4])}
-    made = _figures(found, 2)
-    assert made["iteration/gain"] == pytest.approx(0.2) and made["gain/none"] == pytest.approx(0.8)
-    assert (
-        made["gain_similarity/none"] == pytest.approx(0.4)
-        and made["gain_kernel/none"] == pytest.approx(0.6)
-        and made["gain_k/8"] == pytest.approx(-0.6)
-    )
-    assert made["gain/none/low"] < made["gain/none"] < made["gain/none/high"]

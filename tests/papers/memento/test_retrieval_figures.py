@@ -1,0 +1,39 @@
+import pytest
+
+pytest.importorskip("bm25s")
+from helpers.case_reader import CaseReader
+from helpers.embed_words import embed_words
+
+from handaxe.evaluation.frozen_policy import FrozenPolicy
+from handaxe.models.chat_formats.compact import Compact
+from handaxe.papers.memento.case_bank import Case, CaseBank
+from handaxe.papers.memento.retrieval_figures import OTHER_K, held_out_figures, retrieval_figures
+from handaxe.worlds.hops.coded_hops import coded_hops
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        world = coded_hops(codes=4, shown=0, size=40)
+        yield FrozenPolicy(world, CaseReader(world, lambda person: ["boss"]), Compact())
+
+
+def test_hits_are_successful_cases_of_the_code(policy):
+    """A failed and a successful case of the task's code, and a case of another question."""
+    task = policy.world.tasks("test", 1, 0)[0]
+    code, path = task.metadata["code"], tuple(task.metadata["path"])
+    bank = CaseBank(embed_words)
+    for case in (Case(f"1000 {code}?", path, 0.0), Case(f"1000 {code}?", path, 1.0), Case("1000 ?", ("heir",), 1.0)):
+        bank.write(case)
+    for numbers, hit in (([0], 0), ([1], 1), ([2], 0), ([0, 2, 1], 1), ([], 0)):
+        found = held_out_figures(policy, [task], bank, lambda question, k, own=numbers: own[:k], 4, 0)
+        assert found["/hit"] == hit and (found[""] == 1 or not hit)
+
+
+def test_every_retrieval_is_measured_with_the_bank_of_the_stream(policy):
+    learned, held_out = policy.world.tasks("train", 6, 0), policy.world.tasks("test", 4, 0)
+    found = retrieval_figures(policy, learned, held_out, embed=embed_words, iterations=2, k=2, seed=0)
+    names = ("none", "random", "similarity", "kernel", "classifier")
+    assert {"iteration/0", "iteration/1", *names, *(f"{name}/hit" for name in names)} < found.keys()
+    assert {f"classifier/k{other}" for other in OTHER_K} < found.keys() and found["none/hit"] == 0
