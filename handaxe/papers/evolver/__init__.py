@@ -8,7 +8,7 @@ import numpy as np
 
 from handaxe.evaluation.frozen_policy import FrozenPolicy, started_policy
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import difference_figures
 from handaxe.papers.evolver.life_cycle import evolve, play_with_principles
 from handaxe.papers.evolver.principle_store import PrincipleStore
 from handaxe.tools.index.dense import embed
@@ -92,8 +92,7 @@ def _correct(store: PrincipleStore, meaning: Mapping[str, list[str]]) -> float:
 
 def _figures(found_S: Mapping[str, np.ndarray], rounds: int) -> dict[str, float]:
     """Means over seeds, and paired differences."""
-    figures = {key: float(np.nanmean(own)) for key, own in found_S.items()}
-    figures |= interval_figures("round/gain", found_S[f"round/{rounds - 1}"] - found_S["round/0"])
-    for name in ("none", "unpruned", "unmerged"):
-        figures |= interval_figures(f"gain/{name}", found_S["evolver"] - found_S[name])
-    return figures | interval_figures("gain_score/unpruned", found_S["evolver/score"] - found_S["unpruned/score"])
+    gains = {"round/gain": (f"round/{rounds - 1}", "round/0")}
+    gains |= {f"gain/{name}": ("evolver", name) for name in ("none", "unpruned", "unmerged")}
+    gains |= {"gain_score/unpruned": ("evolver/score", "unpruned/score")}
+    return {key: float(np.nanmean(own)) for key, own in found_S.items()} | difference_figures(found_S, gains)

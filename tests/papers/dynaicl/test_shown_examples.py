@@ -1,6 +1,5 @@
 from collections import Counter
 
-import numpy as np
 import pytest
 
 pytest.importorskip("bm25s")
@@ -8,7 +7,6 @@ from helpers.case_reader import CaseReader
 
 from handaxe.evaluation.frozen_policy import FrozenPolicy
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.dynaicl import _allocation
 from handaxe.papers.dynaicl.shown_examples import ExamplePlayer, make_pool
 from handaxe.worlds.hops.coded_hops import coded_hops
 
@@ -37,10 +35,3 @@ def test_plain_questions_need_no_demonstration_and_coded_ones_need_their_own(wor
     assert player.correct(tasks, [8] * 20, seed=0) == [1.0] * 20
     some = player.correct(tasks, [1] * 20, seed=0)
     assert sum(plain) < sum(some) < 20 and some == player.correct(tasks, [1] * 20, seed=0)
-
-
-def test_an_allocation_keeps_the_budget():
-    assert _allocation(np.array([1.0, 2.0, 3.0]), 2, 4) == [1, 2, 3]
-    found = _allocation(np.array([1.0, 1.3, 1.3, 1.3]), 1, 4)
-    assert sum(found) <= 4 and max(found) <= 4
-    assert _allocation(np.array([0.1, 0.1, 4.0]), 3, 4) == [0, 0, 4]
