@@ -5,13 +5,11 @@ Kept: a loss of reward models, for users and papers.
 
 from __future__ import annotations
 
-from math import log
-
 from handaxe.core.batch import Batch, LossOut, PolicyOut
-from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Loss
 from handaxe.losses.parts.rollout_scores import pair_metrics, pair_scores
+from handaxe.losses.parts.tie_nll import tie_nll
 from handaxe.losses.parts.token_metrics import floats
 
 __all__ = ["bradley_terry_with_ties"]
@@ -47,10 +45,7 @@ def bradley_terry_with_ties(*, head: str = "reward", k: float = 5.0) -> Loss:
     def loss(out: PolicyOut, batch: Batch) -> LossOut:
         found = pair_scores(out, batch, head)
         strict_P1 = (found.strength_P > 0).to(found.chosen_PK.dtype)[:, None]
-        won_PK = torch.nn.functional.softplus(log(k) - found.margin_PK)
-        lost_PK = torch.nn.functional.softplus(log(k) + found.margin_PK)
-        each_PK = won_PK + (1 - strict_P1) * (lost_PK - log(k**2 - 1))
-        value = each_PK.mean(1).sum() / found.pairs
+        value = tie_nll(found.margin_PK, strict_P1, k=k).mean(1).sum() / found.pairs
         return LossOut(value, floats({"loss": value, **pair_metrics(found.margin_PK, strict_P1, found.pairs)}))
 
     return loss

@@ -1,0 +1,107 @@
+"""Small network on features, with any number of outputs, that minimizes any loss of them.
+
+Legend: N inputs, F features, H hidden units, K outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handaxe.core.deferred import torch
+from handaxe.core.errors import InputError
+from handaxe.ops.seeds import generator
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["SmallNet", "minimise"]
+
+LEAST_STD = 1e-6
+
+
+class SmallNet:
+    """Network with one hidden layer on standardized features.
+
+        x = (features - mean) / std          of the features that `scale` was given; a feature that never varies is 0
+        output = tanh(x W_1 + b_1) W_2
+
+    Args:
+        size: F.
+        outputs: K.
+        hidden: H.
+        seed: of the weights; torch's random state is not used.
+
+    Raises:
+        InputError: a number below 1.
+
+    Example:
+        SmallNet(8, 3)(input_NF)  ->  [N, 3]
+
+    Idea: a head on a frozen tower, without the tower.
+    """
+
+    def __init__(self, size: int, outputs: int, *, hidden: int = 32, seed: int = 0):
+        if min(size, outputs, hidden) < 1:
+            raise InputError(f"size is {size}, outputs {outputs} and hidden {hidden}; give 1 or more")
+        rng = generator("small net", seed)
+        first_FH = rng.normal(size=(size, hidden)) / np.sqrt(size)
+        last_HK = rng.normal(size=(hidden, outputs)) / np.sqrt(hidden)
+        self.weights = [torch.from_numpy(one).requires_grad_() for one in (first_FH, np.zeros(hidden), last_HK)]
+        self._mean_F, self._std_F = np.zeros(size), np.ones(size)
+
+    def scale(self, input_NF: np.ndarray) -> None:
+        """Take mean and standard deviation of each feature."""
+        self._mean_F, self._std_F = input_NF.mean(0), input_NF.std(0)
+        self._std_F = np.where(self._std_F > LEAST_STD, self._std_F, np.inf)
+
+    def __call__(self, input_NF: np.ndarray) -> Tensor:
+        """[N, K] outputs, differentiable."""
+        first_FH, bias_H, last_HK = self.weights
+        x_NF = torch.from_numpy((np.asarray(input_NF, np.float64) - self._mean_F) / self._std_F)
+        return torch.tanh(x_NF @ first_FH + bias_H) @ last_HK
+
+    def values(self, input_NF: np.ndarray) -> np.ndarray:
+        """[N, K] outputs."""
+        with torch.no_grad():
+            found: np.ndarray = self(input_NF).numpy()
+        return found
+
+
+def minimise(
+    loss: Callable[[], Tensor],
+    *nets: SmallNet,
+    steps: int = 200,
+    learning_rate: float = 0.01,
+    weight_decay: float = 0.1,
+) -> float:
+    """Minimize a loss of the outputs of networks, by AdamW on all data.
+
+    Args:
+        loss: no argument -> scalar.
+        nets: whose weights are trained.
+        steps, learning_rate, weight_decay: of AdamW.
+
+    Returns:
+        The loss before the last step.
+
+    Raises:
+        InputError: steps below 1.
+
+    Example:
+        minimise(lambda: ((net(input_NF) - target_NK) ** 2).mean(), net)
+    """
+    if steps < 1:
+        raise InputError(f"steps is {steps}; give 1 or more")
+    weights = [one for net in nets for one in net.weights]
+    optimizer = torch.optim.AdamW(weights, lr=learning_rate, weight_decay=weight_decay)
+    value = float("nan")
+    for _ in range(steps):
+        optimizer.zero_grad()
+        found = loss()
+        found.backward()
+        optimizer.step()
+        value = float(found.detach())
+    return value
