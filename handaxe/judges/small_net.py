@@ -1,4 +1,4 @@
-"""Small network on features, with any number of outputs, that minimizes any loss of them.
+"""Small network on features, with any number of outputs, for any loss.
 
 Legend: N inputs, F features, H hidden units, K outputs.
 """

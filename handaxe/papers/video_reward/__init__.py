@@ -1,4 +1,4 @@
-"""VideoReward (arXiv:2501.13918): Bradley-Terry with ties, and a state of its own for each quality."""
+"""VideoReward (arXiv:2501.13918): Bradley-Terry with ties, and a separate state for each quality."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class _Pairs(NamedTuple):
 
 def video_reward(
     *,
-    seeds: int = 6,
+    seeds: int = 5,
     pairs: int = 240,
-    held_out: int = 200,
+    held_out: int = 150,
     tie: float = 0.3,
     noise: float = 0.4,
     steps: int = 200,
@@ -123,7 +123,8 @@ def _labels(made: _Pairs, tie: float) -> np.ndarray:
 def _figures_of(
     other_PA: np.ndarray, other_label_PA: np.ndarray, margin_PA: np.ndarray, label_PA: np.ndarray
 ) -> dict[str, float]:
-    three, strict, gap = list[float](), list[float](), list[float]()
+    three, strict = list[float](), list[float]()
+    gap = list[float]()
     for a in range(len(ASPECTS)):
         threshold = best_threshold(other_PA[:, a], other_label_PA[:, a])
         margin_P, label_P = margin_PA[:, a], label_PA[:, a]

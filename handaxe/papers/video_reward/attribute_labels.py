@@ -1,4 +1,4 @@
-"""Annotators who compare two pictures by each quality, with ties, and rate each picture alone.
+"""Comparisons of two pictures by each quality, with ties, and ratings of single pictures.
 
 Legend: P pairs, A qualities, 2 sides.
 """

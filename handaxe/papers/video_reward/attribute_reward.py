@@ -1,4 +1,4 @@
-"""Reward model with a head for each quality, which reads the picture alone or the picture and the request.
+"""Reward model with a head for each quality, on the picture alone or on picture and request.
 
 Legend: P pairs, A qualities, F features of a picture, R features of a request.
 """
@@ -18,7 +18,7 @@ from handaxe.losses.parts.tie_nll import tie_nll
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["LOSSES", "AttributeReward", "Link", "pair_loss"]
+__all__ = ["AttributeReward", "LOSSES", "Link", "pair_loss"]
 
 Link = Literal["ties", "dropped", "regression"]
 K = 5.0
@@ -82,12 +82,12 @@ def pair_loss(link: Link, score_P2: Tensor, label_P: Tensor, rating_P2: Tensor) 
 
 
 class AttributeReward:
-    """A score for each quality, from a state of its own.
+    """Score of each quality, from a separate state.
 
         s_a = w_a . tanh(W_a x_a + b_a)      x_a = features of the picture, and of the request if a needs it
 
-    A quality of the picture alone has a state from before the request, as a token of its own between video and prompt
-    has in a causal model, and cannot depend on the request. With `separate` False one state of picture and request has
+    A quality of the picture alone has a state from before the request, as a token between video and prompt has in a
+    causal model, and cannot depend on the request. With `separate` False one state of picture and request has
     a score for each quality.
 
     Args:

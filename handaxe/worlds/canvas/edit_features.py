@@ -1,4 +1,4 @@
-"""Numbers that describe the pixels of a drawing, and the cell that a request is about.
+"""Features of the pixels of a drawing, and of the requested cell.
 
 Legend: C colours of the palette.
 
@@ -59,7 +59,7 @@ def picture_features(image: Image, request: EditRequest) -> np.ndarray:
 
 
 def request_features(image: Image, request: EditRequest) -> np.ndarray:
-    """Describe the request, and the cell that it is about, after and before.
+    """Describe the request, and the requested cell after and before.
 
         shares of the cell after, shares of the cell before, wanted colour as RGB / 255, kind as one of three
 

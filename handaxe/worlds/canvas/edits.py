@@ -75,7 +75,7 @@ class EditedDrawing(NamedTuple):
 
 
 def edit_requests(count: int, *, seed: int, kinds: Sequence[str] | None = None) -> list[EditRequest]:
-    """Draw requests to edit drawings of three objects, or of two if the request adds one.
+    """Draw requests to edit drawings of three objects, or of two for an addition.
 
     Args:
         count: of requests.
@@ -95,7 +95,7 @@ def edit_requests(count: int, *, seed: int, kinds: Sequence[str] | None = None) 
 
 
 def edit_drawing(request: EditRequest, rng: np.random.Generator) -> EditedDrawing:
-    """Carry out a request with errors, each quality drawn alike from its values and apart from the others.
+    """Carry out a request with errors, all qualities drawn uniformly and independently.
 
     Args:
         request: to carry out.
@@ -104,7 +104,9 @@ def edit_drawing(request: EditRequest, rng: np.random.Generator) -> EditedDrawin
     Example:
         all three draws at their best: the drawing of the program, without dirt
     """
-    followed, lost, dirt = int(rng.integers(3)), int(rng.integers(OTHERS + 1)), int(rng.integers(DIRT + 1))
+    followed = int(rng.integers(3))
+    lost = int(rng.integers(OTHERS + 1))
+    dirt = int(rng.integers(DIRT + 1))
     change: Mapping[int, Callable[[Items], Items]] = {
         0: lambda items: items,
         1: lambda items: draw_program(request.wrong, items),
@@ -120,7 +122,7 @@ def edit_drawing(request: EditRequest, rng: np.random.Generator) -> EditedDrawin
 def edited_pairs(
     count: int, *, seed: int, kinds: Sequence[str] | None = None
 ) -> list[tuple[EditedDrawing, EditedDrawing]]:
-    """Draw requests, and carry out each of them twice with errors.
+    """Draw requests, and carry out each request twice with errors.
 
     Args:
         count, seed, kinds: of `edit_requests`.
