@@ -24,6 +24,8 @@ DIGESTS = {
     "latm/use": "latm/use@1 143ed8651cd5 latm/use.terse@1 a452802d4d0a",
     "latm/use_words": "latm/use_words@1 e19d43dcb1b3 latm/use_words.terse@1 09da62aacd92",
     "oni/helpful": "oni/helpful@1 01ecde8c55f2 oni/helpful.terse@1 506dba37f67b",
+    "smartsnap/success": "smartsnap/success@1 8a53547771d3 smartsnap/success.terse@1 a36c11e28987",
+    "smartsnap/valid": "smartsnap/valid@1 e42decef5d7d smartsnap/valid.terse@1 ff9b3f37303b",
     "which_call": "which_call@1 97ea4d117018 which_call.terse@1 32ffe7aedbf6",
 }
 """SHA-256 of a prompt and of its terse variant, first twelve digits. A changed text needs another version."""
