@@ -17,6 +17,9 @@ def known(messages):
     return np.array([1.0 if "k" in one else 0.5 if one else 9.0 for one in messages])
 
 
+CONTRACT = [{"scores": known}, {"scores": known, "beta": 0.0}]
+
+
 def rollout(*texts):
     return make_trajectory(texts=[""] * len(texts), replies=[[one] if one else [] for one in texts])
 

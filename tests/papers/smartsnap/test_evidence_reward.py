@@ -35,6 +35,20 @@ def rollout(evidences=(0,), message="5526", searches=2, submissions=1, name="tra
     )
 
 
+CONTRACT = [
+    {"valid": chain_judge(), "success": answer_judge(), "schedule": lambda step: 0.5},
+    {"valid": chain_judge(slip=0.2), "success": answer_judge(slip=0.2), "schedule": lambda step: 0.0, "votes": 1},
+]
+SIBLINGS = make_group(
+    trajectories=[
+        rollout(name="one-0"),
+        rollout(evidences=(1,), message="1390", name="one-1"),
+        rollout(evidences=(0, 1, 0, 1), name="one-2"),
+        rollout(submissions=2, name="one-3"),
+    ]
+)
+
+
 class Chance:
     """Step judge with one score, or with an error in some calls."""
 
