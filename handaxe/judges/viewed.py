@@ -114,7 +114,7 @@ class Viewed:
     def __init__(self, judge: Judge, view: View, format: ChatFormat):
         self.judge = judge
         self._view = view
-        self._format = format
+        self.format = format
 
     def begin(self, engine: Engine) -> None:
         """Begin the judge, if it begins from the policy."""
@@ -140,7 +140,7 @@ class Viewed:
 
     def fit_messages(self, pairs: Sequence[PreferredMessage]) -> dict[str, float]:
         """Learn from pairs of messages; metrics of the judge."""
-        return self._fit(label_messages(pairs, self._format))
+        return self._fit(label_messages(pairs, self.format))
 
     def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
         """Learn from the groups of a step, by their outcomes; {} if the judge does not learn."""
@@ -167,7 +167,7 @@ class Viewed:
     def _shown(self, group: Group) -> Group:
         """The group with each rollout replaced by the message about it and an empty turn."""
         made = [
-            replace(_rendered(self._format, self._view(one), one.id), task=group.task, sample=one.sample, seed=one.seed)
+            replace(_rendered(self.format, self._view(one), one.id), task=group.task, sample=one.sample, seed=one.seed)
             for one in group
         ]
         return replace(group, trajectories=tuple(made))

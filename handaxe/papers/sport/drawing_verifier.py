@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from handaxe.core.deferred import DeferredModule
-from handaxe.core.heads import Head
-from handaxe.core.records import Group, Task, Trajectory
-from handaxe.judges.reward_model import reward_model
-from handaxe.judges.viewed import Viewed, viewed
-from handaxe.models.load import load
-from handaxe.papers.sport.drawing_pairs import drawing_pairs
-from handaxe.selection.pairs.ordered import ordered
+from handaxe.core.records import Group, Trajectory
+from handaxe.judges.drawing_model import DrawingModel, drawing_model
+from handaxe.judges.viewed import Viewed
 from handaxe.worlds.world import World
 
-if TYPE_CHECKING:
-    import handaxe.engines.local.engine as local
-else:
-    local = DeferredModule("handaxe.engines.local.engine")
+__all__ = ["DrawingVerifier", "drawing_verifier", "repeats_image"]
 
-__all__ = ["DrawingVerifier", "drawing_verifier", "fit_verifier", "repeats_image"]
-
-RATE = 1e-3
 IDLE = 1.0
 """Loss of a turn without progress."""
-PAIRS = 16
-"""Pairs an optimizer step."""
-SEED = 111
-"""Of the requests that the verifier learns from."""
-FITTING = threading.Lock()
-"""Serializes the fit, for rollouts that score at the same time."""
 
 
 def drawing_verifier(*, world: World, labels: int = 1280) -> DrawingVerifier:
@@ -56,15 +34,14 @@ def drawing_verifier(*, world: World, labels: int = 1280) -> DrawingVerifier:
 
     Idea: a verifier without gold answers of the tasks at hand, in place of SPORT's language model (arXiv:2504.21561).
     """
-    return DrawingVerifier(world, labels)
+    return DrawingVerifier(drawing_model(world=world, labels=labels))
 
 
 class DrawingVerifier:
     """See `drawing_verifier`."""
 
-    def __init__(self, world: World, labels: int):
-        self._make = partial(_fitted, world, labels)
-        self._judge: Viewed | None = None
+    def __init__(self, model: DrawingModel):
+        self._model = model
 
     def score(self, group: Group) -> np.ndarray:
         """[G] scores of the siblings."""
@@ -73,9 +50,7 @@ class DrawingVerifier:
 
     def fitted(self) -> Viewed:
         """Return the judge, fitted if it was not."""
-        with FITTING:
-            self._judge = self._judge or self._make()
-        return self._judge
+        return self._model.fitted()
 
 
 def repeats_image(trajectory: Trajectory) -> bool:
@@ -87,17 +62,3 @@ def repeats_image(trajectory: Trajectory) -> bool:
     last = [image for reply in trajectory.turns[-1].replies for image in reply.images] if trajectory.turns else []
     shown = [image for reply in trajectory.replies for image in reply.images]
     return bool(last) and len(shown) > 1 and shown[-1] == shown[-2]
-
-
-def fit_verifier(tasks: Sequence[Task], *, seed: int = 0) -> Viewed:
-    """Fit a new judge on one pair of each task, by a Bradley-Terry loss."""
-    policy = load("tiny_vision")
-    engine = local.LocalEngine(policy.model, heads={"reward": Head()}, betas=(0.9, 0.98))
-    scorer = reward_model(engine=engine, pairs=ordered(), learning_rate=RATE, batch_size=PAIRS)
-    judge = viewed(judge=scorer, format=policy.format)
-    judge.fit_messages(drawing_pairs(tasks, seed=seed))
-    return judge
-
-
-def _fitted(world: World, labels: int) -> Viewed:
-    return fit_verifier(world.tasks("train", labels, SEED))

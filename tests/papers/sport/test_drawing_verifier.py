@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from handaxe.core.records import Group, Message, ToolCall
+from handaxe.judges.drawing_pairs import drawing_pairs
 from handaxe.judges.viewed import label_messages
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.tiny_image_processor import TinyImageProcessor
-from handaxe.papers.sport.drawing_pairs import drawing_pairs
 from handaxe.papers.sport.drawing_verifier import drawing_verifier, repeats_image
 from handaxe.worlds.canvas.canvas import canvas
 from handaxe.worlds.parts.demonstrate import demonstrate
