@@ -1,10 +1,11 @@
 """Draws proxy and truth of the method `par` over steps and KL, for docs/judges.md and docs/overoptimisation.png.
 
-    for seed in 0 1 2; do for shaping in raw win_rate; do
-      handaxe train par --shaping $shaping --base grpo --base.kl-coefficient 0 --steps 60 --eval-every 0 \
-        --seed $seed --out runs/par-$shaping-$seed
+    for seed in 0 1 2; do for arm in "raw 0" "win_rate 0" "raw 0.1"; do
+      set -- $arm
+      handaxe train par --shaping $1 --fit-groups 4 --base grpo --base.kl-coefficient $2 --steps 60 --eval-every 0 \\
+        --held-out 40 --seed $seed --out runs/curve-$1-$2-$seed
     done; done
-    python -m bench.overoptimisation runs/par-*
+    python -m bench.overoptimisation runs/curve-*
 
 The proxy is the mean score of the reward model that was fitted before training, the truth the share of correct answers
 among the same training rollouts, and KL the mean k3 estimate over their tokens to the policy before training. All are
@@ -31,14 +32,15 @@ OUT = Path(__file__).parents[1] / "docs" / "overoptimisation.png"
 
 
 def curves(runs: Sequence[Path]) -> dict[str, np.ndarray]:
-    """By shaping [R, W, 3]: means of KL, proxy and truth over the windows of each run."""
+    """By reward [R, W, 3]: means of KL, proxy and truth over the windows of each run."""
     found = defaultdict[str, list[np.ndarray]](list)
     for folder in runs:
-        shaping = json.loads((folder / "recipe.json").read_text())["recipe"]["arguments"]["shaping"]
+        options = json.loads((folder / "recipe.json").read_text())["recipe"]["arguments"]
+        name = options["shaping"] + (", KL penalty" if options["base.kl_coefficient"] else "")
         with RunRecord.open(folder) as record:
             rows = record.metrics()
         values_S3 = np.array([[row[name] for name in COLUMNS.values()] for row in rows])
-        found[shaping].append(values_S3.reshape(-1, WINDOW, len(COLUMNS)).mean(1))
+        found[name].append(values_S3.reshape(-1, WINDOW, len(COLUMNS)).mean(1))
     return {name: np.stack(each) for name, each in sorted(found.items())}
 
 
@@ -54,12 +56,12 @@ def table(found: Mapping[str, np.ndarray]) -> str:
 
 
 def draw(found: Mapping[str, np.ndarray], out: Path) -> None:
-    """Proxy and truth over steps, and over KL; a line for each run and shaping."""
+    """Proxy and truth over steps, and over KL; a line for each run."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 6), layout="constrained")
     axes = figure.subplots(2, 2, sharey="row")
-    for color, (name, runs) in zip(("tab:red", "tab:blue"), found.items(), strict=False):
+    for color, (name, runs) in zip(("tab:red", "tab:green", "tab:blue"), found.items(), strict=False):
         for number, run_W3 in enumerate(runs):
             steps = np.arange(1, len(run_W3) + 1) * WINDOW
             for row, column in enumerate(("proxy", "truth")):
