@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -96,7 +97,7 @@ def ixc_reward_uses(
                 )
                 for name, most in (("balanced", 1.5), ("plain", inf))
             }
-            judge = DrawingModel(lambda fitted=models["balanced"]: fitted)
+            judge = DrawingModel(partial(models.__getitem__, "balanced"))
             given = world.tasks("train", lessons, number)
             demonstrated = noisy_drawings(world, given, format=start_policy(world).format, wrong=wrong, seed=number)
             kept = _kept(judge, demonstrated, quantile)

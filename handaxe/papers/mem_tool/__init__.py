@@ -86,7 +86,7 @@ def mem_tool(*, turns: int = 100, several: float = 0.4, tools: int = 300, limit:
             figures |= {f"{mode}/{agent}/{name}": value for name, value in turn_figures(own).items()}
         for mode in MODES:
             figures[f"gap/{mode}"] = abs(figures[f"{mode}/strong/removal"] - figures[f"{mode}/weak/removal"])
-        complete = {mode: [one.complete for one in played[mode, "strong"]] for mode in MODES}
+        complete: dict[str, list[float]] = {mode: [one.complete for one in played[mode, "strong"]] for mode in MODES}
         return figures | difference_figures(complete, {f"gain/{mode}": (mode, "workflow") for mode in SEARCHING})
 
     return measure
