@@ -21,7 +21,7 @@ from handaxe.core.model_api import Model
 from handaxe.models.tiny import PIECES, TinyConfig, TinyModel, TinyNet
 from handaxe.ops.seeds import derive_seed
 
-__all__ = ["HeadMix", "ManyHeads", "many_heads"]
+__all__ = ["HeadMix", "ManyHeads", "ManyHeadsNet", "many_heads"]
 
 WEIGHTS = "model.safetensors"
 HEADS = "heads."
