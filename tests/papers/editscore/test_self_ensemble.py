@@ -14,6 +14,8 @@ from handaxe.worlds.parts.demonstrate import demonstrate
 
 pytest.importorskip("PIL")
 WORLD = canvas(slips=0.0)
+EXPERT = WORLD.expert
+assert EXPERT is not None
 PICTURES = [(one.image, one.request) for pair in edited_pairs(2, seed=0) for one in pair]
 
 
@@ -34,7 +36,7 @@ def test_the_score_is_the_mean_of_the_passes():
     found_NK = judge.pass_scores(PICTURES)
     np.testing.assert_allclose(found_NK, [[sqrt(43.2), 4.0]] * 4, atol=1e-9)
     task = WORLD.tasks("train", 1, 0)[0]
-    one = demonstrate(WORLD.env(()), task, WORLD.expert, format=Compact(TinyImageProcessor(8)))
+    one = demonstrate(WORLD.env(()), task, EXPERT, format=Compact(TinyImageProcessor(8)))
     np.testing.assert_allclose(judge.score(Group(task, (one, one))), (sqrt(43.2) + 4) / 2, atol=1e-9)
     assert judge.score(Group(task, ())).shape == (0,)
 
@@ -50,7 +52,7 @@ def test_a_pass_without_grades_is_left_out_and_a_score_without_a_pass_is_an_erro
     judge = self_ensemble(grader=Texts(("20", "18"), ("20 15", "18")), passes=2, tries=1)
     assert np.isnan(judge.pass_scores(PICTURES)[:, 0]).all()
     task = WORLD.tasks("train", 1, 0)[0]
-    one = demonstrate(WORLD.env(()), task, WORLD.expert, format=Compact(TinyImageProcessor(8)))
+    one = demonstrate(WORLD.env(()), task, EXPERT, format=Compact(TinyImageProcessor(8)))
     assert judge.score(Group(task, (one,)))[0] == pytest.approx(sqrt(43.2))
     with pytest.raises(VerifierError, match="no pass has grades"):
         self_ensemble(grader=Texts(("20", "18")), tries=2).score(Group(task, (one,)))
