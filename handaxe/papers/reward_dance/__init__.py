@@ -1,36 +1,26 @@
 """RewardDance (arXiv:2509.08826): reward the probability that a judge calls an image better than a reference."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from handaxe import rewards
 from handaxe.curricula.task_pool import task_pool
 from handaxe.judges.drawing_model import SEED, DrawingModel, fit_drawing_model
 from handaxe.methods.method import Method, replace
-from handaxe.papers.reward_dance.comparisons import comparison_pairs, comparisons
+from handaxe.papers.reward_dance.backbones import BACKBONES, Backbone
+from handaxe.papers.reward_dance.comparisons import Context, comparison_pairs, comparisons
 from handaxe.papers.reward_dance.reference_images import ReferenceImages
 from handaxe.papers.reward_dance.yes_judge import compared, fit_yes_judge
-from handaxe.training.sft.cold_start import start_policy
-from handaxe.worlds.world import World
-
-if TYPE_CHECKING:
-    from handaxe.models.load import Policy
 
 __all__ = ["reward_dance"]
-
-BACKBONES: Mapping[str, Callable[[World], Policy | None]] = {"start": start_policy, "tiny_vision": lambda world: None}
-"""Name -> (world) -> policy from which a judge starts; None is the packaged policy."""
 
 
 def reward_dance(
     base: Method,
     *,
     scorer: Literal["compared", "head"] = "compared",
-    context: Literal["none", "reference", "chain"] = "chain",
-    backbone: Literal["start", "tiny_vision"] = "start",
+    context: Context = "chain",
+    backbone: Backbone = "start",
     labels: int = 960,
     epochs: int = 2,
     train_tasks: int = 64,
