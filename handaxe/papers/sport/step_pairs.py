@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Pairs
-from handaxe.core.records import Ending, Pair, RatedGroup, TokenSequence, Trajectory
+from handaxe.core.records import Pair, RatedGroup, Trajectory
 from handaxe.papers.sport.step_candidates import CANDIDATES
+from handaxe.selection.parts.first_turns import first_turns
 
-__all__ = ["first_turns", "step_pairs"]
+__all__ = ["step_pairs"]
 
 
 def step_pairs(*, gap: float = 0.0) -> Pairs:
@@ -46,19 +46,6 @@ def step_pairs(*, gap: float = 0.0) -> Pairs:
     return pairs
 
 
-def first_turns(trajectory: Trajectory, count: int) -> Trajectory:
-    """Cut a trajectory behind the policy's tokens of turn `count`, as a completed one; later tokens are gone.
-
-    Example:
-        turns of tokens [5, 9) and [12, 20) of one sequence, count 1  ->  one turn and 9 ids
-    """
-    turns = trajectory.turns[:count]
-    last = turns[-1]
-    own = trajectory.sequences[: last.sequence + 1]
-    sequences = (*own[:-1], _cut(own[-1], last.stop))
-    return replace(trajectory, turns=turns, sequences=sequences, ending=Ending("completed"), branch_of=None)
-
-
 def _pairs(rated: RatedGroup, gap: float) -> list[Pair]:
     found = list[Pair]()
     for k in range(max((len(one.turns) for one in rated.played.group), default=0)):
@@ -77,12 +64,3 @@ def _pairs(rated: RatedGroup, gap: float) -> list[Pair]:
             if best - score > gap
         ]
     return found
-
-
-def _cut(sequence: TokenSequence, stop: int) -> TokenSequence:
-    arrays = ("ids", "author", "turn", "logp", "behaviour_logp", "version")
-    return replace(
-        sequence,
-        **{name: getattr(sequence, name)[:stop] for name in arrays},
-        features={name: values[:stop] for name, values in sequence.features.items()},
-    )

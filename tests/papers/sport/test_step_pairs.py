@@ -9,7 +9,7 @@ from handaxe.core.batch import PolicyOut
 from handaxe.core.errors import InputError
 from handaxe.losses.dpo import dpo
 from handaxe.papers.sport.step_candidates import CANDIDATES
-from handaxe.papers.sport.step_pairs import first_turns, step_pairs
+from handaxe.papers.sport.step_pairs import step_pairs
 from handaxe.training.loop.batch import make_batch
 from handaxe.training.sft.supervised import as_rated
 
@@ -80,15 +80,6 @@ def test_candidates_without_a_score_are_in_no_pair():
         step_pairs()([as_rated([replace(one, notes={}) for one in found])])
     with pytest.raises(InputError, match="gap of at least 0"):
         step_pairs(gap=-1.0)
-
-
-def test_first_turns_ends_with_the_tokens_of_the_turn():
-    one = next(one for one in play(WORDS) if len(one.turns) == 3)
-    cut = first_turns(one, 2)
-    stop = one.turns[1].stop
-    assert len(cut.turns) == 2 and len(cut.sequences[0]) == stop and cut.sequences[0].mask[-1]
-    assert cut.sequences[0].ids.tolist() == one.sequences[0].ids[:stop].tolist()
-    assert first_turns(one, 3).num_tokens == one.num_tokens
 
 
 def test_only_tokens_of_the_step_train():
