@@ -41,6 +41,9 @@ def curves(runs: Sequence[Path]) -> dict[str, np.ndarray]:
             rows = record.metrics()
         values_S3 = np.array([[row[name] for name in COLUMNS.values()] for row in rows])
         found[name].append(values_S3.reshape(-1, WINDOW, len(COLUMNS)).mean(1))
+    steps = sorted({len(run) * WINDOW for each in found.values() for run in each})
+    if len(steps) != 1:
+        raise InputError(f"runs of equal length are compared, and these have {', '.join(map(str, steps))} steps")
     return {name: np.stack(each) for name, each in sorted(found.items())}
 
 
