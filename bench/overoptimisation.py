@@ -33,18 +33,17 @@ OUT = Path(__file__).parents[1] / "docs" / "overoptimisation.png"
 
 def curves(runs: Sequence[Path]) -> dict[str, np.ndarray]:
     """By reward [R, W, 3]: means of KL, proxy and truth over the windows of each run."""
-    found = defaultdict[str, list[np.ndarray]](list)
+    found, steps = defaultdict[str, list[np.ndarray]](list), set[int]()
     for folder in runs:
         options = json.loads((folder / "recipe.json").read_text())["recipe"]["arguments"]
         name = options["shaping"] + (", KL penalty" if options["base.kl_coefficient"] else "")
         with RunRecord.open(folder) as record:
-            rows = record.metrics()
-        values_S3 = np.array([[row[name] for name in COLUMNS.values()] for row in rows])
-        found[name].append(values_S3.reshape(-1, WINDOW, len(COLUMNS)).mean(1))
-    steps = sorted({len(run) * WINDOW for each in found.values() for run in each})
-    if len(steps) != 1:
-        raise InputError(f"runs of equal length are compared, and these have {', '.join(map(str, steps))} steps")
-    return {name: np.stack(each) for name, each in sorted(found.items())}
+            values_S3 = np.array([[row[name] for name in COLUMNS.values()] for row in record.metrics()])
+        steps.add(len(values_S3))
+        found[name].append(values_S3)
+    if len(steps) != 1 or min(steps) % WINDOW:
+        raise InputError(f"runs of equal length are compared, in steps of {WINDOW}; these have {sorted(steps)} steps")
+    return {name: np.stack(each).reshape(len(each), -1, WINDOW, 3).mean(2) for name, each in sorted(found.items())}
 
 
 def table(found: Mapping[str, np.ndarray]) -> str:
