@@ -40,7 +40,7 @@ def saving_figures(runs: Sequence[Mapping[str, StreamRun]]) -> dict[str, float]:
         }
         if inertial:
             figures[f"{name}/exact"] = float(sum(run.exact_T.sum() for run in own)) / inertial
-    for name in runs[0].keys() - {"auto_tool"}:
+    for name in [one for one in runs[0] if one != "auto_tool"]:
         gain_S = [run["auto_tool"].right_T.mean() - run[name].right_T.mean() for run in runs]
         figures |= interval_figures(f"gain/{name}", gain_S)
     half = len(runs[0]["policy"].calls_T) // 2

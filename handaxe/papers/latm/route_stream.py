@@ -15,7 +15,7 @@ from handaxe.tools.library import ToolLibrary
 from handaxe.tools.program_search import ProgramMaker
 from handaxe.worlds.parts import reasoning_gym
 
-__all__ = ["FAMILIES", "SHOWN", "RoutedStream", "family_tasks", "question_text", "route_stream"]
+__all__ = ["FAMILIES", "RoutedStream", "SHOWN", "family_tasks", "question_text", "route_stream"]
 
 FAMILIES = (
     "gcd", "lcm", "count_bits", "fraction_simplification", "spell_backward", "word_sequence_reversal",
