@@ -32,6 +32,9 @@ class EditQuestion(NamedTuple):
 def edit_questions(image: Image, request: EditRequest) -> tuple[EditQuestion, EditQuestion]:
     """Make the semantic question and the quality question about an edit.
 
+    Example:
+        an image and its request  ->  questions with about "semantic" and "quality", both of this image and request
+
     Paper: EditScore (paper 63), a call for semantic consistency and a call for perceptual quality.
     Differs: nothing known.
     """
