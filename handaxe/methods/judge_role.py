@@ -191,6 +191,20 @@ class JudgeRole:
         self._rules += [labels] if rule is not None else []
         return judged(judge=judge)
 
+    def texts(self) -> AskDesk | None:
+        """The desk of a method that asks for texts, such as a ranking; None if the source is the rule.
+
+        Raises:
+            InputError: the source is a taught model: no rule writes texts; or verdicts are to be flipped.
+        """
+        self.asked = True
+        if self._flip or self._answerer.is_taught:
+            raise InputError(
+                f"this method asks for texts, which no rule labels: give --judge rule, self, self@start or a model, "
+                f"not {self.source}, and no --judge-flip"
+            )
+        return None if self.source == RULE else self.desk
+
     def _needed(self, rule: Any) -> Any:
         if rule is None:
             raise InputError(
@@ -261,7 +275,7 @@ class AskedJudge:
         calls = self._desk.take_calls()
         if self._desk.store is not None:
             self._desk.store.note(calls, step=step + 1)
-        verdicts = {one.about: one.value > 0.5 for one in calls if one.value is not None}
+        verdicts = {one.about: one.value > 0.5 for one in calls if isinstance(one.value, int | float)}
         rule = {
             ask.about: ask.prompt.weights[label] > 0.5
             for rated in groups
