@@ -80,7 +80,7 @@ def head_step(
         with mix.only(head):
             out = engine.forward_backward(batch, _scaled(loss, share))
         found.append({"loss": float(out.value)} | {f"{head}/{name}": value for name, value in out.metrics.items()})
-    return combine_metrics(found) | engine.optim_step(learning_rate=learning_rate)
+    return combine_metrics(list(found)) | engine.optim_step(learning_rate=learning_rate)
 
 
 def train_heads(
