@@ -2,10 +2,10 @@
 
     for seed in 0 1 2; do for arm in "raw 0" "win_rate 0" "raw 0.1"; do
       set -- $arm
-      handaxe train par --shaping $1 --fit-groups 4 --base grpo --base.kl-coefficient $2 --steps 60 --eval-every 0 \\
-        --held-out 40 --seed $seed --out runs/curve-$1-$2-$seed
+      handaxe train par --shaping $1 --base grpo --base.kl-coefficient $2 --fit-groups 4 --steps 60 --eval-every 0 \\
+        --held-out 40 --seed $seed --out runs/curve-4-$1-$2-$seed
     done; done
-    python -m bench.overoptimisation runs/curve-*
+    python -m bench.overoptimisation runs/curve-4-*
 
 The proxy is the mean score of the reward model that was fitted before training, the truth the share of correct answers
 among the same training rollouts, and KL the mean k3 estimate over their tokens to the policy before training. All are
