@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Source, Stage, StageContext
@@ -55,7 +56,7 @@ def measure_trees(trees: Sequence[RatedGroup]) -> dict[str, float]:
     Unconfirmed: failed trees count in the paper's mean.
     Differs: nothing.
     """
-    noted = [[one.notes.get(TREE) for one in rated.played.group] for rated in trees]
+    noted: list[list[Any]] = [[one.notes.get(TREE) for one in rated.played.group] for rated in trees]
     if not noted or any(note is None for own in noted for note in own):
         raise InputError("measure_trees needs trees of decision_tree: give at least one group, and no other rollout")
     nodes = [own[0]["nodes"] for own in noted if own]
