@@ -26,6 +26,12 @@ DIGESTS = {
     "oni/helpful": "oni/helpful@1 01ecde8c55f2 oni/helpful.terse@1 506dba37f67b",
     "smartsnap/success": "smartsnap/success@1 8a53547771d3 smartsnap/success.terse@1 a36c11e28987",
     "smartsnap/valid": "smartsnap/valid@1 e42decef5d7d smartsnap/valid.terse@1 ff9b3f37303b",
+    "mpo/analyse": "mpo/analyse@1 fc797e572244 mpo/analyse.terse@1 ea5dafaee14a",
+    "mpo/merge": "mpo/merge@1 143a9fa09524 mpo/merge.terse@1 fe258bf2a964",
+    "mpo/refine": "mpo/refine@1 8db9b62cb3ef mpo/refine.terse@1 5c55a4913f95",
+    "mpo/score": "mpo/score@1 c4fc3a129a40 mpo/score.terse@1 c360a331cb24",
+    "mpo/screen": "mpo/screen@1 abafa9145d85 mpo/screen.terse@1 9843b278dfaa",
+    "urpo/referee": "urpo/referee@1 ddf6e85f2b44 urpo/referee.terse@1 7912f11af5ca",
     "which_call": "which_call@1 97ea4d117018 which_call.terse@1 32ffe7aedbf6",
 }
 """SHA-256 of a prompt and of its terse variant, first twelve digits. A changed text needs another version."""

@@ -6,7 +6,6 @@ import json
 import random
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task, Trajectory
@@ -16,30 +15,17 @@ from handaxe.papers.reward_anything.rank_agreement import pair_agreement
 from handaxe.papers.reward_anything.ranking_format import form_score
 from handaxe.papers.reward_anything.read_ranking import read_ranking
 from handaxe.rewards.outcome import outcome
+from handaxe.worlds.judging.order_principle import OrderPrinciple, draw_response
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["NOVEL", "OrderPrinciple", "PRINCIPLES", "principles"]
+__all__ = ["NOVEL", "PRINCIPLES", "principles"]
 
 NAMES = "abc"
 """Masked names of the responses."""
-BEST = 5
-"""Highest digit, and highest score."""
 TEST_SHARE = 4
 """Lists of responses per test list."""
 START = Start(skill=160, steps=0, batch_size=16, learning_rate=2e-3)
-
-
-class OrderPrinciple(NamedTuple):
-    """place: digit that counts, 0 or 1. high: a higher digit is better."""
-
-    place: int
-    high: bool
-
-    def score(self, response: str) -> int:
-        """Score of a response, 1 to 5."""
-        digit = int(response[self.place])
-        return digit if self.high else BEST + 1 - digit
 
 
 PRINCIPLES: Mapping[str, OrderPrinciple] = MappingProxyType(
@@ -107,7 +93,7 @@ def _task(known: Mapping[str, OrderPrinciple], split: Split, seed: int, number: 
 
 
 def _draw(rng: random.Random) -> list[str]:
-    return ["".join(str(rng.randint(1, BEST)) for _ in range(2)) for _ in NAMES]
+    return [draw_response(rng) for _ in NAMES]
 
 
 def _split(responses: list[str]) -> Split:
