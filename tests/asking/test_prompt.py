@@ -32,6 +32,7 @@ DIGESTS = {
     "mpo/score": "mpo/score@1 c4fc3a129a40 mpo/score.terse@1 c360a331cb24",
     "mpo/screen": "mpo/screen@1 abafa9145d85 mpo/screen.terse@1 9843b278dfaa",
     "urpo/referee": "urpo/referee@1 ddf6e85f2b44 urpo/referee.terse@1 7912f11af5ca",
+    "tim/reasoning": "tim/reasoning@1 a60161c9775b tim/reasoning.terse@1 b1e240586c94",
     "which_call": "which_call@1 97ea4d117018 which_call.terse@1 32ffe7aedbf6",
 }
 """SHA-256 of a prompt and of its terse variant, first twelve digits. A changed text needs another version."""

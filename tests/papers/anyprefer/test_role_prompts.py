@@ -1,0 +1,17 @@
+from handaxe.papers.anyprefer.role_prompts import RolePrompts, name_next_tool, named_tools
+
+TOOLS = ["calculator", "search"]
+
+
+def test_named_tools_are_words_of_the_prompt():
+    assert named_tools("Use search. Use calculator.", TOOLS) == ("calculator", "search")
+    assert named_tools("Do research.", TOOLS) == () and named_tools("", TOOLS) == ()
+
+
+def test_feedback_names_the_next_tool_in_both_prompts():
+    reflect, first = name_next_tool(tools=TOOLS), RolePrompts("Use calculator.", "")
+    assert reflect(first, []) == first
+    second = reflect(first, ["best and worst answer differ by 0.10, below 0.50"])
+    assert second == ("Use calculator. Use search.", "Use calculator.")
+    assert reflect(second, ["again"]) == ("Use calculator. Use search.", "Use calculator. Use search.")
+    assert reflect(reflect(second, ["again"]), ["more"]) == reflect(second, ["again"])
