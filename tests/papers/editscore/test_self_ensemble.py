@@ -16,7 +16,8 @@ pytest.importorskip("PIL")
 WORLD = canvas(slips=0.0)
 EXPERT = WORLD.expert
 assert EXPERT is not None
-CONTRACT = []  # it reads images of canvas, which the contract's rollouts do not have
+CONTRACT = []
+LAB = "reads images of canvas, which these rollouts do not have"
 PICTURES = [(one.image, one.request) for pair in edited_pairs(2, seed=0) for one in pair]
 
 
