@@ -4,7 +4,7 @@ from handaxe.losses.dpo import dpo
 from handaxe.methods.method import Method, replace
 from handaxe.papers.anyprefer.judged_pairs import judged_pairs
 from handaxe.papers.anyprefer.knowledge_judge import KnowledgeJudge
-from handaxe.papers.anyprefer.role_prompts import RolePrompts, name_next_tool
+from handaxe.papers.anyprefer.role_prompts import RolePrompts, name_next_tool, tool_names
 from handaxe.selection.pairs.ordered import ordered
 from handaxe.training.stages.prefer import prefer
 
@@ -35,7 +35,7 @@ def anyprefer(
         epochs: of DPO.
         beta: of DPO.
     """
-    names = [tool.schema.name for tool in base.world.need("tools")]
+    names = tool_names(base.world.need("tools"))
     stage = judged_pairs(
         judge=KnowledgeJudge(max_turns=base.settings.max_turns),
         tasks=lambda seed: base.world.tasks("train", sampled, seed),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Reflect", "RolePrompts", "name_next_tool", "named_tools"]
+__all__ = ["Reflect", "RolePrompts", "name_next_tool", "named_tools", "tool_names"]
 
 
 class RolePrompts(NamedTuple):
@@ -18,6 +18,15 @@ class RolePrompts(NamedTuple):
 
 Reflect = Callable[[RolePrompts, Sequence[str]], RolePrompts]
 """(prompts, feedback on the rejected pairs) -> new prompts; a language model fits."""
+
+
+def tool_names(tools: Sequence[Any]) -> list[str]:
+    """Names of tools, in order.
+
+    Example:
+        [calculator]  ->  ["calculator"]
+    """
+    return [tool.schema.name for tool in tools]
 
 
 def named_tools(prompt: str, tools: Sequence[str]) -> tuple[str, ...]:

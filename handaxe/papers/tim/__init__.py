@@ -12,7 +12,7 @@ __all__ = ["tim"]
 def tim(
     base: Method,
     *,
-    sampled: int = 64,
+    sampled: int = 128,
     siblings: int = 8,
     gap: float = 0.5,
     epochs: int = 3,
@@ -29,7 +29,7 @@ def tim(
     """
     source = played(groups=sampled, group_size=siblings)
     pairs = evidence_pairs(gap=gap)
-    tuning = prefer(source=source, pairs=pairs, loss=dpo(beta=beta), epochs=epochs, learning_rate=3e-4, optional=True)
+    tuning = prefer(source=source, pairs=pairs, loss=dpo(beta=beta), epochs=epochs, optional=True)
     return replace(
         base,
         annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Source, Stage, StageContext
@@ -56,9 +55,9 @@ def measure_trees(trees: Sequence[RatedGroup]) -> dict[str, float]:
     Unconfirmed: failed trees count in the paper's mean.
     Differs: nothing.
     """
-    noted: list[list[Any]] = [[one.notes.get(TREE) for one in rated.played.group] for rated in trees]
-    if not noted or any(note is None for own in noted for note in own):
+    if not trees or any(TREE not in one.notes for rated in trees for one in rated.played.group):
         raise InputError("measure_trees needs trees of decision_tree: give at least one group, and no other rollout")
+    noted = [[one.notes[TREE] for one in rated.played.group] for rated in trees]
     nodes = [own[0]["nodes"] for own in noted if own]
     solved = sum(any(note["success"] for note in own) for own in noted)
     return {

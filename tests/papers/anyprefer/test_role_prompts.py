@@ -1,6 +1,11 @@
-from handaxe.papers.anyprefer.role_prompts import RolePrompts, name_next_tool, named_tools
+from handaxe.papers.anyprefer.role_prompts import RolePrompts, name_next_tool, named_tools, tool_names
+from handaxe.tools.calculator import calculator
 
 TOOLS = ["calculator", "search"]
+
+
+def test_names_of_tools_keep_their_order():
+    assert tool_names([calculator]) == ["calculator"] and tool_names([]) == []
 
 
 def test_named_tools_are_words_of_the_prompt():
