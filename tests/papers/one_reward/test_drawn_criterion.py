@@ -12,6 +12,7 @@ from handaxe.worlds.parts.demonstrate import demonstrate
 pytest.importorskip("PIL")
 FORMAT = Compact(TinyImageProcessor(8))
 WORLD = canvas(slips=0.0)
+CONTRACT = []
 LAB = "scores drawings of the world canvas alone"
 
 
