@@ -20,10 +20,6 @@ CLIPPED = ("dapo", "tapo", "thor", "aepo", "agentmath", "deepeyes_v2", "flow_grp
 """Methods with a clip of the ratio. With one optimizer step a training step the ratio is 1."""
 INERT = {
     "quickstart": "it changes the number of steps of its base; its claim is against the start",
-    "sport": "its tuning is a stage after the loop, which trains nothing",
-    "anyprefer": "its tuning is a stage after the loop, which trains nothing",
-    "tim": "its tuning is a stage after the loop, which trains nothing",
-    "tp_llama": "its stages follow the loop, which trains nothing",
     "verltool": "it changes the order of waiting in time, and no number of the update",
 }
 """Method without a difference from its base -> reason. A method that acts leaves this table."""
