@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Engine, Labelled, Pairs
 from handaxe.core.records import Group, Pair, RatedGroup, Trajectory
 from handaxe.judges.labelled_groups import ranking_metrics, with_zero_credit
+from handaxe.judges.small_net import SmallNet, minimise
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,7 +22,6 @@ __all__ = ["FeatureNet", "RolloutFeatures", "feature_net"]
 
 RolloutFeatures = Callable[[Trajectory], Sequence[float]]
 """Rollout -> F numbers, the same F for all."""
-LEAST_STD = 1e-6
 
 
 def feature_net(
@@ -70,8 +71,8 @@ def feature_net(
             "give a size and steps from 1, hidden and weight_decay from 0 and a learning_rate above 0, not "
             f"{size}, {steps}, {hidden}, {weight_decay} and {learning_rate}"
         )
-    options = _Options(steps, learning_rate, weight_decay, learns, channel)
-    return FeatureNet(features, pairs, _first_weights(size, hidden, seed), options)
+    net = SmallNet(size, 1, hidden=hidden, seed=np.random.default_rng(seed))
+    return FeatureNet(features, pairs, net, _Options(steps, learning_rate, weight_decay, learns, channel))
 
 
 class _Options(NamedTuple):
@@ -84,23 +85,14 @@ class _Options(NamedTuple):
     channel: str | None
 
 
-def _first_weights(size: int, hidden: int, seed: int) -> list[Tensor]:
-    """w [F]; or W_1 [F, H], b_1 [H] and w_2 [H]."""
-    rng = np.random.default_rng(seed)
-    first = [rng.normal(size=(size, hidden)) / np.sqrt(size), np.zeros(hidden), rng.normal(size=hidden)]
-    return [torch.from_numpy(one) for one in (first if hidden else [rng.normal(size=size) / np.sqrt(size)])]
-
-
 class FeatureNet:
     """See `feature_net`."""
 
-    def __init__(self, features: RolloutFeatures, pairs: Pairs, weights: list[Tensor], options: _Options):
+    def __init__(self, features: RolloutFeatures, pairs: Pairs, net: SmallNet, options: _Options):
         self._features = features
         self._pairs = pairs
-        self._weights = weights
+        self._net = net
         self._options = options
-        size = len(weights[0])
-        self._mean_F, self._std_F = np.zeros(size), np.ones(size)
         self._scaled = False
 
     def begin(self, engine: Engine) -> None:
@@ -120,23 +112,13 @@ class FeatureNet:
     def _scores(self, trajectories: Sequence[Trajectory]) -> np.ndarray:
         if not trajectories:
             return np.zeros(0)
-        with torch.no_grad():
-            return np.array([float(self._output(row_1F)) for row_1F in self._inputs(trajectories)[:, None]])
+        return np.array([float(self._net.values(row_1F)) for row_1F in self._rows(trajectories)[:, None]])
 
-    def _raw(self, trajectories: Sequence[Trajectory]) -> np.ndarray:
+    def _rows(self, trajectories: Sequence[Trajectory]) -> np.ndarray:
         rows = [np.asarray(self._features(one), np.float64) for one in trajectories]
-        if wrong := {row.shape for row in rows} - {self._mean_F.shape}:
-            raise InputError(f"features have shapes {sorted(wrong)}; the network takes {len(self._mean_F)} numbers")
+        if wrong := {row.shape for row in rows} - {(self._net.size,)}:
+            raise InputError(f"features have shapes {sorted(wrong)}; the network takes {self._net.size} numbers")
         return np.stack(rows)
-
-    def _inputs(self, trajectories: Sequence[Trajectory]) -> Tensor:
-        return torch.from_numpy((self._raw(trajectories) - self._mean_F) / self._std_F)
-
-    def _output(self, input_NF: Tensor) -> Tensor:
-        if len(self._weights) == 1:
-            return input_NF @ self._weights[0]
-        first_FH, bias_H, last_H = self._weights
-        return torch.tanh(input_NF @ first_FH + bias_H) @ last_H
 
     # --- learning --------------------------------------------------------------------------------------------------
 
@@ -158,37 +140,26 @@ class FeatureNet:
     def _fit(self, pairs: Sequence[Pair]) -> dict[str, float]:
         if not pairs:
             return {"labels": 0.0}
-        sides = [one for pair in pairs for one in (pair.chosen, pair.rejected)]
+        input_NF = self._rows([one for pair in pairs for one in (pair.chosen, pair.rejected)])
         if not self._scaled:
-            raw_NF = self._raw(sides)
-            self._mean_F, std_F = raw_NF.mean(0), raw_NF.std(0)
+            self._net.scale(input_NF)
             self._scaled = True
-            self._std_F = np.where(std_F > LEAST_STD, std_F, 1.0)
-        input_NF = self._inputs(sides)
-        own = [one.clone().requires_grad_() for one in self._weights]
-        self._weights = own
         rate, decay = self._options.learning_rate, self._options.weight_decay
-        optimizer = torch.optim.AdamW(own, lr=rate, weight_decay=decay)
-        for _ in range(self._options.steps):
-            optimizer.zero_grad()
-            self._loss(input_NF)[0].backward()
-            optimizer.step()
-        self._weights = [one.detach() for one in own]
-        loss, margin_P = self._loss(input_NF)
-        return {"loss": float(loss), "accuracy": float((margin_P > 0).double().mean()), "labels": float(len(pairs))}
+        loss = partial(self._loss, input_NF)
+        minimise(loss, self._net, steps=self._options.steps, learning_rate=rate, weight_decay=decay)
+        score_N = self._net.values(input_NF)[:, 0]
+        right = float((score_N[0::2] > score_N[1::2]).mean())
+        return {"loss": float(loss().detach()), "accuracy": right, "labels": float(len(pairs))}
 
-    def _loss(self, input_NF: Tensor) -> tuple[Tensor, Tensor]:
-        score_N = self._output(input_NF)
-        margin_P = score_N[0::2] - score_N[1::2]
-        return torch.nn.functional.softplus(-margin_P).mean(), margin_P
+    def _loss(self, input_NF: np.ndarray) -> Tensor:
+        score_N = self._net(input_NF)[:, 0]
+        return torch.nn.functional.softplus(score_N[1::2] - score_N[0::2]).mean()
 
     # --- keeping ---------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        weights = [one.clone() for one in self._weights]
-        return {"weights": weights, "mean": self._mean_F.tolist(), "std": self._std_F.tolist(), "scaled": self._scaled}
+        return {**self._net.state_dict(), "scaled": self._scaled}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._weights = [one.clone() for one in state["weights"]]
-        self._mean_F, self._std_F = np.array(state["mean"]), np.array(state["std"])
+        self._net.load_state_dict(state)
         self._scaled = bool(state["scaled"])

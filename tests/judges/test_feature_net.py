@@ -1,3 +1,4 @@
+import json
 import math
 
 import numpy as np
@@ -30,7 +31,7 @@ def test_the_docstring_example():
     judge = feature_net(
         features=lambda one: {1: (0.8, 0.1), 2: (0.6, 0.4)}[len(one.turns)], size=2, pairs=ordered(), hidden=0
     )
-    judge.load_state_dict({**judge.state_dict(), "weights": [torch.tensor([1.0, -2.0]).double()]})
+    judge.load_state_dict({**judge.state_dict(), "weights": [torch.tensor([[1.0], [-2.0]]).double()]})
     found = judge.score(group(1, 2))
     assert found == pytest.approx([0.6, -0.2], abs=1e-9)
     assert math.log1p(math.exp(-(found[0] - found[1]))) == pytest.approx(0.3711, abs=1e-4)
@@ -44,10 +45,10 @@ def test_scores_equal_a_slow_loop():
     state = judge.state_dict()
     first, bias, last = (one.tolist() for one in state["weights"])
     for one, found in zip(group(1, 2, 4), judge.score(group(1, 2, 4)), strict=True):
-        x = [(value - m) / s for value, m, s in zip(lengths(one), state["mean"], state["std"])]
+        x = [(value - m) / s if s else 0.0 for value, m, s in zip(lengths(one), state["mean"], state["std"])]
         total = 0.0
         for h in range(4):
-            total += last[h] * math.tanh(sum(x[f] * first[f][h] for f in range(3)) + bias[h])
+            total += last[h][0] * math.tanh(sum(x[f] * first[f][h] for f in range(3)) + bias[h])
         assert found == pytest.approx(total, abs=1e-9)
 
 
@@ -63,9 +64,22 @@ def test_a_preference_that_is_not_linear_is_learned():
 
 
 def test_a_feature_that_never_varies_does_not_count():
-    judge = feature_net(features=lengths, size=3, pairs=ordered(), hidden=0)
+    given = [(group(1, 2), Scores(np.array([1.0, 0.0])))]
+    last = [1.0]
+    judge = feature_net(features=lambda one: (float(len(one.turns)), last[0]), size=2, pairs=ordered(), hidden=0)
+    judge.fit(given)
+    before = judge.score(group(1, 2)).tolist()
+    last[0] = 5.0
+    assert judge.score(group(1, 2)).tolist() == before
+
+
+def test_a_state_with_a_constant_feature_is_strict_json_and_scores_as_before():
+    judge, other = (feature_net(features=lengths, size=3, pairs=ordered(), hidden=4, seed=seed) for seed in (0, 1))
     judge.fit([(group(1, 2), Scores(np.array([1.0, 0.0])))])
-    assert judge.state_dict()["mean"][2] == 1 and judge.state_dict()["std"][2] == 1
+    state = judge.state_dict()
+    json.dumps({name: state[name] for name in ("mean", "std", "scaled")}, allow_nan=False)
+    other.load_state_dict(state)
+    assert other.score(group(1, 2, 4)).tolist() == judge.score(group(1, 2, 4)).tolist()
 
 
 def test_only_a_learner_changes_in_a_run():

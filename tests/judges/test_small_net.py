@@ -39,7 +39,7 @@ def test_a_seed_gives_the_same_weights_and_another_seed_others():
 
 
 def test_numbers_below_one_are_errors():
-    with pytest.raises(InputError, match="size is 0"):
+    with pytest.raises(InputError, match="size and outputs from 1"):
         SmallNet(0, 1)
     with pytest.raises(InputError, match="steps is 0"):
         minimise(lambda: torch.zeros(()), steps=0)
