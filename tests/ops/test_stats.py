@@ -47,7 +47,9 @@ def test_impossible_counts_raise(n, c, k):
 
 def test_wilson_interval_equals_the_formula():
     assert wilson_interval(5, 5) == pytest.approx((0.5655, 1), abs=5e-5)
-    z, n, p = 1.959963984540054, 40, 13 / 40
+    z = 1.959963984540054
+    n = 40
+    p = 13 / 40
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
     assert wilson_interval(13, 40) == pytest.approx((middle - half, middle + half))
@@ -109,7 +111,9 @@ def test_ratio_interval_is_seeded_and_paired():
 
 
 def test_bootstrap_interval_has_its_coverage():
-    draw, hits, rounds = np.random.default_rng(2), 0, 200
+    draw = np.random.default_rng(2)
+    hits = 0
+    rounds = 200
     for trial in range(rounds):
         values = draw.exponential(1.0, 60)
         low, high = ratio_interval(values, np.ones(60), resamples=400, seed=trial)

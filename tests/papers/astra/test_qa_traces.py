@@ -7,7 +7,9 @@ import pytest
 from handaxe.papers.astra.qa_traces import QaTrace, chain_of_tables, question_of, trace_of
 from handaxe.papers.astra.records import TABLES, TypedRecords
 
-TOWN, MAYOR, SEAT = ("town", "1204", "4410"), ("mayor", "4410", "3071"), ("seat", "7310", "5526")
+TOWN = ("town", "1204", "4410")
+MAYOR = ("mayor", "4410", "3071")
+SEAT = ("seat", "7310", "5526")
 OTHERS = (("aunt", "1377", "1500"), ("port", "4093", "6120"))
 RECORDS = TypedRecords({(table, key): value for table, key, value in (TOWN, MAYOR, SEAT, *OTHERS)}, {})
 PARTS = [("1204", ["town", "mayor"]), ("7310", ["seat"])]

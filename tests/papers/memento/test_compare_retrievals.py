@@ -53,7 +53,9 @@ def test_the_best_case_is_the_last_line(policy):
 
 
 def test_a_stream_writes_every_attempt_and_reads_the_bank_of_the_iteration_before(policy):
-    tasks, bank, sizes = policy.world.tasks("train", 6, 0), CaseBank(embed_words), []
+    tasks = policy.world.tasks("train", 6, 0)
+    bank = CaseBank(embed_words)
+    sizes = []
 
     def retrieve(question, k):
         sizes.append(len(bank))
