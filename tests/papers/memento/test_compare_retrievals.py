@@ -1,11 +1,8 @@
 import pytest
 
 pytest.importorskip("bm25s")
-from helpers.case_reader import CaseReader
 from helpers.embed_words import embed_words
 
-from handaxe.evaluation.frozen_policy import FrozenPolicy
-from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.memento.case_bank import Case, CaseBank
 from handaxe.papers.memento.compare_retrievals import (
     Shown,
@@ -17,15 +14,6 @@ from handaxe.papers.memento.compare_retrievals import (
     play_with_cases,
 )
 from handaxe.papers.memento.retrieval_figures import held_out_figures
-from handaxe.worlds.hops.coded_hops import coded_hops
-
-
-@pytest.fixture(scope="module")
-def policy(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HANDAXE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        world = coded_hops(codes=4, shown=0, size=40)
-        yield FrozenPolicy(world, CaseReader(world, lambda person: ["boss"]), Compact())
 
 
 def oracle(policy, split="train", count=40):
