@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     local = DeferredModule("handaxe.engines.local.engine")
 
-__all__ = ["FamilyMember", "fit_family", "pearson", "start_family"]
+__all__ = ["FamilyMember", "fit_family", "start_family"]
 
 Kind = Literal["orm", "prm"]
 KINDS: tuple[Kind, ...] = ("orm", "prm")
@@ -132,18 +132,3 @@ def start_family(
     seeds = [derive_seed(salt, seed, k) % 2**31 for k in range(series)]
     lessons = [play(split="train", tasks=labelled, siblings=siblings, seed=own) for own in seeds]
     return play, fit_family(engine, lessons, labels=labels, cuts=(labelled // 12, labelled // 3, labelled))
-
-
-def pearson(x_N: Sequence[float] | np.ndarray, y_N: Sequence[float] | np.ndarray) -> float:
-    """Pearson correlation.
-
-        r = cov(x, y) / sqrt(var(x) var(y));  0 if a side is constant
-
-    Example:
-        0, 1, 2 and 0, 1, 1  ->  0.8660, of which the square is 0.75
-
-    Idea: agreement of a benchmark with the use of a judge.
-    """
-    x_N, y_N = (np.asarray(own, np.float64) - np.mean(own) for own in (x_N, y_N))
-    scale = float(np.sqrt((x_N @ x_N) * (y_N @ y_N)))
-    return float(x_N @ y_N) / scale if scale > 0 else 0.0

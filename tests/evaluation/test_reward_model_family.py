@@ -2,13 +2,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from handaxe.core.records import Group
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.evaluation import reward_model_family as module
-from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, pearson, start_family
+from handaxe.evaluation.reward_model_family import FamilyMember, fit_family, start_family
 from handaxe.evaluation.scenes import play, script
 from handaxe.models.tiny import TinyConfig, TinyModel
 from handaxe.ops.seeds import derive_seed
@@ -78,14 +76,3 @@ class Steps:
 def test_a_process_model_scores_by_an_aggregate(name, aggregate, value):
     (one,) = groups_of(1)
     assert FamilyMember(name, Steps()).score(one.group, aggregate)[0] == pytest.approx(value)
-
-
-def test_the_correlation_by_hand():
-    assert pearson([0, 1, 2], [0, 1, 1]) ** 2 == pytest.approx(0.75)
-    assert pearson([1, 1], [0, 1]) == 0.0
-
-
-@given(st.integers(2, 9), st.integers(0, 99))
-def test_the_correlation_equals_numpys(size, seed):
-    x, y = np.random.default_rng(seed).normal(size=(2, size))
-    assert pearson(x, y) == pytest.approx(float(np.corrcoef(x, y)[0, 1]), abs=1e-6)

@@ -9,6 +9,7 @@ import numpy as np
 
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.records import Group, RatedGroup
+from handaxe.ops.pearson import pearson
 from handaxe.ops.seeds import generator
 from handaxe.papers.mpo.rubric_sample import (
     JuniorModel,
@@ -157,13 +158,12 @@ def choose_samples(
 
 
 def score_correlation(first_N: np.ndarray, second_N: np.ndarray) -> float:
-    """Compute Pearson's correlation of the pairs without NaN; 0 without a spread.
+    """Compute Pearson's correlation of the finite pairs; 0 without a spread.
 
     Example:
-        1, 2, 3 and 2, 4, 6  ->  1;  1, 1 and 2, 3  ->  0
+        1, 2, NaN, 3 and 2, 4, 9, 6  ->  1;  1, 1 and 2, 3  ->  0
+
+    Idea: the reward of a policy that exploits it no longer rises with the true score.
     """
     known = np.isfinite(first_N) & np.isfinite(second_N)
-    first, second = first_N[known], second_N[known]
-    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
-        return 0.0
-    return float(np.corrcoef(first, second)[0, 1])
+    return pearson(first_N[known], second_N[known])

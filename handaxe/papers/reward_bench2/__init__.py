@@ -9,9 +9,10 @@ import numpy as np
 from handaxe.core.records import Group
 from handaxe.evaluation.agreement_stats import resampled_figure
 from handaxe.evaluation.best_of import best_of_curve
-from handaxe.evaluation.reward_model_family import FamilyMember, pearson, start_family
+from handaxe.evaluation.reward_model_family import FamilyMember, start_family
 from handaxe.evaluation.tie_scores import tie_figures, tie_sums
 from handaxe.methods.method import StudyFunction
+from handaxe.ops.pearson import pearson
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.reward_bench2.bench_domains import DOMAINS, TiedPrompts, best_of_four, tied_prompts
 from handaxe.worlds.fact_chains import fact_chains, judged_labels

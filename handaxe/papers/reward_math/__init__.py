@@ -9,9 +9,10 @@ import numpy as np
 from handaxe.core.records import Sampling
 from handaxe.evaluation.agreement_stats import resampled_figure
 from handaxe.evaluation.best_of import best_of_curve
-from handaxe.evaluation.reward_model_family import FamilyMember, pearson, start_family
+from handaxe.evaluation.reward_model_family import FamilyMember, start_family
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.aggregates import AGGREGATES, Aggregate
+from handaxe.ops.pearson import pearson
 from handaxe.papers.reward_math.set_figures import beats_all, reciprocal_rank
 from handaxe.papers.reward_math.solution_sets import SolutionSet, solution_sets
 from handaxe.worlds.fact_chains import fact_chains, judged_labels
