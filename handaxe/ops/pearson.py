@@ -17,9 +17,11 @@ def pearson(x_N: Sequence[float] | np.ndarray, y_N: Sequence[float] | np.ndarray
     Example:
         0, 1, 2 and 0, 1, 1  ->  0.8660, of which the square is 0.75
     """
-    x_N, y_N = np.asarray(x_N, np.float64), np.asarray(y_N, np.float64)
-    if not len(x_N) or np.ptp(x_N) == 0 or np.ptp(y_N) == 0:
+    first_N = np.asarray(x_N, np.float64)
+    second_N = np.asarray(y_N, np.float64)
+    if not len(first_N) or np.ptp(first_N) == 0 or np.ptp(second_N) == 0:
         return 0.0
-    x_N, y_N = x_N - np.mean(x_N), y_N - np.mean(y_N)
-    scale = float(np.sqrt((x_N @ x_N) * (y_N @ y_N)))
-    return float(x_N @ y_N) / scale if scale > 0 else 0.0
+    first_N = first_N - first_N.mean()
+    second_N = second_N - second_N.mean()
+    scale = float(np.sqrt((first_N @ first_N) * (second_N @ second_N)))
+    return float(first_N @ second_N) / scale if scale > 0 else 0.0
