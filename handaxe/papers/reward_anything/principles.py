@@ -15,11 +15,11 @@ from handaxe.papers.reward_anything.rank_agreement import pair_agreement
 from handaxe.papers.reward_anything.ranking_format import form_score
 from handaxe.papers.reward_anything.read_ranking import read_ranking
 from handaxe.rewards.outcome import outcome
-from handaxe.worlds.judging.order_principle import OrderPrinciple, draw_response
+from handaxe.worlds.judging.order_principle import PRINCIPLES, OrderPrinciple, draw_response
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["NOVEL", "PRINCIPLES", "principles"]
+__all__ = ["NOVEL", "principles"]
 
 NAMES = "abc"
 """Masked names of the responses."""
@@ -27,13 +27,8 @@ TEST_SHARE = 4
 """Lists of responses per test list."""
 START = Start(skill=160, steps=0, batch_size=16, learning_rate=2e-3)
 
-
-PRINCIPLES: Mapping[str, OrderPrinciple] = MappingProxyType(
-    {"hi 1st": OrderPrinciple(0, True), "lo 1st": OrderPrinciple(0, False), "hi 2nd": OrderPrinciple(1, True)}
-)
-"""Principles of training and test, by their wording."""
 NOVEL: Mapping[str, OrderPrinciple] = MappingProxyType({"lo 2nd": OrderPrinciple(1, False)})
-"""Principles of test alone, of known words in a new combination."""
+"""Principles of test alone, of known words in a new combination; `PRINCIPLES` are in both splits."""
 
 
 def principles() -> World:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from handaxe.asking.prompt import find_prompt
 from handaxe.core.records import Message, Task, Trajectory
@@ -13,17 +11,13 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.papers.urpo.kendall_reward import reply_tau
 from handaxe.papers.urpo.referee_question import REFEREE, question_fields, read_scores, write_scores
 from handaxe.rewards.outcome import outcome
-from handaxe.worlds.judging.order_principle import BEST, OrderPrinciple, draw_response
+from handaxe.worlds.judging.order_principle import BEST, PRINCIPLES, draw_response
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Split, World
 
-__all__ = ["PRINCIPLES", "SIZES", "answer_quality", "rankings", "requests"]
+__all__ = ["SIZES", "answer_quality", "rankings", "requests"]
 
-PRINCIPLES: Mapping[str, OrderPrinciple] = MappingProxyType(
-    {"hi 1st": OrderPrinciple(0, True), "lo 1st": OrderPrinciple(0, False), "hi 2nd": OrderPrinciple(1, True)}
-)
-"""Principles by their wording."""
 TOPICS = "abcdefgh"
 """Letters of a topic."""
 SIZES = (2, 4, 6)

@@ -3,9 +3,10 @@ import pytest
 
 from handaxe.core.records import Group, Message
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.reward_anything.principles import NOVEL, PRINCIPLES, principles
+from handaxe.papers.reward_anything.principles import NOVEL, principles
 from handaxe.papers.reward_anything.rank_agreement import pair_agreement
 from handaxe.testing.worlds import check_world
+from handaxe.worlds.judging.order_principle import PRINCIPLES
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 WORLD = principles()

@@ -5,8 +5,9 @@ from handaxe.core.records import Group, Message
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.urpo.kendall_reward import kendall_tau
 from handaxe.papers.urpo.referee_question import read_scores
-from handaxe.papers.urpo.requests import PRINCIPLES, rankings, requests
+from handaxe.papers.urpo.requests import rankings, requests
 from handaxe.testing.worlds import check_world
+from handaxe.worlds.judging.order_principle import PRINCIPLES
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 
