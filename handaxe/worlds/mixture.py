@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from handaxe.core.errors import InputError
+from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import EnvFactory
-from handaxe.core.records import Message, Task
+from handaxe.core.records import Message, Task, Trajectory
 from handaxe.curricula.interleaved import interleaved
 from handaxe.envs.task_router import task_router as env_by_task
 from handaxe.envs.tool_chat import tool_chat
@@ -16,7 +17,7 @@ from handaxe.rewards.dispatch import dispatch as reward_by_task
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.world import Facts, Split, World
 
-__all__ = ["PART", "mixture"]
+__all__ = ["PART", "mixture", "part_gauge"]
 
 PART = "part"
 """Key of task metadata with the name of the world that a task is from."""
@@ -88,6 +89,27 @@ def mixture(
         ),
         files={f"parts.{part}.{key}": file for part, world in parts.items() for key, file in world.files.items()},
         images={f"parts.{part}.{key}": names for part, world in parts.items() for key, names in world.images.items()},
+    )
+
+
+def part_gauge(part: str, measure: Callable[[Trajectory], float]) -> RatioMetric:
+    """Make a gauge of a mixture: the mean of a measure over the rollouts of one part.
+
+    Args:
+        part: name of a world of the mixture.
+        measure: rollout -> number; called for rollouts of the part alone.
+
+    Example:
+        part_gauge("sum", lambda one: len(one.calls)) is calls per rollout of the tasks of "sum"
+
+    Idea: a measure of one kind of tasks is not diluted by the others.
+    """
+
+    def is_of_part(one: Trajectory) -> bool:
+        return bool(one.task.metadata[PART] == part)
+
+    return RatioMetric(
+        lambda one, outcome: measure(one) if is_of_part(one) else 0.0, lambda one, outcome: float(is_of_part(one))
     )
 
 

@@ -14,6 +14,7 @@ def test_the_correlation_by_hand():
 @pytest.mark.parametrize("constant", [[1, 1, 1], [0.1, 0.1, 0.1], [2 / 3] * 10, []])
 def test_a_constant_side_has_no_correlation(constant):
     """The mean of 0.1, 0.1 and 0.1 is not 0.1 in float64."""
+    assert pearson(constant, constant) == 0.0
     assert pearson(constant, range(len(constant))) == pearson(range(len(constant)), constant) == 0.0
 
 

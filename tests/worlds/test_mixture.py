@@ -8,11 +8,12 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Group, Message, Task
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.testing.make_records import make_task, make_trajectory
 from handaxe.testing.worlds import check_world
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.calls import calls
-from handaxe.worlds.mixture import mixture
+from handaxe.worlds.mixture import mixture, part_gauge
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.screen.world import screen
 
@@ -103,3 +104,14 @@ def test_worlds_for_tools_of_the_user_get_the_offered_tools():
 def test_empty_task_list_raises():
     with pytest.raises(TaskError, match="empty"):
         mixture(PARTS).tasks("train", 0, 0)
+
+
+def test_a_gauge_of_a_part_is_the_mean_over_its_rollouts():
+    """Of 2 and 4 in one part, and a rollout of another part, whose text has no number."""
+    gauge = part_gauge("number", lambda one: float(one.final_text))
+    rollouts = [
+        make_trajectory(texts=[text], task=make_task(metadata={"part": part}))
+        for part, text in (("number", "2"), ("call", "none"), ("number", "4"))
+    ]
+    assert [gauge.top(one, 0.0) for one in rollouts] == [2, 0, 4]
+    assert [gauge.bottom(one, 0.0) for one in rollouts] == [1, 0, 1]

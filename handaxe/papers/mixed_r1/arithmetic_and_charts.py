@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from handaxe.core.metrics import Measure, RatioMetric
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Trajectory
 from handaxe.rewards.box_overlap import box_overlap
@@ -14,7 +13,7 @@ from handaxe.rewards.numeric_match import numeric_match
 from handaxe.rewards.parts.extract import final_text
 from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.charts.world import charts, stated_box
-from handaxe.worlds.mixture import PART, mixture
+from handaxe.worlds.mixture import PART, mixture, part_gauge
 from handaxe.worlds.world import DemonstrationNoise, Start, World
 
 __all__ = ["PARTS", "arithmetic_and_charts", "score_parts"]
@@ -57,7 +56,7 @@ def arithmetic_and_charts() -> World:
         curriculum=None,
         start=START,
         start_model="tiny_vision",
-        gauges={"iou": RatioMetric(_iou, _count("box")), "words": RatioMetric(_words, _count("words"))},
+        gauges={"iou": part_gauge("box", _iou), "words": part_gauge("words", _words)},
     )
 
 
@@ -78,19 +77,9 @@ def score_parts(*, words: Reward, rel_tol: float = TOLERANCE) -> Reward:
     return dispatch(key=PART, rewards=rules)
 
 
-def _is_part(part: str, trajectory: Trajectory) -> float:
-    return float(trajectory.task.metadata[PART] == part)
+def _iou(trajectory: Trajectory) -> float:
+    return float(IOU(Group(trajectory.task, (trajectory,))).outcome[0])
 
 
-def _count(part: str) -> Measure:
-    return lambda trajectory, outcome: _is_part(part, trajectory)
-
-
-def _iou(trajectory: Trajectory, outcome: float) -> float:
-    del outcome
-    return float(IOU(Group(trajectory.task, (trajectory,))).outcome[0]) if _is_part("box", trajectory) else 0.0
-
-
-def _words(trajectory: Trajectory, outcome: float) -> float:
-    del outcome
-    return len(trajectory.final_text.split()) * _is_part("words", trajectory)
+def _words(trajectory: Trajectory) -> float:
+    return float(len(trajectory.final_text.split()))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from handaxe.core.errors import InputError
-from handaxe.core.metrics import RatioMetric
-from handaxe.core.records import Trajectory
 from handaxe.curricula.interleaved import Order, interleaved
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.papers.urpo.kendall_reward import reply_tau
 from handaxe.papers.urpo.requests import answer_quality, rankings, requests
 from handaxe.worlds.judging.links import links
-from handaxe.worlds.mixture import PART, mixture
+from handaxe.worlds.mixture import PART, mixture, part_gauge
 from handaxe.worlds.world import Start, World
 
 __all__ = ["mix_parts", "unified_tasks"]
@@ -46,7 +43,7 @@ def unified_tasks(*, careless: float = 0.0) -> World:
         curriculum=None,
         start=START,
         start_turns=1,
-        gauges={"tau": _gauge("ranking", reply_tau), "quality": _gauge("open", answer_quality)},
+        gauges={"tau": part_gauge("ranking", reply_tau), "quality": part_gauge("open", answer_quality)},
     )
 
 
@@ -69,14 +66,3 @@ def mix_parts(*, verifiable: int, ranking: int, open: int) -> Order:
         raise InputError(f"the numbers of tasks are {weights}; give 0 or more, and one above 0")
     kept = {part: weight for part, weight in weights.items() if weight}
     return interleaved(key=PART, weights=kept, around=dict.fromkeys(kept))
-
-
-def _gauge(part: str, measure: Callable[[Trajectory], float]) -> RatioMetric:
-    """Mean of a measure over the rollouts of a part."""
-
-    def is_of_part(one: Trajectory) -> bool:
-        return bool(one.task.metadata[PART] == part)
-
-    return RatioMetric(
-        lambda one, right: measure(one) if is_of_part(one) else 0.0, lambda one, right: float(is_of_part(one))
-    )
