@@ -271,11 +271,12 @@ class AskedJudge:
         self._desk, self._labels = desk, labels
 
     def learn(self, groups: Sequence[RatedGroup], *, step: int) -> Mapping[str, float]:
-        """Metrics of `asking.desk.metrics_of` and `compare_verdicts`."""
+        """Metrics of `asking.desk.metrics_of`, and of `compare_verdicts` for the questions that name a rollout."""
         calls = self._desk.take_calls()
         if self._desk.store is not None:
             self._desk.store.note(calls, step=step + 1)
-        verdicts = {one.about: one.value > 0.5 for one in calls if isinstance(one.value, int | float)}
+        named = [one for one in calls if one.about[0]]
+        verdicts = {one.about: one.value > 0.5 for one in named if isinstance(one.value, int | float)}
         rule = {
             ask.about: ask.prompt.weights[label] > 0.5
             for rated in groups

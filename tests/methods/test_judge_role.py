@@ -1,10 +1,15 @@
 """The judge of a method: the rule by default, a model by name, and what runs with it record and resume."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.answerers import Says
 from helpers.methods import made
 
+from handaxe.asking.ask import Ask
+from handaxe.asking.prompt import find_prompt
+from handaxe.asking.read import probability
 from handaxe.asking.store import AnswerStore
 from handaxe.cli import main
 from handaxe.core.errors import InputError
@@ -77,6 +82,26 @@ def test_flips_stand_around_the_rule():
     assert all(0 <= value <= 1 for value in half.score_steps(group)[0])
     with pytest.raises(InputError, match="asks for grades, and --judge-flip flips verdicts"):
         JudgeRole(flip=0.1).grades(rule=outcome(lambda one: 0.5))
+
+
+def test_texts_come_from_the_desk_of_a_model():
+    role = JudgeRole("self")
+    assert role.texts() is role.desk and role.asked and JudgeRole().texts() is None
+    for taught in (JudgeRole("trained"), JudgeRole("head:tiny"), JudgeRole("self", flip=0.1), JudgeRole(flip=0.1)):
+        with pytest.raises(InputError, match="asks for texts, which no rule labels"):
+            taught.texts()
+
+
+def test_points_of_a_text_are_no_verdicts():
+    """A question that names no rollout, such as points of a rubric, is counted and has no share of yes."""
+    role = JudgeRole("self")
+    desk = role.texts()
+    role._answerer.recall(Says({"b": 0.9}))
+    (record,) = role.learners
+    about_one, about_none = (Ask(find_prompt("oni/helpful", terse=True), {"then": text}) for text in "bc")
+    desk.ask([replace(about_one, about=("trajectory-0", 0, "")), about_none], probability())
+    found = record.learn([], step=0)
+    assert (found["asks"], found["yes"]) == (2, 1)
 
 
 @pytest.mark.parametrize("wrong", [{"flip": 1.5}, {"labels": 1}, {"budget": -1}, {"min_coverage": 1.0}])
