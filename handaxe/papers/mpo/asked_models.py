@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from handaxe.asking.ask import Ask, AskAnswer
 from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.asking.prompt import find_prompt
-from handaxe.asking.read import Unreadable, choice
+from handaxe.asking.read import Unreadable, probability
 from handaxe.core.errors import VerifierError
 from handaxe.core.records import Sampling, Task
-from handaxe.papers.mpo.rubric_sample import Rubric, RubricSample
+from handaxe.papers.mpo.rubric_sample import MOST, Rubric, RubricSample
 
 __all__ = ["AskedJunior", "AskedMeta", "read_items", "read_points"]
 
@@ -20,8 +20,6 @@ END = "<EOE>"
 """Ends the rationale of a score."""
 ITEM = re.compile(r"<item>(.*?)</item>", re.DOTALL)
 POINTS = re.compile(r"\s*(\d+)\b")
-MOST = 6
-"""Points of an item at most."""
 TEMPERATURE = 0.02
 SCORE_TOKENS, TEXT_TOKENS = 300, 500
 """Tokens of a score with its rationale, and of a critique or a rubric."""
@@ -34,6 +32,9 @@ def read_points(answer: AskAnswer) -> float:
 
     Example:
         "Two of three are there. <EOE> 4"  ->  4;  without <EOE>, and "x" or "9" after it  ->  unreadable
+
+    Paper: arXiv:2504.20157 (MPO), a rationale that ends with <EOE>, then a whole number, by its released code.
+    Unconfirmed: the scale of 0 to 6.
     """
     _, end, rest = answer.text.partition(END)
     found = POINTS.match(rest) if end else None
@@ -47,6 +48,8 @@ def read_items(answer: AskAnswer) -> Rubric:
 
     Example:
         "<item>Short.</item> and <item>No letter twice.</item>"  ->  ("Short.", "No letter twice.")
+
+    Paper: arXiv:2504.20157 (MPO), a rubric as a list of <item>, by its released code.
     """
     items = tuple(dict.fromkeys(" ".join(one.split()) for one in ITEM.findall(answer.text) if one.strip()))
     if not items:
@@ -101,7 +104,8 @@ class AskedMeta:
 
     def screen(self, rubric: Rubric, samples: Sequence[RubricSample]) -> list[bool]:
         asks = [_ask(self._desk, "screen", _fields(rubric, one)) for one in samples]
-        return [one == "bad" for one in self._desk.ask(asks, _label)]
+        found = self._desk.ask(asks, probability("bad", "ok"))
+        return [not isinstance(one, NoAnswer) and one > 0.5 for one in found]
 
     def analyse(self, rubric: Rubric, samples: Sequence[RubricSample]) -> list[str]:
         asks = [_ask(self._desk, "analyse", _fields(rubric, one)) for one in samples]
@@ -145,9 +149,3 @@ def _points(found: float | NoAnswer) -> float | None:
 
 def _text(answer: AskAnswer) -> str:
     return answer.text.strip()
-
-
-def _label(answer: AskAnswer) -> str:
-    if answer.label_logp:
-        return max(answer.label_logp, key=lambda label: answer.label_logp[label])
-    return choice(("bad", "ok"))(answer)

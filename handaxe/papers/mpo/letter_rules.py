@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Task
-from handaxe.papers.mpo.rubric_sample import Rubric, RubricSample, add_scores
+from handaxe.papers.mpo.rubric_sample import MOST, Rubric, RubricSample, add_scores
 
 __all__ = ["EACH", "FIRST_RUBRIC", "ITEMS", "ONCE", "OTHERS", "RuleJunior", "RuleMeta", "USES"]
 
@@ -16,8 +16,6 @@ USES = "Uses the required letters."
 EACH = "Uses each of the required letters; a second use earns nothing."
 ONCE = "Has no letter twice."
 OTHERS = "Has no letters but the required ones."
-MOST = 6
-"""Points of an item at most."""
 
 FIRST_RUBRIC: Rubric = (USES,)
 """Rubric before the first update: it rewards repetition."""

@@ -82,6 +82,8 @@ def line_score(line: str, required: str) -> float:
 
     Example:
         required bdf: "fbd" 1, "fb" 0.667, "fbdd" 0.667, "bbbbbb" 0 (1 found, 5 further)
+
+    Idea: each flaw of a line costs, so that a rubric that overlooks one can be exploited.
     """
     found = len(set(line) & set(required))
     return max(0, 2 * found - len(line)) / len(required)

@@ -7,10 +7,12 @@ from typing import NamedTuple, Protocol
 
 from handaxe.core.records import Task
 
-__all__ = ["JuniorModel", "MetaModel", "Rubric", "RubricSample", "add_scores", "count_words", "within_budget"]
+__all__ = ["MOST", "JuniorModel", "MetaModel", "Rubric", "RubricSample", "add_scores", "count_words", "within_budget"]
 
 Rubric = tuple[str, ...]
 """Items, a sentence each, without duplicates."""
+MOST = 6
+"""Points of an item at most."""
 
 
 class RubricSample(NamedTuple):
@@ -68,6 +70,8 @@ def count_words(rubric: Rubric) -> int:
 
     Example:
         ("No letter twice.", "Short.")  ->  4
+
+    Idea: the length of a rubric, for the budget of the merge.
     """
     return sum(len(item.split()) for item in rubric)
 

@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from helpers.answerers import Says
 
 from handaxe.asking.ask import AskAnswer
 from handaxe.asking.desk import AskDesk
@@ -14,20 +15,12 @@ TASK = make_task(question="use: bdf")
 RUBRIC = ("Has all letters.", "Is short.")
 
 
-class Model:
+class Model(Says):
     """Answers by a function of the name of the prompt and its fields."""
 
-    terse = True
-
     def __init__(self, reply):
-        self.reply, self.asked = reply, []
-
-    def fingerprint(self):
-        return "model"
-
-    def answer(self, asks):
-        self.asked += asks
-        return [self._of(ask) for ask in asks]
+        super().__init__({})
+        self.reply = reply
 
     def _of(self, ask):
         found = self.reply(ask.prompt.id.removeprefix("mpo/").removesuffix(".terse"), ask.fields)
@@ -95,7 +88,8 @@ REPLIES = {
 
 def test_the_four_parts_of_an_update_ask_their_prompts():
     model = Model(lambda name, fields: REPLIES[name])
-    meta, samples = AskedMeta(AskDesk(model)), [RubricSample(TASK, "bb", 4.0)]
+    meta = AskedMeta(AskDesk(model))
+    samples = [RubricSample(TASK, "bb", 4.0)]
     assert meta.screen(RUBRIC, samples) == [True]
     assert meta.analyse(RUBRIC, samples) == ["It repeats b."]
     assert meta.refine(RUBRIC, ["It repeats b."]) == [("No letter twice.",)]
@@ -109,10 +103,8 @@ def test_the_four_parts_of_an_update_ask_their_prompts():
 
 
 def test_without_answers_nothing_changes():
-    meta, samples = (
-        AskedMeta(AskDesk(Model(lambda name, fields: "ok" if name == "screen" else "?"))),
-        [RubricSample(TASK, "bb", 4.0)],
-    )
+    meta = AskedMeta(AskDesk(Model(lambda name, fields: "ok" if name == "screen" else "?")))
+    samples = [RubricSample(TASK, "bb", 4.0)]
     assert meta.screen(RUBRIC, samples) == [False]
     assert meta.refine(RUBRIC, ["c"]) == [()] and meta.merge(RUBRIC, [("a",)]) == ()
     away = AskedMeta(AskDesk(Model(lambda name, fields: AskAnswer(failure="budget")), min_coverage=0))

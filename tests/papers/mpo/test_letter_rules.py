@@ -1,8 +1,9 @@
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.papers.mpo.evolving_rubric import WORDS
 from handaxe.papers.mpo.letter_rules import EACH, FIRST_RUBRIC, ITEMS, ONCE, OTHERS, USES, RuleJunior, RuleMeta
-from handaxe.papers.mpo.rubric_sample import RubricSample, add_scores
+from handaxe.papers.mpo.rubric_sample import RubricSample, add_scores, count_words
 from handaxe.testing.make_records import make_task
 
 TASK = make_task(metadata={"required": "bdf"})
@@ -59,6 +60,10 @@ def test_the_first_rubric_is_refined_until_no_flaw_fools_it():
         rubric = META.merge(rubric, META.refine(rubric, critiques))
         seen.append(set(rubric))
     assert seen == [{EACH, OTHERS}, {EACH, OTHERS, ONCE}]
+
+
+def test_the_word_budget_holds_all_proposals_of_an_update():
+    assert 20 * count_words(tuple(ITEMS)) == 520 < WORDS
 
 
 def test_the_merge_counts_proposals_and_drops_what_is_replaced():

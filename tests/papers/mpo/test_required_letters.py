@@ -23,7 +23,9 @@ def test_scores_by_hand(line, score):
 @pytest.mark.parametrize("seed", range(10))
 def test_the_score_equals_a_loop_over_characters(seed):
     rng = np.random.default_rng(seed)
-    line, left, points = "".join(rng.choice(list("abcdefgh"), 5)), set("bdf"), 0
+    line = "".join(rng.choice(list("abcdefgh"), 5))
+    left = set("bdf")
+    points = 0
     for letter in line:
         points += 1 if letter in left else -1
         left -= {letter}
