@@ -35,7 +35,13 @@ def kendall_reward() -> Reward:
 
 
 def reply_tau(one: Trajectory) -> float:
-    """Kendall's tau of a ranking task's reply, see `kendall_reward`."""
+    """Compute Kendall's tau of a ranking task's reply, see `kendall_reward`.
+
+    Example:
+        reference 3, 2, 1: "a3 b2 c1"  ->  1
+
+    Idea: one measure for the reward, the gauge and the correctness of rankings.
+    """
     scores = read_scores(one.final_text, len(one.task.answer))
     return UNREADABLE if scores is None else kendall_tau(scores, one.task.answer)
 

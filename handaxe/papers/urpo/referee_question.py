@@ -29,6 +29,9 @@ def question_fields(task: Task, answers: Sequence[str]) -> dict[str, str]:
 
     Example:
         "hi 1st", answers "35" and "b"  ->  task 'hi 1st', answers 'a"35"' and 'b"b"' on two lines
+
+    Paper: arXiv:2507.17515 (URPO), an instruction with N answers in one prompt.
+    Differs: answers are JSON strings, so that none can end its line or add an answer.
     """
     if len(answers) > len(ascii_lowercase):
         raise InputError(f"a referee scores {len(ascii_lowercase)} answers at most, not {len(answers)}: give fewer")
@@ -41,6 +44,8 @@ def write_scores(scores: Sequence[int]) -> str:
 
     Example:
         3, 5  ->  "a3 b5"
+
+    Idea: the expert of ranking tasks writes what `read_scores` reads.
     """
     return " ".join(f"{letter}{score}" for letter, score in zip(ascii_lowercase, scores))
 
@@ -57,6 +62,9 @@ def read_scores(text: str, count: int) -> tuple[int, ...] | None:
 
     Example:
         "a4 b4 c2", 3  ->  (4, 4, 2);  "a4 b4", 3  ->  None;  "a4 b4 c6", 3  ->  None
+
+    Paper: arXiv:2507.17515 (URPO), scores of N answers in one reply.
+    Unconfirmed: the form of the reply, and the scale of 1 to 5.
     """
     found = [SCORE.fullmatch(word) for word in text.split()]
     letters = "".join(one[1] if one else "" for one in found)

@@ -99,6 +99,8 @@ def answer_quality(one: Trajectory) -> float:
 
     Example:
         "hi 1st": "53"  ->  1;  "35"  ->  0.5;  "355"  ->  0
+
+    Idea: the true score of an open-ended answer, which the referee does not see.
     """
     text = one.final_text.strip()
     formed = len(text) == 2 and set(text) <= FORM

@@ -44,5 +44,7 @@ def draw_response(rng: random.Random) -> str:
 
     Example:
         "35"
+
+    Idea: answers of two characters have a quality that a rule computes.
     """
     return "".join(str(rng.randint(1, BEST)) for _ in range(2))
