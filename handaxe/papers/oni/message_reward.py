@@ -52,6 +52,10 @@ def message_reward(
 
     Example:
         message_reward("retrieval") after the label 1 of "+key": "+key" -> 1, any other message -> 0
+
+    Paper: arXiv:2410.23022 (ONI), its three variants.
+    Unconfirmed: the steps of the network and their learning rate.
+    Differs: nothing known.
     """
     if variant not in ("retrieval", "classification", "ranking"):
         raise InputError(f"variant is {variant!r}; give retrieval, classification or ranking")
@@ -153,6 +157,7 @@ class Ranked:
         scores 0, 0 and 3 so far, mean 1 and std 1.4142: s 3 -> 1.4142, s 0 -> z -0.7071 -> 0 for eps -0.5
 
     Paper: arXiv:2410.23022 (ONI), ranking.
+    Unconfirmed: the scores of mean and std.
     Differs: a preference compares two labels; the paper asks the language model about each pair.
     """
 

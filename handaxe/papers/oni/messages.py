@@ -23,6 +23,7 @@ from handaxe.judges.exact_steps import exact_steps
 __all__ = ["PLACE", "mentions", "message_rollout", "messages_of"]
 
 PLACE = Task("message", (Message("user", "message"),))
+"""Task of every message that is labelled."""
 
 
 def messages_of(trajectory: Trajectory) -> list[str]:
@@ -30,6 +31,9 @@ def messages_of(trajectory: Trajectory) -> list[str]:
 
     Example:
         a turn with the result "a1 +key", then a turn without a call  ->  ["a1 +key", ""]
+
+    Paper: arXiv:2410.23022 (ONI), text captions of observations.
+    Differs: a caption is all that a tool returns.
     """
     return ["\n".join(reply.content for reply in turn.replies) for turn in trajectory.turns]
 
@@ -41,6 +45,8 @@ def message_rollout(message: str) -> Trajectory:
 
     Example:
         "a1 +key"  ->  one turn with one result, and the field "then" of a question is "a1 +key"
+
+    Idea: a label is of a message, whatever came before it.
     """
     data = message.encode()
     ids = np.frombuffer(data or b" ", np.uint8).astype(np.int32)

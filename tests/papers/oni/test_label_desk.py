@@ -1,13 +1,19 @@
+import random
+
 import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.records import Message, ToolCall
+from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.oni.label_desk import LabelDesk
 from handaxe.papers.oni.message_reward import message_reward
 from handaxe.papers.oni.messages import mentions, messages_of
 from handaxe.testing.make_records import make_group, make_rated, make_trajectory
+from handaxe.worlds.parts.demonstrate import demonstrate
 
 RULE = mentions(("+key",))
+WORDS = ("drop", "forward", "left", "pickup", "right", "toggle")
 
 
 class Broken:
@@ -75,3 +81,22 @@ def test_the_desk_round_trips():
 def test_a_batch_of_zero_is_refused():
     with pytest.raises(InputError, match="give 1 or more"):
         LabelDesk(judge=RULE, rule=RULE, reward=message_reward("retrieval"), batch=0)
+
+
+def test_a_batch_of_100_holds_the_messages_of_a_step_of_random_actions():
+    """The setting of the page: 8 grids of size 6, 6 rollouts each, 12 turns."""
+    pytest.importorskip("minigrid")
+    from handaxe.worlds.minigrid_text.world import minigrid_text
+
+    world = minigrid_text(size=6)
+    rng = random.Random(0)
+
+    def act(task, facts):
+        return Message("assistant", "", (ToolCall("act", {"word": rng.choice(WORDS)}),))
+
+    tasks = [task for task in world.tasks("train", 8, 0) for _ in range(6)]
+    rollouts = [demonstrate(world.env(world.tools), task, act, format=Compact(), max_turns=12) for task in tasks]
+    messages = [text for one in rollouts for text in messages_of(one)]
+    assert (len(messages), len(set(messages))) == (576, 67)
+    desk = LabelDesk(judge=RULE, rule=RULE, reward=message_reward("retrieval"), batch=100)
+    assert desk.learn(rated(*[messages_of(one) for one in rollouts]), step=0)["queue"] == 0

@@ -1,10 +1,10 @@
 """Constants of the method oni, read by the tests of every method (tests/papers), and its reward."""
 
-import numpy as np
 import pytest
 from helpers.methods import made
 
 from handaxe.core.records import Group
+from handaxe.papers.oni.message_reward import Classified, Ranked, Retrieved
 from handaxe.testing.make_records import make_trajectory
 
 pytest.importorskip("minigrid")
@@ -23,8 +23,10 @@ def test_oni_equals_the_worked_example():
     assert 0.1 * 2 + scores.turns[0][1] == pytest.approx(0.25), "with an extrinsic reward of 2"
 
 
-@pytest.mark.parametrize("variant", ["retrieval", "classification", "ranking"])
-def test_variants_are_choices_of_one_part(variant):
+@pytest.mark.parametrize(
+    "variant, kind", [("retrieval", Retrieved), ("classification", Classified), ("ranking", Ranked)]
+)
+def test_variants_are_choices_of_one_part(variant, kind):
     method = made("oni", "--variant", variant)
     (desk,) = method.learners
-    assert np.all(desk._reward.scores(["a1 +key"]) == 0)
+    assert type(desk._reward) is kind and desk._reward.scores(["a1 +key"]).tolist() == [0]
