@@ -36,6 +36,9 @@ def verdict(votes: Votes) -> float:
 
     Example:
         2 of 3 for success -> 1;  1 of 3 for success and 2 of 3 valid -> 0;  1 of 3 valid -> -1
+
+    Paper: arXiv:2512.22322 (SmartSnap), the majority of the votes, as in the released code.
+    Differs: nothing.
     """
     if 2 * votes.success > votes.total:
         return 1.0

@@ -11,7 +11,7 @@ import numpy as np
 from handaxe.core.protocols import StepJudge
 from handaxe.core.records import ParsedTurn, ToolReply, Trajectory
 from handaxe.judges.exact_steps import exact_steps
-from handaxe.papers.smartsnap.submission import Submission
+from handaxe.papers.smartsnap.submission import Submission, holds_documents
 from handaxe.rewards.parts.reference import gold_answers, normalise
 
 __all__ = ["Sees", "answer_judge", "chain_judge", "evidence_view", "view_size"]
@@ -54,6 +54,8 @@ def view_size(view: Trajectory) -> int:
 
     Example:
         task "4071 boss?", message "5526" and a result of 26 characters  ->  40
+
+    Idea: the reading of a judge without a tokenizer.
     """
     return len(view.task.messages[-1].content) + len(view.final_text) + sum(len(one.content) for one in view.replies)
 
@@ -71,6 +73,8 @@ def chain_judge(*, slip: float = 0.0) -> StepJudge:
 
     Example:
         documents "4071 boss" and "5526 ally", result "[4071 boss] 4071 boss 5526" alone  ->  slip
+
+    Idea: evidence is valid if it shows success or failure; without a fact it shows neither.
     """
     return _of_views(_has_chain, slip)
 
@@ -88,6 +92,8 @@ def answer_judge(*, slip: float = 0.0) -> StepJudge:
 
     Example:
         answer "1390", message "1390"  ->  1 - slip;  "5526"  ->  slip
+
+    Idea: a rule in the place of a judge that reads the evidence.
     """
     return _of_views(lambda view: normalise(view.final_text) in set(map(normalise, gold_answers(view.task))), slip)
 
@@ -102,8 +108,7 @@ def _of_views(holds: Callable[[Trajectory], bool], slip: float) -> StepJudge:
 
 
 def _has_chain(view: Trajectory) -> bool:
-    seen = [reply.content for reply in view.replies if reply.name != ACTION]
-    return all(any(f"[{name}]" in text for text in seen) for name in view.task.metadata["gold_documents"])
+    return holds_documents([reply for reply in view.replies if reply.name != ACTION], view.task)
 
 
 def _everything(trajectory: Trajectory) -> tuple[ToolReply, ...]:

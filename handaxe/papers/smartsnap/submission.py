@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from handaxe.core.records import ToolCall, ToolReply, Trajectory
+from handaxe.core.records import Task, ToolCall, ToolReply, Trajectory
 from handaxe.tools.decorator import tool
 
-__all__ = ["Submission", "observations_of", "read_submission", "submit"]
+__all__ = ["Submission", "chosen_observations", "holds_documents", "read_submission", "submit"]
 
 
 @tool(timeout=None)
@@ -35,20 +36,13 @@ class Submission(NamedTuple):
     observations: int
 
 
-def observations_of(trajectory: Trajectory) -> list[ToolReply]:
-    """Return all tool results in order, that of `submit` included: evidence n is the n-th of these, from 0.
-
-    Example:
-        search, search, submit  ->  three results, of which 0 and 1 may be evidence
-    """
-    return trajectory.replies
-
-
 def read_submission(trajectory: Trajectory) -> Submission | None:
     """Read the submission of a rollout; None unless it passes the gate.
 
         passes = exactly one call of submit, the last call of all, with a text as message and a list of evidences that
                  is not empty, all of them numbers of observations that are not of submit
+
+    Evidence n is tool result n of the rollout, from 0, results of `submit` included.
 
     Args:
         trajectory: a rollout in an environment with `submit`.
@@ -63,12 +57,35 @@ def read_submission(trajectory: Trajectory) -> Submission | None:
     calls = trajectory.calls
     if [call.name for call in calls].count(SUBMIT) != 1 or calls[-1].name != SUBMIT:
         return None
-    replies = observations_of(trajectory)
+    replies = trajectory.replies
     message, numbers = calls[-1].arguments.get("message"), _evidences(calls[-1])
     known = [n for n, reply in enumerate(replies) if reply.name != SUBMIT]
     if not isinstance(message, str) or not numbers or not set(numbers) <= set(known):
         return None
     return Submission(message, tuple(replies[n] for n in numbers), len(known))
+
+
+def chosen_observations(trajectory: Trajectory) -> tuple[ToolReply, ...]:
+    """Return the submitted observations; () without a valid submission.
+
+    Example:
+        search, submit(message="5526", evidences=[0, 0])  ->  the first result, twice
+
+    Idea: a valid submission has evidence, so that () tells that there is none.
+    """
+    found = read_submission(trajectory)
+    return () if found is None else found.chosen
+
+
+def holds_documents(seen: Sequence[ToolReply], task: Task) -> bool:
+    """Test whether each reference document of a task, `metadata["gold_documents"]`, is the source "[ID]" of a result.
+
+    Example:
+        documents "4071 boss" and "5526 ally", result "[4071 boss] 4071 boss 5526" alone  ->  False
+
+    Idea: evidence is complete with every fact of a question.
+    """
+    return all(any(f"[{name}]" in one.content for one in seen) for name in task.metadata["gold_documents"])
 
 
 def _evidences(call: ToolCall) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 
 from handaxe.core.errors import InputError
@@ -11,7 +10,7 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task, ToolCall, Trajectory, Turn
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.smartsnap.submission import Submission, read_submission, submit
+from handaxe.papers.smartsnap.submission import chosen_observations, holds_documents, submit
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.extract import call_argument
 from handaxe.worlds.hops.world import hops
@@ -81,11 +80,9 @@ def submitted_hops(
         exploration=None,
         gauges={
             "repeated_calls": REPEATED_CALLS,
-            "submitted": RatioMetric(lambda one, right: float(read_submission(one) is not None)),
-            "evidences": RatioMetric(
-                lambda one, right: float(len(_chosen(one))), lambda one, right: float(read_submission(one) is not None)
-            ),
-            "supported": RatioMetric(lambda one, right: float(_is_supported(one))),
+            "submitted": RatioMetric(_is_submitted),
+            "evidences": RatioMetric(lambda one, right: float(len(chosen_observations(one))), _is_submitted),
+            "supported": RatioMetric(lambda one, right: float(holds_documents(chosen_observations(one), one.task))),
         },
     )
 
@@ -94,15 +91,9 @@ def _is_submission(turn: Turn) -> bool:
     return any(call.name == submit.schema.name for call in turn.parsed.calls)
 
 
-def _chosen(one: Trajectory) -> Sequence[object]:
-    found: Submission | None = read_submission(one)
-    return () if found is None else found.chosen
-
-
-def _is_supported(one: Trajectory) -> bool:
-    found = read_submission(one)
-    seen = [] if found is None else [reply.content for reply in found.chosen]
-    return all(any(f"[{name}]" in text for text in seen) for name in one.task.metadata["gold_documents"])
+def _is_submitted(one: Trajectory, right: float) -> float:
+    del right
+    return float(bool(chosen_observations(one)))
 
 
 def _expert(searching: Expert, padded: float, lean: float) -> Expert:

@@ -53,7 +53,9 @@ class Chance:
     """Step judge with one score, or with an error in some calls."""
 
     def __init__(self, value, fails=()):
-        self.value, self.fails, self.calls = value, fails, 0
+        self.value = value
+        self.fails = fails
+        self.calls = 0
 
     def score_steps(self, group):
         self.calls += 1

@@ -1,8 +1,8 @@
 import pytest
 
 from handaxe.core.records import ToolCall, ToolReply
-from handaxe.papers.smartsnap.submission import read_submission
-from handaxe.testing.make_records import make_trajectory
+from handaxe.papers.smartsnap.submission import chosen_observations, holds_documents, read_submission
+from handaxe.testing.make_records import make_task, make_trajectory
 
 SEARCH = ToolCall("search", {"query": "4071 boss"})
 
@@ -25,6 +25,21 @@ def test_a_submission_has_message_and_chosen_results():
     assert found.message == "5526" and found.observations == 2
     assert [one.content for one in found.chosen] == ["search 1", "search 0", "search 1"]
     assert read_submission(rollout([SEARCH, submitted(0)])) is not None
+
+
+def test_chosen_observations_are_none_without_a_submission():
+    assert [one.content for one in chosen_observations(rollout([SEARCH], [SEARCH], [submitted(1, 1)]))] == [
+        "search 1"
+    ] * 2
+    assert chosen_observations(rollout([SEARCH])) == ()
+
+
+@pytest.mark.parametrize(
+    "texts, holds", [(["[a]", "x [b]"], True), (["[a]"], False), (["a b", "[ab]"], False), ([], False)]
+)
+def test_documents_are_sources_of_results(texts, holds):
+    task = make_task(metadata={"gold_documents": ["a", "b"]})
+    assert holds_documents([ToolReply("0", "search", text) for text in texts], task) == holds
 
 
 @pytest.mark.parametrize(
