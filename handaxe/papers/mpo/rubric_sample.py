@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from handaxe.core.records import Task
 
-__all__ = ["MOST", "JuniorModel", "MetaModel", "Rubric", "RubricSample", "add_scores", "count_words", "within_budget"]
+__all__ = ["JuniorModel", "MOST", "MetaModel", "Rubric", "RubricSample", "add_scores", "count_words", "within_budget"]
 
 Rubric = tuple[str, ...]
 """Items, a sentence each, without duplicates."""

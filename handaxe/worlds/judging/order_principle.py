@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["BEST", "PRINCIPLES", "OrderPrinciple", "draw_response"]
+__all__ = ["BEST", "OrderPrinciple", "PRINCIPLES", "draw_response"]
 
 BEST = 5
 """Highest digit, and highest score."""
