@@ -7,18 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from handaxe.evaluation.policy_rollouts import HELD_OUT
 from handaxe.judges.drawing_model import pair_accuracy
 from handaxe.judges.drawing_pairs import drawing_pairs
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures, interval_figures
 from handaxe.papers.base_reward.recipe_arms import ARMS, arm_scores
 from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.canvas.canvas import canvas
 
 __all__ = ["base_reward_recipe"]
-
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out requests."""
 
 
 def base_reward_recipe(
@@ -73,13 +71,8 @@ def base_reward_recipe(
 
 
 def _figures(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    recipe_S, second_S = np.array(columns["image/recipe"]), np.array(columns["image/second"])
+    own_2S = np.array([columns["image/recipe"], columns["image/second"]])
     both_S = np.array(columns["image/ensemble"])
-    for arm in ARMS[1:-1]:
-        figures |= interval_figures(f"gain/{arm}", recipe_S - columns[f"image/{arm}"])
-    figures |= interval_figures("gain/ensemble", both_S - (recipe_S + second_S) / 2)
-    figures |= interval_figures("gain/best", both_S - np.maximum(recipe_S, second_S))
-    return figures
+    figures = column_figures(columns, {f"gain/{arm}": ("image/recipe", f"image/{arm}") for arm in ARMS[1:-1]})
+    figures |= interval_figures("gain/ensemble", both_S - own_2S.mean(0))
+    return figures | interval_figures("gain/best", both_S - own_2S.max(0))

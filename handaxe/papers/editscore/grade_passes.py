@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from handaxe.core.images import Image
+from handaxe.evaluation.policy_rollouts import HELD_OUT
 from handaxe.evaluation.rank_figures import rank_figures
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import generator
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.editscore.edit_questions import EditQuestion
 from handaxe.papers.editscore.net_grader import NetGrader, fit_grader
 from handaxe.papers.editscore.overall import SCALE, overall, read_grades
@@ -22,8 +23,11 @@ __all__ = ["coarse", "grade_passes"]
 BEST = 25
 FEW = 5
 """Highest grade of the coarse scale."""
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out requests."""
+GAINS = {
+    "gain/4/1": ("pair/4", "pair/1"),
+    "gain/4/greedy": ("pair/4", "pair/greedy"),
+    "fewer_ties": ("ties/coarse", "ties/fine"),
+}
 
 
 def grade_passes(
@@ -68,7 +72,7 @@ def grade_passes(
             made = _held_out(held_out, number)
             for name, value in _figures_of(grader, made, passes).items():
                 columns.setdefault(name, []).append(value)
-        return _summary(columns)
+        return column_figures(columns, GAINS)
 
     return measure
 
@@ -125,14 +129,3 @@ def _ties(score_N1: np.ndarray, truth_N: np.ndarray) -> float:
     score_N = _mean(score_N1)
     differs_NN = np.not_equal.outer(truth_N, truth_N)
     return float(np.equal.outer(score_N, score_N)[differs_NN].mean())
-
-
-def _summary(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for other in ("1", "greedy"):
-        difference = np.subtract(columns["pair/4"], columns[f"pair/{other}"])
-        figures |= interval_figures(f"gain/4/{other}", difference)
-    figures |= interval_figures("fewer_ties", np.subtract(columns["ties/coarse"], columns["ties/fine"]))
-    return dict(sorted(figures.items()))

@@ -11,13 +11,13 @@ import numpy as np
 
 from handaxe.core.protocols import Judge
 from handaxe.core.records import Group, Sampling, Trajectory
-from handaxe.evaluation.policy_rollouts import policy_rollouts
+from handaxe.evaluation.policy_rollouts import HELD_OUT, policy_rollouts
 from handaxe.evaluation.rank_figures import rank_figures
 from handaxe.judges.drawing_model import DrawingModel, fit_drawing_model, message_scores, pair_accuracy
 from handaxe.judges.drawing_pairs import drawing_pairs
 from handaxe.judges.viewed import Viewed
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.ixc_reward.above_quantile import above_quantile
 from handaxe.papers.ixc_reward.balanced_model import modality_pairs
 from handaxe.papers.ixc_reward.noisy_drawings import noisy_drawings
@@ -31,8 +31,12 @@ from handaxe.worlds.world import World
 
 __all__ = ["ixc_reward_uses"]
 
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out requests."""
+GAINS = {
+    "gain/extra": ("extra/balanced", "extra/plain"),
+    "gain/best": ("best", "random"),
+    "gain/noise": ("wrong/all", "wrong/kept"),
+    "gain/sft": ("sft/kept", "sft/all"),
+}
 SAMPLING = Sampling(temperature=1.0, max_tokens=48)
 TURNS = 3
 RATE = 3e-4
@@ -108,7 +112,7 @@ def ixc_reward_uses(
                 found[f"sft/{name}"] = _best(judge, _played(world, used, tasks, samples, number))["random"]
             for name, value in found.items():
                 columns.setdefault(name, []).append(value)
-        return _figures(columns)
+        return column_figures(columns, GAINS)
 
     return measure
 
@@ -146,17 +150,3 @@ def _best(judge: Judge, groups: Sequence[Group]) -> dict[str, float]:
     truth_TG = [np.array([final_fidelity(one) for one in group]) for group in groups]
     ranked = rank_figures([judge.score(group) for group in groups], truth_TG)
     return {"best": ranked.best, "random": ranked.random, "oracle": float(np.mean([own.max() for own in truth_TG]))}
-
-
-def _figures(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for gain, high, low in (
-        ("extra", "extra/balanced", "extra/plain"),
-        ("best", "best", "random"),
-        ("noise", "wrong/all", "wrong/kept"),
-        ("sft", "sft/kept", "sft/all"),
-    ):
-        figures |= interval_figures(f"gain/{gain}", np.subtract(columns[high], columns[low]))
-    return figures

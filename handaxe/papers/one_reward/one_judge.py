@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
+from handaxe.evaluation.policy_rollouts import HELD_OUT
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.one_reward.questions import PairQuestion, draw_questions
-from handaxe.papers.one_reward.tagged_judge import TaggedJudge
+from handaxe.papers.one_reward.tagged_judge import TaggedJudge, Tags
 from handaxe.worlds.canvas.edits import ASPECTS
 
 __all__ = ["one_judge"]
 
-GAINS = (("tagged", "untagged"), ("tagged", "separate"))
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out questions."""
+GAINS = {
+    "gain/tagged/untagged": ("right/tagged", "right/untagged"),
+    "gain/tagged/separate": ("right/tagged", "right/separate"),
+}
 
 
 def one_judge(
@@ -59,23 +62,15 @@ def one_judge(
                 columns.setdefault(f"right/{name}", []).append(float(right.mean()))
                 columns.setdefault(f"opposed/{name}", []).append(float(right[opposed].mean()))
                 columns.setdefault(f"size/{name}", []).append(float(size))
-        return _summary(columns)
+        return column_figures(columns, GAINS)
 
     return measure
 
 
-def _tagged(
-    given: Sequence[PairQuestion], tested: Sequence[PairQuestion], seed: int, steps: int
+def _single(
+    given: Sequence[PairQuestion], tested: Sequence[PairQuestion], seed: int, steps: int, *, tags: Tags
 ) -> tuple[np.ndarray, int]:
-    judge = TaggedJudge(seed=seed)
-    judge.fit(given, steps=steps)
-    return judge.answers(tested), judge.size
-
-
-def _untagged(
-    given: Sequence[PairQuestion], tested: Sequence[PairQuestion], seed: int, steps: int
-) -> tuple[np.ndarray, int]:
-    judge = TaggedJudge(tags="untagged", seed=seed)
+    judge = TaggedJudge(tags=tags, seed=seed)
     judge.fit(given, steps=steps)
     return judge.answers(tested), judge.size
 
@@ -85,18 +80,17 @@ def _separate(
 ) -> tuple[np.ndarray, int]:
     found, size = np.zeros(len(tested)), 0
     for tag in sorted({(one.kind, one.criterion) for one in given}):
-        judge = TaggedJudge(tags="untagged", seed=seed)
-        judge.fit([one for one in given if (one.kind, one.criterion) == tag], steps=steps)
+        own = [one for one in given if (one.kind, one.criterion) == tag]
         place = [q for q, one in enumerate(tested) if (one.kind, one.criterion) == tag]
-        found[place] = judge.answers([tested[q] for q in place])
-        size += judge.size
+        found[place], parameters = _single(own, [tested[q] for q in place], seed, steps, tags="untagged")
+        size += parameters
     return found, size
 
 
 JUDGES: Mapping[str, Callable[[Sequence[PairQuestion], Sequence[PairQuestion], int, int], tuple[np.ndarray, int]]] = {
-    "tagged": _tagged,
+    "tagged": partial(_single, tags="tagged"),
     "separate": _separate,
-    "untagged": _untagged,
+    "untagged": partial(_single, tags="untagged"),
 }
 """Name -> (training questions, held-out questions, seed, steps) -> (P(Yes) of the held-out ones, parameters)."""
 
@@ -106,13 +100,3 @@ def _opposed(ask: PairQuestion) -> bool:
     gaps = {name: getattr(ask.first, name) - getattr(ask.second, name) for name in ASPECTS}
     own = gaps[ask.criterion]
     return any(own * gap < 0 for gap in gaps.values())
-
-
-def _summary(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for first, second in GAINS:
-        difference = np.subtract(columns[f"right/{first}"], columns[f"right/{second}"])
-        figures |= interval_figures(f"gain/{first}/{second}", difference)
-    return dict(sorted(figures.items()))

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from handaxe.core.images import Image
 from handaxe.core.records import Task
+from handaxe.evaluation.policy_rollouts import HELD_OUT
 from handaxe.evaluation.rank_figures import rank_figures
 from handaxe.judges.drawing_model import fit_drawing_model, message_scores
 from handaxe.judges.drawing_pairs import drawing_message
 from handaxe.judges.viewed import PreferredMessage
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import derive_seed
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.reward_dance.comparisons import ComparedDrawings, Context, comparisons, rough_drawings
 from handaxe.papers.reward_dance.yes_judge import fit_yes_judge
 from handaxe.training.sft.cold_start import start_policy
@@ -31,9 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["reward_dance_context"]
 
-HELD_OUT = 1_000_000
-"""Added to the seed of held-out requests."""
 CONTEXTS: tuple[Context, ...] = ("none", "reference", "chain")
+GAINS = {
+    "gain/reference": ("pair/reference", "pair/none"),
+    "gain/chain": ("pair/chain", "pair/reference"),
+    "gain/head": ("pair/reference", "pair/head"),
+}
 
 
 class _Set(NamedTuple):
@@ -102,7 +105,7 @@ def reward_dance_context(
                 columns.setdefault(f"best/{arm}", []).append(ranked.best)
                 columns.setdefault(f"spread/{arm}", []).append(float(np.mean([own.std() for own in score_TG])))
             columns.setdefault("random", []).append(ranked.random)
-        return _figures(columns)
+        return column_figures(columns, GAINS)
 
     return measure
 
@@ -140,14 +143,3 @@ def _by_yes(given: Sequence[ComparedDrawings], context: Context, policy: Policy,
         return judge.yes([(one.task, paint_items(items, SHOWN), reference) for items in one.drawings])
 
     return score
-
-
-def _figures(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    figures = dict[str, float]()
-    for name, own in columns.items():
-        figures |= interval_figures(name, own)
-    for less, more in pairwise(CONTEXTS):
-        difference = np.subtract(columns[f"pair/{more}"], columns[f"pair/{less}"])
-        figures |= interval_figures(f"gain/{more}", difference)
-    head = np.subtract(columns["pair/reference"], columns["pair/head"])
-    return figures | interval_figures("gain/head", head)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from handaxe.papers.editscore.grade_passes import _mean, _summary, _ties, coarse, grade_passes
+from handaxe.ops.stats import column_figures
+from handaxe.papers.editscore.grade_passes import GAINS, _mean, _ties, coarse, grade_passes
 
 
 def test_coarse_grades_by_hand():
@@ -21,7 +22,7 @@ def test_ties_are_pairs_of_unequal_truth_with_equal_scores():
 
 def test_gains_are_differences_of_equal_seeds():
     columns = {"pair/1": [0.5, 0.6], "pair/4": [0.6, 0.8], "pair/greedy": [0.6, 0.8]}
-    found = _summary(columns | {"ties/fine": [0.1, 0.1], "ties/coarse": [0.3, 0.3]})
+    found = column_figures(columns | {"ties/fine": [0.1, 0.1], "ties/coarse": [0.3, 0.3]}, GAINS)
     assert found["gain/4/1"] == pytest.approx(0.15) and found["gain/4/greedy"] == 0
     assert found["fewer_ties"] == pytest.approx(0.2)
 

@@ -1,6 +1,7 @@
 import pytest
 
-from handaxe.papers.ixc_reward.ixc_reward_uses import _figures, ixc_reward_uses
+from handaxe.ops.stats import column_figures
+from handaxe.papers.ixc_reward.ixc_reward_uses import GAINS, ixc_reward_uses
 
 pytest.importorskip("PIL")
 NAMES = (
@@ -11,7 +12,7 @@ NAMES = (
 
 def test_gains_are_differences_of_equal_seeds():
     columns = {name: [0.5, 0.5] for name in NAMES} | {"extra/balanced": [0.75, 1.0], "wrong/kept": [0.25, 0.25]}
-    found = _figures(columns)
+    found = column_figures(columns, GAINS)
     assert found["gain/extra"] == pytest.approx(0.375, abs=1e-9)
     assert found["gain/noise"] == pytest.approx(0.25, abs=1e-9)
     assert found["gain/best"] == found["gain/sft"] == 0

@@ -1,6 +1,7 @@
 import pytest
 
-from handaxe.papers.one_reward.one_judge import JUDGES, _opposed, _summary, one_judge
+from handaxe.ops.stats import column_figures
+from handaxe.papers.one_reward.one_judge import GAINS, JUDGES, _opposed, one_judge
 from handaxe.papers.one_reward.questions import PairQuestion, draw_questions
 
 pytest.importorskip("PIL")
@@ -17,7 +18,7 @@ def test_a_question_is_opposed_if_another_criterion_prefers_the_other_picture():
 
 def test_gains_are_differences_of_equal_seeds():
     columns = {f"right/{name}": [0.5, 0.7] for name in JUDGES} | {"right/tagged": [0.6, 0.9]}
-    found = _summary(columns)
+    found = column_figures(columns, GAINS)
     assert found["gain/tagged/untagged"] == pytest.approx(0.15) == found["gain/tagged/separate"]
 
 

@@ -1,6 +1,7 @@
 import pytest
 
-from handaxe.papers.reward_dance.reward_dance_context import _figures, reward_dance_context
+from handaxe.ops.stats import column_figures
+from handaxe.papers.reward_dance.reward_dance_context import GAINS, reward_dance_context
 
 pytest.importorskip("PIL")
 
@@ -12,7 +13,7 @@ def test_gains_are_differences_of_equal_seeds():
         "pair/reference": [0.75, 0.75],
         "pair/chain": [1.0, 1.0],
     }
-    found = _figures(columns)
+    found = column_figures(columns, GAINS)
     assert found["gain/reference"] == pytest.approx(0.125, abs=1e-9)
     assert found["gain/chain"] == found["gain/head"] == pytest.approx(0.25, abs=1e-9)
 
