@@ -6,7 +6,6 @@ Legend: N edits, A aspects, V grades from 0 to V - 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +14,8 @@ from handaxe.core.errors import InputError
 from handaxe.judges.small_net import SmallNet, minimise
 from handaxe.ops.seeds import generator
 from handaxe.papers.editscore.edit_questions import EditQuestion, teacher_grades, write_grades
-from handaxe.worlds.canvas.edit_features import PICTURE_SIZE, REQUEST_SIZE, picture_features, request_features
-from handaxe.worlds.canvas.edits import ASPECTS, EditRequest, edit_drawing, edit_requests
-
-if TYPE_CHECKING:
-    from handaxe.core.images import Image
+from handaxe.worlds.canvas.edit_features import EDIT_SIZE, edit_row
+from handaxe.worlds.canvas.edits import ASPECTS, edit_drawing, edit_requests
 
 __all__ = ["NetGrader", "fit_grader", "tempered"]
 
@@ -82,7 +78,7 @@ class NetGrader:
         """A text for each question; an equal question has an equal answer in one sample."""
         if not questions:
             return []
-        rows = np.array([_row(ask.image, ask.request) for ask in questions])
+        rows = np.array([edit_row(ask.image, ask.request) for ask in questions])
         logit_NAV = self.net.values(rows).reshape(len(rows), len(ASPECTS), self._best + 1)
         uniform_NA = np.array([self._draws(ask, number) for ask in questions])
         grade_NA = tempered(logit_NAV, uniform_NA, temperature=self._temperature)
@@ -128,15 +124,9 @@ def fit_grader(
     rng = generator("editscore lessons", seed)
     made = [edit_drawing(one, rng) for one in edit_requests(edits, seed=seed, kinds=kinds)]
     grade_NA = torch.tensor([teacher_grades(one, best=best, noise=noise, rng=rng) for one in made])
-    rows = np.array([_row(one.image, one.request) for one in made])
-    net = SmallNet(rows.shape[1], len(ASPECTS) * (best + 1), seed=seed)
+    rows = np.array([edit_row(one.image, one.request) for one in made])
+    net = SmallNet(EDIT_SIZE, len(ASPECTS) * (best + 1), seed=seed)
     net.scale(rows)
     flat_M = grade_NA.flatten()
     minimise(lambda: torch.nn.functional.cross_entropy(net(rows).reshape(len(flat_M), -1), flat_M), net, steps=steps)
     return NetGrader(net, best=best, temperature=temperature, seed=seed)
-
-
-def _row(image: Image, request: EditRequest) -> np.ndarray:
-    row = np.concatenate([picture_features(image, request), request_features(image, request)])
-    assert len(row) == PICTURE_SIZE + REQUEST_SIZE
-    return row

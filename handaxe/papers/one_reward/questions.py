@@ -8,15 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.images import Image
 from handaxe.ops.seeds import generator
-from handaxe.worlds.canvas.edit_features import PICTURE_SIZE, REQUEST_SIZE, picture_features, request_features
-from handaxe.worlds.canvas.edits import ASPECTS, KINDS, EditedDrawing, EditRequest, edited_pairs
+from handaxe.worlds.canvas.edits import ASPECTS, KINDS, EditedDrawing, edited_pairs
 
-__all__ = ["FEATURES", "PairQuestion", "TAG_SIZE", "draw_questions", "edit_row", "tag_row"]
+__all__ = ["PairQuestion", "TAG_SIZE", "draw_questions", "tag_row"]
 
-FEATURES = PICTURE_SIZE + REQUEST_SIZE
-"""Numbers that describe a picture and its request, the kind of the request included."""
 KIND_NAMES = tuple(KINDS)
 TAG_SIZE = len(KINDS) * len(ASPECTS)
 
@@ -75,11 +71,6 @@ def draw_questions(
                 found.append(PairQuestion(criterion, first, second, difference + noise * rng.standard_normal() > 0))
         batch += 1
     return found
-
-
-def edit_row(image: Image, request: EditRequest) -> np.ndarray:
-    """[FEATURES] numbers of a picture and its request."""
-    return np.concatenate([picture_features(image, request), request_features(image, request)])
 
 
 def tag_row(kind: str, criterion: str) -> np.ndarray:

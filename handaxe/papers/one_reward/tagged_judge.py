@@ -14,7 +14,8 @@ from handaxe.core.deferred import torch
 from handaxe.core.errors import InputError
 from handaxe.core.images import Image
 from handaxe.judges.small_net import SmallNet, minimise
-from handaxe.papers.one_reward.questions import FEATURES, TAG_SIZE, PairQuestion, edit_row, tag_row
+from handaxe.papers.one_reward.questions import TAG_SIZE, PairQuestion, tag_row
+from handaxe.worlds.canvas.edit_features import EDIT_SIZE, edit_row
 from handaxe.worlds.canvas.edits import EditRequest
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class TaggedJudge:
         if tags not in ("tagged", "untagged"):
             raise InputError(f"tags is 'tagged' or 'untagged', not {tags!r}")
         self._tags = tags
-        self._net = SmallNet(FEATURES, TAG_SIZE if tags == "tagged" else 1, hidden=HIDDEN, seed=seed)
+        self._net = SmallNet(EDIT_SIZE, TAG_SIZE if tags == "tagged" else 1, hidden=HIDDEN, seed=seed)
 
     @property
     def size(self) -> int:
@@ -69,7 +70,7 @@ class TaggedJudge:
         if not questions:
             raise InputError("the judge learns from questions: give one or more")
         rows = [[edit_row(one.image, one.request) for one in (ask.first, ask.second)] for ask in questions]
-        input_NF = np.array(rows).reshape(-1, FEATURES)
+        input_NF = np.array(rows).reshape(-1, EDIT_SIZE)
         tag_QT = torch.from_numpy(self._tag_rows([(ask.kind, ask.criterion) for ask in questions]))
         yes_Q = torch.tensor([float(ask.yes) for ask in questions], dtype=torch.float64)
         self._net.scale(input_NF)

@@ -13,7 +13,15 @@ from handaxe.core.images import Image
 from handaxe.worlds.canvas.drawing import BACKGROUND, COLOURS, paint_items
 from handaxe.worlds.canvas.edits import KINDS, EditRequest
 
-__all__ = ["PICTURE_SIZE", "REQUEST_SIZE", "palette_shares", "picture_features", "request_features"]
+__all__ = [
+    "EDIT_SIZE",
+    "PICTURE_SIZE",
+    "REQUEST_SIZE",
+    "edit_row",
+    "palette_shares",
+    "picture_features",
+    "request_features",
+]
 
 PALETTE = np.array([BACKGROUND, *COLOURS.values()], np.float64)
 NEAR = 40.0
@@ -27,6 +35,8 @@ PICTURE_SIZE = 2 * SHARES
 """Numbers of `picture_features`."""
 REQUEST_SIZE = 2 * SHARES + 3 + len(KINDS)
 """Numbers of `request_features`."""
+EDIT_SIZE = PICTURE_SIZE + REQUEST_SIZE
+"""Numbers of `edit_row`."""
 
 
 def palette_shares(pixels: np.ndarray) -> np.ndarray:
@@ -71,3 +81,12 @@ def request_features(image: Image, request: EditRequest) -> np.ndarray:
     cells = [palette_shares(one.pixels[y : y + CELL, x : x + CELL]) for one in (image, before)]
     wanted = np.array(COLOURS.get(request.colour, BACKGROUND), np.float64) / 255
     return np.concatenate([*cells, wanted, [float(request.kind == kind) for kind in KINDS]])
+
+
+def edit_row(image: Image, request: EditRequest) -> np.ndarray:
+    """Describe a drawing and its request: `picture_features`, then `request_features`.
+
+    Example:
+        a drawing of 32 pixels and its request  ->  38 numbers, the first 16 without the request
+    """
+    return np.concatenate([picture_features(image, request), request_features(image, request)])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.papers.one_reward.questions import FEATURES, TAG_SIZE, draw_questions, edit_row, tag_row
+from handaxe.papers.one_reward.questions import TAG_SIZE, draw_questions, tag_row
 from handaxe.worlds.canvas.edits import ASPECTS, KINDS
 
 pytest.importorskip("PIL")
@@ -30,8 +30,3 @@ def test_each_task_and_criterion_has_a_place_of_its_own():
     np.testing.assert_array_equal(rows, np.eye(TAG_SIZE))
     with pytest.raises(InputError, match="not 'blur' by 'clean'"):
         tag_row("blur", "clean")
-
-
-def test_a_row_describes_picture_and_request():
-    one = draw_questions(1, seed=0)[0].first
-    assert edit_row(one.image, one.request).shape == (FEATURES,)

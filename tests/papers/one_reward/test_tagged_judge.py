@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.papers.one_reward.questions import FEATURES, TAG_SIZE, draw_questions, edit_row
+from handaxe.papers.one_reward.questions import TAG_SIZE, draw_questions
 from handaxe.papers.one_reward.tagged_judge import TaggedJudge
+from handaxe.worlds.canvas.edit_features import EDIT_SIZE
 from handaxe.worlds.canvas.edits import ASPECTS
 
 pytest.importorskip("PIL")
@@ -26,7 +27,7 @@ def test_only_a_judge_with_tags_depends_on_the_criterion():
         judge = TaggedJudge(tags=tags)
         scores = {float(judge.scores([(one.image, one.request)], name)[0]) for name in ASPECTS}
         assert len(scores) == (3 if depends else 1)
-        assert judge.size == FEATURES * 32 + 32 + 32 * (TAG_SIZE if depends else 1)
+        assert judge.size == EDIT_SIZE * 32 + 32 + 32 * (TAG_SIZE if depends else 1)
 
 
 def test_a_fit_lowers_the_cross_entropy_of_the_answers():
@@ -44,4 +45,3 @@ def test_no_question_and_an_unknown_word_are_errors():
     with pytest.raises(InputError, match="tags is 'tagged' or 'untagged'"):
         TaggedJudge(tags="secret")
     assert TaggedJudge().scores([], "clean").shape == (0,)
-    assert edit_row(ASKED[0].first.image, ASKED[0].first.request).shape == (FEATURES,)

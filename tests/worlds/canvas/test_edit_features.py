@@ -3,9 +3,11 @@ import pytest
 
 from handaxe.worlds.canvas.drawing import BACKGROUND, COLOURS, Item, draw_program, paint_items
 from handaxe.worlds.canvas.edit_features import (
+    EDIT_SIZE,
     PICTURE_SIZE,
     REQUEST_SIZE,
     SHARES,
+    edit_row,
     palette_shares,
     picture_features,
     request_features,
@@ -42,3 +44,11 @@ def test_features_see_the_requested_cell():
     assert len(picture) == PICTURE_SIZE and picture[blue] > 0 == picture[SHARES + blue]
     same = picture_features(paint_items(BEFORE, 32), DYE)
     np.testing.assert_array_equal(same[:SHARES], same[SHARES:])
+
+
+def test_a_row_has_the_picture_first_and_the_request_last():
+    image = paint_items(draw_program(DYE.words, BEFORE), 32)
+    row, other = edit_row(image, DYE), edit_row(image, DYE._replace(place=(6, 6), colour="red"))
+    assert len(row) == EDIT_SIZE == 38
+    np.testing.assert_array_equal(row[:PICTURE_SIZE], other[:PICTURE_SIZE])
+    assert (row[PICTURE_SIZE:] != other[PICTURE_SIZE:]).any()
