@@ -1,6 +1,7 @@
 import pytest
 
-from handaxe.papers.video_reward import _summary, video_reward
+from handaxe.ops.stats import column_figures
+from handaxe.papers.video_reward import GAINS, video_reward
 from handaxe.papers.video_reward.attribute_reward import LOSSES
 
 pytest.importorskip("PIL")
@@ -8,7 +9,7 @@ pytest.importorskip("PIL")
 
 def test_gains_are_differences_of_equal_seeds():
     columns = {f"{name}/{link}": [0.5, 0.7] for name in ("three", "strict") for link in LOSSES}
-    found = _summary(columns | {"three/ties": [0.6, 0.9]})
+    found = column_figures(columns | {"three/ties": [0.6, 0.9]}, GAINS)
     assert found["gain/ties/dropped"] == pytest.approx(0.15) and found["strict_gain/ties/regression"] == 0
 
 
