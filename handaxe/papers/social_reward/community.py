@@ -5,13 +5,14 @@ Legend: P pictures of one prompt, E events.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 
-__all__ = ["Visit", "visit_pictures"]
+__all__ = ["Visit", "repeated_share", "visit_pictures"]
 
 
 class Visit(NamedTuple):
@@ -80,3 +81,15 @@ def visit_pictures(
             edits_P[picture] += edits
             events.append(Visit(member, int(picture), edits))
     return events
+
+
+def repeated_share(events: Iterable[Visit]) -> float:
+    """Compute the share of the edits that are of visits with two edits or more.
+
+    Example:
+        visits with 9, 1 and 0 edits  ->  0.9
+
+    Idea: a few members with a habit can outweigh many others.
+    """
+    edits = [one.edits for one in events]
+    return sum(one for one in edits if one > 1) / sum(edits)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.papers.social_reward.community import visit_pictures
+from handaxe.papers.social_reward.community import Visit, repeated_share, visit_pictures
 
 
 def visited(worth, **options):
@@ -39,6 +39,10 @@ def test_members_with_the_habit_edit_a_picture_again():
     edits = {one.edits for one in visited([0.9, 0.9], habit=1.0)}
     assert edits <= {0, *range(2, 11)} and len(edits) > 5
     assert {one.edits for one in visited([0.9, 0.9])} == {0, 1}
+
+
+def test_repeated_edits_are_a_share_of_all_edits():
+    assert repeated_share([Visit(0, 0, 9), Visit(1, 1, 1), Visit(0, 1, 0)]) == pytest.approx(0.9, abs=1e-9)
 
 
 def test_numbers_out_of_range_are_errors():

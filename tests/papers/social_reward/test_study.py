@@ -1,19 +1,15 @@
 import pytest
 
-from handaxe.papers.social_reward import MODELS, _repeated, _summary, social_reward
-from handaxe.papers.social_reward.community import Visit
+from handaxe.ops.stats import column_figures
+from handaxe.papers.social_reward import GAINS, MODELS, social_reward
 
 pytest.importorskip("PIL")
 
 
 def test_gains_are_differences_of_equal_seeds():
     columns = {f"{name}/{model}": [0.5, 0.7] for name in ("pair", "best") for model in MODELS}
-    found = _summary(columns | {"pair/rates": [0.6, 0.9], "best/random": [0.4, 0.4]})
+    found = column_figures(columns | {"pair/rates": [0.6, 0.9], "best/random": [0.4, 0.4]}, GAINS)
     assert found["gain/rates/counts"] == pytest.approx(0.15) and found["best_gain"] == pytest.approx(0.2)
-
-
-def test_repeated_edits_are_a_share_of_all_edits():
-    assert _repeated([[Visit(0, 0, 9), Visit(1, 1, 1)], [Visit(0, 1, 0)]]) == pytest.approx(0.9)
 
 
 def test_every_figure_of_a_short_study():
