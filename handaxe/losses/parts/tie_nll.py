@@ -1,4 +1,4 @@
-"""Negative log-likelihood of comparisons of which some are ties."""
+"""Negative log-likelihood of a comparison that ends with a winner or in a tie."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def tie_nll(margin: Tensor, strict: Tensor, *, k: float) -> Tensor:
         The losses, of the shape of `margin`.
 
     Example:
-        k 5, D 1  ->  1.04359 with a winner, 0.54597 for a tie
+        k 5, D 1  ->  1.04359 for a winner, 0.54597 for a tie
 
     Paper: arXiv:2501.13918 (VideoReward), after Rao and Kupper.
     Differs: nothing.

@@ -114,7 +114,7 @@ def fit_grader(
         InputError: no edit.
 
     Example:
-        fit_grader(edits=400)  ->  a grader that writes "[25, 12]" for many edits with half of the rest lost
+        fit_grader(edits=400)([question], 0)  ->  two grades of a semantic question, such as ["[18, 13]"]
 
     Paper: EditScore (paper 63), supervised fine-tuning of a generative judge.
     Differs: the teacher knows the qualities, and errs at random.

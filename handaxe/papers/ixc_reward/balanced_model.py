@@ -16,7 +16,7 @@ __all__ = ["balanced_model", "modality_pairs"]
 
 
 def modality_pairs(tasks: Sequence[Task], *, most: float = 1.5, seed: int = 0) -> list[PreferredMessage]:
-    """Make a pair of each task that is balanced in length: of images for the first half of the tasks, else of words.
+    """Make a pair of each task that is balanced in length: of images in the first half, else of words.
 
     Args:
         tasks: of `canvas`.
@@ -31,7 +31,8 @@ def modality_pairs(tasks: Sequence[Task], *, most: float = 1.5, seed: int = 0) -
 
     Paper: IXC-2.5-Reward, preference data of several modalities.
     """
-    words, half = drawing_pairs(tasks, seed=seed, shown="words"), len(tasks) // 2
+    words = drawing_pairs(tasks, seed=seed, shown="words")
+    half = len(words) // 2
     shown = [*drawing_pairs(tasks, seed=seed)[:half], *words[half:]]
     return length_balanced(words, shown=shown, most=most)
 
@@ -49,7 +50,7 @@ def balanced_model(*, world: World, labels: int = 960, most: float = 1.5, epochs
         A judge: [G] scores of the last images of rollouts.
 
     Example:
-        640 requests with a quarter of blank canvases: about 480 pairs
+        960 requests with `canvas --changes 0 --colours 2 --shapes 2`: 738 pairs, none with a blank canvas
 
     Paper: IXC-2.5-Reward, one reward model for images and text.
     Differs: a linear head on the last token; the mean over tokens is from memory.

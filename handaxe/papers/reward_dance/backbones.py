@@ -1,4 +1,10 @@
-"""Policies from which judges start, by name."""
+"""Policies from which judges start, by name.
+
+Example:
+    BACKBONES["start"](canvas()) -> the policy after the world's cold start
+
+Idea: a judge that starts from the policy's cold start knows the drawings and words of the world.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ __all__ = ["last_picture", "request_of"]
 
 
 def request_of(task: Task) -> EditRequest:
-    """Read the request of a task with one object: a colour to dye, or an object to draw. No program is wrong.
+    """Read the request of a task with one clause: a colour to dye, or an object to draw. No program is wrong.
 
     Example:
         "red to blue" of a red disc at 2 4  ->  kind "dye", place (2, 4), colour "blue"
@@ -26,6 +26,10 @@ def request_of(task: Task) -> EditRequest:
 
 
 def last_picture(trajectory: Trajectory) -> Image:
-    """Return the last image of a rollout; the drawing of the task, or a blank canvas, without one."""
+    """Return the last image of a rollout; the drawing of the task, or a blank canvas, without one.
+
+    Example:
+        a rollout that painted twice  ->  the second image
+    """
     shown = [image for message in trajectory.messages for image in message.images]
     return shown[-1] if shown else paint_items(task_items(trajectory.task), SHOWN)
