@@ -78,11 +78,14 @@ class YesJudge:
 
     def yes(self, questions: Sequence[tuple[Task, Image | None, Image | None]]) -> np.ndarray:
         """[Q] probabilities for (task, candidate, reference)."""
-        shown = {"none": lambda image: None}.get(self.context, lambda image: image)
-        asked = [comparison_message(task, candidate, shown(reference)) for task, candidate, reference in questions]
+        alone = self.context == "none"
+        asked = [
+            comparison_message(task, candidate, None if alone else reference)
+            for task, candidate, reference in questions
+        ]
         placed = [PlacedQuestion((message,), self._format.start((message,), ()).ids) for message in asked]
         with LOCK:
-            chains = {"chain": self._chains}.get(self.context, _no_chains)(placed)
+            chains = self._chains(placed) if self.context == "chain" else [""] * len(placed)
             requests = [
                 request
                 for question, chain in zip(placed, chains, strict=True)
@@ -181,7 +184,3 @@ class Compared:
         score_G = np.zeros(len(group))
         score_G[drawn] = self.fitted().yes(asked).reshape(len(drawn), len(against)).mean(1)
         return score_G
-
-
-def _no_chains(placed: Sequence[Any]) -> list[str]:
-    return [""] * len(placed)

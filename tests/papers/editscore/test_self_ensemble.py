@@ -46,7 +46,7 @@ def test_the_score_is_the_mean_of_the_passes():
 def test_an_unreadable_answer_alone_is_asked_again():
     grader = Texts(("20", "18"), ("20 15", "1"))
     found_NK = self_ensemble(grader=grader, passes=1, tries=3).pass_scores(PICTURES)
-    assert grader.calls == [(0, 8), (1, 4), (2, 0)][: len(grader.calls)]
+    assert grader.calls == [(0, 8), (1, 4)]
     np.testing.assert_allclose(found_NK, [[sqrt(43.2)]] * 4, atol=1e-9)
 
 

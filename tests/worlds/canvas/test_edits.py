@@ -33,9 +33,10 @@ def test_an_edit_without_errors_is_the_drawing_of_the_program(kind):
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_each_error_lowers_its_own_quality(kind):
     (request,) = edit_requests(1, seed=3, kinds=(kind,))
-    unchanged, wrong, lost, dirty = (
-        edit_drawing(request, Draws(*own)) for own in [(0, 0, 0), (1, 0, 0), (2, 1, 0), (2, 0, 2)]
-    )
+    unchanged = edit_drawing(request, Draws(0, 0, 0))
+    wrong = edit_drawing(request, Draws(1, 0, 0))
+    lost = edit_drawing(request, Draws(2, 1, 0))
+    dirty = edit_drawing(request, Draws(2, 0, 2))
     assert unchanged.qualities == (0, 1, 1) and unchanged.image == paint_items(request.before, 32)
     assert wrong.qualities == (0.5, 1, 1) and wrong.image == paint_items(
         draw_program(request.wrong, request.before), 32
