@@ -14,7 +14,7 @@ from handaxe.ops.seeds import generator
 from handaxe.ops.stats import column_figures
 from handaxe.papers.social_reward.community import repeated_share, visit_pictures
 from handaxe.papers.social_reward.implicit_pairs import SIGNALS, Signal, implicit_pairs
-from handaxe.papers.social_reward.prompted_pictures import pair_agreement, prompted_pictures, triplets
+from handaxe.papers.social_reward.prompted_pictures import prompted_pictures, triplets, worth_agreement
 from handaxe.papers.social_reward.two_towers import TwoTowers
 from handaxe.worlds.canvas.drawing import COLOURS
 
@@ -87,7 +87,7 @@ def social_reward(
             columns.setdefault("repeated", []).append(repeated_share(chain(*events)))
             for name, (signal, prompt) in MODELS.items():
                 pairs = [implicit_pairs(SIGNALS[signal](own, pictures)) for own in events]
-                columns.setdefault(f"signal/{name}", []).append(pair_agreement(given, pairs))
+                columns.setdefault(f"signal/{name}", []).append(worth_agreement(given, pairs))
                 model = TwoTowers(given[0].picture_PF.shape[1], len(COLOURS), prompt=prompt, seed=number)
                 model.fit(*triplets(given, pairs), steps=steps)
                 scores = [model.scores(np.tile(one.text_R, (pictures, 1)), one.picture_PF) for one in tested]

@@ -15,7 +15,7 @@ from handaxe.worlds.canvas.drawing import COLOURS
 from handaxe.worlds.canvas.edit_features import palette_shares
 from handaxe.worlds.canvas.edits import edit_drawing, edit_requests
 
-__all__ = ["PromptedPictures", "Triplets", "pair_agreement", "prompted_pictures", "triplets"]
+__all__ = ["PromptedPictures", "Triplets", "worth_agreement", "prompted_pictures", "triplets"]
 
 FIT = 0.6
 """Weight of the requested colour in the worth of a picture; the rest is cleanness."""
@@ -89,7 +89,7 @@ def triplets(given: Sequence[PromptedPictures], pairs: Sequence[Sequence[tuple[i
     )
 
 
-def pair_agreement(given: Sequence[PromptedPictures], pairs: Sequence[Sequence[tuple[int, int]]]) -> float:
+def worth_agreement(given: Sequence[PromptedPictures], pairs: Sequence[Sequence[tuple[int, int]]]) -> float:
     """Compute the share of pairs of unequal worth whose better picture is worth more.
 
     Example:

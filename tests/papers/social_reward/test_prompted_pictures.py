@@ -3,9 +3,9 @@ import pytest
 
 from handaxe.papers.social_reward.prompted_pictures import (
     PromptedPictures,
-    pair_agreement,
     prompted_pictures,
     triplets,
+    worth_agreement,
 )
 from handaxe.worlds.canvas.drawing import COLOURS
 from handaxe.worlds.canvas.edits import edit_requests
@@ -35,4 +35,4 @@ def test_triplets_by_hand():
 
 
 def test_agreement_leaves_out_pairs_of_equal_worth():
-    assert pair_agreement([BY_HAND], [[(1, 0), (0, 2), (1, 2)]]) == 0.5
+    assert worth_agreement([BY_HAND], [[(1, 0), (0, 2), (1, 2)]]) == 0.5
