@@ -15,7 +15,7 @@ from handaxe.worlds.canvas.drawing import COLOURS
 from handaxe.worlds.canvas.edit_features import palette_shares
 from handaxe.worlds.canvas.edits import edit_drawing, edit_requests
 
-__all__ = ["PromptedPictures", "Triplets", "worth_agreement", "prompted_pictures", "triplets"]
+__all__ = ["PromptedPictures", "Triplets", "prompted_pictures", "triplets", "worth_agreement"]
 
 FIT = 0.6
 """Weight of the requested colour in the worth of a picture; the rest is cleanness."""
