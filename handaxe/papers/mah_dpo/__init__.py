@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,9 +12,10 @@ from handaxe.core.deferred import DeferredModule
 from handaxe.evaluation.policy_rollouts import PolicyRollouts, policy_rollouts
 from handaxe.losses.dpo import dpo
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.mah_dpo.head_training import HeadPair, train_heads
 from handaxe.papers.mah_dpo.objective_pairs import OBJECTIVES, objective_pairs
+from handaxe.papers.mah_dpo.weight_sweep import SHARES, ArmResult, sweep_figures
 from handaxe.worlds.arithmetic import arithmetic
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ else:
 
 __all__ = ["mah_dpo"]
 
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Weights of head 0 in the sweep; head 1 has the rest."""
-SPANS = ((0.0, 0.5), (0.5, 1.0), (0.0, 1.0))
-"""Further differences of the sweep."""
 HELD_OUT = 1_000_000
 """Added to the seed of held-out rollouts."""
 
@@ -61,7 +57,7 @@ def mah_dpo(
         gain/correct/ARM   correct of an arm less that of single;  saved/ARM: tokens of single less those of an arm
         gain/start         correct of weight 1 less that before training
         pairs/NAME         training pairs of the objective
-        margin/NAME        log-odds margin of its pairs over the last tenth of the steps, in units of beta
+        margin/NAME        margin of its pairs over the last tenth of the steps: beta times the difference of log-ratios
 
     Args:
         seeds: draws of tasks, rollouts and head noise, from the study's seed on.
@@ -82,7 +78,7 @@ def mah_dpo(
 
     def measure(seed: int) -> dict[str, float]:
         play = policy_rollouts(arithmetic())
-        columns: dict[str, list[float]] = {}
+        columns = dict[str, list[float]]()
         for number in range(seed, seed + seeds):
             pairs = objective_pairs(play("train", tasks=tasks, samples=samples, seed=number), most=most)
             single = [HeadPair(one.pair, 0) for one in pairs]
@@ -94,12 +90,9 @@ def mah_dpo(
             for share in SHARES:
                 with many.using((share, 1 - share)) as playing:
                     found[f"{share:g}"] = _played(playing, held_out, number)
-            for name, value in _facts(found, pairs, many.steps).items():
+            for name, value in sweep_figures(found, pairs, many.steps).items():
                 columns.setdefault(name, []).append(value)
-        figures = dict[str, float]()
-        for name, own in columns.items():
-            figures |= interval_figures(name, own)
-        return dict(sorted(figures.items()))
+        return column_figures(columns, {})
 
     return measure
 
@@ -118,11 +111,6 @@ class _Trained(NamedTuple):
             yield policy_rollouts(arithmetic(), policy=self.policy)
 
 
-class _Result(NamedTuple):
-    correct: float
-    tokens: float
-
-
 def _trained(
     pairs: Sequence[HeadPair], count: int, seed: int, *, epochs: int, beta: float, learning_rate: float
 ) -> _Trained:
@@ -134,28 +122,7 @@ def _trained(
     return _Trained(loading.Policy(model, shipped.format), model.mix, steps)
 
 
-def _played(play: PolicyRollouts, tasks: int, seed: int) -> _Result:
+def _played(play: PolicyRollouts, tasks: int, seed: int) -> ArmResult:
     found = play("test", tasks=tasks, samples=1, seed=HELD_OUT + seed)
     tokens = [float(one.num_tokens) for group, _ in found for one in group]
-    return _Result(float(np.mean([scores.outcome.mean() for _, scores in found])), float(np.mean(tokens)))
-
-
-def _facts(
-    found: Mapping[str, _Result], pairs: Sequence[HeadPair], steps: Sequence[Mapping[str, float]]
-) -> dict[str, float]:
-    """Figures of a seed; see `mah_dpo`."""
-    single = found["single"]
-    facts = dict[str, float]()
-    for name, own in found.items():
-        facts |= {f"correct/{name}": own.correct, f"tokens/{name}": own.tokens}
-        facts |= {f"gain/correct/{name}": own.correct - single.correct, f"saved/{name}": single.tokens - own.tokens}
-    facts["gain/start"] = found["1"].correct - found["start"].correct
-    for low, high in (*pairwise(SHARES), *SPANS):
-        step = f"{low:g}-{high:g}"
-        less, more = found[f"{low:g}"], found[f"{high:g}"]
-        facts |= {f"rise/correct/{step}": more.correct - less.correct, f"rise/tokens/{step}": more.tokens - less.tokens}
-    last = steps[-max(1, len(steps) // 10) :]
-    for head, name in enumerate(OBJECTIVES):
-        facts[f"pairs/{name}"] = float(sum(one.head == head for one in pairs))
-        facts[f"margin/{name}"] = float(np.mean([one[f"{head}/margin"] for one in last if f"{head}/margin" in one]))
-    return facts
+    return ArmResult(float(np.mean([scores.outcome.mean() for _, scores in found])), float(np.mean(tokens)))

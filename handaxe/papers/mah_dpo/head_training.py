@@ -75,12 +75,12 @@ def head_step(
     Differs: nothing.
     """
     share = 1.0 / len(batches)
-    found = list[dict[str, float]]()
+    found = list[Mapping[str, float]]()
     for head, batch in batches.items():
         with mix.only(head):
             out = engine.forward_backward(batch, _scaled(loss, share))
         found.append({"loss": float(out.value)} | {f"{head}/{name}": value for name, value in out.metrics.items()})
-    return combine_metrics(list(found)) | engine.optim_step(learning_rate=learning_rate)
+    return combine_metrics(found) | engine.optim_step(learning_rate=learning_rate)
 
 
 def train_heads(
@@ -113,7 +113,7 @@ def train_heads(
         40 pairs, 2 epochs, batches of 32  ->  4 steps
 
     Paper: arXiv:2510.01167 (MAH-DPO), released code (mahdpo_trainers.py).
-    Differs: nothing.
+    Differs: the learning rate, for a policy of 0.85M parameters.
     """
     taken = []
     for index in in_batches(len(pairs), batch_size, epochs, derive_seed("train_heads", seed)):

@@ -1,20 +1,5 @@
-import pytest
-
-from handaxe.papers.mah_dpo import SHARES, _facts, _Result, mah_dpo
-from handaxe.papers.mah_dpo.head_training import HeadPair
-
-STEPS = [{"0/margin": 9.0, "1/margin": 9.0}, {"0/margin": 1.0, "1/margin": 2.0}]
-
-
-def test_figures_of_a_seed_by_hand():
-    found = {"start": _Result(0.3, 15.0), "single": _Result(0.1, 5.0)}
-    found |= {f"{share:g}": _Result(share / 2, 10 * share) for share in SHARES}
-    facts = _facts(found, [HeadPair(None, 0), HeadPair(None, 1), HeadPair(None, 1)], STEPS)
-    assert facts["rise/correct/0-0.25"] == pytest.approx(0.125) and facts["rise/tokens/0-1"] == pytest.approx(10.0)
-    assert facts["gain/correct/0.5"] == pytest.approx(0.15) and facts["saved/0"] == pytest.approx(5.0)
-    assert facts["gain/start"] == pytest.approx(0.2)
-    assert (facts["pairs/correct"], facts["pairs/brief"]) == (1, 2)
-    assert (facts["margin/correct"], facts["margin/brief"]) == (1.0, 2.0)
+from handaxe.papers.mah_dpo import mah_dpo
+from handaxe.papers.mah_dpo.weight_sweep import SHARES
 
 
 def test_both_heads_train_and_every_weight_is_played():
