@@ -1,4 +1,4 @@
-"""TIM (arXiv:2511.10899): DPO on pairs that prefer tool results as evidence to tool results as substitute."""
+"""TIM (arXiv:2511.10899): DPO on pairs that prefer tool results as evidence over tool results as substitute."""
 
 from handaxe.losses.dpo import dpo
 from handaxe.methods.method import Method, replace

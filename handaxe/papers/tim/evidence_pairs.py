@@ -62,7 +62,8 @@ def evidence_pairs(*, gap: float = 0.5, stated: Callable[[Trajectory], float] = 
         if not able:
             return None
         able.sort(key=lambda own: (own.sample, own.id))
-        best, worst = max(able, key=stated), min(able, key=stated)
+        best = max(able, key=stated)
+        worst = min(able, key=stated)
         strength = stated(best) - stated(worst)
         return Pair(best, worst, strength) if strength >= gap else None
 

@@ -12,7 +12,7 @@ from handaxe.core.deferred import DeferredModule
 from handaxe.core.protocols import PairJudge
 from handaxe.core.records import Group, Sampling, Trajectory
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.stats import interval_figures
+from handaxe.ops.stats import column_figures
 from handaxe.papers.tim.evidence_pairs import stated_share
 from handaxe.papers.tim.explained_sums import OFFERED, explained_sums, stated_lines
 from handaxe.papers.tim.reasoning_judge import hidden_answers, line_count
@@ -41,12 +41,16 @@ def tim_metrics(*, tasks: int = 40, seeds: int = 8, max_tokens: int = 48) -> Stu
         seeds: of tasks and rollouts, from the study's seed on.
         max_tokens: of a turn.
 
+    Example:
+        accuracy 0.8 with the calculator and 0.7 without  ->  gain 0.1
+
     Paper: arXiv:2511.10899 (TIM), metric suite.
     Differs: sums and a policy of 0.85M parameters; a rule finds and checks steps.
     """
 
     def measure(seed: int) -> dict[str, float]:
-        world, columns = explained_sums(), dict[str, list[float]]()
+        world = explained_sums()
+        columns = dict[str, list[float]]()
         policy = start_policy(world)
         engine = local.LocalEngine(policy.model)
         play = SearchPlayer(world.env(world.tools), engine, policy.format, Sampling(max_tokens=max_tokens))
@@ -63,7 +67,7 @@ def tim_metrics(*, tasks: int = 40, seeds: int = 8, max_tokens: int = 48) -> Stu
             }
             for name, value in reasoning_figures(arms, correct, judge=judge).items():
                 columns.setdefault(name, []).append(value)
-        return {key: value for name, own in columns.items() for key, value in interval_figures(name, own).items()}
+        return column_figures(columns, {})
 
     return measure
 
@@ -92,7 +96,7 @@ def reasoning_figures(
         gold lines a b c d, stated a d  ->  miss rate 0.5
 
     Paper: arXiv:2511.10899 (TIM), metric suite.
-    Differs: nothing.
+    Differs: lines of sums, found and checked by a rule; language models and a process reward model in the paper.
     """
     found = dict[str, float]()
     for arm, rollouts in arms.items():
@@ -101,10 +105,8 @@ def reasoning_figures(
         found[f"miss_rate/{arm}"] = _mean([1 - stated_share(one) for one in rollouts])
         found[f"step_accuracy/{arm}"] = _mean([float(a + b == c) for a, b, c in lines])
     missed = [(1 - stated_share(one), len(one.calls)) for one in arms["tools"]]
-    many, few = (
-        _mean([rate for rate, calls in missed if calls > 1]),
-        _mean([rate for rate, calls in missed if calls < 2]),
-    )
+    many = _mean([rate for rate, calls in missed if calls > 1])
+    few = _mean([rate for rate, calls in missed if calls < 2])
     pairs = list(zip(arms["tools"], arms["bare"], strict=True))
     return {
         **found,

@@ -45,7 +45,8 @@ def test_evidence_pairs_matches_its_example():
 
 
 def test_only_correct_rollouts_with_a_successful_call_are_in_a_pair():
-    full, empty = ",".join(LINES) + ":20", ":20"
+    full = ",".join(LINES) + ":20"
+    empty = ":20"
     pairs = evidence_pairs()
     assert pairs([rated([explained(full), explained(empty, calls=1, sample=1)], [1, 1])]) == []
     failed = explained(full, calls=1, status="failed")
@@ -56,7 +57,8 @@ def test_only_correct_rollouts_with_a_successful_call_are_in_a_pair():
 
 
 def test_evidence_pairs_equals_a_slow_loop():
-    rng, count = random.Random(0), 0
+    rng = random.Random(0)
+    count = 0
     for _ in range(60):
         group = [
             explained(",".join(rng.sample(LINES, rng.randint(0, 4))) + ":20", calls=rng.randint(0, 2), sample=k)
@@ -64,7 +66,8 @@ def test_evidence_pairs_equals_a_slow_loop():
         ]
         outcomes = [float(rng.random() < 0.7) for _ in group]
         gap = rng.choice([0.25, 0.5, 0.75])
-        pairs, wanted = evidence_pairs(gap=gap)([rated(group, outcomes)]), slow_pair(group, outcomes, gap)
+        pairs = evidence_pairs(gap=gap)([rated(group, outcomes)])
+        wanted = slow_pair(group, outcomes, gap)
         assert [(one.chosen, one.rejected, one.strength) for one in pairs] == (
             [] if wanted is None else [(group[wanted[0]], group[wanted[1]], wanted[2])]
         )

@@ -17,8 +17,10 @@ def test_lines_by_hand():
 
 def test_miss_rate_of_the_entry_is_a_half():
     """Gold steps a b c d, found a and d."""
-    one, gauges = explained("4+7=11,19+1=20:20"), explained_sums().gauges
-    miss, accuracy = gauges["miss_rate"], gauges["step_accuracy"]
+    gauges = explained_sums().gauges
+    miss = gauges["miss_rate"]
+    accuracy = gauges["step_accuracy"]
+    one = explained("4+7=11,19+1=20:20")
     assert miss.top(one, 1.0) / miss.bottom(one, 1.0) == pytest.approx(0.5, abs=1e-6)
     one = explained("4+7=11,11+3=15:20")
     assert (accuracy.top(one, 1.0), accuracy.bottom(one, 1.0)) == (1.0, 2.0)
@@ -33,16 +35,21 @@ def test_the_answer_alone_decides_correctness():
 @pytest.mark.parametrize("substituted", [0.0, 0.7, 1.0])
 def test_expert_is_correct_and_leaves_out_lines_of_the_tool(substituted):
     world = explained_sums(substituted=substituted)
-    env, missed, gold, bare = world.env(world.tools), 0, 0, 0
+    env = world.env(world.tools)
+    missed = 0
+    gold = 0
+    bare = 0
     for task in world.tasks("train", 60, 3):
         one = demonstrate(env, task, world.expert, format=Compact(), max_turns=5)
         assert world.correct(Group(task, (one,))).outcome[0] == 1
-        lines, stated = gold_lines(task), stated_lines(one)
+        lines = gold_lines(task)
+        stated = stated_lines(one)
         assert stated in (lines, lines[len(one.calls) :]) and len(one.calls) in (0, len(lines))
         if task.metadata["offered"] == "no":
             assert not one.calls and stated == lines
             bare += 1
-        missed, gold = missed + len(lines) - len(stated), gold + len(lines)
+        missed += len(lines) - len(stated)
+        gold += len(lines)
     assert 10 <= bare <= 30
     assert (missed == 0) == (substituted == 0) and missed / gold <= substituted
 

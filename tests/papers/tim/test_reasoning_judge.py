@@ -1,6 +1,6 @@
 import random
+from dataclasses import replace
 
-import numpy as np
 import pytest
 from helpers.explained import TASK, explained
 
@@ -36,7 +36,8 @@ def test_step_quality_by_hand():
 
 
 def test_line_count_by_hand_and_by_a_slow_loop():
-    rng, texts = random.Random(0), ["4+7=11:20", ":20", "4+7=11,11+3=14:20", "4+7=12:20", "5+5=10:20"]
+    rng = random.Random(0)
+    texts = ["4+7=11:20", ":20", "4+7=11,11+3=14:20", "4+7=12:20", "5+5=10:20"]
     found = [explained(rng.choice(texts), sample=k) for k in range(24)]
     pairs = list(zip(found[::2], found[1::2], strict=True))
     slow = []
@@ -65,11 +66,15 @@ def test_no_answer_reaches_the_judge():
 def test_equal_explanations_tie_whatever_the_answers():
     pair = (explained("4+7=11:20"), explained("4+7=11:99", sample=1))
     assert hidden_answers(judge=line_count()).compare([pair]).tolist() == [0.5]
-    kept = hidden_answers(judge=line_count(), hide=lambda text: text)
-    assert np.isfinite(kept.compare([pair])).all()
+
+
+def test_the_judge_reads_the_texts_of_another_rule():
+    """Texts of two and of no line: a rule that hides everything leaves a tie."""
+    pair = (explained("4+7=11,11+3=14:20"), explained(":20", sample=1))
+    assert hidden_answers(judge=line_count()).compare([pair]).tolist() == [1.0]
+    assert hidden_answers(judge=line_count(), hide=lambda text: "").compare([pair]).tolist() == [0.5]
 
 
 def test_a_rollout_without_turns_has_no_reasoning():
-    empty = explained("")
-    empty = type(empty)(**{**vars(empty), "turns": ()})
+    empty = replace(explained(""), turns=())
     assert hidden_answers(judge=line_count()).compare([(empty, explained("4+7=11:20", sample=1))]) == pytest.approx([0])
