@@ -1,4 +1,4 @@
-"""Anyprefer: DPO on pairs that a judge with tools ranks, a check accepts, and feedback improves."""
+"""Anyprefer (arXiv:2504.19276): DPO on pairs that a judge with tools ranks, a check accepts, and feedback improves."""
 
 from handaxe.losses.dpo import dpo
 from handaxe.methods.method import Method, replace
@@ -32,8 +32,8 @@ def anyprefer(
         sampled: tasks.
         answers: of a task and round.
         threshold: least reward of an accepted pair.
-        epochs: of DPO.
-        beta: of DPO.
+        epochs: of DPO. Unconfirmed.
+        beta: of DPO. Unconfirmed.
     """
     names = tool_names(base.world.need("tools"))
     stage = judged_pairs(

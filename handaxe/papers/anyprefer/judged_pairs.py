@@ -73,7 +73,7 @@ def judged_pairs(
     Example:
         see `gather_pairs`
 
-    Paper: Anyprefer, cooperative synthesis of preference data.
+    Paper: arXiv:2504.19276 (Anyprefer), cooperative synthesis of preference data.
     Unconfirmed: the number of rounds and answers, from memory.
     Differs: prompts are updated once a round, from the feedback of all rejected pairs.
     """
@@ -132,12 +132,14 @@ def gather_pairs(
         scores (0.2, 0.9, 0.6) of one task and (0.5, 0.6, 0.55) of another, one round  ->  one accepted pair, one
         rejected, and the prompts of `reflect`
 
-    Paper: Anyprefer, the loop of target, judge and check.
+    Paper: arXiv:2504.19276 (Anyprefer), the loop of target, judge and check.
     Unconfirmed: the loop's details, from memory.
     Differs: see `judged_pairs`.
     """
-    pending, groups = {one.id: one for one in tasks}, list[RatedGroup]()
-    late, updates = 0, 0
+    pending = {one.id: one for one in tasks}
+    groups = list[RatedGroup]()
+    late = 0
+    updates = 0
     for number in range(rounds):
         if not pending:
             break
@@ -145,13 +147,15 @@ def gather_pairs(
         consulted = named_tools(prompts.judge, judge_tools)
         feedback = list[str]()
         for one in play([replace(task, tools=offered) for task in pending.values()], number):
-            checked = check_pair(score_G := score(one.group, consulted), threshold=threshold)
+            score_G = score(one.group, consulted)
+            checked = check_pair(score_G, threshold=threshold)
             if checked.accepted and pending.pop(one.group.task.id, None) is not None:
                 groups.append(_pair(one, score_G, checked.best, checked.worst))
                 late += number > 0
             feedback += [checked.feedback] if checked.feedback else []
-        updates += (updated := reflect(prompts, feedback)) != prompts
-        prompts = updated
+        before = prompts
+        prompts = reflect(before, feedback)
+        updates += prompts != before
     figures = {
         "accepted": float(len(groups)),
         "accepted/later": late / max(len(groups), 1),
@@ -173,7 +177,7 @@ def label_accuracy(groups: Sequence[RatedGroup]) -> float:
     Example:
         truths (1, 0), (0, 0), (0, 1)  ->  (1 + 1/2 + 0) / 3 = 0.5
 
-    Paper: Anyprefer, quality of judged labels.
+    Paper: arXiv:2504.19276 (Anyprefer), quality of judged labels.
     Differs: nothing.
     """
     gap_P = np.array([one.scores.channels["truth"][0] - one.scores.channels["truth"][1] for one in groups], np.float64)

@@ -57,9 +57,10 @@ class KnowledgeJudge:
         InputError: a score before `bind`; an engine without twins or without `measure`.
 
     Example:
-        "57*83=?", calculator "57*83" returns "4731": the answer "4731" scores 0.99, "4631" 0.02
+        "57*83=?", calculator "57*83" returns "4731"; the tokens of an answer have the probabilities 0.5 and 0.125
+        ->  the answer scores 0.25
 
-    Paper: Anyprefer, a judge with tool results as knowledge base.
+    Paper: arXiv:2504.19276 (Anyprefer), a judge with tool results as knowledge base.
     Unconfirmed: how tool results enter the score.
     Differs: likelihoods of answers; a language model writes grades in the paper.
     """
@@ -78,7 +79,8 @@ class KnowledgeJudge:
                 f"{type(site.engine).__name__} has no twins or no measures, so no judge can score by likelihood: use "
                 "another engine; see protocols.Copyable and protocols.Measures"
             )
-        self._engine, self._format = site.engine.twin(), site.format
+        self._engine = site.engine.twin()
+        self._format = site.format
 
     def gather(self, task: Task, *, env: EnvFactory, tools: tuple[str, ...]) -> Trajectory:
         """Play the judge on a task with these tools."""

@@ -47,7 +47,7 @@ def check_pair(score_G: np.ndarray, *, threshold: float = 0.5) -> CheckedPair:
         scores 0.2, 0.9, 0.6  ->  pair (2nd, 1st) of reward 0.7, accepted
         scores 0.5, 0.6, 0.55  ->  reward 0.1, rejected: "best and worst answer differ by 0.10, below 0.50"
 
-    Paper: Anyprefer, reward-type check of a pair.
+    Paper: arXiv:2504.19276 (Anyprefer), reward-type check of a pair.
     Unconfirmed: the form of the check, from memory.
     Differs: the gap alone decides; a gap at the threshold implies the quality.
     """
@@ -55,8 +55,10 @@ def check_pair(score_G: np.ndarray, *, threshold: float = 0.5) -> CheckedPair:
         raise InputError(f"check_pair takes a threshold above 0 up to 1 and scores from 0 to 1: {threshold}, {score_G}")
     if np.isfinite(score_G).sum() < 2:
         return CheckedPair(0, 0, 0.0, "fewer than two answers have a score")
-    best, worst = int(np.nanargmax(score_G)), int(np.nanargmin(score_G))
-    quality, reward = float(score_G[best]), float(score_G[best] - score_G[worst])
+    best = int(np.nanargmax(score_G))
+    worst = int(np.nanargmin(score_G))
+    quality = float(score_G[best])
+    reward = float(score_G[best] - score_G[worst])
     low = f"the best answer has a score of {quality:.2f}, below {threshold:.2f}"
     near = f"best and worst answer differ by {reward:.2f}, below {threshold:.2f}"
     rejected = low if quality < threshold else near

@@ -54,7 +54,7 @@ def name_next_tool(*, tools: Sequence[str]) -> Reflect:
         ("Use calculator.", "Use calculator.") with one feedback and tools calculator and search
         ->  "Use calculator. Use search." for both
 
-    Paper: Anyprefer, feedback that updates the prompts of target and judge.
+    Paper: arXiv:2504.19276 (Anyprefer), feedback that updates the prompts of target and judge.
     Unconfirmed: the form of feedback and update.
     Differs: a rule; a language model rewrites prompts in the paper.
     """

@@ -1,5 +1,7 @@
 """The loop with scripted scores and truths; no model plays."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,10 +20,8 @@ TRUTH = {"a": [0.0, 1.0, 0.0], "b": [0.0, 0.0, 1.0], "c": [1.0, 0.0, 0.0]}
 
 
 def rated(task):
-    group = [make_trajectory(texts=["1"]) for _ in range(3)]
-    group = [
-        type(one)(**{**vars(one), "task": task, "sample": k, "id": f"{task.id}/{k}"}) for k, one in enumerate(group)
-    ]
+    one = make_trajectory(texts=["1"])
+    group = [replace(one, task=task, sample=k, id=f"{task.id}/{k}") for k in range(3)]
     tokens = tuple(tuple(sequence.mask.astype(np.float64) for sequence in one.sequences) for one in group)
     return RatedGroup.of(Group(task, tuple(group)), Scores(np.array(TRUTH[task.id])), Advantages(tokens))
 
@@ -56,7 +56,8 @@ def told(groups):
 
 def test_rejected_tasks_return_with_updated_prompts():
     found, played = gather()
-    one, both = ("calculator",), ("calculator", "search")
+    one = ("calculator",)
+    both = ("calculator", "search")
     assert played == [(0, [("a", one), ("b", one), ("c", one)]), (1, [("b", both), ("c", both)]), (2, [("c", both)])]
     assert told(found.groups) == [("a", [1, 0], [0.9, 0.2]), ("b", [0, 1], [0.9, 0.1])]
     assert found.prompts == ("Use calculator. Use search.", "Use calculator. Use search.")

@@ -1,5 +1,7 @@
 """The judge with the packaged policy: scores against direct log-probs, and a scripted rollout by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,8 +22,10 @@ def context(policy, engine, world):
 
 @pytest.fixture(scope="module")
 def judged():
-    policy, world = load("tiny"), arithmetic()
-    judge, site = KnowledgeJudge(), context(policy, LocalEngine(policy.model), world)
+    policy = load("tiny")
+    world = arithmetic()
+    judge = KnowledgeJudge()
+    site = context(policy, LocalEngine(policy.model), world)
     judge.bind(site)
     return judge, site, world.tasks("train", 2, 0)
 
@@ -42,14 +46,14 @@ def test_knowledge_is_everything_before_the_answer():
 def test_scores_equal_a_slow_loop(judged, tools):
     judge, site, (task, _) = judged
     texts = ["12", str(task.answer), ""]
-    rollouts = [make_trajectory(texts=[text]) for text in texts]
-    rollouts = [type(one)(**{**vars(one), "task": task, "id": str(k)}) for k, one in enumerate(rollouts)]
+    rollouts = [replace(make_trajectory(texts=[text]), task=task, id=str(k)) for k, text in enumerate(texts)]
     score_G = judge.score(Group(task, tuple(rollouts)), env=site.env, tools=tools)
     ids = knowledge_ids(judge.gather(task, env=site.env, tools=tools))
     offered = judge.gather(task, env=site.env, tools=tools).tools
     assert [tool.name for tool in offered] == list(tools)
     for text, score in zip(texts, score_G, strict=True):
-        answer, total = site.format.encode_turn(Message("assistant", text), offered), 0.0
+        answer = site.format.encode_turn(Message("assistant", text), offered)
+        total = 0.0
         for k in range(len(answer)):
             (found,) = site.engine.measure([Measure([*ids, *answer[: k + 1]], len(ids) + k)])
             total += found["logp"][0]

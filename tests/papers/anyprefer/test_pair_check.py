@@ -10,7 +10,8 @@ def slow_check(scores, threshold):
     known = [(i, score) for i, score in enumerate(scores) if score == score]
     if len(known) < 2:
         return None
-    best, worst = known[0], known[0]
+    best = known[0]
+    worst = known[0]
     for one in known:
         best = one if one[1] > best[1] else best
         worst = one if one[1] < worst[1] else worst
@@ -28,7 +29,8 @@ def test_pairs_of_the_entry_by_hand():
 
 
 def test_check_pair_equals_a_slow_loop():
-    rng, accepted = np.random.default_rng(0), 0
+    rng = np.random.default_rng(0)
+    accepted = 0
     for _ in range(200):
         score_G = rng.integers(0, 5, rng.integers(1, 6)) / 4
         score_G[rng.random(len(score_G)) < 0.2] = np.nan

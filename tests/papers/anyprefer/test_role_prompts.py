@@ -14,7 +14,8 @@ def test_named_tools_are_words_of_the_prompt():
 
 
 def test_feedback_names_the_next_tool_in_both_prompts():
-    reflect, first = name_next_tool(tools=TOOLS), RolePrompts("Use calculator.", "")
+    reflect = name_next_tool(tools=TOOLS)
+    first = RolePrompts("Use calculator.", "")
     assert reflect(first, []) == first
     second = reflect(first, ["best and worst answer differ by 0.10, below 0.50"])
     assert second == ("Use calculator. Use search.", "Use calculator.")
