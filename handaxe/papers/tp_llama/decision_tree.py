@@ -63,9 +63,11 @@ def decision_tree(*, outcome: Reward, children: int = 3, nodes: int = 24, max_tu
     rules = Rules.of(max_turns, snapshots=True)
 
     def rollout(attempt: Attempt) -> RolloutPlan:
-        rounds, root = Rounds(), Node(Play(attempt, rules))
+        rounds = Rounds()
+        root = Node(Play(attempt, rules))
         tree = _Tree(rounds, outcome, children, nodes)
-        given_up, success = list[str](), None
+        given_up = list[str]()
+        success = None
         try:
             yield from rounds.open(root.play)
             if rounds.active:

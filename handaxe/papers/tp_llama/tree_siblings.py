@@ -72,7 +72,8 @@ def _branches(trajectories: Sequence[Trajectory], *, once: bool) -> list[tuple[T
     success = next((one for one in trajectories if one.notes[TREE]["success"]), None)
     if success is None:
         return []
-    found, seen = list[tuple[Trajectory, Trajectory, int]](), set[int]()
+    found = list[tuple[Trajectory, Trajectory, int]]()
+    seen = set[int]()
     for one in trajectories:
         k = common_turns(success, one)
         if one is success or one.ending.kind == "infra_error" or k >= min(len(one.turns), len(success.turns)):

@@ -11,7 +11,9 @@ from handaxe.papers.tp_llama.decision_tree import TREE, is_failed
 
 def slow_tree(words, children, nodes, depth):
     """The same search on words, in loops: leaves in order of their turns, and the success path."""
-    leaves, left, success = [], nodes, None
+    leaves = []
+    left = nodes
+    success = None
     stack = [([], 0)]
     while stack and success is None:
         path, tried = stack.pop()

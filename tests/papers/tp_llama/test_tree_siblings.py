@@ -60,7 +60,8 @@ def test_a_failed_subtree_is_one_step_and_several_paths():
 
 
 def test_tree_siblings_equals_a_slow_loop():
-    rng, count = random.Random(1), 0
+    rng = random.Random(1)
+    count = 0
     for n in range(30):
         words = [rng.choice(["x", "1", "2", "3", "no", "yes"]) for _ in range(12)]
         found = play_tree(words, children=rng.randint(2, 3), nodes=12, max_turns=3, seed=n)
