@@ -24,7 +24,6 @@ from handaxe.rollouts.linear import linear
 from handaxe.tools.calculator import calculator
 from handaxe.tools.noisy import noisy
 from handaxe.training.sft.cold_start import start_policy
-from handaxe.worlds.world import World
 
 if TYPE_CHECKING:
     import handaxe.engines.local.engine as local
@@ -82,7 +81,7 @@ def tattoo_best_of(*, questions: int = 40, most: int = 16, faults: float = 0.4) 
         items = _items(questions, most, faults, seed)
         worlds = {"tools": table_steps(terse=0.0), "none": table_steps(offer="none")}
         policies = {name: start_policy(world, seed=seed) for name, world in worlds.items()}
-        played = {name: _verify(policies[name], _env(worlds[name]), items) for name in worlds}
+        played = {name: _verify(policies[name], world.env(world.tools), items) for name, world in worlds.items()}
         played["random"] = _verify(policies["tools"], _random_env, items)
         return _figures(played, items, most)
 
@@ -118,10 +117,6 @@ def _question(number: int, most: int, faults: float, seed: int) -> list[_Item]:
         task = verifier_task(f"tattoo-{seed}-{number}-{k}", cells, asked, steps)
         found.append(_Item(task, float(steps[-1].claim == answer)))
     return found
-
-
-def _env(world: World) -> EnvFactory:
-    return world.env(world.tools)
 
 
 def _random_env(task: Task) -> Env:
@@ -169,7 +164,8 @@ def _figures(
 ) -> dict[str, float]:
     figures = dict[str, float]()
     truth = [np.array([one.truth for one in own]) for own in items]
-    right, curves = dict[str, np.ndarray](), dict[str, np.ndarray]()
+    right = dict[str, np.ndarray]()
+    curves = dict[str, np.ndarray]()
     for name, found in played.items():
         right[name] = np.array([np.mean([_right(one) for one in own]) for own in found])
         figures[f"steps/{name}"] = float(right[name].mean())

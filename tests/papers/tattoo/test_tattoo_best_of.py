@@ -26,7 +26,8 @@ def test_the_score_of_a_trajectory_is_the_mean_of_its_labels(text, score):
 def test_figures_of_exact_and_of_constant_verifiers():
     """The exact verifier has the oracle's best of n; a verifier with one answer chooses at random."""
     items = _items(6, 8, 0.4, seed=1)
-    exact, constant = [], []
+    exact = []
+    constant = []
     for own in items:
         steps = [one.task.metadata["steps"] for one in own]
         texts = [" ".join(verdict_text(step["value"], step["claim"]) for step in one) for one in steps]
@@ -43,7 +44,8 @@ def test_figures_of_exact_and_of_constant_verifiers():
 def test_a_correct_answer_has_the_sum_of_the_cells():
     for own in _items(4, 4, 0.4, seed=2):
         for one in own:
-            cells, steps = one.task.metadata["cells"], one.task.metadata["steps"]
+            cells = one.task.metadata["cells"]
+            steps = one.task.metadata["steps"]
             total = cells[steps[0]["left"]] + sum(cells[cell] for cell in steps[1]["left"].split("+"))
             assert one.truth == float(steps[-1]["claim"] == str(total))
 

@@ -1,36 +1,15 @@
-from dataclasses import replace
 from functools import partial
 from math import log
 
-import numpy as np
 import pytest
+from helpers.verification import verification
 
-from handaxe.core.records import Message
 from handaxe.evaluation.attack_trials import LabCase
-from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.tattoo.grounded_calls import grounded_call
-from handaxe.papers.tattoo.table_steps import TableStep, table_steps, verifier_task
+from handaxe.papers.tattoo.table_steps import table_steps
 from handaxe.papers.tattoo.verification_reward import step_rewards, verification_reward
 from handaxe.testing.make_records import make_group
-from handaxe.worlds.parts.demonstrate import demonstrate
 
 LAB = [LabCase("verification_reward()", partial(table_steps, terse=0.0), lambda world: verification_reward())]
-CELLS = {"a1": 37, "a2": 61, "a3": 12, "b1": 45, "b2": 22, "b3": 90, "c1": 81, "c2": 50, "c3": 66}
-STEPS = [
-    TableStep("retrieval", "a3", "a3", "12", "12"),
-    TableStep("schema", "45+50", "b1+c2", "93", "95"),
-    TableStep("reasoning", "93+12", "93+12", "105", "105"),
-]
-WORLD = table_steps()
-
-
-def verification(*turns, logp=0.0):
-    """Play turns (text, checks) with the real tools."""
-    task = verifier_task("judged", CELLS, ("a3", "b1", "c2"), STEPS)
-    messages = [Message("assistant", text, tuple(grounded_call(check) for check in checks)) for text, checks in turns]
-    one = demonstrate(WORLD.env(WORLD.tools), task, lambda task, facts: messages[facts["turn"]], format=Compact())
-    sequence = one.sequences[0]
-    return replace(one, sequences=(replace(sequence, logp=np.where(sequence.mask, logp, 0).astype(np.float32)),))
 
 
 SIBLINGS = make_group(
@@ -56,7 +35,8 @@ def test_the_reward_is_the_mean_over_steps_and_equals_a_slow_loop():
     weights = [(0.1, 0.2), (0.0, 0.0), (1.0, 0.5)]
     for calibration, tools in weights:
         slow = []
-        p, gold = 0.7, (1, -1, 1)
+        p = 0.7
+        gold = (1, -1, 1)
         for k, (label, support) in enumerate([(1, 1), (1, 1), (1, 0)]):
             chance = p if label == gold[k] else 1 - p
             slow.append((label == gold[k]) + calibration * log(chance) + tools * support)
