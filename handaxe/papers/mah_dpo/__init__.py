@@ -15,7 +15,7 @@ from handaxe.methods.method import StudyFunction
 from handaxe.ops.stats import column_figures
 from handaxe.papers.mah_dpo.head_training import HeadPair, train_heads
 from handaxe.papers.mah_dpo.objective_pairs import OBJECTIVES, objective_pairs
-from handaxe.papers.mah_dpo.weight_sweep import SHARES, ArmResult, sweep_figures
+from handaxe.papers.mah_dpo.weight_sweep import SHARES, SweepArm, head_sweep_figures
 from handaxe.worlds.arithmetic import arithmetic
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def mah_dpo(
             for share in SHARES:
                 with many.using((share, 1 - share)) as playing:
                     found[f"{share:g}"] = _played(playing, held_out, number)
-            for name, value in sweep_figures(found, pairs, many.steps).items():
+            for name, value in head_sweep_figures(found, pairs, many.steps).items():
                 columns.setdefault(name, []).append(value)
         return column_figures(columns, {})
 
@@ -122,7 +122,7 @@ def _trained(
     return _Trained(loading.Policy(model, shipped.format), model.mix, steps)
 
 
-def _played(play: PolicyRollouts, tasks: int, seed: int) -> ArmResult:
+def _played(play: PolicyRollouts, tasks: int, seed: int) -> SweepArm:
     found = play("test", tasks=tasks, samples=1, seed=HELD_OUT + seed)
     tokens = [float(one.num_tokens) for group, _ in found for one in group]
-    return ArmResult(float(np.mean([scores.outcome.mean() for _, scores in found])), float(np.mean(tokens)))
+    return SweepArm(float(np.mean([scores.outcome.mean() for _, scores in found])), float(np.mean(tokens)))

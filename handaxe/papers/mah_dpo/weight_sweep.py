@@ -11,7 +11,7 @@ import numpy as np
 from handaxe.papers.mah_dpo.head_training import HeadPair
 from handaxe.papers.mah_dpo.objective_pairs import OBJECTIVES
 
-__all__ = ["SHARES", "ArmResult", "sweep_figures"]
+__all__ = ["SHARES", "SweepArm", "head_sweep_figures"]
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Weights of head 0 in the sweep; head 1 has the rest."""
@@ -19,15 +19,15 @@ SPANS = ((0.0, 0.5), (0.5, 1.0), (0.0, 1.0))
 """Further differences of the sweep."""
 
 
-class ArmResult(NamedTuple):
+class SweepArm(NamedTuple):
     """Share of correct rollouts of an arm, and mean tokens of a rollout."""
 
     correct: float
     tokens: float
 
 
-def sweep_figures(
-    found: Mapping[str, ArmResult], pairs: Sequence[HeadPair], steps: Sequence[Mapping[str, float]]
+def head_sweep_figures(
+    found: Mapping[str, SweepArm], pairs: Sequence[HeadPair], steps: Sequence[Mapping[str, float]]
 ) -> dict[str, float]:
     """Compare the arms of a draw: every weight of `SHARES`, "single" (one head) and "start" (before training).
 
