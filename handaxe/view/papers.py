@@ -141,6 +141,8 @@ def folder_page(paper: Paper, entries: Sequence[Entry], studies: Sequence[StudyE
         lines += _method_section(one, single=len(entries) == 1)
     for study in studies:
         lines += _study_section(study)
+    # Without a method of the folder's name, the notes of the paper are those of the studies.
+    lines += [] if paper.name in {one.method.name for one in entries} else _notes(paper)
     folder = (entries[0].method if entries else studies[0].study).file.parent
     lines += _files(folder, root)
     return "\n".join(lines).strip() + "\n"
@@ -285,9 +287,11 @@ def _remarks(page: MethodPage | StudyPage) -> list[str]:
     for title, items in (("Differs from the paper", page.differs), ("Unconfirmed", page.unconfirmed)):
         if items:
             lines += [f"{title}:", "", *(f"- {item}" for item in items), ""]
-    if isinstance(page, MethodPage) and page.notes:
-        lines += ["Notes:", "", *(f"- {item}" for item in page.notes), ""]
-    return lines
+    return lines + (_notes(page) if isinstance(page, MethodPage) else [])
+
+
+def _notes(page: MethodPage) -> list[str]:
+    return ["Notes:", "", *(f"- {item}" for item in page.notes), ""] if page.notes else []
 
 
 def _files(folder: Path, root: Path) -> list[str]:

@@ -161,6 +161,19 @@ def test_study_has_its_bounds_verdicts_and_figures(checkout):
     assert "- Figures: size 2, steps 13, seed 3\n" in page
 
 
+@pytest.mark.parametrize("study", ["cde", "computed"])
+def test_notes_of_a_paper_are_on_the_page_once(checkout, study):
+    """A folder whose only page is a study, and a folder with a method of its name and a study."""
+    folder = checkout / "handaxe/papers/cde"
+    folder.mkdir()
+    page = STUDY.replace("[[studies]]", 'notes = ["The bound is older."]\n\n[[studies]]', 1)
+    (folder / "paper.toml").write_text(page.replace("computed", study))
+    (folder / "__init__.py").write_text(METHOD.replace("first", "cde"))
+    (folder / f"{study}.py").write_text(f'def {study}():\n    """Compute it."""\n')
+    assert main(["papers", "--root", str(checkout)]) == 0
+    assert (folder / "README.md").read_text().count("Notes:\n\n- The bound is older.\n") == 1
+
+
 def test_folder_without_a_checkout_is_an_error(tmp_path, capsys):
     assert main(["papers", "--root", str(tmp_path)]) == 2
     assert "not a checkout" in capsys.readouterr().err
