@@ -29,7 +29,7 @@ def tim(
     """
     source = played(groups=sampled, group_size=siblings)
     pairs = evidence_pairs(gap=gap)
-    tuning = prefer(source=source, pairs=pairs, loss=dpo(beta=beta), epochs=epochs, optional=True)
+    tuning = prefer(source=source, pairs=pairs, loss=dpo(beta=beta), epochs=epochs, learning_rate=1e-4, optional=True)
     return replace(
         base,
         annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),

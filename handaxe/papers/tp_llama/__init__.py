@@ -47,6 +47,7 @@ def tp_llama(
         loss=dpo(beta=beta),
         epochs=epochs,
         batch_size=8,
+        learning_rate=1e-4,
         optional=True,
     )
     return replace(
