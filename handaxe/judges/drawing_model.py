@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from handaxe.core.records import Group
 from handaxe.judges.drawing_pairs import drawing_pairs
 from handaxe.judges.reward_model import reward_model
 from handaxe.judges.viewed import PreferredMessage, Viewed, label_messages, last_image, viewed
+from handaxe.ops.once import once
 from handaxe.selection.pairs.ordered import ordered
 from handaxe.worlds.world import World
 
@@ -35,8 +35,6 @@ SEED = 111
 """Of the requests that a model learns from."""
 BLANK = 1.0
 """Distance of a rollout without an image to the lowest score of a sibling."""
-FITTING = threading.Lock()
-"""Serializes the fit, for rollouts that score at the same time."""
 
 
 def fit_drawing_model(
@@ -136,8 +134,7 @@ class DrawingModel:
     """See `drawing_model`."""
 
     def __init__(self, make: Callable[[], Viewed]):
-        self._make = make
-        self._judge: Viewed | None = None
+        self._judge = once(make)
 
     def score(self, group: Group) -> np.ndarray:
         """[G] scores of the siblings; see `drawing_model` for one without an image."""
@@ -147,6 +144,4 @@ class DrawingModel:
 
     def fitted(self) -> Viewed:
         """Return the judge, fitted if it was not."""
-        with FITTING:
-            self._judge = self._judge or self._make()
-        return self._judge
+        return self._judge()

@@ -1,10 +1,9 @@
 """EditScore (paper 63): the mean of several samples of a generative judge of edits, as a reward."""
 
-from functools import cache
-
 from handaxe import rewards
 from handaxe.core.records import Group, Scores
 from handaxe.methods.method import Method, replace
+from handaxe.ops.once import once
 from handaxe.papers.editscore.net_grader import fit_grader
 from handaxe.papers.editscore.self_ensemble import SelfEnsemble, self_ensemble
 
@@ -23,7 +22,7 @@ def editscore(base: Method, *, passes: int = 4, temperature: float = 0.7, edits:
         edits: edited drawings that the grader learns from.
     """
 
-    @cache
+    @once
     def judge() -> SelfEnsemble:
         grader = fit_grader(edits=edits, temperature=temperature, kinds=("dye",), seed=SEED)
         return self_ensemble(grader=grader, passes=passes)

@@ -1,9 +1,8 @@
 """OneReward (paper 59): one judge of pictures for several tasks and criteria, as the reward of a multi-task policy."""
 
-from functools import cache
-
 from handaxe import rewards
 from handaxe.methods.method import Method, replace
+from handaxe.ops.once import once
 from handaxe.papers.one_reward.drawn_criterion import drawn_criterion
 from handaxe.papers.one_reward.questions import draw_questions
 from handaxe.papers.one_reward.tagged_judge import TaggedJudge, Tags
@@ -26,7 +25,7 @@ def one_reward(
         kept: weight of the criterion kept; that of followed is 1.
     """
 
-    @cache
+    @once
     def judge() -> TaggedJudge:
         found = TaggedJudge(tags=tags)
         found.fit(draw_questions(questions, seed=SEED, noise=noise, kinds=("dye", "add")))

@@ -15,6 +15,7 @@ from handaxe.core.protocols import ChatFormat
 from handaxe.core.records import Group, Sampling, Task
 from handaxe.core.requests import Sample
 from handaxe.judges.viewed import last_image
+from handaxe.ops.once import once
 from handaxe.papers.reward_dance.comparisons import NO, YES, ComparedDrawings, Context, comparison_message, lesson
 from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.training.stages.context import make_site
@@ -164,16 +165,12 @@ class Compared:
     """See `compared`."""
 
     def __init__(self, fit: Callable[[], YesJudge], references: Callable[[Task], Sequence[Image]]):
-        self._fit = fit
+        self._judge = once(fit)
         self._references = references
-        self._judge: YesJudge | None = None
-        self._fitting = threading.Lock()
 
     def fitted(self) -> YesJudge:
         """Return the judge, fitted if it was not."""
-        with self._fitting:
-            self._judge = self._judge or self._fit()
-        return self._judge
+        return self._judge()
 
     def score(self, group: Group) -> np.ndarray:
         """[G] mean probabilities; 0 without an image."""
