@@ -52,6 +52,6 @@ def anyprefer(
     )
     return replace(
         base,
-        annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),
+        annotate=(*base.annotate, "ref_logp"),
         closing=(*base.closing, stage),
     )

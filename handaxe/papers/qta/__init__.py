@@ -49,6 +49,6 @@ def qta(
     return replace(
         base,
         tasks=lambda tasks, seed: task_pool(unmet_requests(tasks, labels), seed=seed),
-        annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),
+        annotate=(*base.annotate, "ref_logp"),
         closing=(*base.closing, tuning),
     )

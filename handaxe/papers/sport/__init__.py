@@ -38,6 +38,6 @@ def sport(
     tuning = prefer(source=source, pairs=step_pairs(gap=gap), loss=dpo(beta=beta), learning_rate=3e-4, optional=True)
     return replace(
         base,
-        annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),
+        annotate=(*base.annotate, "ref_logp"),
         closing=(*base.closing, repeat(stages=[tuning], times=rounds)),
     )

@@ -32,6 +32,6 @@ def tim(
     tuning = prefer(source=source, pairs=pairs, loss=dpo(beta=beta), epochs=epochs, learning_rate=1e-4, optional=True)
     return replace(
         base,
-        annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),
+        annotate=(*base.annotate, "ref_logp"),
         closing=(*base.closing, tuning),
     )

@@ -55,6 +55,6 @@ def tool_light(
     return replace(
         base,
         tasks=lambda tasks, seed: task_pool(tasks[:POOL], seed=seed),
-        annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),
+        annotate=(*base.annotate, "ref_logp"),
         stages=(*base.stages, probe, unknown, first, repeat(stages=[loop], times=loops)),
     )

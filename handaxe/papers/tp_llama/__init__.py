@@ -52,6 +52,6 @@ def tp_llama(
     )
     return replace(
         base,
-        annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),
+        annotate=(*base.annotate, "ref_logp"),
         closing=(*base.closing, tuning, preference, tree_size(source=after)),
     )
