@@ -33,6 +33,8 @@ __all__ = [
 
 NO_GAUGES: Mapping[str, RatioMetric] = MappingProxyType({})
 NO_STATISTICS: Mapping[str, Statistic] = MappingProxyType({})
+OF_RUNS = ("evaluation", "steps")
+"""Names that a run adds to the figures of an evaluation."""
 
 
 class Estimate(NamedTuple):
@@ -118,7 +120,7 @@ def columns(tasks: Sequence[TaskResult], *, ks: Sequence[int]) -> dict[str, Colu
     out["calls_per_correct"] = Column(means["calls"], correct, usable)
     out["tool_productivity"] = Column(correct, means["calls"], usable)
     for name in dict.fromkeys(name for one in tasks for name in one.gauges):
-        if name in out:
+        if name in out or name in OF_RUNS:
             raise InputError(f"a gauge cannot be named {name!r}, as a metric of every evaluation; rename it")
         top, bottom = np.array([one.gauges.get(name, (0.0, 0.0)) for one in tasks]).T
         out[name] = Column(top, bottom, usable)

@@ -159,5 +159,7 @@ def test_gauges_and_statistics_by_hand():
     assert Evaluation.from_json(found.to_json()).metrics["price"] == found.metrics["price"]
     with pytest.raises(InputError, match="'calls'"):
         summarize(scored, gauges={"calls": gauge})
+    with pytest.raises(InputError, match="cannot be named 'steps'"):
+        summarize(scored, gauges={"steps": gauge})
     with pytest.raises(InputError, match="'reward'"):
         summarize(scored, statistics={"reward": lambda tasks: 0.0})

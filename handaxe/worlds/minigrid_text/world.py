@@ -70,7 +70,7 @@ def minigrid_text(
         brief: describe the view in key words, which the tiny policy can learn to read.
 
     Returns:
-        A world broken down by "length", the actions of a shortest path, with the gauges steps (actions), executed
+        A world broken down by "length", the actions of a shortest path, with the gauges actions (number), executed
         (share of effective calls) and left (missing actions at the end; all of the start if the box is destroyed). Turn
         facts and the report hold the state. Give rollouts some turns more than `longest`; 12 fit into the tiny policy's
         context, and the cold-start checkpoint of a larger `longest` has a longer context.
@@ -128,7 +128,7 @@ def minigrid_text(
         criteria=_steps if marks == "path" else _goals(first),
         check=_check(first, distance),
         gauges={
-            "steps": RatioMetric(lambda one, right: float(_final(one, "steps"))),
+            "actions": RatioMetric(lambda one, right: float(_final(one, "steps"))),
             "executed": RatioMetric(
                 lambda one, right: float(_final(one, "done")), lambda one, right: float(len(one.calls))
             ),

@@ -109,7 +109,7 @@ def scienceworld(
         deadline: seconds for a reply of the simulator; after the deadline the rollout ends as infra_error.
 
     Returns:
-        A world broken down by "kind", with criteria (the package's subgoals) and the gauges steps (actions), progress
+        A world broken down by "kind", with criteria (the package's subgoals) and the gauges actions, progress
         (final score from 0 to 1) and unknown (share of actions that the simulator does not know). Turn facts hold score
         and subgoals after each action. It has an expert if each kind has a gold path that wins, and a start if it is
         brief and has only kinds of the default.
@@ -160,7 +160,7 @@ def scienceworld(
         criteria=_criteria,
         check=_met,
         gauges={
-            "steps": RatioMetric(lambda one, right: float(_final(one, "steps"))),
+            "actions": RatioMetric(lambda one, right: float(_final(one, "steps"))),
             "progress": RatioMetric(lambda one, right: max(0, _final(one, "score")) / 100),
             "unknown": RatioMetric(
                 lambda one, right: float(_final(one, "unknown")), lambda one, right: float(len(one.calls))

@@ -71,7 +71,7 @@ def textarena(*, games: tuple[str, ...] = SHORT, longest: int = 8, instances: in
         brief: describe states in key words, which the tiny policy can learn to read; otherwise the game's own text.
 
     Returns:
-        A world broken down by "game", with the gauges steps (actions), accepted (share of actions that the game
+        A world broken down by "game", with the gauges actions (their number), accepted (share of actions that the game
         accepts), game_reward (the game's own, partial for a lost game) and, with an expert, left (missing actions at
         the end). Criteria are met when few enough actions are missing. Give rollouts some turns more than `longest`.
 
@@ -107,7 +107,7 @@ def textarena(*, games: tuple[str, ...] = SHORT, longest: int = 8, instances: in
         return inherit_bound(make, probe)
 
     gauges = {
-        "steps": RatioMetric(lambda one, right: float(_final(one, "steps"))),
+        "actions": RatioMetric(lambda one, right: float(_final(one, "steps"))),
         "accepted": RatioMetric(
             lambda one, right: float(_final(one, "accepted")), lambda one, right: float(_final(one, "steps"))
         ),

@@ -67,7 +67,7 @@ def textworld(
             game's own text, compiled on first use (a second).
 
     Returns:
-        A world broken down by "length", with the gauges steps (commands) and left (missing winning commands at the
+        A world broken down by "length", with the gauges actions (commands) and left (missing winning commands at the
         end), and as criteria the commands of a shortest path, met at a position nearer to the end than ever before.
         Give rollouts some turns more than `length`; the cold-start checkpoint of a `length` above 6 has a longer
         context.
@@ -116,7 +116,7 @@ def textworld(
         criteria=_commands,
         check=_check,
         gauges={
-            "steps": RatioMetric(lambda one, right: float(_final(one, "steps"))),
+            "actions": RatioMetric(lambda one, right: float(_final(one, "steps"))),
             "left": RatioMetric(lambda one, right: float(_final(one, "left"))),
         },
     )

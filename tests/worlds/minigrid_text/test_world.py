@@ -158,7 +158,7 @@ def test_gauges_count_steps_effects_and_missing_actions(world):
     way = way_of(task)
     one = played(world, task, ["drop", *way[:-1]])
     said = {name: (gauge.top(one, 0.0), gauge.bottom(one, 0.0)) for name, gauge in world.gauges.items()}
-    assert said == {"steps": (len(way), 1.0), "executed": (len(way) - 1, len(way)), "left": (1, 1.0)}
+    assert said == {"actions": (len(way), 1.0), "executed": (len(way) - 1, len(way)), "left": (1, 1.0)}
 
 
 def test_a_forked_rollout_continues_from_the_branch_state(world):

@@ -120,7 +120,7 @@ class TestInTheSimulator:
         met_CN = world.check(one, world.criteria(task))
         assert met_CN.shape == (len(task.metadata["goals"]), len(one.turns)) and met_CN[:2, -1].all()
         assert 0 < met_CN[:, 0].sum() < met_CN[:, -1].sum()
-        assert [world.gauges[name].top(one, 1.0) for name in ("steps", "progress", "unknown")] == [
+        assert [world.gauges[name].top(one, 1.0) for name in ("actions", "progress", "unknown")] == [
             len(task.metadata["path"]),
             1,
             0,
