@@ -40,6 +40,7 @@ def alignment_reward(*, met: MetPoints, error: float = 0.0) -> Reward:
 
     Paper: arXiv:2509.04545 (PromptEnhancer), the reward of GRPO by AlignEvaluator.
     Unconfirmed: the mean over points without weights, and the number of images.
+    Differs: a rule with errors in the place of AlignEvaluator.
     """
     if not 0 <= error <= 0.5:
         raise InputError(f"error is {error}; give a probability of 0 to 0.5")

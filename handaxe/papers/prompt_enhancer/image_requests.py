@@ -12,7 +12,7 @@ from handaxe.core.records import Message, Task, Trajectory
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.prompt_enhancer.image_prompts import draw_prompt
-from handaxe.papers.prompt_enhancer.key_points import CATEGORIES, RELATIONS, KeyPoint, is_met
+from handaxe.papers.prompt_enhancer.key_points import CATEGORIES, RELATIONS, KeyPoint, meets_point
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.canvas.drawing import COLOURS, SHAPES
 from handaxe.worlds.parts.answering import is_text_answer
@@ -105,7 +105,7 @@ def met_points(one: Trajectory, samples: int = SAMPLES) -> list[list[bool]]:
     prompt = rewritten_prompt(one.final_text)
     points = key_points(one.task)
     drawn = [draw_prompt(prompt, seed=derive_seed(one.task.id, sample)) for sample in range(samples)]
-    return [[is_met(point, items) for point in points] for items in drawn]
+    return [[meets_point(point, items) for point in points] for items in drawn]
 
 
 def _category_metric(name: str) -> RatioMetric:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from handaxe.core.errors import InputError
 from handaxe.worlds.canvas.drawing import Item, Items
 
-__all__ = ["CATEGORIES", "KeyPoint", "is_met"]
+__all__ = ["CATEGORIES", "KeyPoint", "meets_point"]
 
 CATEGORIES = ("object", "count", "relation", "negation")
 RELATIONS: Mapping[str, tuple[int, int]] = {"left of": (1, 0), "above": (0, 1)}
@@ -30,7 +30,7 @@ class KeyPoint(NamedTuple):
     relation: str = ""
 
 
-def is_met(point: KeyPoint, drawn: Items) -> bool:
+def meets_point(point: KeyPoint, drawn: Items) -> bool:
     """Whether a drawing meets a key point.
 
     Args:

@@ -11,7 +11,7 @@ from handaxe.curricula.in_order import in_order
 from handaxe.curricula.interleaved import Order
 from handaxe.ops.stateful_composite import StatefulComposite
 
-__all__ = ["Staged", "staged"]
+__all__ = ["TaskStages", "staged"]
 
 
 def staged(*, key: str, parts: Sequence[str], switch: int) -> Order:
@@ -48,16 +48,18 @@ def staged(*, key: str, parts: Sequence[str], switch: int) -> Order:
             if not own:
                 raise InputError(f"no task has {part!r} as metadata {key!r}: choose a world with both kinds")
             made[part] = in_order(own, seed=seed)
-        return Staged(made, key, switch)
+        return TaskStages(made, key, switch)
 
     return curriculum
 
 
-class Staged(StatefulComposite):
+class TaskStages(StatefulComposite):
     """Curriculum of `staged`."""
 
     def __init__(self, curricula: Mapping[str, Curriculum], key: str, switch: int):
-        self._curricula, self._key, self._switch = curricula, key, switch
+        self._curricula = curricula
+        self._key = key
+        self._switch = switch
 
     def next(self, step: int, count: int) -> list[Task]:
         """Return the `count` tasks of a step."""

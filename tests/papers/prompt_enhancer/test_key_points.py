@@ -4,7 +4,7 @@ import random
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.papers.prompt_enhancer.key_points import KeyPoint, is_met
+from handaxe.papers.prompt_enhancer.key_points import KeyPoint, meets_point
 from handaxe.worlds.canvas.drawing import CELLS, Item
 
 DRAWN = (Item("red", "disc", 0, 0), Item("red", "disc", 4, 0))
@@ -24,7 +24,7 @@ DRAWN = (Item("red", "disc", 0, 0), Item("red", "disc", 4, 0))
     ],
 )
 def test_points_equal_the_worked_example(point, met):
-    assert is_met(point, DRAWN) is met
+    assert meets_point(point, DRAWN) is met
 
 
 def test_relations_equal_a_slow_loop():
@@ -36,9 +36,9 @@ def test_relations_equal_a_slow_loop():
             for a, b in itertools.product(drawn, drawn):
                 if a.colour == "red" and b.colour == "blue":
                     expected |= a.left < b.left if relation == "left of" else a.top < b.top
-            assert is_met(KeyPoint("relation", ("red disc", "blue disc"), 1, relation), drawn) == expected
+            assert meets_point(KeyPoint("relation", ("red disc", "blue disc"), 1, relation), drawn) == expected
 
 
 def test_an_unknown_category_is_refused():
     with pytest.raises(InputError, match="category 'mood'"):
-        is_met(KeyPoint("mood", ()), DRAWN)
+        meets_point(KeyPoint("mood", ()), DRAWN)
