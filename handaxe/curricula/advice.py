@@ -22,11 +22,12 @@ ADVICE: Mapping[str, str] = {
 class Failure(NamedTuple):
     """Summary of a failed rollout.
 
-    instruction  system prompt of the rollout
+    instruction  name of the rollout's system prompt
     task         id of the task
     said         text of the last turn
     reward       total reward
     tags         failure tags, keys of ADVICE
+    conversation  the rollout as text, for a model that reflects
     """
 
     instruction: str
@@ -34,6 +35,7 @@ class Failure(NamedTuple):
     said: str
     reward: float
     tags: tuple[str, ...]
+    conversation: str = ""
 
 
 Propose = Callable[[str, Sequence[Failure], int], list[str]]

@@ -3,25 +3,38 @@
 from handaxe import rewards
 from handaxe.curricula.advice import rule_mutations
 from handaxe.methods.method import Method, replace
+from handaxe.papers.inspo.instructed_hops import ADVICE, NEUTRAL, prompt_tags
+from handaxe.papers.inspo.instruction_figures import InstructionFigures
 from handaxe.papers.inspo.instructions import instructions
+from handaxe.papers.inspo.reflection import reflection, shown_rollout
 from handaxe.papers.inspo.with_system_prompt import with_system_prompt
 
 __all__ = ["inspo"]
 
-INITIAL = ("Use a tool.", "", "Answer at once.", "Think first.")
+INITIAL = (NEUTRAL, "Use search.", "Search once.", "Answer at once.")
 
 
-def inspo(base: Method, *, population: int = 4, evolve_every: int = 5) -> Method:
-    """Train under instructions sampled by reward; evaluate under the best instruction.
+def inspo(base: Method, *, population: int = 4, evolve_every: int = 4) -> Method:
+    """Train under instructions sampled by reward; evaluate under the best instruction. `--judge` names who reflects.
 
     Channel "proposed" has the share of rollouts with an instruction that an evolution added.
 
     Args:
-        population: number of instructions, at most 4.
+        population: number of instructions, at most 4; 1 for the fixed initial instruction, which no proposal replaces.
         evolve_every: steps between two evolutions; more than the run's steps leaves a bandit. Unconfirmed.
     """
-    pool = instructions(initial=INITIAL[:population], propose=rule_mutations(), every=evolve_every, order=base.tasks)
+    pool = instructions(
+        initial=INITIAL[:population],
+        propose=reflection(desk=base.judge.texts(), rule=rule_mutations(advice=ADVICE)),
+        every=evolve_every,
+        prune=2,
+        parents=population,
+        tags=prompt_tags,
+        conversation=shown_rollout,
+        order=base.tasks,
+    )
     evaluation = with_system_prompt(rollout=base.rollout, opening=pool.with_best)
     proposed = rewards.outcome(pool.is_proposed)
     reward = rewards.weighted({"whole": (1.0, base.reward), "proposed": (0.0, proposed)})
-    return replace(base, tasks=pool.curriculum, reward=reward, evaluate_rollout=evaluation)
+    learners = (*base.learners, InstructionFigures(pool))
+    return replace(base, tasks=pool.curriculum, reward=reward, evaluate_rollout=evaluation, learners=learners)

@@ -40,37 +40,41 @@ def instructions(
     propose: Propose | None = None,
     every: int = 10,
     prune: int = 1,
+    parents: int = 1,
     trial: int = 3,
     temperature: float = 0.1,
     rate: float = 0.1,
     failed_below: float = 0.5,
     failures: int = 64,
     tags: Callable[[Trajectory], tuple[str, ...]] = failure_tags,
+    conversation: Callable[[Trajectory], str] | None = None,
     order: Order | None = None,
 ) -> "Instructions":
-    """Prepend to each task an instruction sampled from a population whose weights follow the rewards.
+    """Give each task an instruction sampled from a population whose weights follow the rewards.
 
         p_j = softmax(w_j / temperature)                 instruction of a task, the same for all siblings
         w_j <- (1 - rate) w_j + rate mean(R)             after each step, over its rollouts with instruction j
-        every `every` steps: the `prune` instructions of least weight leave; `propose` improves the one of most weight
-        from its failures, and proposals are put on trial up to the initial size of the population
+        every `every` steps: `propose` improves the instructions of most weight from their failures, the best first,
+        until there are `prune` new ones; they are put on trial and take the places of those of least weight
 
     R_i is the outcome plus the per-turn rewards. The first tasks of a step get an instruction on trial until it has had
     `trial` groups; its weight is then the mean reward of their rollouts. The initial instructions are on trial, too. An
-    instruction is a system message before the task's own and does not train; task ids stay, and
-    `metadata["instruction"]` is its name.
+    instruction is the system prompt of the task, in place of one that the task has, and does not train; task ids stay,
+    and `metadata["instruction"]` is its name.
 
     Args:
         initial: distinct texts, at least one; "" adds no message. Their number is the size limit of the population.
         propose: see `curricula.advice`; None proposes nothing, which leaves a bandit.
         every: steps between evolutions, >= 1. Unconfirmed.
-        prune: instructions removed at a time, >= 1; one that is not on trial always stays.
+        prune: most instructions replaced at a time, >= 1; the best one and those on trial stay.
+        parents: most instructions that `propose` improves at a time, >= 1. Unconfirmed.
         trial: groups of a trial, >= 1.
         temperature: of the softmax, in units of reward, > 0. Unconfirmed.
         rate: of the moving average, in (0, 1]. Unconfirmed.
         failed_below: rollouts with a reward below are failures, in units of reward.
         failures: number of failures stored for `propose`: those of least reward, the latest first.
-        tags: trajectory -> reasons of its failure.
+        tags: trajectory -> reasons of its failure, for a rule.
+        conversation: trajectory -> its text, for a model; None stores none.
         order: (tasks, seed) -> curriculum that chooses tasks; None goes through them in order.
 
     Returns:
@@ -86,17 +90,18 @@ def instructions(
 
     Paper: arXiv:2512.01945 (INSPO). Unconfirmed: the update of the weights, and all numbers.
     Differs: a candidate is verified on groups that train, instead of a batch of its own, and keeps its reward there as
-    weight, so that the next pruning selects, instead of a top-K; `propose` may be rules instead of a model.
+    weight, so that the next pruning selects, instead of a top-K.
     """
     if not initial or len(set(initial)) < len(initial):
         raise InputError("instructions needs at least one initial text, and distinct ones")
-    if min(every, prune, trial) < 1 or failures < 0 or temperature <= 0 or not 0 < rate <= 1:
+    if min(every, prune, parents, trial) < 1 or failures < 0 or temperature <= 0 or not 0 < rate <= 1:
         raise InputError(
-            f"every is {every}, prune {prune}, trial {trial}, failures {failures}, temperature {temperature} and rate "
-            f"{rate}; give 1 or more of the first three, 0 or more failures, a temperature above 0, a rate in (0, 1]"
+            f"every is {every}, prune {prune}, parents {parents}, trial {trial}, failures {failures}, temperature "
+            f"{temperature} and rate {rate}; give 1 or more of the first four, 0 or more failures, a temperature above "
+            "0, a rate in (0, 1]"
         )
-    numbers = _Numbers(every, prune, trial, temperature, rate, failed_below, failures)
-    return Instructions(tuple(initial), propose, numbers, tags, order)
+    numbers = _Numbers(every, prune, parents, trial, temperature, rate, failed_below, failures)
+    return Instructions(tuple(initial), propose, numbers, tags, conversation or _untold, order)
 
 
 class _Numbers(NamedTuple):
@@ -104,6 +109,7 @@ class _Numbers(NamedTuple):
 
     every: int
     prune: int
+    parents: int
     trial: int
     temperature: float
     rate: float
@@ -120,6 +126,7 @@ class Instructions:
         propose: Propose | None,
         numbers: "_Numbers",
         tags: Callable[[Trajectory], tuple[str, ...]],
+        conversation: Callable[[Trajectory], str],
         order: Order | None,
     ):
         self.population = [Instruction(f"i{k}", text) for k, text in enumerate(initial)]
@@ -129,6 +136,7 @@ class Instructions:
         self._propose = propose
         self._numbers = numbers
         self._tags = tags
+        self._conversation = conversation
         self._order = order
 
     def curriculum(self, tasks: list[Task], seed: int) -> Curriculum:
@@ -150,9 +158,20 @@ class Instructions:
         """Prepend the best instruction to the task."""
         return _opened(task, self.best)
 
+    @property
+    def made(self) -> int:
+        """Number of proposals that came into the population."""
+        return self._made - self._most
+
     def is_proposed(self, trajectory: Trajectory) -> bool:
         """Check whether the task of a rollout has an instruction that an evolution added."""
-        name = trajectory.task.metadata.get("instruction", "i0")
+        return self._is_late(trajectory.task.metadata.get("instruction", "i0"))
+
+    def is_added(self, one: Instruction) -> bool:
+        """Check whether an evolution added an instruction."""
+        return self._is_late(one.name)
+
+    def _is_late(self, name: str) -> bool:
         return int(name.removeprefix("i")) >= self._most
 
     def chances(self) -> list[float]:
@@ -173,18 +192,30 @@ class Instructions:
         return chosen
 
     def evolve(self, step: int, seed: int) -> None:
-        """Prune and put proposals on trial, if the step is due and was not evolved before."""
+        """Put proposals on trial in the places of the worst, if the step is due and was not evolved before."""
         if self._propose is None or step <= self._evolved or step % self._numbers.every or not self.tried:
             return
-        self._evolved = step
-        parent = self.best
-        leaving = sorted((one for one in self.tried if one is not parent), key=_weight)[: self._numbers.prune]
+        new = self._proposals(derive_seed("instructions", seed, step, "propose"))
+        worst = sorted((one for one in self.tried if one is not self.best), key=_weight)[: self._numbers.prune]
+        free = self._most - len(self.population)
+        leaving = worst[: max(0, len(new) - free)]
         self.population = [one for one in self.population if one not in leaving]
-        own = [one for one in self.failures if one.instruction == parent.name] or self.failures
-        for text in self._propose(parent.text, own, derive_seed("instructions", seed, step, "propose")):
-            if len(self.population) < self._most and text not in {one.text for one in self.population}:
-                self.population.append(Instruction(f"i{self._made}", text))
-                self._made += 1
+        for text in new[: free + len(leaving)]:
+            self.population.append(Instruction(f"i{self._made}", text))
+            self._made += 1
+        self._evolved = step
+
+    def _proposals(self, seed: int) -> list[str]:
+        """New texts from the instructions of most weight, the best first, until there are `prune`."""
+        assert self._propose is not None
+        known = {one.text for one in self.population}
+        new = list[str]()
+        for parent in sorted(self.tried, key=_weight, reverse=True)[: self._numbers.parents]:
+            own = [one for one in self.failures if one.instruction == parent.name] or self.failures
+            new += [text for text in dict.fromkeys(self._propose(parent.text, own, seed)) if text not in {*known, *new}]
+            if len(new) >= self._numbers.prune:
+                break
+        return new
 
     def observe(self, groups: Sequence[RatedGroup]) -> None:
         """Update weights, trials and failures from the groups of a step."""
@@ -210,15 +241,20 @@ class Instructions:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.population = [Instruction(**one) for one in state["population"]]
-        self.failures = [
-            Failure(name, task, text, reward, tuple(tags)) for name, task, text, reward, tags in state["failures"]
-        ]
+        self.failures = [Failure(*one[:4], tuple(one[4]), *one[5:]) for one in state["failures"]]
         self._made, self._evolved = int(state["made"]), int(state["evolved"])
 
     def _failed(self, one: RatedGroup) -> list[Failure]:
         name, reward_G = one.group.task.metadata.get("instruction", ""), group_rewards(one.group, one.scores)
         return [
-            Failure(name, one.group.task.id, trajectory.final_text, float(reward), self._tags(trajectory))
+            Failure(
+                name,
+                one.group.task.id,
+                trajectory.final_text,
+                float(reward),
+                self._tags(trajectory),
+                self._conversation(trajectory),
+            )
             for trajectory, reward in zip(one.group, reward_G, strict=True)
             if reward < self._numbers.failed_below
         ]
@@ -248,7 +284,13 @@ class _Instructed(StatefulComposite):
 
 def _opened(task: Task, one: Instruction) -> Task:
     system = (Message("system", one.text),) if one.text else ()
-    return replace(task, messages=(*system, *task.messages), metadata={**task.metadata, "instruction": one.name})
+    rest = tuple(message for message in task.messages if message.role != "system")
+    return replace(task, messages=(*system, *rest), metadata={**task.metadata, "instruction": one.name})
+
+
+def _untold(trajectory: Trajectory) -> str:
+    del trajectory
+    return ""
 
 
 def _weight(one: Instruction) -> float:

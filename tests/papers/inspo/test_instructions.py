@@ -1,5 +1,6 @@
 import json
 from collections import Counter
+from dataclasses import replace
 from math import exp
 
 import numpy as np
@@ -103,6 +104,36 @@ def test_the_population_evolves_at_its_interval():
     assert made.best.text == "new" and tasks.next(5, 1) and len(asked) == 1
 
 
+def test_further_parents_are_asked_until_there_are_enough_proposals():
+    asked = []
+
+    def propose(text, failures, seed):
+        asked.append((text, seed))
+        return ["do 1", f"{text}!", f"{text}!"] if text != "do 0" else ["do 1"]
+
+    made = known([0.5, 0.3, 0.2, 0.1], propose=propose, every=1, trial=1, prune=2, parents=3)
+    made.curriculum(TASKS, 0).next(1, 1)
+    assert [text for text, _ in asked] == ["do 0", "do 1", "do 2"] and len({seed for _, seed in asked}) == 1
+    assert [one.text for one in made.population] == ["do 0", "do 1", "do 1!", "do 2!"] and made.made == 2
+    asked.clear()
+    made = known([0.5, 0.3, 0.2, 0.1], propose=propose, every=1, trial=1, prune=1, parents=3)
+    made.curriculum(TASKS, 0).next(1, 1)
+    assert [text for text, _ in asked] == ["do 0", "do 1"]
+
+
+def test_without_a_proposal_no_instruction_leaves():
+    made = known([0.5, 0.3, 0.1], propose=lambda text, failures, seed: [], every=1, prune=2)
+    made.curriculum(TASKS, 0).next(1, 1)
+    assert [one.text for one in made.population] == ["do 0", "do 1", "do 2"]
+
+
+def test_an_instruction_replaces_the_system_prompt_of_a_task():
+    task = replace(make_task(), messages=(Message("system", "Be long."), Message("user", "2*7?")))
+    opened = instructions(initial=["Be short."]).with_best(task)
+    assert opened.messages == (Message("system", "Be short."), Message("user", "2*7?"))
+    assert instructions(initial=[""]).with_best(task).messages == (Message("user", "2*7?"),)
+
+
 def test_the_population_is_a_bandit_without_proposals():
     made = known([0.5, 0.1], every=1)
     for step in range(5):
@@ -119,12 +150,16 @@ def test_the_best_instruction_stays_and_the_population_is_bounded():
 
 
 def test_the_store_keeps_the_worst_and_latest_failures():
-    made = known([0.5], failures=2)
+    made = known([0.5], failures=2, conversation=lambda one: f"said {one.final_text}")
     task = made.with_best(TASKS[0])
     made.observe([came_of(task, [0.4, 0.0, 0.9])])
     made.observe([came_of(made.with_best(TASKS[1]), [0.0, 0.1])])
     assert [(one.task, one.reward) for one in made.failures] == [("t1", 0.0), ("t0", 0.0)]
     assert made.failures[0].tags == ("no call",) and made.failures[0].said == "no"
+    assert made.failures[0].conversation == "said no"
+    copy = known([0.5])
+    copy.load_state_dict(json.loads(json.dumps(made.state_dict())))
+    assert copy.failures == made.failures
 
 
 def test_instructions_resume_from_their_state():
@@ -148,7 +183,7 @@ def test_instructions_refuses_numbers_out_of_range_and_equal_texts():
     for wrong in ({"initial": []}, {"initial": ["a", "a"]}):
         with pytest.raises(InputError, match="initial"):
             instructions(**wrong)
-    for wrong in ({"every": 0}, {"rate": 0.0}, {"temperature": 0.0}, {"trial": 0}, {"failures": -1}):
+    for wrong in ({"every": 0}, {"rate": 0.0}, {"temperature": 0.0}, {"trial": 0}, {"parents": 0}, {"failures": -1}):
         with pytest.raises(InputError, match="temperature"):
             instructions(initial=["a"], **wrong)
 
