@@ -47,7 +47,11 @@ MORE_WORLDS = {
     "tool_scenes": "handaxe.papers.phys_tool_bench.tool_scenes",
 }
 """World of the command line -> module, for a world that finds other worlds by name, and for the world of a study."""
-PAPER_PIPELINES = dict.fromkeys(("astra_environments", "astra_trajectories"), "handaxe.papers.astra.pipelines")
+PAPER_PIPELINES = {
+    "astra_environments": "handaxe.papers.astra.pipelines",
+    "astra_trajectories": "handaxe.papers.astra.pipelines",
+    "duetqa": "handaxe.papers.fathom.duetqa",
+}
 """Pipeline of a paper -> module."""
 
 

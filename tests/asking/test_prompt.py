@@ -17,6 +17,8 @@ DIGESTS = {
     "step": "step@1 b855c571c1f1 step.terse@1 c891024f63e7",
     "tool_call": "tool_call@1 a989765c58aa tool_call.terse@1 779fe3272c07",
     "which": "which@1 7deacb13dbe1 which.terse@1 5015f021b10a",
+    "fathom/page": "fathom/page@1 ae8d0bd355a6 fathom/page.terse@1 5a6ac6ee9ca3",
+    "fathom/search": "fathom/search@1 a74b63e048c1 fathom/search.terse@1 ad7877e12b91",
     "flow_grpo/execute": "flow_grpo/execute@1 1635033a7d2f flow_grpo/execute.terse@1 e3e728d74800",
     "flow_grpo/generate": "flow_grpo/generate@1 e786fe54c0db flow_grpo/generate.terse@1 7df2ae6eda65",
     "flow_grpo/verify": "flow_grpo/verify@1 60ad6115d0b8 flow_grpo/verify.terse@1 5e3d52263d41",

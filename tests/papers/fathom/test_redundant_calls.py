@@ -2,75 +2,72 @@ import random
 
 import pytest
 
-from handaxe.core.errors import InputError
+from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import ToolCall
 from handaxe.evaluation.attack_trials import LabCase
+from handaxe.papers.fathom.call_kinds import rule_kinds
+from handaxe.papers.fathom.paged_hops import page_claim, paged_hops
 from handaxe.papers.fathom.redundant_calls import redundant_calls
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome
 from handaxe.testing.make_records import make_group, make_trajectory
-from handaxe.worlds.hops.world import hops
 
-CONTRACT = [{"base": exact_match()}, {"base": exact_match(), "claim": lambda call: call.name, "verifications": 0}]
+BY_RULE = rule_kinds(claim=page_claim)
+CONTRACT = [{"base": exact_match(), "kinds": BY_RULE}, {"base": exact_match(), "kinds": BY_RULE, "novelty": 0.0}]
 LAB = [
-    LabCase("redundant_calls(...)", hops, lambda world: redundant_calls(base=world.correct)),
+    LabCase("redundant_calls(...)", paged_hops, lambda world: redundant_calls(base=world.correct, kinds=BY_RULE)),
 ]
 RIGHT, WRONG = outcome(lambda one: 1.0), outcome(lambda one: 0.0)
+LETTERS = {"u": "unique", "e": "exploration", "v": "verification", "r": "redundant"}
 
 
-def attempt(*words):
-    return make_trajectory(calls=[[ToolCall(f"c{k}", {"q": word})] for k, word in enumerate(words)] or [[]])
+def labelled(letters):
+    """A rollout with a call a letter, and the labels of all."""
+    calls = [[ToolCall("search", {"query": str(k)})] for k in range(len(letters))]
+    return make_trajectory(calls=calls or [[]]), lambda one: [LETTERS[letter] for letter in letters]
 
 
-def named(*words):
-    """Calls of one tool; `attempt` numbers its tools, so that they all differ."""
-    return make_trajectory(calls=[[ToolCall("search", {"q": word})] for word in words] or [[]])
-
-
-def paid(base, one, **knobs):
-    scores = redundant_calls(base=base, **knobs)(make_group(trajectories=[one]))
+def paid(base, letters, **knobs):
+    one, kinds = labelled(letters)
+    scores = redundant_calls(base=base, kinds=kinds, **knobs)(make_group(trajectories=[one]))
     return scores.outcome[0], scores.channels["redundant"][0]
 
 
-def about(call):
-    return call.arguments["q"][0]
-
-
 def test_redundant_calls_matches_its_example():
-    once = named("a", "b", "a", "c")
-    assert paid(RIGHT, once) == (0.75, 0.25) and paid(WRONG, once) == (0.375, 0.25)
-    assert paid(RIGHT, named("a", "a", "a")) == (0.5, pytest.approx(0.6667, abs=5e-5))
-    same = named("k1", "k2", "k3")
-    assert paid(RIGHT, same, claim=about) == (pytest.approx(0.6667, abs=5e-5), pytest.approx(0.3333, abs=5e-5))
-    assert paid(RIGHT, same) == (1.0, 0.0) and paid(RIGHT, same, claim=about, verifications=2) == (1.0, 0.0)
+    assert paid(RIGHT, "uerv") == (0.75, 0.25) and paid(WRONG, "uerv") == (0.375, 0.25)
+    assert paid(RIGHT, "urr") == (0.5, pytest.approx(0.6667, abs=5e-5))
 
 
-def test_equal_calls_are_redundant_within_the_verification_budget():
-    assert paid(RIGHT, named("k1", "k1"), claim=about, verifications=5)[1] == 0.5
-    assert paid(RIGHT, named("k1", "k1", "k2"), claim=about)[1] == pytest.approx(1 / 3)  # the second look is k2
-    assert paid(RIGHT, named("a", "b"), claim=lambda call: None, verifications=0)[1] == 0
-    assert paid(RIGHT, attempt("a", "a"))[1] == 0  # of two tools
+def test_shares_of_the_other_kinds_are_channels():
+    one, kinds = labelled("uuevr")
+    channels = redundant_calls(base=RIGHT, kinds=kinds)(make_group(trajectories=[one])).channels
+    found = {name.removeprefix("redundant/"): value[0] for name, value in channels.items() if "/" in name}
+    assert found == pytest.approx({"unique": 0.4, "exploration": 0.2, "verification": 0.2})
 
 
 def test_a_rollout_without_calls_has_no_penalty_and_no_novelty():
-    assert paid(RIGHT, named()) == (1.0, 0.0) and paid(WRONG, named()) == (0.0, 0.0)
+    assert paid(RIGHT, "") == (1.0, 0.0) and paid(WRONG, "") == (0.0, 0.0)
 
 
 def test_no_incorrect_rollout_earns_more_than_a_correct_one():
-    wasteful, frugal = named(*"a" * 9), named("a")
-    assert paid(RIGHT, wasteful)[0] >= paid(WRONG, frugal)[0]
-    for knobs in ({"novelty": 0.6}, {"floor": 1.1}, {"penalty": 0}, {"verifications": -1}, {"novelty": -0.1}):
+    assert paid(RIGHT, "urrrrrrrr")[0] >= paid(WRONG, "u")[0]
+    for knobs in ({"novelty": 0.6}, {"floor": 1.1}, {"penalty": 0}, {"novelty": -0.1}):
         with pytest.raises(InputError, match="novelty <= floor"):
-            redundant_calls(base=RIGHT, **knobs)
+            redundant_calls(base=RIGHT, kinds=BY_RULE, **knobs)
 
 
 def test_redundant_calls_matches_a_slow_count():
     rng = random.Random(0)
     for _ in range(30):
-        words = [rng.choice("ab") + rng.choice("12") for _ in range(rng.randrange(1, 9))]
-        allowed = rng.randrange(3)
-        waste = 0
-        for k, word in enumerate(words):
-            looks = len({w for w in words[:k] if w[0] == word[0]})
-            waste += word in words[:k] or looks > allowed
-        assert paid(RIGHT, named(*words), claim=about, verifications=allowed)[1] == pytest.approx(waste / len(words))
+        letters = "".join(rng.choice("uevr") for _ in range(rng.randrange(1, 9)))
+        waste = sum(letter == "r" for letter in letters) / len(letters)
+        assert paid(RIGHT, letters, penalty=0.5) == pytest.approx((max(1 - 0.5 * waste, 0.5), waste))
+        assert paid(WRONG, letters, novelty=0.2) == pytest.approx((0.2 * (1 - waste), waste))
+
+
+def test_a_judge_without_an_answer_leaves_the_rollout_unscored():
+    def silent(one):
+        raise VerifierError("away", trajectory=one.id)
+
+    with pytest.raises(VerifierError, match="away"):
+        redundant_calls(base=RIGHT, kinds=silent)(make_group(trajectories=[labelled("u")[0]]))
