@@ -12,7 +12,7 @@ from handaxe.papers.agent0.score_scaled import score_scaled
 __all__ = ["agent0"]
 
 
-def agent0(base: Method, *, tool: float = 0.6, repetition: float = 1.0, earlier_rounds: int = 1) -> Method:
+def agent0(base: Method, *, tool: float = 0.6, repetition: float = 1.0, earlier_rounds: int = 2) -> Method:
     """Train the proposer on the value of questions, and the solver with ADPO on uncertain questions.
 
     Args:

@@ -26,7 +26,7 @@ def co_train(
     opening: Task,
     accept: Callable[[Task], bool],
     aux_name: str = "solver",
-    earlier_rounds: int = 1,
+    earlier_rounds: int = 2,
     steps: int = 5,
     questions: int = 32,
     pool_steps: int = 5,

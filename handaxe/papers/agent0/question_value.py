@@ -49,7 +49,8 @@ def question_value(
         marker: text that N_i counts in the released form.
 
     Returns:
-        A reward with outcome [G] and the channels readable, unsure, tools and repeated, each before its weight.
+        A reward with outcome [G] and the channels readable, unsure, tools and repeated, each before its weight, and
+        near_copies: S_i less the share of the batch with the very text of question i.
 
     Raises:
         InputError: sacrebleu is not installed; most_calls below 0.
@@ -82,7 +83,10 @@ def question_value(
         worth_G = unsure * unsure_G + tools * tools_G - repeated * repeated_G
         other_G = -1 - repeated * repeated_G if released else np.zeros(len(group))
         outcome_G = np.where(readable_G > 0, worth_G if released else np.maximum(0.0, worth_G), other_G)
+        questions = [one.question for one in found]
+        near_G = repeated_G - np.array([questions.count(one) for one in questions], np.float64) / len(group)
         channels = {"readable": readable_G, "unsure": unsure_G, "tools": tools_G, "repeated": repeated_G}
+        channels |= {"near_copies": near_G}
         return Scores(outcome_G, channels=channels)
 
     return reward

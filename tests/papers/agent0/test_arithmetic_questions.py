@@ -1,9 +1,13 @@
+import re
+
+import numpy as np
 import pytest
 
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.agent0.arithmetic_questions import (
     OPENING,
     QUESTIONS,
+    WORDINGS,
     arithmetic_questions,
     is_training_question,
     read_question,
@@ -30,17 +34,41 @@ def test_read_question_parses_questions_only():
     assert read_question("Tell me the product of 0 and 7") is not None
 
 
-def test_clusters_of_questions_are_operations_in_a_wording():
-    """The short form of the same questions has clusters of one."""
+@pytest.mark.parametrize("number", range(len(WORDINGS)))
+def test_every_wording_reads_what_it_writes(number):
+    for expression in ("23*41", "0+7", "9-1234"):
+        task = read_question(write_question(expression, number))
+        assert task.metadata["expression"] == expression and task.messages[0].content == f"{expression}=?"
+
+
+def test_near_copies_are_clusters_and_not_verbatim_copies():
+    asked = [write_question(one, number) for one in ("23*41", "7*8", "5+6") for number in range(len(WORDINGS))]
+    assert len(set(asked)) == len(asked)
+    shares = dict(zip(asked, cluster_shares(asked) * len(asked), strict=True))
+    found = {text: round(share) for text, share in shares.items()}  # two operands, or two wordings
+    assert [found[write_question("23*41", number)] for number in range(len(WORDINGS))] == [2, 2, 1, 1]
+    assert [found[write_question("5+6", number)] for number in range(len(WORDINGS))] == [2, 2, 1, 1]
+
+
+def test_questions_of_the_start_have_near_copies():
+    """The short form of the same questions has clusters of one, but for equal ones."""
     asked = [text for _, text in QUESTIONS[:32]]
-    kinds = [tuple(text.split()[:4]) for text in asked]
-    shares = cluster_shares(asked)
-    for kind in set(kinds):
-        own = {share for share, other in zip(shares, kinds, strict=True) if other == kind}
-        assert own == {kinds.count(kind) / 32}
+    shares, copies = cluster_shares(asked), np.array([asked.count(one) for one in asked]) / 32
+    assert (shares >= copies).all() and shares.mean() == pytest.approx(0.09, abs=0.01) and copies.mean() < 0.04
     short = [read_question(text).metadata["expression"] for text in asked]
-    assert set(cluster_shares(short)) == {1 / 32}
-    assert shares.mean() == pytest.approx(0.18, abs=0.01)
+    assert cluster_shares(short).mean() < 0.05
+
+
+def test_questions_of_the_start_are_seldom_like_the_harder_tasks():
+    def kind(expression):
+        left, sign, right = re.split(r"([-+*])", expression)
+        return sign, len(left), len(right)
+
+    tasks = arithmetic.tasks(count=400, seed=0, easy=0.0)
+    hard = {kind(task.metadata["expression"]) for task in tasks}
+    drawn = [kind(read_question(text).metadata["expression"]) for _, text in QUESTIONS]
+    assert sum(one in hard for one in drawn) / len(drawn) < 0.1
+    assert {sign for sign, _, _ in drawn} == set("+-*")
 
 
 def test_is_training_question_rejects_test_problems():

@@ -50,6 +50,15 @@ def test_question_value_matches_its_example():
     assert scores.outcome[0] == pytest.approx(0.64)
 
 
+def test_near_copies_are_the_cluster_without_verbatim_copies():
+    near, copy = "what is the sum of 23 and 41", "what is the sum of 23 and 57"
+    found = said([wrote(text, answer="1", share=0.5) for text in (near, near, copy, "name a river")])
+    assert found.channels["repeated"].tolist() == [0.75, 0.75, 0.75, 0.25]
+    assert found.channels["near_copies"].tolist() == [0.25, 0.25, 0.5, 0.0]
+    worth = 1.0 - found.channels["repeated"]  # unsure 1, no calls
+    assert found.outcome.tolist() == pytest.approx(worth.tolist())
+
+
 def test_the_released_form_matches_its_example():
     called = "3+4 ```output ```output ```output"
     notes = {NOTE: Proposal(FOUR[0], "7", 0.6, 0.0, 10, "7")._asdict()}
