@@ -10,7 +10,7 @@ from handaxe.asking.ask import Ask, AskAnswer
 from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.asking.prompt import find_prompt
 from handaxe.asking.read import Unreadable, choice
-from handaxe.core.errors import VerifierError
+from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import ToolCall, Trajectory
 from handaxe.ops.tool_calls import call_key
 
@@ -24,11 +24,12 @@ Claim = Callable[[ToolCall], str | None]
 
 
 class LabelledCall(NamedTuple):
-    """A call, its result as text ("" without one), and whether it visits a page."""
+    """A call, its result as text ("" without one), whether it visits a page, and whether it succeeded."""
 
     call: ToolCall
     result: str
     page: bool
+    ok: bool
 
 
 def call_kinds(desk: AskDesk | None, *, claim: Claim, verifications: int) -> CallKinds:
@@ -50,15 +51,17 @@ def rule_kinds(*, claim: Claim, verifications: int = 1) -> CallKinds:
     """Label calls by what they return.
 
         search   unique if its result has a line that no earlier search had, else redundant
-        page     redundant if it equals an earlier visit; else exploration for the first page about its claim, and
-                 verification for the next `verifications` pages about it; redundant beyond this budget
+        page     redundant if it failed or equals an earlier visit; else exploration for the first page about its claim,
+                 and verification for the next `verifications` pages about it; redundant beyond this budget
 
-    So a search in other words with the results of an earlier one is redundant. A search without a result is compared by
-    its own words.
+    So a search in other words with the results of an earlier one is redundant, and so is a call that fails.
 
     Args:
         claim: call -> claim of a page visit, such as the fact that the page states; None for a search.
         verifications: B_v, pages about a claim beyond the first one that are not redundant, >= 0.
+
+    Raises:
+        InputError: verifications below 0.
 
     Example:
         search a -> pages 1, 2; search b -> pages 1, 2; open 1, open 2 (both about x), open 1
@@ -68,21 +71,24 @@ def rule_kinds(*, claim: Claim, verifications: int = 1) -> CallKinds:
     Unconfirmed: the definition of each label beyond its name.
     Differs: a rule compares results; the paper asks a language model, see `asked_kinds`.
     """
+    if verifications < 0:
+        raise InputError(f"verifications is {verifications}; give 0 or more")
 
     def label(trajectory: Trajectory) -> list[Kind]:
         seen, visited, looks = set[str](), set[str](), dict[str, int]()
         found = list[Kind]()
         for one in _calls(trajectory, claim):
             if not one.page:
-                lines = {line.strip() for line in one.result.splitlines() if line.strip()} or {call_key(one.call)}
+                lines = {line.strip() for line in one.result.splitlines() if line.strip() and one.ok}
                 found.append("unique" if lines - seen else "redundant")
                 seen |= lines
                 continue
             about, key = claim(one.call) or "", call_key(one.call)
-            repeated = key in visited or looks.get(about, 0) > verifications
+            repeated = not one.ok or key in visited or looks.get(about, 0) > verifications
             found.append("redundant" if repeated else "verification" if looks.get(about) else "exploration")
-            visited.add(key)
-            looks[about] = looks.get(about, 0) + (not repeated)
+            if not repeated:
+                visited.add(key)
+                looks[about] = looks.get(about, 0) + 1
         return found
 
     return label
@@ -146,12 +152,14 @@ def likeliest(answer: AskAnswer) -> Kind:
 
 
 def _calls(trajectory: Trajectory, claim: Claim) -> list[LabelledCall]:
-    return [
-        LabelledCall(call, results.get(call.id, ""), claim(call) is not None)
-        for turn in trajectory.turns
-        for results in [{reply.call_id: reply.content for reply in turn.replies}]
-        for call in turn.parsed.calls
-    ]
+    found = list[LabelledCall]()
+    for turn in trajectory.turns:
+        replies = {reply.call_id: reply for reply in turn.replies}
+        for call in turn.parsed.calls:
+            reply = replies.get(call.id)
+            ok = reply is not None and reply.status == "ok"
+            found.append(LabelledCall(call, "" if reply is None else reply.content, claim(call) is not None, ok))
+    return found
 
 
 def _question(desk: AskDesk, trajectory: Trajectory, calls: Sequence[LabelledCall], k: int) -> Ask:

@@ -6,8 +6,8 @@ from helpers.answerers import Says
 from handaxe.asking.ask import AskAnswer
 from handaxe.asking.desk import AskDesk
 from handaxe.asking.read import Unreadable
-from handaxe.core.errors import VerifierError
-from handaxe.core.records import ToolCall
+from handaxe.core.errors import InputError, VerifierError
+from handaxe.core.records import ToolCall, ToolReply
 from handaxe.papers.fathom.call_kinds import asked_kinds, call_kinds, likeliest, rule_kinds
 from handaxe.papers.fathom.paged_hops import page_claim
 from handaxe.testing.make_records import make_trajectory
@@ -42,12 +42,24 @@ def test_rule_kinds_matches_its_example():
 
 def test_a_search_is_redundant_by_its_results_and_not_by_its_words():
     assert by_rule(rollout(("?a b", "[1]"), ("?b a", "[1]"), ("?b a", "[1]\n[2]"))) == "uru"
-    assert by_rule(rollout(("?a", ""), ("?a", ""), ("?b", ""))) == "uru"
+    assert by_rule(rollout(("?a", ""), ("?b", "[1]"))) == "ru"
+
+
+def test_a_call_that_fails_is_redundant():
+    call = ToolCall("open", {"id": "x"}, "c0")
+    failed = [[ToolReply("c0", "open", "no document x", "retry")], ["x 1"]]
+    assert by_rule(make_trajectory(calls=[[call], [ToolCall("open", {"id": "x"})]], replies=failed)) == "re"
+    assert by_rule(make_trajectory(calls=[[ToolCall("search", {"query": "a"})]], replies=[[]])) == "r"
+
+
+def test_a_budget_below_zero_is_refused():
+    with pytest.raises(InputError, match="verifications is -1"):
+        rule_kinds(claim=page_claim, verifications=-1)
 
 
 def test_a_budget_counts_pages_of_a_claim():
     one = rollout(("x", "1"), ("x b", "1"), ("y", "2"), ("y b", "2"), ("x", "1"))
-    assert by_rule(one) == "eveve"[:4] + "r" and by_rule(one, verifications=0) == "erer" + "r"
+    assert by_rule(one) == "evevr" and by_rule(one, verifications=0) == "ererr"
 
 
 def test_rule_kinds_equals_a_slow_loop():
