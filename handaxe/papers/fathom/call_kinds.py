@@ -40,8 +40,18 @@ def call_kinds(desk: AskDesk | None, *, claim: Claim, verifications: int) -> Cal
         claim: see `rule_kinds`.
         verifications: budget, see `rule_kinds`.
 
+    Returns:
+        Rollout -> kind of each call.
+
+    Raises:
+        InputError: verifications below 0. VerifierError: while labelling, a question without an answer.
+
     Example:
         call_kinds(None, claim=claim, verifications=1) labels by rule
+
+    Paper: arXiv:2509.24107 (Fathom-DeepResearch), labels of the calls of Fathom-Search-4B by a language model.
+    Unconfirmed: the definition of each label beyond its name.
+    Differs: the rule is the default.
     """
     by_rule = rule_kinds(claim=claim, verifications=verifications)
     return by_rule if desk is None else asked_kinds(desk=desk, claim=claim, verifications=verifications)
@@ -75,7 +85,8 @@ def rule_kinds(*, claim: Claim, verifications: int = 1) -> CallKinds:
         raise InputError(f"verifications is {verifications}; give 0 or more")
 
     def label(trajectory: Trajectory) -> list[Kind]:
-        seen, visited, looks = set[str](), set[str](), dict[str, int]()
+        seen, visited = set[str](), set[str]()
+        looks = dict[str, int]()
         found = list[Kind]()
         for one in _calls(trajectory, claim):
             if not one.page:
