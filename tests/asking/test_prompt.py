@@ -22,7 +22,7 @@ DIGESTS = {
     "flow_grpo/execute": "flow_grpo/execute@1 1635033a7d2f flow_grpo/execute.terse@1 e3e728d74800",
     "flow_grpo/generate": "flow_grpo/generate@1 e786fe54c0db flow_grpo/generate.terse@1 7df2ae6eda65",
     "flow_grpo/verify": "flow_grpo/verify@1 60ad6115d0b8 flow_grpo/verify.terse@1 5e3d52263d41",
-    "inspo/reflect": "inspo/reflect@1 22d28c564d01 inspo/reflect.terse@1 6ad50427838e",
+    "inspo/reflect": "inspo/reflect@1 643786596e4b inspo/reflect.terse@1 6ad50427838e",
     "latm/answer": "latm/answer@1 32e981548951 latm/answer.terse@1 93bbd5aa8cf6",
     "latm/use": "latm/use@1 143ed8651cd5 latm/use.terse@1 a452802d4d0a",
     "latm/use_words": "latm/use_words@1 e19d43dcb1b3 latm/use_words.terse@1 09da62aacd92",

@@ -83,7 +83,7 @@ def reflection(
 def read_instruction(*, longest: int) -> Reader[str]:
     """Read the instruction of an answer, on one line.
 
-    An instruction that is empty or longer than `longest` characters is unreadable; nothing is cut.
+    An instruction without a letter, or longer than `longest` characters, is unreadable; nothing is cut.
 
     Example:
         'It guessed. {"instruction": "Use  a tool."}' -> "Use a tool.";  "Use a tool." -> unreadable
@@ -92,8 +92,8 @@ def read_instruction(*, longest: int) -> Reader[str]:
 
     def instruction(answer: AskAnswer) -> str:
         text = " ".join(read(answer)["instruction"].split())
-        if not 0 < len(text) <= longest:
-            raise Unreadable(f"the instruction has {len(text)} characters and not 1 to {longest}")
+        if len(text) > longest or not any(character.isalpha() for character in text):
+            raise Unreadable(f"the instruction has {len(text)} characters and not 1 to {longest} with a letter")
         return text
 
     return instruction

@@ -76,8 +76,14 @@ def test_a_model_that_is_away_ends_the_run(failure):
 
 def test_read_instruction_refuses_empty_long_and_other_texts():
     read = read_instruction(longest=8)
-    assert read(AskAnswer('{"instruction": "x"} no: {"instruction": "12345678"}')) == "12345678"
-    for text in ('{"instruction": " "}', '{"instruction": "123456789"}', '{"instruction": 3}', "Use a tool."):
+    assert read(AskAnswer('{"instruction": "x"} no: {"instruction": "1234567x"}')) == "1234567x"
+    for text in (
+        '{"instruction": " "}',
+        '{"instruction": "..."}',
+        '{"instruction": "12345678x"}',
+        '{"instruction": 3}',
+        "Use a tool.",
+    ):
         with pytest.raises(Unreadable):
             read(AskAnswer(text))
 
