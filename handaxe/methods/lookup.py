@@ -48,9 +48,9 @@ MORE_WORLDS = {
 }
 """World of the command line -> module, for a world that finds other worlds by name, and for the world of a study."""
 PAPER_PIPELINES = {
-    "astra_environments": "handaxe.papers.astra.pipelines",
-    "astra_trajectories": "handaxe.papers.astra.pipelines",
     "duetqa": "handaxe.papers.fathom.duetqa",
+    **dict.fromkeys(("astra_environments", "astra_trajectories"), "handaxe.papers.astra.pipelines"),
+    "thor_solutions": "handaxe.papers.thor.thor_solutions",
 }
 """Pipeline of a paper -> module."""
 

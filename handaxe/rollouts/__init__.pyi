@@ -7,6 +7,7 @@ from .forking import forking as forking
 from .hinted import hinted as hinted
 from .in_roles import in_roles as in_roles
 from .linear import linear as linear
+from .resample_failed_turn import resample_failed_turn as resample_failed_turn
 from .restarting import restarting as restarting
 from .rewind import rewind as rewind
 from .surprising_tokens import surprising_tokens as surprising_tokens

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from handaxe.asking.desk import AskDesk
-from handaxe.core.protocols import ChatFormat, Engine, EnvFactory
+from handaxe.core.protocols import ChatFormat, Engine, EnvFactory, StageContext
 from handaxe.core.records import Task
 from handaxe.worlds.world import World
 
 __all__ = ["MeasuredPolicy", "PipelineContext"]
+
+TESTS = 1000
 
 
 class MeasuredPolicy(NamedTuple):
@@ -38,3 +40,8 @@ class PipelineContext(NamedTuple):
     tests: Sequence[Task]
     desk: AskDesk | None = None
     policy: MeasuredPolicy | None = None
+
+    @classmethod
+    def of_stage(cls, world: World, site: StageContext, *, desk: AskDesk | None = None) -> PipelineContext:
+        """Context of a pipeline in a stage, with the tools of the run; test tasks are 1,000 of the world."""
+        return cls(world, "", site.env, world.tasks("test", TESTS, 0), desk)

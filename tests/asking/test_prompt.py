@@ -12,6 +12,7 @@ from handaxe.core.errors import InputError
 
 DIGESTS = {
     "check": "check@1 ae390fcfac8f check.terse@1 f04d32137f72",
+    "correct_call": "correct_call@1 272f9e97e464 correct_call.terse@1 71c5aa74f4f6",
     "grade": "grade@1 0b522c835728 grade.terse@1 db4b204a272f",
     "propose": "propose@1 49f613d4de4d propose.terse@1 b9a0d1086bc8",
     "step": "step@1 b855c571c1f1 step.terse@1 c891024f63e7",
@@ -19,6 +20,7 @@ DIGESTS = {
     "which": "which@1 7deacb13dbe1 which.terse@1 5015f021b10a",
     "fathom/page": "fathom/page@1 ae8d0bd355a6 fathom/page.terse@1 5a6ac6ee9ca3",
     "fathom/search": "fathom/search@1 a74b63e048c1 fathom/search.terse@1 ad7877e12b91",
+    "write_calls": "write_calls@1 910397b75004 write_calls.terse@1 e0bbdf7e9001",
     "flow_grpo/execute": "flow_grpo/execute@1 1635033a7d2f flow_grpo/execute.terse@1 e3e728d74800",
     "flow_grpo/generate": "flow_grpo/generate@1 e786fe54c0db flow_grpo/generate.terse@1 7df2ae6eda65",
     "flow_grpo/verify": "flow_grpo/verify@1 60ad6115d0b8 flow_grpo/verify.terse@1 5e3d52263d41",
@@ -35,6 +37,7 @@ DIGESTS = {
     "mpo/score": "mpo/score@1 c4fc3a129a40 mpo/score.terse@1 c360a331cb24",
     "mpo/screen": "mpo/screen@1 abafa9145d85 mpo/screen.terse@1 9843b278dfaa",
     "urpo/referee": "urpo/referee@1 ddf6e85f2b44 urpo/referee.terse@1 7912f11af5ca",
+    "thor/act": "thor/act@1 2c2777104100 thor/act.terse@1 f4aeaa5141c4",
     "tim/reasoning": "tim/reasoning@1 a60161c9775b tim/reasoning.terse@1 b1e240586c94",
     "which_call": "which_call@1 97ea4d117018 which_call.terse@1 32ffe7aedbf6",
 }
@@ -145,7 +148,7 @@ def test_names_and_paths(tmp_path):
     file.write_bytes(b"\xff")
     wrong = {
         str(file): "is no UTF-8",
-        "chek": "there is no prompt 'chek'; there are check, grade, propose, step",
+        "chek": "there is no prompt 'chek'; there are check, correct_call, grade, propose, step",
         "../../x": "is no name of a prompt",
         "cm2/none": "there is no prompt 'cm2/none'",
     }

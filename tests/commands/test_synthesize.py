@@ -45,7 +45,7 @@ def test_tasks_of_a_file_are_test_tasks_too(tmp_path, capsys):
     ("words", "message"),
     [
         ([], "the pipeline is missing; there are astra_environments"),
-        (["question", "--out", "x"], "did you mean questions?"),
+        (["question", "--out", "x"], "did you mean questions or solutions?"),
         (["questions", "--out", "x", "--count", "0"], "give --count, --rounds, --tests and --workers from 1"),
         (["questions", "--out", "x", "--proposer", "self"], "--proposer self needs a run in training"),
         (["questions", "--out", "x", "--proposer", "http://127.0.0.1:1/v1"], "--proposer 'http://127.0.0.1:1/v1'"),

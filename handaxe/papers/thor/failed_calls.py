@@ -1,10 +1,11 @@
 """Fork points shortly before failed calls."""
 
 from handaxe.core.errors import InputError
-from handaxe.core.records import Branch, Trajectory, Turn
+from handaxe.core.records import Branch, Trajectory
 from handaxe.rollouts.forking import Choose
+from handaxe.rollouts.resample_failed_turn import failed_at
 
-__all__ = ["failed_at", "failed_calls"]
+__all__ = ["failed_calls"]
 
 
 def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
@@ -45,12 +46,3 @@ def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
         return [place for place in places for _ in range(copies)]
 
     return choose
-
-
-def failed_at(turn: Turn) -> int | None:
-    """Index in the turn's tokens of the first failed call; None without a failed call."""
-    status = {reply.call_id: reply.status for reply in turn.replies}
-    for call, (start, _) in zip(turn.parsed.calls, turn.parsed.spans or [(0, 0)] * len(turn.parsed.calls), strict=True):
-        if status.get(call.id, "ok") not in ("ok", "infra_error"):
-            return 0 if turn.parsed.errors else start
-    return 0 if turn.parsed.errors else None

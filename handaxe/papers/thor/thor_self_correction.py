@@ -1,7 +1,7 @@
 """THOR (arXiv:2509.13761), at inference: take back a turn with a failed call, and resample it."""
 
 from handaxe.methods.method import Method, replace
-from handaxe.papers.thor.resample_failed_turn import resample_failed_turn
+from handaxe.rollouts.resample_failed_turn import resample_failed_turn
 
 __all__ = ["thor_self_correction"]
 

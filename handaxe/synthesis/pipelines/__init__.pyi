@@ -1,1 +1,2 @@
 from .questions import questions as questions
+from .solutions import solutions as solutions

@@ -1,7 +1,10 @@
 from .ask_tasks import ask_tasks as ask_tasks
+from .balance import balance as balance
 from .decontaminate import decontaminate as decontaminate
 from .dedupe import dedupe as dedupe
 from .difficulty import difficulty as difficulty
 from .draw_tasks import draw_tasks as draw_tasks
+from .execute_calls import execute_calls as execute_calls
 from .replay import replay as replay
 from .solve import solve as solve
+from .write_calls import write_calls as write_calls

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from handaxe.asking.ask import Ask, FailureKind
+from handaxe.asking.ask import Ask
 from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.asking.prompt import find_prompt
 from handaxe.asking.read import json_object
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Sampling, Task
 from handaxe.ops.seeds import derive_seed
+from handaxe.synthesis.ask_values import ask_values
 from handaxe.synthesis.draft import SynthesisDraft, digest_of
-from handaxe.synthesis.step import DraftOutcome, SynthesisContext, SynthesisStep, dropped, kept, spent_on
+from handaxe.synthesis.step import DraftOutcome, SynthesisContext, SynthesisStep, dropped, kept
 from handaxe.synthesis.task_drafts import task_draft
 
 __all__ = ["ask_tasks"]
 
 ROLE = "proposer"
-STOPS: Mapping[FailureKind, str] = {
-    "unavailable": "the server is away; start it, and the same command continues",
-    "budget": "the budget is spent; with a larger --budget the same command continues",
-}
-"""Reason of a missing answer that says nothing about a seed -> advice."""
 READ = json_object({"question": str, "answer": str, "calls": list})
 
 
@@ -85,18 +80,8 @@ def ask_tasks(
         return Ask(chosen, fields, role=ROLE, about=(draft.id, -1, ""), sampling=sampling, sample=number)
 
     def run(drafts: Sequence[SynthesisDraft], at: SynthesisContext) -> list[DraftOutcome]:
-        values = desk.ask([question(one, at.seed) for one in drafts], READ)
-        calls = desk.take_calls()
-        missing = Counter[str](one.reason for one in values if isinstance(one, NoAnswer))
-        for reason, advice in STOPS.items():
-            if missing[reason]:
-                count = f"{missing[reason]} of {len(values)}"
-                raise InputError(f"{count} questions to the proposer have no answer: {advice}")
-        out = []
-        for draft, value in zip(drafts, values, strict=True):
-            asked = spent_on([one for one in calls if one.about[0] == draft.id])
-            out.append(_outcome(draft, value)._replace(asked=asked))
-        return out
+        found = ask_values(desk, [question(one, at.seed) for one in drafts], READ)
+        return [_outcome(one, it.value)._replace(asked=it.asked) for one, it in zip(drafts, found, strict=True)]
 
     return SynthesisStep("propose", run, settings=settings)
 

@@ -8,4 +8,3 @@ from .reward_search import reward_search as reward_search
 from .run_stages import run_stages as run_stages
 from .teach import teach as teach
 from .teach_expert import teach_expert as teach_expert
-from .teach_solutions import teach_solutions as teach_solutions

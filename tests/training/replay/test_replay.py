@@ -9,12 +9,12 @@ from handaxe.core.records import Branch, Ending, Group, Message, Sampling
 from handaxe.core.requests import AuxChat, AuxRequest, EnvReply, Measure, Partial, Stopped
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.cleaner.repairing import repairing
-from handaxe.papers.thor.resample_failed_turn import resample_failed_turn
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import do_act, do_work, run_plan
 from handaxe.rollouts.forking import forking
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Play, Rules
+from handaxe.rollouts.resample_failed_turn import resample_failed_turn
 from handaxe.training.replay import Setup, group_attempts, replay
 
 

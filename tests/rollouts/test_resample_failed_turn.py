@@ -14,11 +14,11 @@ from handaxe.core.requests import Attempt, Completion, Partial, Stopped
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.thor.resample_failed_turn import resample_failed_turn
 from handaxe.rollouts.budget import Budget
 from handaxe.rollouts.driver.run_plan import run_plan
 from handaxe.rollouts.linear import linear
 from handaxe.rollouts.play import Rules
+from handaxe.rollouts.resample_failed_turn import resample_failed_turn
 from handaxe.testing.scripted_engine import encode_reply
 from handaxe.tools import tool
 

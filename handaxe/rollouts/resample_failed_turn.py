@@ -5,14 +5,13 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Rollout, RolloutPlan
-from handaxe.core.records import Ending
+from handaxe.core.records import Ending, Turn
 from handaxe.core.requests import Attempt
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.thor.failed_calls import failed_at
 from handaxe.rollouts.play import Play, Request, Rules
 from handaxe.rollouts.play.takeback import Takeback
 
-__all__ = ["resample_failed_turn"]
+__all__ = ["failed_at", "resample_failed_turn"]
 
 
 def resample_failed_turn(
@@ -52,7 +51,8 @@ def resample_failed_turn(
     Example:
         "so now <CALL>run print(1+)" of which 7 tokens are thought, back 4: "so " is kept, and the rest sampled again
 
-    Paper: arXiv:2509.13761 (THOR), self-correction during inference.
+    Paper: arXiv:2509.13761 (THOR), self-correction during inference; arXiv:2505.16410 (Tool-Star), its tool-use
+    backtracer.
     Unconfirmed: N, L, and which resample stays if all fail; in training the paper's script resamples 100 tokens.
     Differs: a resample that is cut off, or begins another speaker's turn, counts as failed.
     """
@@ -96,3 +96,12 @@ def _resample(takeback: Takeback, k: int, kept: int, retries: int) -> Generator[
         if failed_at(play.turns[k]) is None if ending is None else ending.kind in ("completed", "infra_error"):
             break
     return ending
+
+
+def failed_at(turn: Turn) -> int | None:
+    """Index in the turn's tokens of the first failed call; None without a failed call."""
+    status = {reply.call_id: reply.status for reply in turn.replies}
+    for call, (start, _) in zip(turn.parsed.calls, turn.parsed.spans or [(0, 0)] * len(turn.parsed.calls), strict=True):
+        if status.get(call.id, "ok") not in ("ok", "infra_error"):
+            return 0 if turn.parsed.errors else start
+    return 0 if turn.parsed.errors else None
