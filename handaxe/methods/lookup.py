@@ -50,6 +50,7 @@ MORE_WORLDS = {
 PAPER_PIPELINES = {
     "duetqa": "handaxe.papers.fathom.duetqa",
     **dict.fromkeys(("astra_environments", "astra_trajectories"), "handaxe.papers.astra.pipelines"),
+    "ftrl_environments": "handaxe.papers.ftrl.ftrl_environments",
     "thor_solutions": "handaxe.papers.thor.thor_solutions",
 }
 """Pipeline of a paper -> module."""

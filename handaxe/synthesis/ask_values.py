@@ -34,7 +34,7 @@ def ask_values(desk: AskDesk, asks: Sequence[Ask], read: Reader[T]) -> list[Aske
 
     Args:
         desk: asks the model.
-        asks: the first part of `about` is the id of the draft; each draft has one question of a call.
+        asks: with different `about`, whose first part is the id of the draft.
         read: reader of the answers.
 
     Returns:
@@ -55,7 +55,7 @@ def ask_values(desk: AskDesk, asks: Sequence[Ask], read: Reader[T]) -> list[Aske
         if missing[reason]:
             count = f"{missing[reason]} of {len(values)}"
             raise InputError(f"{count} questions to the {asks[0].role} have no answer: {advice}")
-    own = [spent_on([call for call in calls if call.about[0] == one.about[0]]) for one in asks]
+    own = [spent_on([call for call in calls if call.about == one.about]) for one in asks]
     return [AskedValue(value, asked) for value, asked in zip(values, own, strict=True)]
 
 

@@ -25,6 +25,9 @@ DIGESTS = {
     "flow_grpo/generate": "flow_grpo/generate@1 e786fe54c0db flow_grpo/generate.terse@1 7df2ae6eda65",
     "flow_grpo/verify": "flow_grpo/verify@1 60ad6115d0b8 flow_grpo/verify.terse@1 5e3d52263d41",
     "inspo/reflect": "inspo/reflect@1 643786596e4b inspo/reflect.terse@1 6ad50427838e",
+    "ftrl/decompose": "ftrl/decompose@1 790ccbc4b9df ftrl/decompose.terse@1 352c18e737f7",
+    "ftrl/deploy": "ftrl/deploy@1 ece656ee76c2 ftrl/deploy.terse@1 e82508cef725",
+    "ftrl/document": "ftrl/document@1 ba6ca8dc3b30 ftrl/document.terse@1 1221a173df48",
     "latm/answer": "latm/answer@1 32e981548951 latm/answer.terse@1 93bbd5aa8cf6",
     "latm/use": "latm/use@1 143ed8651cd5 latm/use.terse@1 a452802d4d0a",
     "latm/use_words": "latm/use_words@1 e19d43dcb1b3 latm/use_words.terse@1 09da62aacd92",
@@ -38,6 +41,8 @@ DIGESTS = {
     "mpo/screen": "mpo/screen@1 abafa9145d85 mpo/screen.terse@1 9843b278dfaa",
     "urpo/referee": "urpo/referee@1 ddf6e85f2b44 urpo/referee.terse@1 7912f11af5ca",
     "thor/act": "thor/act@1 2c2777104100 thor/act.terse@1 f4aeaa5141c4",
+    "tool_star/hint": "tool_star/hint@1 9f596ce7fcfa tool_star/hint.terse@1 46535e9e5ce6",
+    "tool_star/reward": "tool_star/reward@1 9f39d21afe7f tool_star/reward.terse@1 a2345500ea1c",
     "tim/reasoning": "tim/reasoning@1 a60161c9775b tim/reasoning.terse@1 b1e240586c94",
     "which_call": "which_call@1 97ea4d117018 which_call.terse@1 32ffe7aedbf6",
 }

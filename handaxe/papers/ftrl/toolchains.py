@@ -20,7 +20,7 @@ from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
-__all__ = ["SCENARIOS", "remaining_metadata", "toolchains"]
+__all__ = ["SCENARIOS", "brief_question", "draw_chains", "remaining_metadata", "toolchains"]
 
 SCENARIOS = {"single": (1, 1), "parallel": (2, 1), "chain": (1, 2), "parallel chain": (2, 2)}
 """Name -> (independent parts, steps of each part)."""
@@ -157,18 +157,8 @@ def _task(
     distractors: int,
     brief: bool,
 ) -> Task:
-    width, depth = SCENARIOS[scenario]
-    chains: list[list[str]] = []
-    parts: list[tuple[str, list[str]]] = []
-    for start in rng.sample(list(people), width):
-        path, visited = [], [start]
-        while len(set(visited)) <= depth:
-            path = [rng.choice(RELATIONS) for _ in range(depth)]
-            visited = [start]
-            for relation in path:
-                visited.append(known.facts[visited[-1], relation])
-        chains.append(visited)
-        parts.append((start, path))
+    chains, parts = draw_chains(known, people, rng, scenario)
+    depth = SCENARIOS[scenario][1]
     rounds = [
         [
             {**tool_call(path[step], visited[step], merged=merged), "result": visited[step + 1]}
@@ -191,7 +181,7 @@ def _task(
         "opened": 0,
     }
     _verify(name, tools, rounds)
-    said = _brief(parts) if brief else _sentence(parts)
+    said = brief_question(parts) if brief else _sentence(parts)
     names = tuple(tool.schema.name for tool in tools if tool.schema.name in offered)
     return Task(name, (Message("user", said),), ", ".join(one[-1] for one in chains), names, metadata)
 
@@ -205,7 +195,35 @@ def _verify(name: str, tools: Sequence[Tool], rounds: Sequence[Sequence[Mapping[
             raise TaskError(f"task {name!r}: {one['name']}({one['arguments']}) is {said!r} and not {one['result']!r}")
 
 
-def _brief(parts: Sequence[tuple[str, Sequence[str]]]) -> str:
+def draw_chains(
+    known: KnowledgeBase, people: Sequence[str], rng: random.Random, scenario: str
+) -> tuple[list[list[str]], list[tuple[str, list[str]]]]:
+    """Draw the chains of a scenario: the names on each chain, and its first name with its relations.
+
+    Example:
+        "chain": [["4071", "5526", "1390"]] and [("4071", ["boss", "ally"])]
+    """
+    width, depth = SCENARIOS[scenario]
+    chains: list[list[str]] = []
+    parts: list[tuple[str, list[str]]] = []
+    for start in rng.sample(list(people), width):
+        path, visited = [], [start]
+        while len(set(visited)) <= depth:
+            path = [rng.choice(RELATIONS) for _ in range(depth)]
+            visited = [start]
+            for relation in path:
+                visited.append(known.facts[visited[-1], relation])
+        chains.append(visited)
+        parts.append((start, path))
+    return chains, parts
+
+
+def brief_question(parts: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """Word a question by key words.
+
+    Example:
+        [("4071", ["boss", "ally"])] -> "4071 boss ally?"
+    """
     return f"{', '.join(' '.join([start, *path]) for start, path in parts)}?"
 
 

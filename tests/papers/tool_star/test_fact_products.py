@@ -2,6 +2,7 @@ import pytest
 
 pytest.importorskip("bm25s")
 
+from handaxe.core.errors import InputError
 from handaxe.core.records import Message
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.tool_star.fact_products import NEEDLESS_PERIOD, fact_products
@@ -16,6 +17,27 @@ def cache(tmp_path, monkeypatch):
 
 def test_fact_products_keeps_the_world_contract():
     check_world(fact_products(size=16), count=12)
+
+
+def test_stated_questions_have_their_fact_in_the_text_and_need_no_tool():
+    world, plain = fact_products(size=16, stated=0.5), fact_products(size=16)
+    check_world(world, count=12)
+    stated = [task for task in world.tasks("train", 60, 0) if task.metadata.get("stated") == "yes"]
+    assert 15 < len(stated) < 45 and not [one for one in plain.tasks("train", 60, 0) if "stated" in one.metadata]
+    gauge = world.gauges["stated_calls"]
+    for task in stated:
+        name, _, _, value = task.messages[0].content.partition(".")[0].split()
+        assert task.messages[0].content == f"{name} rank is {value}. {name} rank?" and task.answer == value
+        one = demonstrate(world.env(world.tools), task, world.expert, format=Compact())
+        unsure = demonstrate(
+            world.env(world.tools),
+            task,
+            lambda task, facts: world.expert(task, {**facts, "sure": False}),
+            format=Compact(),
+        )
+        assert (gauge.top(one, 1.0), gauge.top(unsure, 1.0), unsure.final_text) == (0.0, 1.0, value)
+    with pytest.raises(InputError, match="stated is 2"):
+        fact_products(stated=2)
 
 
 def test_hard_questions_need_both_tools_and_some_easy_demonstrations_use_both():
