@@ -1,4 +1,4 @@
-"""Questions of a step to a model, with an end of the run where nobody answers."""
+"""Questions of a step to a model; a missing server ends the run."""
 
 from __future__ import annotations
 

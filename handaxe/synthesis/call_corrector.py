@@ -1,4 +1,4 @@
-"""Corrector of failed calls: a language model that reads the error."""
+"""Corrector of failed calls: a language model reads the error."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class WorkedText(NamedTuple):
 
 
 class WrittenCalls(NamedTuple):
-    """Computations of a text, or the reason why there are none for it; and JSON about a question to a model.
+    """Computations of a text, or the reason of a missing answer; and JSON about a question to a model.
 
     No computation and no reason: nothing in the text is worth a call.
     """
@@ -104,7 +104,7 @@ class CallWriter:
 
 
 def place_calls(text: str, calls: Sequence[Any]) -> tuple[Computation, ...] | None:
-    """Find the spans of a model's calls in a text, in order; None where one is not there.
+    """Find the spans of a model's calls in a text, in order; None for a missing span.
 
     Args:
         text: worked solution.

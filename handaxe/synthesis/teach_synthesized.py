@@ -31,7 +31,7 @@ def teach_synthesized(
     batch_size: int = 32,
     learning_rate: float = 1e-3,
 ) -> Stage:
-    """Make a stage that runs a pipeline and learns from its lessons.
+    """Make a stage: run a pipeline, and learn from the lessons.
 
         loss = - mean over a batch's tokens of log pi(token)        of words, calls and answers; replies do not train
 

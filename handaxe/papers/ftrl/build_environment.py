@@ -31,7 +31,7 @@ def accepted(scenario: Scenario, tools: Sequence[ToolCalls]) -> bool:
 
 
 def merge_some(tools: Sequence[ToolCalls], rng: random.Random, *, share: float) -> list[ToolCalls]:
-    """Merge the first two mergeable tools, with probability `share`; their calls get the argument "kind".
+    """Merge the first two mergeable tools, with probability `share`; the calls get the argument "kind".
 
     Example:
         share 1: boss and heir -> boss_or_heir with the calls {"kind": "boss", "name": "4071"}, ...
@@ -70,7 +70,7 @@ def scale_some(tools: Sequence[ToolCalls], rng: random.Random, *, share: float) 
 def distractor_tools(
     known: KnowledgeBase, taken: Sequence[str], rng: random.Random, *, count: int, share: float
 ) -> list[LocalTool]:
-    """Lookups of relations that no needed tool has.
+    """Lookups of relations without a needed tool.
 
     Example:
         taken ("boss_or_heir",), count 2  ->  tools such as ally and tutor
@@ -120,7 +120,7 @@ def built_task(scenario: Scenario, tools: Sequence[ToolCalls], others: Sequence[
 
 
 def rounds_of(scenario: Scenario, tools: Sequence[ToolCalls]) -> list[list[dict[str, Any]]]:
-    """Calls by round: those of sub-questions whose needs are answered in earlier rounds.
+    """Calls by round: sub-questions with needs answered in earlier rounds.
 
     Example:
         steps 0, 1 (needs 0), 2, 3 (needs 2)  ->  [[call 0, call 2], [call 1, call 3]]

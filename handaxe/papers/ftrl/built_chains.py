@@ -1,4 +1,4 @@
-"""World of built environments: each task has tools of its own, Python code that runs in the sandbox."""
+"""World of built environments: every task brings tools, as Python code for the sandbox."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def built_chains(
     size: int = 200,
     world_seed: int = 0,
 ) -> World:
-    """Questions of four kinds with tools that were written, merged and extended for them.
+    """Questions of four kinds, with tools written, merged and extended for every task.
 
     A task is what the pipeline `ftrl_environments` makes by rule, with equal checks by execution.
 

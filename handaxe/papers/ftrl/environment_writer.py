@@ -22,14 +22,14 @@ class SeededId(NamedTuple):
 
 
 class ToolCalls(NamedTuple):
-    """A tool without or with code, and the arguments of the calls that answer sub-questions, by index of the step."""
+    """A tool without or with code, and arguments of calls, by index of the answered step."""
 
     tool: LocalTool
     calls: Mapping[int, Mapping[str, str]]
 
 
 class Written(NamedTuple):
-    """What was written, or the reason why nothing was; and JSON about questions to a model."""
+    """Written part, or the reason of a missing part; and JSON about questions to a model."""
 
     value: Any
     reason: str = ""

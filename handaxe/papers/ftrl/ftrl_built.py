@@ -1,4 +1,4 @@
-"""FTRL (arXiv:2508.08791) in built environments, whose tools are code that runs in the sandbox."""
+"""FTRL (arXiv:2508.08791) in built environments, with tools as code in the sandbox."""
 
 from handaxe.methods.method import Method
 from handaxe.papers.ftrl import ftrl

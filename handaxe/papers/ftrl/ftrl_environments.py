@@ -38,7 +38,7 @@ def ftrl_environments(
     world_seed: int = 0,
     batch: int = 128,
 ) -> Pipeline:
-    """Build environments: a question of one of four kinds, with tools that run in the sandbox.
+    """Build environments: questions of four kinds, with tools in the sandbox.
 
         scenario -> document -> deploy -> integrate -> scale -> dedupe -> decontaminate
 
@@ -117,7 +117,7 @@ def _deploy_step(writer: EnvironmentWriter) -> SynthesisStep:
 
 
 def _executed(outcome: DraftOutcome) -> DraftOutcome:
-    """The outcome, or that of a draft with a tool that does not give its answers."""
+    """The outcome, or a dropped draft if a tool gives another result."""
     if all(accepted(*_read(one)) for one in outcome.kept):
         return outcome
     return dropped("a call has another result")._replace(asked=outcome.asked)

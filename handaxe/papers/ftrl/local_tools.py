@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -21,7 +23,7 @@ MOCK = 4
 
 
 class LocalTool(NamedTuple):
-    """Tool: name, description, required parameters and optional ones with their descriptions, code, and function.
+    """Tool: name, description, required and optional parameters with descriptions, code, and function.
 
     Parameters are texts, except for the optional "width", a whole number.
     """
@@ -35,7 +37,7 @@ class LocalTool(NamedTuple):
 
     @property
     def schema(self) -> ToolSchema:
-        """The schema that a policy reads."""
+        """Schema for a policy."""
         needed = {key: {"type": "string", "description": text} for key, text in self.parameters.items()}
         more = {key: {"type": "integer", "description": text} for key, text in self.optional.items()}
         properties = {**needed, **more}
@@ -62,7 +64,7 @@ def lookup_code(name: str, rows: Mapping[str, str]) -> str:
 
 
 def lookup_rows(known: KnowledgeBase, relation: str, names: Sequence[str], rng: random.Random) -> dict[str, str]:
-    """Draw the rows of a lookup: those of the names, and of a few other people.
+    """Draw the rows of a lookup, for the names and a few other people.
 
     Example:
         ("boss", ["4071"]) -> {"1390": ..., "4071": "5526", ...}, five rows
@@ -92,7 +94,7 @@ def gives(tool: LocalTool, calls: Sequence[Mapping[str, Any]], answers: Sequence
 
 
 def merge_pair(first: LocalTool, second: LocalTool) -> LocalTool | None:
-    """Merge two tools with equal parameters into one with a parameter "kind"; None for other tools.
+    """Merge two tools with equal parameters into a tool with a parameter "kind"; None for other tools.
 
     The code of both stays, and a function calls one of them, so that a merge fits tools of any author.
 
@@ -155,4 +157,18 @@ def deploy(tool: LocalTool) -> Tool:
             raise Retry(found.error)
         return str(found.value)
 
-    return tool_from_schema(tool.schema, run, timeout=None)
+    shown = tool.schema
+    made = copy.copy(_documented(shown.name, shown.description, json.dumps(dict(shown.parameters))))
+    made.function = run
+    return made
+
+
+@functools.lru_cache(maxsize=4096)
+def _documented(name: str, description: str, parameters: str) -> Tool:
+    """A tool with a checked schema and without code; `deploy` makes copies with code."""
+    return tool_from_schema(ToolSchema(name, description, json.loads(parameters)), _no_code, timeout=None)
+
+
+def _no_code(arguments: dict[str, Any], context: Any) -> str:
+    del arguments, context
+    raise Retry("this tool has no code")

@@ -14,7 +14,7 @@ __all__ = ["Scenario", "SubStep", "check_scenario", "draw_scenario", "read_scena
 
 
 class SubStep(NamedTuple):
-    """Sub-question with its answer, and the indices of earlier ones whose answers it needs."""
+    """Sub-question, answer, and indices of the earlier sub-questions with needed answers."""
 
     question: str
     answer: str
@@ -74,7 +74,7 @@ def read_scenario(kind: str, found: Mapping[str, Any]) -> Scenario | None:
 
 
 def check_scenario(one: Scenario) -> str:
-    """Why a decomposition is no scenario of its kind; "" for a good one.
+    """Reason to reject a decomposition for a kind of scenario; "" for a good decomposition.
 
         hops of a step = 1 + the most hops of the steps that it needs
         good  <=>  texts and answers are there; each step needs earlier steps alone; the number of steps without a need

@@ -1,4 +1,4 @@
-"""Inference tool: replaces a failed call by a corrected one."""
+"""Inference tool: replaces a failed call by a corrected call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAILED = frozenset({"retry", "failed"})
 
 
 def code_debugger(*, rollout: Rollout, debug: Debug) -> Rollout:
-    """Play `rollout` in an environment whose failed calls are debugged.
+    """Play `rollout` in an environment with debugged calls.
 
     Args:
         rollout: strategy.
@@ -42,7 +42,7 @@ def code_debugger(*, rollout: Rollout, debug: Debug) -> Rollout:
 
 
 def debugged(env: EnvFactory, debug: Debug) -> EnvFactory:
-    """Wrap an environment: a turn whose single call fails is executed again with a corrected call.
+    """Wrap an environment: after a failed single call, execute a corrected call.
 
         first execution ok                      its reply
         failed, and debug has another call      the reply of the corrected call if it runs, else the first reply

@@ -39,7 +39,7 @@ def graded_start(
     groups: int = 32,
     learning_rate: float = 3e-4,
 ) -> Stage:
-    """Make a stage that grades tasks by play, fine-tunes on samples of both kinds, and keeps the other tasks.
+    """Make a stage: grade tasks by play, fine-tune on samples of both kinds, and keep the other tasks.
 
         each task of a `task_pool` is played without tools, and with tools and hints
         class direct   one correct rollout without tools is a lesson, in the environment with tools

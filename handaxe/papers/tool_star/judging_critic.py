@@ -14,6 +14,9 @@ from handaxe.training.stages.teach import teach
 
 __all__ = ["judging_critic"]
 
+WARM_EPOCHS = 8
+"""Passes of the warm-up, after which most statements are levels."""
+
 
 def judging_critic(
     *,
@@ -57,7 +60,7 @@ def judging_critic(
     def stage(site: StageContext) -> list[dict[str, float]]:
         before, after = list[float](), list[float]()
         if warmup:
-            _warm_up(site, played(groups=warmup, group_size=group_size), epochs=epochs)
+            _warm_up(site, played(groups=warmup, group_size=group_size))
         rollouts = played(groups=groups, group_size=group_size)
         stated = reward_statements(played=rollouts, group_size=group_size, right=before)
         groups_of_both = joined(sources=(rollouts, stated))(site)
@@ -81,11 +84,11 @@ def judging_critic(
     return stage
 
 
-def _warm_up(site: StageContext, rollouts: Source, *, epochs: int) -> None:
+def _warm_up(site: StageContext, rollouts: Source) -> None:
     """Fine-tune on the true statements about rollouts."""
     here = site._replace(out=None if site.out is None else site.out / "warmup", seed=derive_seed(site.seed, "warmup"))
     lessons = [as_rated([true_statement(task, site.format)]) for task in asked_about(here, rollouts)]
-    teach(source=lambda _: lessons, epochs=epochs, learning_rate=3e-4, optional=True)(here)
+    teach(source=lambda _: lessons, epochs=WARM_EPOCHS, batch_size=8, optional=True)(here)
 
 
 def _first(found: list[float]) -> float:

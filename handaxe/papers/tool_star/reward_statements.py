@@ -1,4 +1,4 @@
-"""Questions to the policy for the reward of its rollouts, and groups of its statements with the true one."""
+"""Questions to the policy about rewards of rollouts, and groups of statements with the true statement."""
 
 from __future__ import annotations
 

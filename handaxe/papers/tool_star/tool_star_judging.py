@@ -1,4 +1,4 @@
-"""Tool-Star (arXiv:2505.16410), self-critic DPO in which the policy also states the rewards of its rollouts."""
+"""Tool-Star (arXiv:2505.16410), self-critic DPO on rollouts and on the policy's statements about rewards."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.tool_star.judging_critic import judging_critic
@@ -7,7 +7,7 @@ __all__ = ["tool_star_judging"]
 
 
 def tool_star_judging(base: Method, *, judging: bool = True, rollouts: int = 32, beta: float = 0.1) -> Method:
-    """Train as the base does, then run DPO on rollouts and on statements about their rewards.
+    """Train as the base does, then run DPO on rollouts and statements about rewards.
 
     Args:
         judging: use pairs of statements; without, they are measured alone.

@@ -1,4 +1,4 @@
-"""Step: keeps lessons whose calls run and agree with the text."""
+"""Step: keeps lessons with calls that run and agree with the text."""
 
 from __future__ import annotations
 
