@@ -5,7 +5,6 @@ from handaxe.methods.method import Method, replace
 from handaxe.methods.text_source import check_text_source, text_desk
 from handaxe.papers.agentmath.self_corrections import self_corrections
 from handaxe.synthesis import steps
-from handaxe.synthesis.call_corrector import CallCorrector
 from handaxe.synthesis.call_writer import CallWriter
 from handaxe.synthesis.context import PipelineContext
 from handaxe.synthesis.lesson import CALCULATOR
@@ -33,8 +32,7 @@ def agentmath_sft(
         desk = text_desk(teacher, site, option="--teacher")
         at = PipelineContext.of_stage(base.world, site, desk=desk)
         writes = steps.write_calls(base.world, CallWriter(desk))
-        corrector = None if desk is None else CallCorrector(desk, about="calculator(expression)")
-        corrects = self_corrections(at.env, CALCULATOR, share=corrections, corrector=corrector)
+        corrects = self_corrections(at.env, CALCULATOR, share=corrections, desk=desk)
         return lesson_pipeline(at, writes, corrects, tool=CALCULATOR, name="agentmath_sft")
 
     stage = teach_synthesized(pipeline=pipeline, tool=CALCULATOR, count=solutions, epochs=epochs)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from handaxe.asking.desk import NoAnswer
+from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.core.protocols import EnvFactory
 from handaxe.core.records import ParsedTurn, Task
@@ -42,7 +42,7 @@ def cut_code(code: str) -> str:
 
 
 def self_corrections(
-    env: EnvFactory, tool: LessonTool, *, share: float = 0.25, corrector: CallCorrector | None = None
+    env: EnvFactory, tool: LessonTool, *, share: float = 0.25, desk: AskDesk | None = None
 ) -> SynthesisStep:
     """Make the step "self_corrections": a lesson -> a lesson with one failed call before its correction.
 
@@ -56,7 +56,7 @@ def self_corrections(
         env: of the tasks; every environment that is made is closed.
         tool: of the calls.
         share: of lessons whose calls run, with a failed call; 0 to 1. Unconfirmed.
-        corrector: None for the rule.
+        desk: asks the model for corrections; None for the rule.
 
     Returns:
         A step that keeps drafts of kind "task". The step execute_calls checks failures and corrections afterwards.
@@ -73,6 +73,8 @@ def self_corrections(
     """
     if not 0 <= share <= 1:
         raise InputError(f"share is {share}; give a number from 0 to 1")
+
+    corrector = None if desk is None else CallCorrector(desk, about=f"{tool.name}({tool.argument})")
 
     def run(drafts: Sequence[SynthesisDraft], at: SynthesisContext) -> list[DraftOutcome]:
         found = at.map(lambda one: _find(one, env, tool, share, at.seed), drafts)

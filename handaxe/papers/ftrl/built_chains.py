@@ -31,7 +31,7 @@ from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Split, Start
 
 __all__ = ["built_chains"]
 
-START = Start(DemonstrationNoise(call_rate=0.85, corrupt_rate=0.1), skill=400, steps=60)
+START = Start(DemonstrationNoise(call_rate=0.85, corrupt_rate=0.1), skill=200, steps=30, batch_size=16)
 
 
 def built_chains(

@@ -1,10 +1,8 @@
 """Tool-Star (arXiv:2505.16410), at inference: a code debugger, and a backtracer of failed tool calls."""
 
-from handaxe.core.records import Task, ToolCall
 from handaxe.methods.method import Method, replace
-from handaxe.papers.tool_star.code_debugger import asked_debugger, code_debugger, reference_debugger
+from handaxe.papers.tool_star.inference_rollout import inference_rollout
 from handaxe.papers.tool_star.inference_use import inference_use
-from handaxe.rollouts.resample_failed_turn import resample_failed_turn
 from handaxe.training.stages.sources import played
 
 __all__ = ["tool_star_inference"]
@@ -30,18 +28,14 @@ def tool_star_inference(
         rewind_tokens: tokens before the call that are resampled, too. Unconfirmed.
         measured: rollouts after training in which the use of both is counted.
     """
-    turns = base.settings.max_turns
-    rollout = base.world.make_rollout(turns)
-    if backtracer:
-        rollout = resample_failed_turn(retries=retries, back=rewind_tokens, max_turns=turns)
-    if debugger:
-        desk = base.judge.texts()
-        debug = reference_debugger(base.world.reference or _none) if desk is None else asked_debugger(desk)
-        rollout = code_debugger(rollout=rollout, debug=debug)
+    rollout = inference_rollout(
+        base.world,
+        max_turns=base.settings.max_turns,
+        desk=base.judge.texts(),
+        debugger=debugger,
+        backtracer=backtracer,
+        retries=retries,
+        back=rewind_tokens,
+    )
     source = played(groups=measured, group_size=1, arguments={"rollout": rollout})
     return replace(base, evaluate_rollout=rollout, closing=(*base.closing, inference_use(source=source)))
-
-
-def _none(task: Task) -> tuple[ToolCall, ...]:
-    del task
-    return ()

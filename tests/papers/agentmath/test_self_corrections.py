@@ -5,7 +5,6 @@ from helpers.desks import scripted_desk
 
 from handaxe.core.errors import InputError
 from handaxe.papers.agentmath.self_corrections import cut_code, self_corrections
-from handaxe.synthesis.call_corrector import CallCorrector
 from handaxe.synthesis.lesson import CALCULATOR, LessonTurn, lesson_draft, lesson_turns_of
 from handaxe.synthesis.step import SynthesisContext
 from handaxe.synthesis.steps.execute_calls import execute_calls
@@ -19,8 +18,8 @@ CALL = LessonTurn("so", "12*34", "408")
 BROKEN = LessonTurn("so", "12*", "408")
 
 
-def run(*turns, share=1.0, corrector=None, tasks=TASKS[:1]):
-    step = self_corrections(ENV, CALCULATOR, share=share, corrector=corrector)
+def run(*turns, share=1.0, desk=None, tasks=TASKS[:1]):
+    step = self_corrections(ENV, CALCULATOR, share=share, desk=desk)
     return step.run([lesson_draft(task_draft(one), turns) for one in tasks], SynthesisContext(0))
 
 
@@ -59,16 +58,16 @@ def test_the_rule_cannot_correct_a_call_that_fails_by_itself():
 
 def test_a_model_reads_the_error_and_its_correction_is_executed():
     desk = scripted_desk('{"code": "12*34"}')
-    (outcome,) = run(BROKEN, corrector=CallCorrector(desk, about="calculator"))
+    (outcome,) = run(BROKEN, desk=desk)
     assert turns(outcome) == [LessonTurn("so", "12*", "", True), LessonTurn("", "12*34", "408")] and outcome.asked
     assert "cannot read" in desk.answerer.asks[0].fields["error"]
-    (outcome,) = run(BROKEN, corrector=CallCorrector(scripted_desk('{"code": "12*35"}'), about="calculator"))
+    (outcome,) = run(BROKEN, desk=scripted_desk('{"code": "12*35"}'))
     (executed,) = execute_calls(ENV, CALCULATOR).run(list(outcome.kept), SynthesisContext(0))
     assert executed.reason == "a reply contradicts the text"
 
 
 def test_a_model_without_a_correction_drops_the_lesson():
-    (outcome,) = run(CALL, corrector=CallCorrector(scripted_desk("no"), about=""))
+    (outcome,) = run(CALL, desk=scripted_desk("no"))
     assert outcome.reason == "no correction: unreadable" and outcome.asked
 
 
