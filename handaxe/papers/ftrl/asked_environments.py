@@ -103,7 +103,7 @@ class AskedWriter:
                 out.append(Written(None, f"no answer: {missing.reason}", asked))
                 continue
             coded = [
-                one._replace(tool=one.tool._replace(code=it.value["code"]))  # type: ignore[index]
+                one._replace(tool=one.tool._replace(code=it.value["code"]))  # type: ignore[call-overload]
                 for one, it in zip(made, own, strict=True)
             ]
             out.append(Written(coded, "", asked))

@@ -31,7 +31,7 @@ from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Split, Start
 
 __all__ = ["built_chains"]
 
-START = Start(DemonstrationNoise(call_rate=0.85, corrupt_rate=0.1), skill=200, steps=30, batch_size=16)
+START = Start(DemonstrationNoise(call_rate=0.85, corrupt_rate=0.1), skill=400, steps=60)
 
 
 def built_chains(
@@ -75,7 +75,7 @@ def built_chains(
     base = toolchains(distractors=0, size=size, world_seed=world_seed)
     known = build_facts(seed=world_seed, size=size, distractors=0, relations=RELATIONS, digits=True)
     given = _file_tasks(file) if file else []
-    key = ("built_chains", world_seed, size, merged, scaled, distractors)
+    key = ("built_chains", world_seed, size, f"{merged:g}", f"{scaled:g}", distractors)
 
     def task_of(split: Split, seed: int, number: int) -> Task:
         name = "-".join(map(str, (*key, seed, split, number)))

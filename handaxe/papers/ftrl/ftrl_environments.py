@@ -164,7 +164,7 @@ def _tools(draft: SynthesisDraft, written: Written) -> DraftOutcome:
 
 
 def _json(scenario: Scenario, tools: Sequence[ToolCalls]) -> dict[str, Any]:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "tool": {**one.tool._asdict(), "optional": dict(one.tool.optional)},
             "calls": [[k, dict(v)] for k, v in one.calls.items()],
