@@ -241,7 +241,10 @@ class Instructions:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.population = [Instruction(**one) for one in state["population"]]
-        self.failures = [Failure(*one[:4], tuple(one[4]), *one[5:]) for one in state["failures"]]
+        self.failures = [
+            Failure(name, task, said, reward, tuple(tags), conversation)
+            for name, task, said, reward, tags, conversation in state["failures"]
+        ]
         self._made, self._evolved = int(state["made"]), int(state["evolved"])
 
     def _failed(self, one: RatedGroup) -> list[Failure]:
