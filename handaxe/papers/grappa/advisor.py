@@ -1,0 +1,152 @@
+"""Advisor: writes and revises guidance functions, by a rule or by a language model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from handaxe.asking.ask import Ask, AskAnswer
+from handaxe.asking.desk import AskDesk, NoAnswer
+from handaxe.asking.prompt import find_prompt
+from handaxe.asking.read import Unreadable
+from handaxe.core.errors import InputError
+from handaxe.core.records import Sampling
+from handaxe.methods.judge_source import RULE, check_judge_source, make_other_answerer
+from handaxe.papers.grappa.guidance_program import EXAMPLE_STATE, score_states, write_plan
+from handaxe.training.stages.parts.asked_author import read_code
+
+__all__ = ["Advisor", "Brief", "asked_advisor", "describe", "model_desk", "read_program", "rule_advisor"]
+
+STOPS = ("unavailable", "budget")
+SAMPLING = Sampling(temperature=0.0, max_tokens=600)
+PLANNED = re.compile(r"plan = \[([^\]]*)\]")
+
+
+class Brief(NamedTuple):
+    """Request to the advisor.
+
+    mission   of the task, in words
+    program   guidance function that failed, "" for the first request
+    state     grounded state at the failure; the first state for the first request
+    error     of the program, "" for none
+    """
+
+    mission: str
+    program: str
+    state: Mapping[str, Any]
+    error: str = ""
+
+
+Advisor = Callable[[Brief], str]
+"""Returns a guidance function; "" for a request without an answer."""
+
+
+def describe(brief: Brief) -> str:
+    """Describe a state for a model: hands, objects with places, and the error of the program.
+
+    Example:
+        "The agent is at [1, 1] and holds nothing. Known: door at [3, 1], locked; key at [1, 2]."
+    """
+    state = brief.state
+    known = [
+        f"{name} at {one['at']}{', ' + one['state'] if one['state'] else ''}"
+        for name, one in sorted(state["objects"].items())
+    ]
+    text = f"The agent is at {list(state['agent'])} and holds {state['holds'] or 'nothing'}. "
+    text += f"Known: {'; '.join(known) or 'nothing'}."
+    return f"{text} The function failed: {brief.error}" if brief.error else text
+
+
+def rule_advisor(brief: Brief) -> str:
+    """Write the plan of a rule: first the goal alone, then what blocks the way to it.
+
+        no program           goal
+        a door is not open   door, goal
+        it is locked         key, door, goal
+
+    A revision keeps the earlier plan if no door is known.
+
+    Example:
+        a failed plan goal, and a locked door in the state -> plan key, door, goal
+
+    Paper: arXiv:2410.06473 (GRAPPA), the advisor that revises guidance after a report of the monitor.
+    Differs: a rule that knows keys and doors; in the paper a language model writes the code.
+    """
+    if not brief.program:
+        return write_plan(["goal"])
+    found = PLANNED.search(brief.program)
+    before = re.findall(r"\w+", found[1]) if found else []
+    door = brief.state["objects"].get("door", {}).get("state", "")
+    needed = {"locked": ["key", "door"], "closed": ["door"]}.get(door, [])
+    plan = [name for name in ("key", "door") if name in before or name in needed]
+    return write_plan([*plan, "goal"])
+
+
+def read_program(answer: AskAnswer) -> str:
+    """Read a guidance function from a text: its first block of code, which must score an example state.
+
+    Example:
+        "```python\\ndef guidance(state):\\n    return 0\\n```" -> that function; code with an error -> unreadable
+    """
+    code = read_code(answer.text)
+    found = score_states(code, [EXAMPLE_STATE])
+    if found.error:
+        raise Unreadable(f"the program fails: {found.error}")
+    return code
+
+
+def model_desk(source: str, *, option: str) -> AskDesk | None:
+    """Make the desk of a source; None for the rule.
+
+    Args:
+        source: rule, a model, http://HOST/v1#NAME or MODULE:ATTRIBUTE of your own answerer.
+        option: whose value it is.
+
+    Raises:
+        InputError: no such source; a source that needs the policy of a run, or is taught by a rule.
+    """
+    check_judge_source(source, option=option)
+    if source in ("self", "self@start", "trained") or source.startswith("head:"):
+        raise InputError(f"this study has no policy of its own: give {option} rule or a model, not {source}")
+    return None if source == RULE else AskDesk(make_other_answerer(source, option=option))
+
+
+def asked_advisor(desk: AskDesk) -> Advisor:
+    """Make an advisor that asks a language model for the code.
+
+    Args:
+        desk: asks the model.
+
+    Returns:
+        An advisor. An unreadable answer gives ""; a program runs in the sandbox alone.
+
+    Raises:
+        InputError: while advising, a model that is away.
+
+    Paper: arXiv:2410.06473 (GRAPPA), the advisor agent.
+    Unconfirmed: the wording of the prompt.
+    """
+
+    def advise(brief: Brief) -> str:
+        fields = {
+            "mission": brief.mission,
+            "example": json.dumps(EXAMPLE_STATE),
+            "report": describe(brief),
+            "program": brief.program,
+        }
+        prompt = find_prompt("grappa/advise", terse=desk.answerer.terse)
+        (found,) = desk.ask([Ask(prompt, fields, role="advisor", sampling=SAMPLING)], read_program)
+        return stop_if_away(found, "advisor") or ""
+
+    return advise
+
+
+def stop_if_away(found: Any, role: str) -> Any:
+    """Return a value, or None for a question without one. Raises InputError if the model is away."""
+    if not isinstance(found, NoAnswer):
+        return found
+    if found.reason in STOPS:
+        raise InputError(f"the {role} does not answer ({found.reason}): start the server, and run the study again")
+    return None
