@@ -10,7 +10,9 @@ from handaxe.core.protocols import Stage, StageContext
 from handaxe.core.records import Group, Scores
 from handaxe.curricula.in_order import in_order
 from handaxe.ops.seeds import derive_seed
+from handaxe.papers.agent_evolver.asked_proposals import asked_proposals
 from handaxe.papers.agent_evolver.explored_tasks import explored_tasks
+from handaxe.papers.agent_evolver.text_role import TextRole
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.probe import get_task_pool
 from handaxe.training.stages.sources import play_at
@@ -19,14 +21,18 @@ from handaxe.worlds.world import World
 __all__ = ["explore"]
 
 NOTHING: Mapping[str, Any] = {}
+EXAMPLES, TESTS = 2, 1000
+"""Training tasks that a model reads, and test tasks that none of its proposals may repeat."""
 
 
-def explore(*, world: World, attempts: int = 64, arguments: Mapping[str, Any] = NOTHING) -> Stage:
+def explore(
+    *, world: World, attempts: int = 64, proposer: TextRole | None = None, arguments: Mapping[str, Any] = NOTHING
+) -> Stage:
     """Make a stage that plays without a task and fills a `task_pool` with tasks made of the trajectories.
 
         the policy sees the environment and no goal, and plays
-        ->  world.exploration.propose makes tasks of each trajectory  ->  explored_tasks keeps the valid ones  ->  the
-        pool
+        ->  world.exploration.propose, or a model, makes tasks of each trajectory  ->  explored_tasks keeps the valid
+        ones  ->  the pool
 
     Nothing trains. The trajectories are in the record of the stage; on resume the pool is filled from it. The new tasks
     replace the pool's tasks; if no task is valid, the pool stays as it is.
@@ -34,13 +40,17 @@ def explore(*, world: World, attempts: int = 64, arguments: Mapping[str, Any] = 
     Args:
         world: has `exploration`.
         attempts: rollouts, each from its own opening, >= 1.
+        proposer: who proposes tasks, see `asked_proposals`; None: the rule of the world. Tasks of a model repeat none
+            of 1,000 test tasks of the world.
         arguments: further arguments of `train`, replacing the context's roles.
 
     Returns:
-        A stage with one row of metrics: rollouts, tasks proposed, repeated, failed and kept.
+        A stage with one row of metrics: rollouts, tasks proposed, repeated, failed and kept; for a model also
+        `unread`, explorations without a readable proposal.
 
     Raises:
-        InputError: attempts below 1; the world has no `exploration`; the context's tasks are no `task_pool`.
+        InputError: attempts below 1; the world has no `exploration`; the context's tasks are no `task_pool`; a model
+            that is away.
 
     Example:
         in hops, "4071?" may lead to a search that shows "4071 boss 5526", which makes the task "4071 boss?"
@@ -59,11 +69,18 @@ def explore(*, world: World, attempts: int = 64, arguments: Mapping[str, Any] = 
         openings = in_order(exploration.openings(attempts, derive_seed(site.seed, "openings")), shuffle=False)
         given = {"tasks": openings, "reward": _unscored, "steps": 1, "groups": attempts, "group_size": 1, **arguments}
         played = [trajectory for rated in play_at(site, given) for trajectory in rated.group]
-        found = explored_tasks(played, propose=exploration.propose, env=site.env)
+        if proposer is None or proposer.is_rule:
+            found, unread = explored_tasks(played, propose=exploration.propose, env=site.env), {}
+        else:
+            proposer.bind(site)
+            made = asked_proposals(proposer, played, examples=world.tasks("train", EXAMPLES, 0))
+            known = world.tasks("test", TESTS, 0)
+            found = explored_tasks(played, propose=lambda one: made[one.id], env=site.env, known=known)
+            unread = {"unread": sum(not own for own in made.values())}
         if found.tasks:
             pool.tasks = found.tasks
         counts = {"attempts": len(played), "proposed": found.proposed, "repeated": found.repeated}
-        counts |= {"failed": found.failed, "tasks": len(found.tasks)}
+        counts |= {"failed": found.failed, "tasks": len(found.tasks), **unread}
         return [{"step": 0.0, **{name: float(value) for name, value in counts.items()}}]
 
     return stage

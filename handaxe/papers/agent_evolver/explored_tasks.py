@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from handaxe.core.errors import InputError
+from handaxe.core.errors import InputError, TaskError
 from handaxe.core.protocols import EnvFactory
 from handaxe.core.records import Task, Trajectory
 from handaxe.synthesis.steps.replay import has_answer, replay_calls
@@ -57,7 +57,7 @@ def explored_tasks(
         The tasks in the order of proposal, and the counts of those left out.
 
     Raises:
-        InputError: tries below 1. TaskError: by the environment, for a task that it cannot take.
+        InputError: tries below 1. A task that the environment refuses has failed.
 
     Example:
         proposed "4071 boss?" (answer 5526, call search(query='4071 boss')) twice  ->  one task, if the search finds
@@ -65,7 +65,7 @@ def explored_tasks(
 
     Paper: arXiv:2511.10395 (AgentEvolver), its self-questioning: the filter of proposed tasks by replay.
     Unconfirmed: the comparison of tasks with each other.
-    Differs: a rule proposes and judges, where the paper asks a model; tasks are equal if their words are.
+    Differs: a rule judges, where the paper asks a model; tasks are equal if their words are.
     """
     if tries < 1:
         raise InputError(f"tries is {tries}; give 1 or more")
@@ -79,11 +79,18 @@ def explored_tasks(
             repeated += 1
             continue
         seen.add(_words(task))
-        found = [replay_calls(task, env, seed) for seed in range(tries)]
+        found = _replayed(task, env, tries)
         first = found[0]
         if first and all(one == first for one in found) and holds(task, first[-1]):
             valid.append(task)
     return Explored(valid, len(proposed), repeated, len(proposed) - repeated - len(valid))
+
+
+def _replayed(task: Task, env: EnvFactory, tries: int) -> list[list[str]]:
+    try:
+        return [replay_calls(task, env, seed) for seed in range(tries)]
+    except TaskError:
+        return [[]]
 
 
 def _words(task: Task) -> str:
