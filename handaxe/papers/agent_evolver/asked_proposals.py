@@ -13,7 +13,7 @@ from handaxe.core.records import Message, Sampling, Task, Trajectory
 from handaxe.judges.question_fields import FIELDS
 from handaxe.papers.agent_evolver.text_role import TextRole
 
-__all__ = ["TaskDraft", "asked_proposals", "read_proposal"]
+__all__ = ["TaskDraft", "asked_proposals", "read_task_draft"]
 
 READ = json_object({"question": str, "answer": str, "calls": list})
 LONGEST, MOST_CALLS = 500, 8
@@ -29,7 +29,7 @@ class TaskDraft(NamedTuple):
     calls: list[dict[str, Any]]
 
 
-def read_proposal(answer: AskAnswer) -> TaskDraft:
+def read_task_draft(answer: AskAnswer) -> TaskDraft:
     """Read a task from a text: its last JSON object with question, answer and calls. Nothing is repaired.
 
     Example:
@@ -40,7 +40,8 @@ def read_proposal(answer: AskAnswer) -> TaskDraft:
     Unconfirmed: the form of the answer.
     """
     found = READ(answer)
-    question, result, calls = found["question"].strip(), found["answer"].strip(), found["calls"]
+    question, result = found["question"].strip(), found["answer"].strip()
+    calls = found["calls"]
     if not question or len(question) > LONGEST or not result or not 0 < len(calls) <= MOST_CALLS:
         raise Unreadable(
             f"the answer has no question of {LONGEST} characters, no answer, or not 1 to {MOST_CALLS} calls"
@@ -74,6 +75,7 @@ def asked_proposals(
 
     Paper: arXiv:2511.10395 (AgentEvolver), self-questioning: a model proposes tasks with reference solutions.
     Unconfirmed: the wording of the prompt, and one task an exploration.
+    Differs: no model judges the proposals; replay does.
     """
     prompt = find_prompt("agent_evolver/propose", terse=role.terse)
     shown = "\n".join(map(_example, examples))
@@ -81,7 +83,7 @@ def asked_proposals(
     for one in explorations:
         fields = {"tools": _tools(one), "examples": shown, "seen": _seen(one)}
         asks.append(Ask(prompt, fields, role=role.name, about=(one.id, -1, ""), sampling=SAMPLING))
-    drafts = role.ask(asks, read_proposal)
+    drafts = role.ask(asks, read_task_draft)
     return {
         one.id: [] if draft is None else [_task(f"proposed-{one.id}", draft)]
         for one, draft in zip(explorations, drafts, strict=True)

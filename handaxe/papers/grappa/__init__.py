@@ -12,9 +12,9 @@ from handaxe.core.errors import InputError
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import interval_figures
-from handaxe.papers.grappa.advisor import asked_advisor, model_desk, rule_advisor
+from handaxe.papers.grappa.advisor import asked_advisor, rule_advisor, study_desk
 from handaxe.papers.grappa.cloned_policy import ClonedPolicy, clone_expert, random_moves
-from handaxe.papers.grappa.guided_episode import Episode, GuidanceRoles, guided_episode
+from handaxe.papers.grappa.guided_episode import GuidanceRoles, GuidedEpisode, guided_episode
 from handaxe.papers.grappa.mix_guidance import MixForm
 from handaxe.papers.grappa.monitor import asked_monitor, rule_monitor
 from handaxe.worlds.minigrid_text.grid import GridGame
@@ -72,13 +72,13 @@ def grappa(
     """
     if scenes < 2 or episodes < 1 or limit < 1:
         raise InputError(f"give 2 scenes, an episode and an action or more, not {scenes}, {episodes} and {limit}")
-    advising, watching = model_desk(advisor, option="--advisor"), model_desk(monitor, option="--monitor")
+    advising, watching = study_desk(advisor, option="--advisor"), study_desk(monitor, option="--monitor")
     advise = rule_advisor if advising is None else asked_advisor(advising)
     watch = rule_monitor() if watching is None else asked_monitor(watching)
     arms = {"base": _Arm(0.0, False), "first": _Arm(alpha, False), "guided": _Arm(alpha, True)}
     arms["alone"] = _Arm(1.0, True)
 
-    def play(policy: ClonedPolicy, grid: int, number: int, seed: int, arm: _Arm, program: str = "") -> Episode:
+    def play(policy: ClonedPolicy, grid: int, number: int, seed: int, arm: _Arm, program: str = "") -> GuidedEpisode:
         game = GridGame("doorkey", size, grid, brief=False)
         random_moves(game, number % 8, random.Random(f"start {seed} {grid} {number}"))
         roles = GuidanceRoles(advise, watch if arm.monitored else None)
@@ -113,11 +113,11 @@ def _unguided(policy: ClonedPolicy, grid: int, number: int, seed: int, size: int
     return guided_episode(game, policy, silent, rng=rng, alpha=0.0, limit=limit).words
 
 
-def _share(episodes: list[Episode]) -> float:
+def _share(episodes: list[GuidedEpisode]) -> float:
     return float(np.mean([one.solved for one in episodes]))
 
 
-def _means(episodes: list[Episode]) -> dict[str, float]:
+def _means(episodes: list[GuidedEpisode]) -> dict[str, float]:
     return {name: float(np.mean([getattr(one, name) for one in episodes])) for name in COUNTS}
 
 

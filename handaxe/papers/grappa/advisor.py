@@ -17,14 +17,23 @@ from handaxe.methods.judge_source import RULE, check_judge_source, make_other_an
 from handaxe.papers.grappa.guidance_program import EXAMPLE_STATE, score_states, write_plan
 from handaxe.training.stages.parts.asked_author import read_code
 
-__all__ = ["Advisor", "Brief", "asked_advisor", "describe", "model_desk", "read_program", "rule_advisor"]
+__all__ = [
+    "Advisor",
+    "GuidanceBrief",
+    "asked_advisor",
+    "describe_state",
+    "read_guidance",
+    "rule_advisor",
+    "stop_if_away",
+    "study_desk",
+]
 
 STOPS = ("unavailable", "budget")
 SAMPLING = Sampling(temperature=0.0, max_tokens=600)
 PLANNED = re.compile(r"plan = \[([^\]]*)\]")
 
 
-class Brief(NamedTuple):
+class GuidanceBrief(NamedTuple):
     """Request to the advisor.
 
     mission   of the task, in words
@@ -39,11 +48,11 @@ class Brief(NamedTuple):
     error: str = ""
 
 
-Advisor = Callable[[Brief], str]
+Advisor = Callable[[GuidanceBrief], str]
 """Returns a guidance function; "" for a request without an answer."""
 
 
-def describe(brief: Brief) -> str:
+def describe_state(brief: GuidanceBrief) -> str:
     """Describe a state for a model: hands, objects with places, and the error of the program.
 
     Example:
@@ -59,7 +68,7 @@ def describe(brief: Brief) -> str:
     return f"{text} The function failed: {brief.error}" if brief.error else text
 
 
-def rule_advisor(brief: Brief) -> str:
+def rule_advisor(brief: GuidanceBrief) -> str:
     """Write the plan of a rule: first the goal alone, then what blocks the way to it.
 
         no program           goal
@@ -84,7 +93,7 @@ def rule_advisor(brief: Brief) -> str:
     return write_plan([*plan, "goal"])
 
 
-def read_program(answer: AskAnswer) -> str:
+def read_guidance(answer: AskAnswer) -> str:
     """Read a guidance function from a text: its first block of code, which must score an example state.
 
     Example:
@@ -97,7 +106,7 @@ def read_program(answer: AskAnswer) -> str:
     return code
 
 
-def model_desk(source: str, *, option: str) -> AskDesk | None:
+def study_desk(source: str, *, option: str) -> AskDesk | None:
     """Make the desk of a source; None for the rule.
 
     Args:
@@ -129,22 +138,33 @@ def asked_advisor(desk: AskDesk) -> Advisor:
     Unconfirmed: the wording of the prompt.
     """
 
-    def advise(brief: Brief) -> str:
+    def advise(brief: GuidanceBrief) -> str:
         fields = {
             "mission": brief.mission,
             "example": json.dumps(EXAMPLE_STATE),
-            "report": describe(brief),
+            "report": describe_state(brief),
             "program": brief.program,
         }
         prompt = find_prompt("grappa/advise", terse=desk.answerer.terse)
-        (found,) = desk.ask([Ask(prompt, fields, role="advisor", sampling=SAMPLING)], read_program)
+        (found,) = desk.ask([Ask(prompt, fields, role="advisor", sampling=SAMPLING)], read_guidance)
         return stop_if_away(found, "advisor") or ""
 
     return advise
 
 
 def stop_if_away(found: Any, role: str) -> Any:
-    """Return a value, or None for a question without one. Raises InputError if the model is away."""
+    """Return the value of a question, or None for a question without one.
+
+    Args:
+        found: of `AskDesk.ask`.
+        role: who was asked, for the message.
+
+    Raises:
+        InputError: the model is away, or its budget is spent.
+
+    Example:
+        NoAnswer("unreadable") -> None; NoAnswer("unavailable") -> the study ends
+    """
     if not isinstance(found, NoAnswer):
         return found
     if found.reason in STOPS:

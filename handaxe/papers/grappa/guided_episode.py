@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from handaxe.core.errors import Failed
-from handaxe.papers.grappa.advisor import Advisor, Brief
+from handaxe.papers.grappa.advisor import Advisor, GuidanceBrief
 from handaxe.papers.grappa.cloned_policy import ClonedPolicy
 from handaxe.papers.grappa.guidance_program import score_states
 from handaxe.papers.grappa.mix_guidance import MixForm, mix_guidance
@@ -18,7 +18,7 @@ from handaxe.papers.grappa.object_tracker import ObjectTracker
 from handaxe.papers.grappa.predict_state import predict_state
 from handaxe.worlds.minigrid_text.grid import KINDS, WORDS, GridGame
 
-__all__ = ["Episode", "GuidanceRoles", "guided_episode"]
+__all__ = ["GuidanceRoles", "GuidedEpisode", "guided_episode"]
 
 MISSION = KINDS["doorkey"].long
 
@@ -31,7 +31,7 @@ class GuidanceRoles(NamedTuple):
     revisions: int = 3
 
 
-class Episode(NamedTuple):
+class GuidedEpisode(NamedTuple):
     """Result of an episode.
 
     words       actions
@@ -62,7 +62,7 @@ def guided_episode(
     form: MixForm = "logits",
     limit: int = 60,
     program: str = "",
-) -> Episode:
+) -> GuidedEpisode:
     """Play an episode: ground the view, score the state behind each action, mix, sample, and monitor.
 
     Args:
@@ -85,6 +85,7 @@ def guided_episode(
 
     Paper: arXiv:2410.06473 (GRAPPA), the loop of advisor, grounding agent, monitor and robotic agent.
     Unconfirmed: the order of the agents in a step.
+    Differs: a grid of six actions; the mixture is over all of them.
     """
     tracker, guide = ObjectTracker(), _Guide(roles, program)
     words, moved = list[str](), list[float]()
@@ -99,7 +100,9 @@ def guided_episode(
         with contextlib.suppress(Failed):  # an action without effect is an action
             game.act(words[-1])
     mean = float(np.mean(moved)) if moved else 0.0
-    return Episode(tuple(words), game.is_over, guide.program, guide.revisions, guide.unanswered, guide.failed, mean)
+    return GuidedEpisode(
+        tuple(words), game.is_over, guide.program, guide.revisions, guide.unanswered, guide.failed, mean
+    )
 
 
 class _Guide:
@@ -114,21 +117,21 @@ class _Guide:
     def scores(self, state: dict[str, Any], view: str) -> Sequence[float]:
         """Score the states behind the actions, after a revision where the monitor reports a failure."""
         if not self.program:
-            self._advise(Brief(MISSION, "", state))
+            self._advise(GuidanceBrief(MISSION, "", state))
         here, behind_A, error = self._scored(state)
         self._views.append(view)
         self._scores.append(here)
         monitor, most = self._roles.monitor, self._roles.revisions
         stuck = monitor is not None and (bool(error) or monitor(self._scores, MISSION, self._views))
         if stuck and self.program and self.revisions + self.unanswered < most:
-            self._advise(Brief(MISSION, self.program, state, error))
+            self._advise(GuidanceBrief(MISSION, self.program, state, error))
             here, behind_A, error = self._scored(state)
             self._scores, self._views = [here], [view]
         self.failed += bool(error)
         self.known = bool(self.program) and not error
         return behind_A
 
-    def _advise(self, brief: Brief) -> None:
+    def _advise(self, brief: GuidanceBrief) -> None:
         if self.revisions + self.unanswered > self._roles.revisions:
             return
         found = self._roles.advisor(brief)

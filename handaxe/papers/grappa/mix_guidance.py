@@ -40,6 +40,7 @@ def mix_guidance(
 
     Paper: arXiv:2410.06473 (GRAPPA), guidance mixed into the base policy's action distribution.
     Unconfirmed: both forms, the weight, and the scale of scores.
+    Differs: over a complete list of actions; the paper weighs candidates that it samples.
     """
     base_A, guide_A = np.asarray(pi_A, np.float64), np.asarray(score_A, np.float64)
     if not 0 <= alpha <= 1 or form not in ("logits", "linear"):

@@ -12,16 +12,21 @@ from handaxe.asking.read import Reader, Unreadable
 from handaxe.core.errors import InputError
 from handaxe.core.records import Sampling
 from handaxe.methods.judge_source import RULE, check_judge_source, make_other_answerer
-from handaxe.papers.robotool.rule_roles import analyze, calculate, plan, write_code
+from handaxe.papers.robotool.rule_roles import analyze, calculate, plan_steps, write_code
 from handaxe.papers.robotool.skill_program import SkillOutcome, program_calls, run_skills
 from handaxe.papers.robotool.tool_tasks import ToolTask
 from handaxe.training.stages.parts.asked_author import read_code
 
-__all__ = ["ARMS", "PipelineRun", "Role", "make_roles", "read_lines", "run_pipeline"]
+__all__ = ["ARMS", "BenchRole", "PipelineRun", "make_roles", "read_lines", "run_pipeline"]
 
-Role = Callable[..., str | None]
+BenchRole = Callable[..., str | None]
 """(task=, concepts=, plan=) -> text; None for a question without an answer."""
-RULES: Mapping[str, Role] = {"analyzer": analyze, "planner": plan, "calculator": calculate, "coder": write_code}
+RULES: Mapping[str, BenchRole] = {
+    "analyzer": analyze,
+    "planner": plan_steps,
+    "calculator": calculate,
+    "coder": write_code,
+}
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "analyzer": ("task",),
     "planner": ("task", "concepts"),
@@ -55,8 +60,7 @@ def read_lines(answer: AskAnswer) -> str:
     Example:
         "1. grasp hammer\\n\\n- pull milk ?" -> "grasp hammer\\npull milk ?"
 
-    Paper: arXiv:2310.13065 (RoboTool).
-    Unconfirmed: the form of the answers.
+    Idea: models write lists with marks.
     """
     lines = [line.strip().lstrip("-*0123456789.) ").strip("` ") for line in answer.text.splitlines()]
     kept = [line for line in lines if line]
@@ -72,7 +76,7 @@ def _read_program(answer: AskAnswer) -> str:
     return code
 
 
-def make_roles(sources: Mapping[str, str]) -> dict[str, Role]:
+def make_roles(sources: Mapping[str, str]) -> dict[str, BenchRole]:
     """Make the roles of their sources. Equal sources share a model.
 
     Args:
@@ -86,9 +90,10 @@ def make_roles(sources: Mapping[str, str]) -> dict[str, Role]:
 
     Paper: arXiv:2310.13065 (RoboTool), a prompt for each role.
     Unconfirmed: the wording of the prompts.
+    Differs: a question has no examples of solved tasks.
     """
     desks: dict[str, AskDesk] = {}
-    roles: dict[str, Role] = {}
+    roles: dict[str, BenchRole] = {}
     for name, source in sources.items():
         check_judge_source(source, option=f"--{name}")
         if source in ("self", "self@start", "trained") or source.startswith("head:"):
@@ -99,11 +104,12 @@ def make_roles(sources: Mapping[str, str]) -> dict[str, Role]:
     return roles
 
 
-def _asked(name: str, desk: AskDesk) -> Role:
+def _asked(name: str, desk: AskDesk) -> BenchRole:
     read: Reader[str] = _read_program if name == "coder" else read_lines
 
-    def role(**given: str) -> str | None:
-        fields = {field: given.get(field, "") for field in FIELDS[name]}
+    def role(task: str, concepts: str = "", plan: str = "") -> str | None:
+        given = {"task": task, "concepts": concepts, "plan": plan}
+        fields = {field: given[field] for field in FIELDS[name]}
         prompt = find_prompt(f"robotool/{name}", terse=desk.answerer.terse)
         (found,) = desk.ask([Ask(prompt, fields, role=name, sampling=SAMPLING)], read)
         if not isinstance(found, NoAnswer):
@@ -115,7 +121,7 @@ def _asked(name: str, desk: AskDesk) -> Role:
     return role
 
 
-def run_pipeline(task: ToolTask, roles: Mapping[str, Role], *, arm: str = "full") -> PipelineRun:
+def run_pipeline(task: ToolTask, roles: Mapping[str, BenchRole], *, arm: str = "full") -> PipelineRun:
     """Let the roles of an arm answer in order, and execute the code.
 
     Args:
@@ -134,6 +140,7 @@ def run_pipeline(task: ToolTask, roles: Mapping[str, Role], *, arm: str = "full"
         arm "coder" on a milk that is out of reach: "grasp('milk')", logical error
 
     Paper: arXiv:2310.13065 (RoboTool), Analyzer, Planner, Calculator and Coder, and their ablations.
+    Differs: rules play the roles by default.
     """
     if arm not in ARMS:
         raise InputError(f"{arm!r} is no arm: {', '.join(ARMS)}")

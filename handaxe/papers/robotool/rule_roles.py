@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from handaxe.asking.read import Unreadable
 from handaxe.papers.robotool.skill_program import SKILLS
-from handaxe.papers.robotool.tool_tasks import Scene, read_scene
-from handaxe.papers.robotool.workbench import FORCE, REACH, STEP, WEIGHT, Thing
+from handaxe.papers.robotool.tool_tasks import BenchScene, read_scene
+from handaxe.papers.robotool.workbench import FORCE, REACH, STEP, WEIGHT, BenchThing
 
-__all__ = ["analyze", "calculate", "meets", "plan", "write_code"]
+__all__ = ["analyze", "calculate", "meets", "plan_steps", "write_code"]
 
 HELD_AT = 40.0
 """Place that a pulled thing is brought to."""
@@ -24,7 +24,7 @@ SHARE = 0.8
 """Share of the longest arm of a load at which the lever still lifts."""
 
 
-def analyze(task: str, **given: str) -> str:
+def analyze(task: str, concepts: str = "", plan: str = "") -> str:
     """List the key concepts of a task: one line a tool, in the order of use, with the features that decide.
 
     Example:
@@ -33,12 +33,12 @@ def analyze(task: str, **given: str) -> str:
     Paper: arXiv:2310.13065 (RoboTool), the Analyzer.
     Differs: a rule that knows the six kinds of tasks.
     """
-    del given
+    del concepts, plan
     scene = read_scene(task)
     return "\n".join(f"need {line}" for line in NEEDS[scene.target](scene))
 
 
-def plan(task: str, concepts: str = "", **given: str) -> str:
+def plan_steps(task: str, concepts: str = "", plan: str = "") -> str:
     """Write the steps of a plan, one a line, with "?" for each number.
 
     A tool is the first thing that has the features of its line; without key concepts, the first things in the text's
@@ -53,7 +53,7 @@ def plan(task: str, concepts: str = "", **given: str) -> str:
     Paper: arXiv:2310.13065 (RoboTool), the Planner.
     Differs: a rule with one skeleton for each kind of task.
     """
-    del given
+    del plan
     scene = read_scene(task)
     needs = [line.removeprefix("need ") for line in concepts.splitlines() if line.startswith("need ")]
     chosen: list[str] = []
@@ -63,7 +63,7 @@ def plan(task: str, concepts: str = "", **given: str) -> str:
     return "\n".join(_steps(scene.target, chosen))
 
 
-def calculate(task: str, plan: str, **given: str) -> str:
+def calculate(task: str, concepts: str = "", plan: str = "") -> str:
     """Replace each "?" of a plan by a number.
 
     Raises:
@@ -75,7 +75,7 @@ def calculate(task: str, plan: str, **given: str) -> str:
     Paper: arXiv:2310.13065 (RoboTool), the Calculator.
     Differs: a rule that knows the skills.
     """
-    del given
+    del concepts
     scene, steps = read_scene(task), _read_steps(plan)
     grasped = [(k, _thing(scene, words[0])) for k, (verb, *words) in enumerate(steps) if verb == "grasp"]
     lines = []
@@ -86,7 +86,7 @@ def calculate(task: str, plan: str, **given: str) -> str:
     return "\n".join(lines)
 
 
-def write_code(task: str, plan: str = "", **given: str) -> str:
+def write_code(task: str, concepts: str = "", plan: str = "") -> str:
     """Write the Python of a plan; a number that is still "?" becomes the place of the thing that the step is about.
 
     Without a plan the code makes the last step alone, on the target.
@@ -100,13 +100,13 @@ def write_code(task: str, plan: str = "", **given: str) -> str:
     Paper: arXiv:2310.13065 (RoboTool), the Coder.
     Differs: a rule.
     """
-    del given
+    del concepts
     scene = read_scene(task)
     steps = _read_steps(plan or "\n".join(LAST.get(scene.target, [f"grasp {scene.target}"])))
     return "\n".join(_code(scene, verb, words) for verb, *words in steps) + "\n"
 
 
-def meets(thing: Thing, line: str) -> bool:
+def meets(thing: BenchThing, line: str) -> bool:
     """Return True if a thing has the features of a line: properties, and limits such as length>=35.
 
     Raises:
@@ -137,11 +137,11 @@ LAST: Mapping[str, Sequence[str]] = {
 }
 
 
-def _milk(scene: Scene) -> list[str]:
+def _milk(scene: BenchScene) -> list[str]:
     return [f"hook rigid length>={scene.things[scene.target].at - REACH:g}"]
 
 
-def _can(scene: Scene) -> list[str]:
+def _can(scene: BenchScene) -> list[str]:
     long = f"hook rigid length>={scene.things['can'].at - REACH:g}"
     middle = next((one for one in scene.tools if meets(one, long)), None)
     if middle is None or middle.at <= REACH:
@@ -149,28 +149,28 @@ def _can(scene: Scene) -> list[str]:
     return [f"hook rigid length>={middle.at - REACH:g} at<={REACH:g}", long]
 
 
-def _gap(scene: Scene) -> list[str]:
+def _gap(scene: BenchScene) -> list[str]:
     return [f"rigid length>={scene.things['gap'].length + 10:g} strength>={WEIGHT:g}"]
 
 
-def _sofa(scene: Scene) -> list[str]:
+def _sofa(scene: BenchScene) -> list[str]:
     high = scene.things["sofa"].height
     low = high - STEP
     base = f"rigid strength>={WEIGHT:g}"
     return [f"{base} height>={low:g} height<={2 * STEP:g}", f"{base} height>={low - STEP:g} height<={STEP:g}"]
 
 
-def _button(scene: Scene) -> list[str]:
+def _button(scene: BenchScene) -> list[str]:
     part = next((one.length for one in scene.tools if one.magnetic), 1.0)
     return ["magnetic rigid"] * math.ceil((scene.things["button"].at - REACH) / part)
 
 
-def _crate(scene: Scene) -> list[str]:
+def _crate(scene: BenchScene) -> list[str]:
     load = scene.things["crate"].mass
     return [f"rigid length<=20 strength>={load:g}", f"rigid length>=40 strength>={load:g}"]
 
 
-NEEDS: Mapping[str, Callable[[Scene], list[str]]] = {
+NEEDS: Mapping[str, Callable[[BenchScene], list[str]]] = {
     "milk": _milk,
     "gap": _gap,
     "can": _can,
@@ -201,13 +201,15 @@ def _read_steps(plan: str) -> list[list[str]]:
     return steps
 
 
-def _thing(scene: Scene, name: str) -> Thing:
+def _thing(scene: BenchScene, name: str) -> BenchThing:
     if name not in scene.things:
         raise Unreadable(f"there is no {name[:40]!r}")
     return scene.things[name]
 
 
-def _number(scene: Scene, verb: str, words: Sequence[str], before: Sequence[Thing], grasped: Sequence[Thing]) -> float:
+def _number(
+    scene: BenchScene, verb: str, words: Sequence[str], before: Sequence[BenchThing], grasped: Sequence[BenchThing]
+) -> float:
     """Number of a step; `before` has the things that were grasped before it, `grasped` all of the plan."""
     if verb == "pull":
         return _thing(scene, words[0]).at - HELD_AT
@@ -224,7 +226,7 @@ def _number(scene: Scene, verb: str, words: Sequence[str], before: Sequence[Thin
     return aim.at - lever.length
 
 
-def _code(scene: Scene, verb: str, words: Sequence[str]) -> str:
+def _code(scene: BenchScene, verb: str, words: Sequence[str]) -> str:
     about = words[0] if len(words) > 1 else scene.target
     values = [f"get_position({about!r})" if one == UNKNOWN else _literal(one) for one in words]
     return f"{verb}({', '.join(values)})"

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from handaxe.core.errors import InputError
-from handaxe.papers.robotool.workbench import FORCE, LIFT, REACH, STEP, WEIGHT, Thing
+from handaxe.papers.robotool.workbench import FORCE, LIFT, REACH, STEP, WEIGHT, BenchThing
 
-__all__ = ["CATEGORIES", "Scene", "ToolTask", "draw_task", "read_scene", "scene_text"]
+__all__ = ["BenchScene", "CATEGORIES", "ToolTask", "draw_task", "read_scene", "scene_text"]
 
 CATEGORIES: Mapping[str, str] = {
     "milk": "selection",
@@ -42,7 +42,7 @@ class ToolTask(NamedTuple):
     """A task: target, things in drawn order with the target first, and its text."""
 
     target: str
-    things: tuple[Thing, ...]
+    things: tuple[BenchThing, ...]
 
     @property
     def text(self) -> str:
@@ -50,19 +50,19 @@ class ToolTask(NamedTuple):
         return scene_text(self.target, self.things)
 
 
-class Scene(NamedTuple):
+class BenchScene(NamedTuple):
     """What a text says: the target, and the things by name in order."""
 
     target: str
-    things: Mapping[str, Thing]
+    things: Mapping[str, BenchThing]
 
     @property
-    def tools(self) -> list[Thing]:
+    def tools(self) -> list[BenchThing]:
         """Things other than the target."""
         return [one for name, one in self.things.items() if name != self.target]
 
 
-def scene_text(target: str, things: Sequence[Thing]) -> str:
+def scene_text(target: str, things: Sequence[BenchThing]) -> str:
     """Describe a task in words.
 
     Example:
@@ -71,7 +71,7 @@ def scene_text(target: str, things: Sequence[Thing]) -> str:
     return "\n".join([MISSIONS[target], ROBOT, "Centimetres and kilograms:", *map(_line, things)])
 
 
-def read_scene(text: str) -> Scene:
+def read_scene(text: str) -> BenchScene:
     """Read a description of `scene_text`.
 
     Raises:
@@ -84,10 +84,10 @@ def read_scene(text: str) -> Scene:
     things = {}
     for name, at, length, height, mass, strength, words in LINE.findall(text):
         own = {key: f", {key}" in words for key in ("rigid", "hook", "magnetic")}
-        things[name] = Thing(name, float(at), float(length), float(height), float(mass), float(strength), **own)
+        things[name] = BenchThing(name, float(at), float(length), float(height), float(mass), float(strength), **own)
     if not target or target not in things:
         raise InputError(f"{text[:60]!r} describes no task")
-    return Scene(target, things)
+    return BenchScene(target, things)
 
 
 def draw_task(target: str, seed: int) -> ToolTask:
@@ -112,7 +112,7 @@ def draw_task(target: str, seed: int) -> ToolTask:
     return ToolTask(target, (aim, *others))
 
 
-def _line(one: Thing) -> str:
+def _line(one: BenchThing) -> str:
     numbers = (
         f"at {one.at:g}, length {one.length:g}, height {one.height:g}, mass {one.mass:g}, carries {one.strength:g}"
     )
@@ -124,70 +124,72 @@ def _place(rng: random.Random) -> float:
     return float(rng.randrange(15, 60))
 
 
-def _milk(rng: random.Random) -> list[Thing]:
+def _milk(rng: random.Random) -> list[BenchThing]:
     far = float(rng.randrange(85, 100))
     need = far - REACH
     return [
-        Thing("milk", far),
-        Thing("hammer", _place(rng), need + rng.randrange(2, 8), hook=True),
-        Thing("umbrella", _place(rng), need - rng.randrange(4, 12), hook=True),
-        Thing("ruler", _place(rng), need + 20),
-        Thing("chain", _place(rng), need + 30, rigid=False, hook=True),
+        BenchThing("milk", far),
+        BenchThing("hammer", _place(rng), need + rng.randrange(2, 8), hook=True),
+        BenchThing("umbrella", _place(rng), need - rng.randrange(4, 12), hook=True),
+        BenchThing("ruler", _place(rng), need + 20),
+        BenchThing("chain", _place(rng), need + 30, rigid=False, hook=True),
     ]
 
 
-def _gap(rng: random.Random) -> list[Thing]:
+def _gap(rng: random.Random) -> list[BenchThing]:
     start, width = float(rng.randrange(70, 90)), float(rng.randrange(30, 45))
     return [
-        Thing("gap", start, width),
-        Thing("surfboard", _place(rng), width + rng.randrange(14, 24), mass=4, strength=60),
-        Thing("foam", _place(rng), width + 30, strength=3, rigid=False),
-        Thing("shelf", _place(rng), width - 4, mass=4, strength=80),
-        Thing("poster", _place(rng), width + 40, strength=1),
+        BenchThing("gap", start, width),
+        BenchThing("surfboard", _place(rng), width + rng.randrange(14, 24), mass=4, strength=60),
+        BenchThing("foam", _place(rng), width + 30, strength=3, rigid=False),
+        BenchThing("shelf", _place(rng), width - 4, mass=4, strength=80),
+        BenchThing("poster", _place(rng), width + 40, strength=1),
     ]
 
 
-def _can(rng: random.Random) -> list[Thing]:
+def _can(rng: random.Random) -> list[BenchThing]:
     middle, far = float(rng.randrange(70, 80)), float(rng.randrange(105, 120))
     return [
-        Thing("can", far),
-        Thing("fork", _place(rng), middle - REACH + rng.randrange(3, 8), hook=True),
-        Thing("rake", middle, far - REACH + rng.randrange(3, 8), hook=True),
-        Thing("spoon", _place(rng), middle - REACH - 5, hook=True),
-        Thing("pole", _place(rng), far - REACH + 10),
-        Thing("rope", _place(rng), 90, rigid=False, hook=True),
+        BenchThing("can", far),
+        BenchThing("fork", _place(rng), middle - REACH + rng.randrange(3, 8), hook=True),
+        BenchThing("rake", middle, far - REACH + rng.randrange(3, 8), hook=True),
+        BenchThing("spoon", _place(rng), middle - REACH - 5, hook=True),
+        BenchThing("pole", _place(rng), far - REACH + 10),
+        BenchThing("rope", _place(rng), 90, rigid=False, hook=True),
     ]
 
 
-def _sofa(rng: random.Random) -> list[Thing]:
+def _sofa(rng: random.Random) -> list[BenchThing]:
     return [
-        Thing("sofa", float(rng.randrange(110, 130)), 80, height=60, mass=50, strength=200),
-        Thing("box", _place(rng), 20, height=40, mass=3, strength=80),
-        Thing("stool", _place(rng), 20, height=20, mass=3, strength=80),
-        Thing("cushion", _place(rng), 20, height=40, rigid=False),
-        Thing("cabinet", _place(rng), 20, height=55, mass=4, strength=80),
-        Thing("pillow", _place(rng), 20, height=20, rigid=False),
+        BenchThing("sofa", float(rng.randrange(110, 130)), 80, height=60, mass=50, strength=200),
+        BenchThing("box", _place(rng), 20, height=40, mass=3, strength=80),
+        BenchThing("stool", _place(rng), 20, height=20, mass=3, strength=80),
+        BenchThing("cushion", _place(rng), 20, height=40, rigid=False),
+        BenchThing("cabinet", _place(rng), 20, height=55, mass=4, strength=80),
+        BenchThing("pillow", _place(rng), 20, height=20, rigid=False),
     ]
 
 
-def _button(rng: random.Random) -> list[Thing]:
+def _button(rng: random.Random) -> list[BenchThing]:
     far = REACH + float(rng.choice((25, 35)))
-    cubes = [Thing(f"cube_{k}", _place(rng), magnetic=True) for k in range(1, 6)]
+    cubes = [BenchThing(f"cube_{k}", _place(rng), magnetic=True) for k in range(1, 6)]
     return [
-        Thing("button", far),
+        BenchThing("button", far),
         *cubes,
-        Thing("brick", _place(rng), 20),
-        Thing("string", _place(rng), 60, rigid=False),
+        BenchThing("brick", _place(rng), 20),
+        BenchThing("string", _place(rng), 60, rigid=False),
     ]
 
 
-def _crate(rng: random.Random) -> list[Thing]:
+def _crate(rng: random.Random) -> list[BenchThing]:
     return [
-        Thing("crate", float(rng.randrange(110, 130)), 40, height=40, mass=float(rng.randrange(45, 60)), strength=200),
-        Thing("beam", _place(rng), 80, mass=4, strength=100),
-        Thing("block", _place(rng), 10, height=10, mass=3, strength=100),
-        Thing("carton", _place(rng), 80, strength=4),
-        Thing("sponge", _place(rng), 10, height=10, strength=1, rigid=False),
+        BenchThing(
+            "crate", float(rng.randrange(110, 130)), 40, height=40, mass=float(rng.randrange(45, 60)), strength=200
+        ),
+        BenchThing("beam", _place(rng), 80, mass=4, strength=100),
+        BenchThing("block", _place(rng), 10, height=10, mass=3, strength=100),
+        BenchThing("carton", _place(rng), 80, strength=4),
+        BenchThing("sponge", _place(rng), 10, height=10, strength=1, rigid=False),
     ]
 
 

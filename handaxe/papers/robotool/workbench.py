@@ -9,13 +9,27 @@ from typing import Literal
 
 from handaxe.core.errors import InputError
 
-__all__ = ["EDGE", "FORCE", "LIFT", "REACH", "SLACK", "STEP", "WEIGHT", "ErrorKind", "SkillError", "Thing", "Workbench"]
+__all__ = [
+    "BenchThing",
+    "EDGE",
+    "ErrorKind",
+    "FORCE",
+    "LIFT",
+    "REACH",
+    "SLACK",
+    "STEP",
+    "SkillError",
+    "WEIGHT",
+    "Workbench",
+]
 
 ErrorKind = Literal["tool", "logical", "numerical"]
 REACH, EDGE = 60.0, 10.0
 """Farthest and nearest place of the hand, cm; a thing that is pulled below the nearest one falls off."""
-LIFT, WEIGHT, FORCE = 5.0, 30.0, 20.0
-"""Kilograms that the hand lifts, that the robot weighs, and that it presses down with."""
+LIFT = 5.0
+"""Kilograms that the hand lifts."""
+WEIGHT, FORCE = 30.0, 20.0
+"""Kilograms that the robot weighs, and that it presses down with."""
 STEP = 25.0
 """Highest step of the robot, cm."""
 SLACK = 2.0
@@ -23,7 +37,7 @@ SLACK = 2.0
 
 
 @dataclass(frozen=True)
-class Thing:
+class BenchThing:
     """A thing on the bench.
 
     at        place of its near end, cm from the robot
@@ -77,7 +91,7 @@ class Workbench:
     Differs: statics on a line replace robots and their simulators.
     """
 
-    def __init__(self, things: Sequence[Thing]):
+    def __init__(self, things: Sequence[BenchThing]):
         self.things = {one.name: one for one in things}
         if len(self.things) != len(things):
             raise InputError("two things have one name")
@@ -177,17 +191,17 @@ class Workbench:
             raise SkillError("numerical", "the arm of the lever is too short")
         self.done.add("push")
 
-    def _known(self, name: str) -> Thing:
+    def _known(self, name: str) -> BenchThing:
         if name not in self.things:
             raise SkillError("logical", f"there is no {name[:40]}")
         return self.things[name]
 
-    def _tool(self) -> Thing:
+    def _tool(self) -> BenchThing:
         if not self.held:
             raise SkillError("logical", "the hand is empty")
         return self.things[self.held]
 
-    def _of_placed(self, count: int | None = None) -> list[Thing]:
+    def _of_placed(self, count: int | None = None) -> list[BenchThing]:
         if not self.placed or count not in (None, len(self.placed)):
             raise SkillError("logical", f"{len(self.placed)} things are placed")
         return [self.things[name] for name in self.placed]

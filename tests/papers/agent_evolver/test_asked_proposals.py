@@ -8,7 +8,7 @@ from handaxe.asking.ask import AskAnswer
 from handaxe.asking.read import Unreadable
 from handaxe.core.records import Message, Task
 from handaxe.curricula.task_pool import task_pool
-from handaxe.papers.agent_evolver.asked_proposals import TaskDraft, read_proposal
+from handaxe.papers.agent_evolver.asked_proposals import TaskDraft, read_task_draft
 from handaxe.papers.agent_evolver.explore import explore
 from handaxe.papers.agent_evolver.text_role import TextRole
 from handaxe.worlds.arithmetic import arithmetic
@@ -19,7 +19,7 @@ GOOD = {"question": "4071 boss?", "answer": "5526", "calls": [CALL]}
 
 
 def read(found):
-    return read_proposal(AskAnswer(text=found if isinstance(found, str) else json.dumps(found)))
+    return read_task_draft(AskAnswer(text=found if isinstance(found, str) else json.dumps(found)))
 
 
 def test_read_proposal_matches_its_example():

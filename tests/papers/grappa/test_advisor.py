@@ -5,12 +5,12 @@ from handaxe.asking.ask import AskAnswer
 from handaxe.asking.read import Unreadable
 from handaxe.core.errors import InputError
 from handaxe.papers.grappa.advisor import (
-    Brief,
+    GuidanceBrief,
     asked_advisor,
-    describe,
-    model_desk,
-    read_program,
+    describe_state,
+    read_guidance,
     rule_advisor,
+    study_desk,
 )
 from handaxe.papers.grappa.guidance_program import EXAMPLE_STATE, write_plan
 
@@ -34,50 +34,52 @@ def door(state):
 
 def test_a_state_is_described():
     text = "The agent is at [1, 1] and holds nothing. Known: door at [3, 1], locked; key at [1, 2]."
-    assert describe(Brief("m", "", EXAMPLE_STATE)) == text
-    assert describe(Brief("m", "", OPEN, "TypeError: x")).endswith("Known: nothing. The function failed: TypeError: x")
+    assert describe_state(GuidanceBrief("m", "", EXAMPLE_STATE)) == text
+    assert describe_state(GuidanceBrief("m", "", OPEN, "TypeError: x")).endswith(
+        "Known: nothing. The function failed: TypeError: x"
+    )
 
 
 def test_the_rule_plans_what_blocks_the_way():
-    assert rule_advisor(Brief("m", "", EXAMPLE_STATE)) == write_plan(["goal"])
+    assert rule_advisor(GuidanceBrief("m", "", EXAMPLE_STATE)) == write_plan(["goal"])
     first = write_plan(["goal"])
-    assert rule_advisor(Brief("m", first, door("locked"))) == write_plan(["key", "door", "goal"])
-    assert rule_advisor(Brief("m", first, door("closed"))) == write_plan(["door", "goal"])
-    assert rule_advisor(Brief("m", first, door("open"))) == first
+    assert rule_advisor(GuidanceBrief("m", first, door("locked"))) == write_plan(["key", "door", "goal"])
+    assert rule_advisor(GuidanceBrief("m", first, door("closed"))) == write_plan(["door", "goal"])
+    assert rule_advisor(GuidanceBrief("m", first, door("open"))) == first
     full = write_plan(["key", "door", "goal"])
-    assert rule_advisor(Brief("m", full, OPEN)) == full
-    assert rule_advisor(Brief("m", "def guidance(state): return 0", OPEN)) == first
+    assert rule_advisor(GuidanceBrief("m", full, OPEN)) == full
+    assert rule_advisor(GuidanceBrief("m", "def guidance(state): return 0", OPEN)) == first
 
 
 @pytest.mark.parametrize("text", ["no code", "```python\ndef guide(state): return 0\n```", "```python\nx = (\n```"])
 def test_code_with_an_error_is_unreadable(text):
     with pytest.raises(Unreadable, match="the program fails"):
-        read_program(AskAnswer(text=text))
+        read_guidance(AskAnswer(text=text))
 
 
 def test_the_first_block_of_code_is_read():
-    assert read_program(AskAnswer(text=f"Here:\n```python\n{CODE}```\n```python\nx\n```")) == CODE
+    assert read_guidance(AskAnswer(text=f"Here:\n```python\n{CODE}```\n```python\nx\n```")) == CODE
 
 
 def test_a_model_reads_report_and_program_and_its_code_is_run_once_before_use():
     with ChatServer(reply(f"```python\n{CODE}```"), reply("none"), reply("none")) as server:
-        advise = asked_advisor(model_desk(f"{server.url}#m", option="--advisor"))
-        assert advise(Brief("Go to the goal.", write_plan(["goal"]), EXAMPLE_STATE)) == CODE
+        advise = asked_advisor(study_desk(f"{server.url}#m", option="--advisor"))
+        assert advise(GuidanceBrief("Go to the goal.", write_plan(["goal"]), EXAMPLE_STATE)) == CODE
         text = str(server.bodies[0]["messages"])
         assert "Go to the goal." in text and "holds nothing" in text and "plan = " in text
-        assert advise(Brief("Go.", "", OPEN)) == "" and len(server.bodies) == 3
+        assert advise(GuidanceBrief("Go.", "", OPEN)) == "" and len(server.bodies) == 3
 
 
 def test_a_model_that_is_away_ends_the_study(tmp_path, monkeypatch):
     (tmp_path / "away_advisor.py").write_text(AWAY)
     monkeypatch.syspath_prepend(tmp_path)
-    advise = asked_advisor(model_desk("away_advisor:away", option="--advisor"))
+    advise = asked_advisor(study_desk("away_advisor:away", option="--advisor"))
     with pytest.raises(InputError, match=r"the advisor does not answer \(unavailable\)"):
-        advise(Brief("m", "", OPEN))
+        advise(GuidanceBrief("m", "", OPEN))
 
 
 @pytest.mark.parametrize("source", ["self", "self@start", "trained", "head:tiny"])
 def test_a_source_of_a_run_is_rejected(source):
     with pytest.raises(InputError, match="this study has no policy of its own: give --advisor"):
-        model_desk(source, option="--advisor")
-    assert model_desk("rule", option="--advisor") is None
+        study_desk(source, option="--advisor")
+    assert study_desk("rule", option="--advisor") is None

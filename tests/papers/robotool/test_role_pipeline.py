@@ -9,9 +9,9 @@ from handaxe.core.errors import InputError
 from handaxe.papers.robotool import robotool
 from handaxe.papers.robotool.role_pipeline import ARMS, make_roles, read_lines, run_pipeline
 from handaxe.papers.robotool.tool_tasks import CATEGORIES, ToolTask, draw_task
-from handaxe.papers.robotool.workbench import Thing
+from handaxe.papers.robotool.workbench import BenchThing
 
-TASK = ToolTask("milk", (Thing("milk", 95), Thing("stick", 20, 50), Thing("hammer", 30, 40, hook=True)))
+TASK = ToolTask("milk", (BenchThing("milk", 95), BenchThing("stick", 20, 50), BenchThing("hammer", 30, 40, hook=True)))
 RULES = dict.fromkeys(("analyzer", "planner", "calculator", "coder"), "rule")
 AWAY = """
 from handaxe.asking.ask import AskAnswer

@@ -2,9 +2,9 @@ import pytest
 
 from handaxe.papers.robotool.skill_program import program_calls, run_skills
 from handaxe.papers.robotool.tool_tasks import ToolTask
-from handaxe.papers.robotool.workbench import Thing
+from handaxe.papers.robotool.workbench import BenchThing
 
-TASK = ToolTask("milk", (Thing("milk", 95), Thing("hammer", 30, 40, hook=True)))
+TASK = ToolTask("milk", (BenchThing("milk", 95), BenchThing("hammer", 30, 40, hook=True)))
 STEPS = [("grasp", ["hammer"]), ("pull", ["milk", 55]), ("release", []), ("grasp", ["milk"])]
 
 

@@ -6,7 +6,7 @@ from handaxe.core.errors import InputError
 from handaxe.papers.robotool.rule_roles import SLOTS, _steps, analyze, calculate, write_code
 from handaxe.papers.robotool.skill_program import program_calls, run_skills
 from handaxe.papers.robotool.tool_tasks import CATEGORIES, draw_task, read_scene, scene_text
-from handaxe.papers.robotool.workbench import Thing
+from handaxe.papers.robotool.workbench import BenchThing
 
 
 @pytest.mark.parametrize("target", CATEGORIES)
@@ -20,7 +20,7 @@ def test_a_text_says_the_whole_task(target):
 
 
 def test_a_line_has_numbers_and_properties():
-    text = scene_text("milk", [Thing("hammer", 30, 40, hook=True)])
+    text = scene_text("milk", [BenchThing("hammer", 30, 40, hook=True)])
     assert "- hammer: at 30, length 40, height 5, mass 1, carries 5, rigid, hook" in text.splitlines()
 
 
@@ -32,8 +32,8 @@ def test_one_choice_of_tools_solves_a_task(target):
         names = [one.name for one in task.things[1:]]
         solved = []
         for chosen in permutations(names, SLOTS[target]):
-            steps = calculate(task.text, "\n".join(_steps(target, chosen)))
-            calls, error = program_calls(write_code(task.text, steps), task)
+            steps = calculate(task.text, plan="\n".join(_steps(target, chosen)))
+            calls, error = program_calls(write_code(task.text, plan=steps), task)
             assert not error
             solved += [chosen] if not run_skills(calls, task).error else []
         assert len(solved) == 1

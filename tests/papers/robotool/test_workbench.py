@@ -1,17 +1,17 @@
 import pytest
 
 from handaxe.core.errors import InputError
-from handaxe.papers.robotool.workbench import SkillError, Thing, Workbench
+from handaxe.papers.robotool.workbench import BenchThing, SkillError, Workbench
 
-MILK = Thing("milk", 90)
-HOOK = Thing("hook", 30, 40, hook=True)
-BOARD = Thing("board", 20, 60, strength=60)
-GAP = Thing("gap", 80, 40)
-BUTTON = Thing("button", 85)
-SOFA = Thing("sofa", 120, 80, height=60)
-BOX, STOOL = Thing("box", 30, 20, height=40, strength=80), Thing("stool", 30, 20, height=20, strength=80)
-CRATE = Thing("crate", 120, 40, mass=50, strength=200)
-BEAM, BLOCK = Thing("beam", 30, 80, mass=4, strength=100), Thing("block", 30, 10, strength=100)
+MILK = BenchThing("milk", 90)
+HOOK = BenchThing("hook", 30, 40, hook=True)
+BOARD = BenchThing("board", 20, 60, strength=60)
+GAP = BenchThing("gap", 80, 40)
+BUTTON = BenchThing("button", 85)
+SOFA = BenchThing("sofa", 120, 80, height=60)
+BOX, STOOL = BenchThing("box", 30, 20, height=40, strength=80), BenchThing("stool", 30, 20, height=20, strength=80)
+CRATE = BenchThing("crate", 120, 40, mass=50, strength=200)
+BEAM, BLOCK = BenchThing("beam", 30, 80, mass=4, strength=100), BenchThing("block", 30, 10, strength=100)
 
 
 def bench(*things, steps=()):
@@ -41,12 +41,16 @@ def test_grasp():
     fails("logical", [MILK], ("grasp", "milk"), message="out of reach")
     fails("logical", [HOOK], ("grasp", "none"), message="there is no none")
     fails("logical", [HOOK, BOX], ("grasp", "hook"), ("grasp", "box"), message="the hand holds hook")
-    fails("tool", [Thing("safe", 20, mass=6)], ("grasp", "safe"), message="too heavy")
+    fails("tool", [BenchThing("safe", 20, mass=6)], ("grasp", "safe"), message="too heavy")
     fails("logical", [HOOK], ("release",), message="the hand is empty")
 
 
 def test_pull():
-    for tool in (Thing("t", 30, 40), Thing("t", 30, 40, hook=True, rigid=False), Thing("t", 30, 29, hook=True)):
+    for tool in (
+        BenchThing("t", 30, 40),
+        BenchThing("t", 30, 40, hook=True, rigid=False),
+        BenchThing("t", 30, 29, hook=True),
+    ):
         fails("tool", [MILK, tool], ("grasp", "t"), ("pull", "milk", 50))
     for distance in (29.9, 80.1, -5, 0):
         fails("numerical", [MILK, HOOK], ("grasp", "hook"), ("pull", "milk", distance))
@@ -56,9 +60,9 @@ def test_pull():
 
 
 def test_attach():
-    one, two, far = (Thing(name, at, magnetic=True) for name, at in (("one", 20), ("two", 30), ("far", 70)))
+    one, two, far = (BenchThing(name, at, magnetic=True) for name, at in (("one", 20), ("two", 30), ("far", 70)))
     made = bench(one, two, steps=[("grasp", "one"), ("attach", "two")])
-    assert made.things == {"one": Thing("one", 20, 20, magnetic=True)}
+    assert made.things == {"one": BenchThing("one", 20, 20, magnetic=True)}
     fails("tool", [one, HOOK], ("grasp", "one"), ("attach", "hook"), message="does not stick")
     fails("tool", [one, HOOK], ("grasp", "hook"), ("attach", "one"))
     fails("logical", [one, far], ("grasp", "one"), ("attach", "far"))
@@ -71,9 +75,9 @@ def test_press():
     for distance in (82.9, 87.1):
         fails("numerical", [BUTTON, HOOK], ("grasp", "hook"), ("press", distance))
     fails("logical", [BUTTON], ("press", 85))
-    for tool in (Thing("t", 30, 24), Thing("t", 30, 60, rigid=False)):
+    for tool in (BenchThing("t", 30, 24), BenchThing("t", 30, 60, rigid=False)):
         fails("tool", [BUTTON, tool], ("grasp", "t"), ("press", 85))
-    assert "press" in bench(Thing("button", 50), steps=[("press", 50)]).done
+    assert "press" in bench(BenchThing("button", 50), steps=[("press", 50)]).done
 
 
 def test_cross():
@@ -84,7 +88,7 @@ def test_cross():
         assert "cross" in bench(GAP, BOARD, steps=steps(at)).done
     for at in (64.9, 75.1):
         fails("numerical", [GAP, BOARD], *steps(at))
-    for tool in (Thing("t", 20, 60, strength=29), Thing("t", 20, 49, strength=60)):
+    for tool in (BenchThing("t", 20, 60, strength=29), BenchThing("t", 20, 49, strength=60)):
         fails("tool", [GAP, tool], *steps(70, "t"))
     fails("logical", [GAP, BOARD], ("cross",))
 
@@ -98,7 +102,7 @@ def test_climb():
     fails("numerical", [SOFA, BOX, STOOL], *steps(near=97, far=77))
     fails("numerical", [SOFA, BOX, STOOL], *steps(near=120, far=120))
     fails("tool", [SOFA, BOX, STOOL], *steps(names=("stool", "box")), message="too high")
-    fails("tool", [SOFA, BOX, Thing("soft", 30, 20, height=20, rigid=False)], *steps(names=("box", "soft")))
+    fails("tool", [SOFA, BOX, BenchThing("soft", 30, 20, height=20, rigid=False)], *steps(names=("box", "soft")))
     fails("logical", [SOFA, BOX, STOOL], *steps(near=80, far=100)[:-1], message="box blocks the way")
     fails("logical", [SOFA], ("climb",))
 
@@ -114,8 +118,8 @@ def test_push():
     assert "push" in bench(CRATE, BLOCK, BEAM, steps=steps(support=98)).done
     fails("numerical", [CRATE, BLOCK, BEAM], *steps(support=97), message="arm")
     fails("numerical", [CRATE, BLOCK, BEAM], *steps(lever=37))
-    fails("tool", [CRATE, BLOCK, Thing("beam", 30, 80, strength=4)], *steps())
-    fails("tool", [CRATE, Thing("block", 30, strength=4), BEAM], *steps())
+    fails("tool", [CRATE, BLOCK, BenchThing("beam", 30, 80, strength=4)], *steps())
+    fails("tool", [CRATE, BenchThing("block", 30, strength=4), BEAM], *steps())
     fails("logical", [CRATE, BLOCK, BEAM], *steps()[:2], ("push",), message="1 things are placed")
     swapped = ("grasp", "beam"), ("place", 90), ("grasp", "block"), ("place", 80), ("push",)
     fails("logical", [CRATE, BLOCK, BEAM], *swapped, message="below its support")
