@@ -16,7 +16,7 @@ SMALL = ["--steps", "2", "--groups", "4", "--group-size", "6", "--held-out", "4"
 SMALL += ["--eval-every", "0"]
 LARGER = {"otc": ["--groups", "12", "--group-size", "8"]}
 """Sizes for a mechanism that needs rare groups: of correct rollouts with different numbers of calls."""
-CLIPPED = ("dapo", "tapo", "thor", "aepo", "agentmath", "deepeyes_v2", "flow_grpo", "spear")
+CLIPPED = ("dapo", "tapo", "thor", "aepo", "agentmath", "deepeyes_v2", "flow_grpo", "spear", "agent_evolver_joined")
 """Methods with a clip of the ratio. With one optimizer step a training step the ratio is 1."""
 INERT = {
     "quickstart": "it changes the number of steps of its base; its claim is against the start",

@@ -5,7 +5,7 @@ from handaxe.curricula.tip_pool import task_tips, tip_pool
 from handaxe.losses import adjustments, surrogates
 from handaxe.methods.method import Method, replace
 from handaxe.papers.agent_evolver.hint_clip_bonus import hint_clip_bonus
-from handaxe.papers.agent_evolver.text_role import TextRole, bind_role
+from handaxe.papers.agent_evolver.text_role import TextRole
 from handaxe.papers.agent_evolver.tip_writer import TipWriter
 from handaxe.training.stages.teach_expert import teach_expert
 from handaxe.worlds.parts.hints import add_tips
@@ -28,10 +28,9 @@ def agent_evolver_tips(
     role = TextRole(writer, name="writer")
     told = TipWriter(role)
     clip = adjustments.widened_clip(widening=clip_bonus)
-    bound = () if role.is_rule else (bind_role(role),)
     return replace(
         base,
-        stages=(*base.stages, *bound, teach_expert(world=add_tips(base.world), steps=sft_steps)),
+        stages=(*base.stages, *role.stages, teach_expert(world=add_tips(base.world), steps=sft_steps)),
         tasks=tip_pool(top=tips, tell=told.tell).curriculum,
         rollout=rollouts.hinted(rollout=base.rollout, criteria=task_tips, strip=True),
         credit=hint_clip_bonus(credit=base.credit),

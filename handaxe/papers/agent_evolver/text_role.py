@@ -55,6 +55,11 @@ class TextRole:
         """Preference of the model for short prompts."""
         return self._bound().answerer.terse
 
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stage that binds a model; () for the rule."""
+        return () if self.is_rule else (bind_role(self),)
+
     def bind(self, site: StageContext) -> None:
         """Make the model, and record its answers in the stage's folder, where a resumed run finds them."""
         if self.is_rule or self._desk is not None:

@@ -51,7 +51,7 @@ class ToolTask(NamedTuple):
 
 
 class BenchScene(NamedTuple):
-    """What a text says: the target, and the things by name in order."""
+    """Content of a description: the target, and the things by name in order."""
 
     target: str
     things: Mapping[str, BenchThing]

@@ -64,7 +64,7 @@ class BenchThing:
 
 
 class SkillError(Exception):
-    """A skill that fails; `kind` is that of the error: tool, logical or numerical."""
+    """Failure of a skill; `kind` is tool, logical or numerical."""
 
     def __init__(self, kind: ErrorKind, text: str):
         super().__init__(text)
