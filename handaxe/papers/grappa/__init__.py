@@ -72,7 +72,7 @@ def grappa(
     """
     if scenes < 2 or episodes < 1 or limit < 1:
         raise InputError(f"give 2 scenes, an episode and an action or more, not {scenes}, {episodes} and {limit}")
-    advising, watching = study_desk(advisor, option="--advisor"), study_desk(monitor, option="--monitor")
+    advising, watching = study_desk(advisor, option="advisor"), study_desk(monitor, option="monitor")
     advise = rule_advisor if advising is None else asked_advisor(advising)
     watch = rule_monitor() if watching is None else asked_monitor(watching)
     arms = {"base": _Arm(0.0, False), "first": _Arm(alpha, False), "guided": _Arm(alpha, True)}

@@ -95,11 +95,11 @@ def make_roles(sources: Mapping[str, str]) -> dict[str, BenchRole]:
     desks: dict[str, AskDesk] = {}
     roles: dict[str, BenchRole] = {}
     for name, source in sources.items():
-        check_judge_source(source, option=f"--{name}")
+        check_judge_source(source, option=name)
         if source in ("self", "self@start", "trained") or source.startswith("head:"):
-            raise InputError(f"this study has no policy of its own: give --{name} rule or a model, not {source}")
+            raise InputError(f"this study has no policy of its own: give {name} rule or a model, not {source}")
         if source != RULE and source not in desks:
-            desks[source] = AskDesk(make_other_answerer(source, option=f"--{name}"))
+            desks[source] = AskDesk(make_other_answerer(source, option=name))
         roles[name] = RULES[name] if source == RULE else _asked(name, desks[source])
     return roles
 

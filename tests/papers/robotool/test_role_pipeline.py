@@ -80,7 +80,7 @@ def test_a_model_that_is_away_ends_the_study(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("source", ["self", "trained", "head:tiny"])
 def test_a_source_of_a_run_is_rejected(source):
-    with pytest.raises(InputError, match="this study has no policy of its own: give --coder"):
+    with pytest.raises(InputError, match="this study has no policy of its own: give coder"):
         make_roles({"coder": source})
 
 
