@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from handaxe.core.errors import InputError
 from handaxe.core.images import name_images
-from handaxe.core.protocols import Env, EnvFactory, OnAuxReply, OnOpen
+from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolSchema
 from handaxe.core.requests import AuxChat, AuxRequest, EnvReply
+from handaxe.envs.aux_work import AuxWorkEnv, NoReply, Work, ask_aux
 from handaxe.envs.inherit_bound import inherit_bound
-from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.papers.flow_grpo.module_requests import (
     EXECUTOR,
     GENERATOR,
@@ -25,7 +23,6 @@ from handaxe.papers.flow_grpo.module_requests import (
     read_command,
     read_enough,
 )
-from handaxe.tools.deadline import Threads
 
 __all__ = ["AnswerRule", "Executor", "Remembered", "Verifier", "as_planned", "modular_agent"]
 
@@ -116,95 +113,46 @@ def modular_agent(
     return inherit_bound(factory, env)
 
 
-Work = Generator[AuxRequest | ParsedTurn, Any, EnvReply]
-"""Work of a turn: yields requests, answered by a module's turn, and turns, answered by the inner environment."""
-
-
-class _NoReply(Exception):
-    """A module gave an empty reply."""
-
-
-class _Modular(AsyncEnvWrapper):
-    """Implements `Env`, `AsyncEnv`, `OnAuxReply` and `OnOpen`."""
+class _Modular(AuxWorkEnv):
+    """Environment of `modular_agent`."""
 
     def __init__(self, env: Env, task: Task, verify: Verifier, generate: AnswerRule, execute: Executor, width: int):
-        if isinstance(env, OnAuxReply):
-            raise InputError(
-                f"the environment of task {task.id!r} asks auxiliary policies itself, which modular_agent does not "
-                "forward: wrap an environment of tools alone"
-            )
-        super().__init__(env)
-        self.task = task
+        super().__init__(env, task)
         self.verify, self.generate = verify, generate
         self.execute = execute
         self.width = width
         self.memory: list[Remembered] = []
         self.answer: str | None = None
-        self.turns, self.last = 0, 0
-        self.models: dict[str, ModuleChat] = {}
-        self.asked = Counter[str]()
+        self.turns = 0
+        self.modules: dict[str, ModuleChat] = {}
         self.tools: Mapping[str, ToolSchema] = {}
-        self._work: Work | None = None
 
     def on_open(self, *, aux_policies: Mapping[str, AuxChat], max_turns: int) -> None:
         """Let the auxiliary policies with a module's name play the module."""
-        if isinstance(self.env, OnOpen):
-            self.env.on_open(aux_policies=aux_policies, max_turns=max_turns)
-        self.models = {name: ModuleChat(name, aux_policies[name]) for name in MODULES if name in aux_policies}
-        self.last = max_turns
+        super().on_open(aux_policies=aux_policies, max_turns=max_turns)
+        self.modules = {name: ModuleChat(name, aux_policies[name]) for name in MODULES if name in aux_policies}
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         messages, tools = super().start()
         self.tools = {one.name: one for one in tools}
         return messages, tools
 
-    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        self._work = self._turn(turn)
-        return self._continued(None, seed)
-
-    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        self._work = self._turn(turn)
-        found = self._next(None)
-        while isinstance(found, ParsedTurn):
-            found = self._next(await super().astep(found, seed=seed, threads=threads))
-        return found
-
-    def on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        """Continue with a module's turn."""
-        return self._continued(turn, seed)
-
     def report(self) -> Mapping[str, Any]:
         memory = [entry._asdict() for entry in self.memory]
         answer = self.answer
         if answer is None:
-            answer = "" if GENERATOR in self.models else self.generate(self.task, self.memory)
+            answer = "" if GENERATOR in self.modules else self.generate(self.task, self.memory)
         return {**super().report(), "answer": answer, "memory": memory, "asked": dict(self.asked)}
 
     def snapshot(self) -> Any:
-        return super().snapshot(), tuple(self.memory), self.turns, self.asked.copy()
+        return super().snapshot(), tuple(self.memory), self.turns
 
     def restore(self, state: Any) -> None:
-        inner, memory, self.turns, asked = state
+        inner, memory, self.turns = state
         super().restore(inner)
-        self.memory, self.asked = list(memory), asked.copy()
+        self.memory = list(memory)
 
-    def _continued(self, value: Any, seed: int) -> EnvReply:
-        """Continue the work of the turn up to a request or its end."""
-        found = self._next(value)
-        while isinstance(found, ParsedTurn):
-            found = self._next(super().step(found, seed=seed))
-        return found
-
-    def _next(self, value: Any) -> EnvReply | ParsedTurn:
-        """Continue the work up to a request, a turn for the inner environment, or its end."""
-        assert self._work is not None
-        try:
-            wanted = self._work.send(value)
-        except StopIteration as over:
-            return over.value  # type: ignore[no-any-return]
-        return EnvReply(aux_request=wanted) if isinstance(wanted, AuxRequest) else wanted
-
-    def _turn(self, turn: ParsedTurn) -> Work:
+    def work(self, turn: ParsedTurn) -> Work:
         """Execute, remember, verify, and answer at the end of the rollout."""
         self.turns += 1
         goal = " ".join(turn.text.split())
@@ -220,10 +168,10 @@ class _Modular(AsyncEnvWrapper):
             self.memory += entries or [Remembered(goal, "", "", NOTHING)]
             enough = yield from self._verdict()
             self.memory[-1] = self.memory[-1]._replace(enough=enough)
-            ended = enough or self.turns >= self.last or reply.done
-            if ended and GENERATOR in self.models and not (reply.ending and reply.ending.kind == "infra_error"):
+            ended = enough or self.turns >= self.max_turns or reply.done
+            if ended and GENERATOR in self.modules and not (reply.ending and reply.ending.kind == "infra_error"):
                 self.answer = (yield from self._asked(GENERATOR, {"memory": self._lines()})).text.strip()
-        except _NoReply as failed:
+        except NoReply as failed:
             return reply._replace(done=True, ending=Ending("infra_error", str(failed)))
         facts = {**reply.facts, "memory": self._lines(), "enough": enough}
         messages = reply.messages or (Message("user", NOTHING),)
@@ -235,7 +183,7 @@ class _Modular(AsyncEnvWrapper):
         """Commands of a planner's turn, and the calls without a command."""
         calls, unread = list[ToolCall](), list[ToolCall]()
         for planned in turn.calls:
-            if EXECUTOR not in self.models:
+            if EXECUTOR not in self.modules:
                 calls.append(replace(self.execute(self.task, planned), id=planned.id))
             elif planned.name not in self.tools:  # the environment replies that there is no such tool
                 calls.append(planned)
@@ -255,18 +203,14 @@ class _Modular(AsyncEnvWrapper):
         return None
 
     def _verdict(self) -> Generator[AuxRequest, ParsedTurn, bool]:
-        if VERIFIER not in self.models:
+        if VERIFIER not in self.modules:
             return self.verify(self.task, self.memory)
         return read_enough((yield from self._asked(VERIFIER, {"memory": self._lines()})))
 
     def _asked(self, module: str, quoted: Mapping[str, str]) -> Generator[AuxRequest, ParsedTurn, ParsedTurn]:
         """Reply of a module; an empty one is requested again."""
-        for _ in range(TRIES):
-            self.asked[module] += 1
-            said = yield self.models[module].request(self.task, quoted)
-            if said.text.strip() or (module == EXECUTOR and said.calls):
-                return said
-        raise _NoReply(f"{module!r} gave no reply")
+        request = self.modules[module].request(self.task, quoted)
+        return (yield from ask_aux(request, calls=module == EXECUTOR))
 
     def _entries(self, goal: str, command: ParsedTurn, reply: EnvReply) -> list[Remembered]:
         """Lines of the memory for executed commands and malformed calls."""

@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from handaxe.asking.ask import Ask, AskAnswer
-from handaxe.asking.policy_answerer import SHORT, place_question
-from handaxe.asking.prompt import find_prompt
+from handaxe.asking.ask import AskAnswer
+from handaxe.asking.aux_question import aux_question
 from handaxe.asking.read import Unreadable, choice
-from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
+from handaxe.core.records import ParsedTurn, Task, ToolCall, ToolSchema
 from handaxe.core.requests import AuxChat, AuxRequest
 
 __all__ = [
@@ -50,9 +49,7 @@ class ModuleChat(NamedTuple):
     chat: AuxChat
 
     def request(self, task: Task, quoted: Mapping[str, str]) -> AuxRequest:
-        """Make the request. The longest quoted field loses its middle, visibly, until the question fits the context.
-
-        Models with a context below 1,024 tokens get the terse prompt. Quoted fields are JSON strings between fences.
+        """Make the request, see `asking.aux_question`.
 
         Args:
             task: of the rollout.
@@ -61,13 +58,8 @@ class ModuleChat(NamedTuple):
         Example:
             verifier, context 300: '12*34+5?\\nknown: "search a: b"\\nenough? yes/no' is the only message
         """
-        prompt = find_prompt(PROMPTS[self.module], terse=self.chat.context < SHORT)
         fields = {"task": task.messages[-1].content, **quoted}
-        known = {name: text for name, text in fields.items() if name in (*prompt.trusted, *prompt.quoted)}
-        room = self.chat.context - self.chat.sampling.max_tokens
-        placed = place_question(Ask(prompt, known, role=self.module), self.chat.format, room=room)
-        messages: tuple[Message, ...] = prompt.render(known) if placed is None else placed.messages
-        return AuxRequest(self.module, messages)
+        return aux_question(self.module, PROMPTS[self.module], self.chat, fields)
 
 
 def plan_text(goal: str, call: ToolCall) -> str:
