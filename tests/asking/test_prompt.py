@@ -21,6 +21,8 @@ DIGESTS = {
     "fathom/page": "fathom/page@1 ae8d0bd355a6 fathom/page.terse@1 5a6ac6ee9ca3",
     "fathom/search": "fathom/search@1 a74b63e048c1 fathom/search.terse@1 ad7877e12b91",
     "write_calls": "write_calls@1 910397b75004 write_calls.terse@1 e0bbdf7e9001",
+    "deepagent/memory": "deepagent/memory@1 c172518bfb6c deepagent/memory.terse@1 1c726444eed0",
+    "deepagent/simulate": "deepagent/simulate@1 dab2241f9dd1 deepagent/simulate.terse@1 a17d638dd9b8",
     "flow_grpo/execute": "flow_grpo/execute@1 1635033a7d2f flow_grpo/execute.terse@1 e3e728d74800",
     "flow_grpo/generate": "flow_grpo/generate@1 e786fe54c0db flow_grpo/generate.terse@1 7df2ae6eda65",
     "flow_grpo/verify": "flow_grpo/verify@1 60ad6115d0b8 flow_grpo/verify.terse@1 5e3d52263d41",
