@@ -14,7 +14,7 @@ from handaxe.ops.returns import EQUALITY_TOLERANCE
 from handaxe.ops.stateful_composite import StatefulComposite
 from handaxe.rewards.parts.checks import outcome_only, validate_scores
 
-__all__ = ["preference_weighted", "read_preference"]
+__all__ = ["coordinate_values", "preference_weighted", "read_preference", "rescaled", "task_weights"]
 
 OUTCOME = "outcome"
 COST = "cost"
@@ -54,7 +54,8 @@ def preference_weighted(*, base: Reward, preference: Callable[[Task], Mapping[st
         and R = 1.7917, 2, 0
 
     Paper: arXiv:2511.21689 (ToolOrchestra), the reward of a trajectory.
-    Unconfirmed: min and max over the siblings of a group instead of the whole batch.
+    Unconfirmed: min and max over the siblings of a group; over the whole batch it is
+        `papers.tool_orchestra.batch_preference`.
     Differs: cost is that of the whole usage. Seconds are those of the tools' replies, which a tool may declare
         (`tools.Billed`), instead of wall time, so that a replay has equal rewards.
     """
@@ -68,7 +69,7 @@ class _Preferred(StatefulComposite):
 
     def __call__(self, group: Group) -> Scores:
         base = outcome_only(validate_scores(self._base(group), group, "base"), "base")
-        weights = _weights(group.task, self._preference)
+        weights = task_weights(group.task, self._preference)
         compared = {name: _compared(name, group, base.outcome) for name in weights}
         value = sum((weights[name] * compared[name] for name in weights), np.zeros(len(group)))
         channels = {"base": base.outcome, **{f"base/{name}": inner for name, inner in base.channels.items()}}
@@ -80,7 +81,12 @@ class _Preferred(StatefulComposite):
         return {"base": self._base}
 
 
-def _weights(task: Task, preference: Callable[[Task], Mapping[str, float]]) -> Mapping[str, float]:
+def task_weights(task: Task, preference: Callable[[Task], Mapping[str, float]]) -> Mapping[str, float]:
+    """Preference of a task.
+
+    Raises:
+        TaskError: a task without a preference, or with a weight outside [0, 1].
+    """
     found = preference(task)
     if not isinstance(found, Mapping) or not all(_is_weight(weight) for weight in found.values()):
         raise TaskError(f"task {task.id!r} has the preference {found!r}; give a weight in [0, 1] by name")
@@ -93,11 +99,27 @@ def _is_weight(value: Any) -> bool:
 
 def _compared(name: str, group: Group, outcome: np.ndarray) -> np.ndarray:
     """A coordinate of every sibling, scaled to 0..1."""
-    values = outcome if name == OUTCOME else np.array([_coordinate(name, one) for one in group], dtype=np.float64)
-    least, most = float(values.min()), float(values.max())
+    return rescaled(coordinate_values(name, group, outcome))
+
+
+def coordinate_values(name: str, group: Group, outcome: np.ndarray) -> np.ndarray:
+    """A coordinate M of every sibling, [G] float64: outcome, -cost, -seconds, or calls of a tool."""
+    return outcome if name == OUTCOME else np.array([_coordinate(name, one) for one in group], dtype=np.float64)
+
+
+def rescaled(values_N: np.ndarray, scored_N: np.ndarray | None = None) -> np.ndarray:
+    """Scale values to 0..1 by minimum and maximum over the scored ones; all 0 if the two are equal up to rounding.
+
+    Example:
+        2, 0, 5  ->  0.4, 0, 1
+    """
+    counted = values_N if scored_N is None else values_N[scored_N]
+    if not len(counted):
+        return np.zeros(len(values_N))
+    least, most = float(counted.min()), float(counted.max())
     if most - least <= EQUALITY_TOLERANCE * max(1.0, abs(least), abs(most)):
-        return np.zeros(len(values))
-    return (values - least) / (most - least)
+        return np.zeros(len(values_N))
+    return (values_N - least) / (most - least)
 
 
 def _coordinate(name: str, one: Trajectory) -> float:

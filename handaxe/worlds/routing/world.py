@@ -19,6 +19,7 @@ from handaxe.tools.ask import PolicyAnswer
 from handaxe.worlds.parts import arithmetic_tasks as arithmetic
 from handaxe.worlds.parts.answering import is_number_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.routing.asked_expert import Answerer, AskedExperts
 from handaxe.worlds.routing.desk import CALCULATOR, EXPERTS, PYTHON, SMALL, Desk, small_model
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -44,8 +45,8 @@ def routing(
 ) -> World:
     """Arithmetic and text questions for other policies and programs, at prices drawn and shown per task.
 
-    The small model is cheap; the price order of the other two tools changes from task to task. The expert is correct on
-    every task, and ignores prices in most of them.
+    The small model is cheap, and an auxiliary policy named "small" answers instead of it; the price order of the other
+    two tools changes from task to task. The expert is correct on every task, and ignores prices in most of them.
 
     Args:
         cheap: possible prices per token of the small model, drawn per task. Prices other than the default are unseen by
@@ -99,6 +100,7 @@ def routing(
         name="routing",
         tasks=tasks,
         env=_env,
+        roles=(SMALL,),
         correct=answer_score(scorer=lambda task, said: float(said.strip() == task.answer), extract=extract.final_text),
         breakdown=("difficulty", "dear", "like") if likes else ("difficulty", "dear"),
         is_answer=is_number_answer,
@@ -159,7 +161,11 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
     probe = tool_chat([lambda: Desk(empty, lambda question: PolicyAnswer("", 0, 0)), *tools])
 
     def make(task: Task) -> Env:
-        return tool_chat([lambda: Desk(task, small_model()), *tools])(task)
+        def experts(answer: Answerer) -> Env:
+            return tool_chat([lambda: Desk(task, lambda question: answer(SMALL, question)), *tools])(task)
+
+        small = small_model()
+        return AskedExperts(experts, task, roles={SMALL: SMALL}, rule=lambda _, question: small(question))
 
     return inherit_bound(make, probe)
 
