@@ -37,7 +37,7 @@ UNSEEN = ("+*", "-r", "+r", "-*")
 CHEAP, DEAR = (1, 2, 3, 4), (7, 8, 9)
 QUESTION = re.compile(r"(\d{1,6})([-+*r])(\d{0,6})")
 UNKNOWN = "unknown"
-START = Start(DemonstrationNoise(corrupt_rate=0.05), skill=200, steps=20)
+START = Start(DemonstrationNoise(corrupt_rate=0.05), skill=250, steps=10)
 
 
 def described_experts(*, careful: float = 0.4, descriptors: bool = True) -> World:
@@ -63,7 +63,7 @@ def described_experts(*, careful: float = 0.4, descriptors: bool = True) -> Worl
         InputError: a share out of range.
 
     Example:
-        "12*34? a +- 2 b +-*r 9 c *r 3": c {"question": "12*34"} replies "408", 4 tokens, at a cost of 12
+        "12*34? +a-a 2 allb 9 *crc 3": c {"question": "12*34"} replies "408", 4 tokens, at a cost of 12
 
     Paper: arXiv:2506.09033 (Router-R1), descriptors of models in the prompt, with which routing generalizes to models
         that training did not have.
@@ -176,7 +176,7 @@ def _task(split: Split, seed: int, number: int, descriptors: bool) -> Task:
     names = rng.sample(EXPERTS, 3)
     skills = dict(zip(names, (ALL, able, unable), strict=True))
     prices = dict(zip(names, (rng.choice(DEAR), *rng.sample(CHEAP, 2)), strict=True))
-    shown = [f"{name} {skills[name]} {prices[name]}" if descriptors else f"{name} {prices[name]}" for name in EXPERTS]
+    shown = [f"{_described(name, skills[name]) if descriptors else name} {prices[name]}" for name in EXPERTS]
     metadata = {"question": question, "topic": topic, "unseen": "yes" if unseen else "no"}
     return Task(
         f"described-{split}-{seed}-{number}",
@@ -185,6 +185,11 @@ def _task(split: Split, seed: int, number: int, descriptors: bool) -> Task:
         None,
         {**metadata, "skills": skills, "prices": prices, "specialist": names[1]},
     )
+
+
+def _described(name: str, skills: str) -> str:
+    """Each topic with the expert's name after it: a tiny policy copies what follows an earlier character."""
+    return f"all{name}" if skills == ALL else "".join(f"{topic}{name}" for topic in skills)
 
 
 def _question(rng: random.Random, split: Split) -> tuple[str, str]:

@@ -38,7 +38,8 @@ def test_a_program_answers_its_topics_alone(skills, question, text):
 def test_the_prompt_describes_one_generalist_one_able_and_one_unable_specialist():
     for task in (*TRAIN, *TEST):
         skills, prices, topic = (task.metadata[key] for key in ("skills", "prices", "topic"))
-        shown = " ".join(f"{name} {skills[name]} {prices[name]}" for name in "abc")
+        words = {name: "all" + name if own == ALL else name.join([*own, ""]) for name, own in skills.items()}
+        shown = " ".join(f"{words[name]} {prices[name]}" for name in "abc")
         assert task.messages[0].content == f"{task.metadata['question']}? {shown}"
         kinds = sorted((own == ALL, topic in own) for own in skills.values())
         assert kinds == [(False, False), (False, True), (True, True)]

@@ -1,0 +1,4 @@
+"""Constants of the method grpo_tcr_modes, read by the tests of every method (tests/papers)."""
+
+SHORT = ["--sft-tasks", "8", "--sft-epochs", "1"]
+UNBOUNDED = {"call_precision": "both sides train"}
