@@ -13,9 +13,9 @@ from handaxe.core.requests import AuxChat, AuxRequest, EnvReply
 from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.tools.deadline import Threads
 
-__all__ = ["AuxWorkEnv", "NoReply", "Work", "ask_aux"]
+__all__ = ["AuxWork", "AuxWorkEnv", "NoReply", "ask_aux"]
 
-Work = Generator[AuxRequest | ParsedTurn, Any, EnvReply]
+AuxWork = Generator[AuxRequest | ParsedTurn, Any, EnvReply]
 """Work of a turn: yields requests, answered by the turn of an auxiliary policy, and turns, answered by the inner
 environment; returns the reply to the policy."""
 TRIES = 2
@@ -83,9 +83,9 @@ class AuxWorkEnv(AsyncEnvWrapper):
         self.models: Mapping[str, AuxChat] = {}
         self.max_turns = 0
         self.asked = Counter[str]()
-        self._work: Work | None = None
+        self._work: AuxWork | None = None
 
-    def work(self, turn: ParsedTurn) -> Work:
+    def work(self, turn: ParsedTurn) -> AuxWork:
         """Return the work of a turn; a subclass overrides the method."""
         return (yield turn)
 
@@ -137,7 +137,7 @@ class AuxWorkEnv(AsyncEnvWrapper):
         self.asked[wanted.by] += 1
         return EnvReply(aux_request=wanted)
 
-    def _guarded(self, turn: ParsedTurn) -> Work:
+    def _guarded(self, turn: ParsedTurn) -> AuxWork:
         try:
             return (yield from self.work(turn))
         except NoReply as failed:

@@ -1,10 +1,9 @@
 """DeepAgent (arXiv:2510.21618), scalable tool sets: ToolPO with found tools, simulated APIs and structured memories."""
 
 from handaxe import rewards
-from handaxe.core.records import Trajectory
 from handaxe.methods.method import Method, replace
 from handaxe.papers.deepagent import deepagent
-from handaxe.papers.deepagent.found_tools import box_facts
+from handaxe.papers.deepagent.found_actions import found_actions
 
 __all__ = ["deepagent_tools"]
 
@@ -21,12 +20,7 @@ def deepagent_tools(
             language model in the paper.
         memory: who writes the three memories, likewise.
     """
-
-    def score(one: Trajectory) -> float:
-        facts = box_facts(one)
-        return per_call * sum(facts["made"]) + fold * (facts["folds"] > 0 and one.ending.kind == "completed")
-
-    actions = rewards.outcome(score)
+    actions = found_actions(per_call=per_call, fold=fold)
     return replace(
         deepagent(base),
         aux_policies={"simulator": simulator, "memory": memory},

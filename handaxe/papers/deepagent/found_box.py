@@ -15,8 +15,9 @@ from handaxe.worlds.toolbox.questions import accepts
 
 __all__ = ["CALL", "FIND", "FOLD", "FoundBox"]
 
-FIND, CALL, FOLD = "find_tools", "call_tool", "fold_memory"
-"""Names of the tools of the box."""
+FIND = "find_tools"
+CALL = "call_tool"
+FOLD = "fold_memory"
 
 
 class FoundBox(BriefBox):
@@ -46,7 +47,7 @@ class FoundBox(BriefBox):
         self._entered: dict[str, None] = {}
         self._given: dict[str, str] = {}
         self._seen: list[str | None] = [None] * len(steps)
-        self._folds = self._calls = self._useful = 0
+        self._counts = {"folds": 0, "calls": 0, "useful": 0}
 
     @tool(timeout=None, max_chars=2_000)
     def find_tools(self, query: Annotated[str, "key words"]) -> str:
@@ -60,7 +61,7 @@ class FoundBox(BriefBox):
         self, name: Annotated[str, "of a found tool"], arguments: Annotated[dict[str, Any], "of the tool"]
     ) -> str:
         """Call a tool that find_tools found."""
-        self._calls += 1
+        self._counts["calls"] += 1
         entry = self._entry(name)
         reply = self._catalogue.call(name, arguments)
         if reply.status == "invalid":
@@ -70,7 +71,7 @@ class FoundBox(BriefBox):
     @tool(timeout=None)
     def fold_memory(self) -> str:
         """Fold your memory: from the next turn on you read the task and three memories of the work so far."""
-        self._folds += 1
+        self._counts["folds"] += 1
         return "folded"
 
     def described(self, call: ToolCall) -> str | None:
@@ -95,9 +96,7 @@ class FoundBox(BriefBox):
             **super().report(),
             "result": self._seen[-1] or "",
             "entered": len(self._entered),
-            "folds": self._folds,
-            "calls": self._calls,
-            "useful": self._useful,
+            **self._counts,
         }
 
     def snapshot(self) -> Any:
@@ -106,13 +105,14 @@ class FoundBox(BriefBox):
             dict(self._entered),
             dict(self._given),
             list(self._seen),
-            (self._folds, self._calls, self._useful),
+            dict(self._counts),
         )
 
     def restore(self, state: Any) -> None:
-        inner, entered, given, seen, (self._folds, self._calls, self._useful) = state
+        inner, entered, given, seen, counts = state
         super().restore(inner)
-        self._entered, self._given, self._seen = dict(entered), dict(given), list(seen)
+        self._entered, self._given = dict(entered), dict(given)
+        self._seen, self._counts = list(seen), dict(counts)
 
     def _entry(self, name: str) -> ToolEntry:
         if name not in self._entered:
@@ -124,7 +124,7 @@ class FoundBox(BriefBox):
         for number in range(len(self._steps)):
             step = self._step(number)
             if accepts(step, entry, arguments):
-                self._useful += not self._made[number]
+                self._counts["useful"] += not self._made[number]
                 self._made[number] = True
                 self._seen[number] = content or str(step["value"])
                 return str(self._seen[number])

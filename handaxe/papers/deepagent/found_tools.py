@@ -12,11 +12,11 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory, Rollout
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, Trajectory
 from handaxe.core.requests import EnvReply
-from handaxe.envs.aux_work import AuxWorkEnv, Work, ask_aux
+from handaxe.envs.aux_work import AuxWork, AuxWorkEnv, ask_aux
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.papers.deepagent.found_box import CALL, FIND, FOLD, FoundBox
 from handaxe.papers.deepagent.structured_folding import FOLDED, structured_folding
-from handaxe.papers.deepagent.structured_memory import MEMORY, Event, ask_memory, memory_text, rule_memory
+from handaxe.papers.deepagent.structured_memory import WRITER, CallEvent, ask_memory, memory_text, rule_memory
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
 from handaxe.worlds.toolbox.brief_catalogue_tasks import brief_catalogue
@@ -78,7 +78,7 @@ def found_tools(*, lengths: tuple[int, ...] = (1, 2), results: int = 1, fold_aft
         made,
         name="found_tools",
         env=env,
-        roles=(SIMULATOR, MEMORY),
+        roles=(SIMULATOR, WRITER),
         correct=outcome(_is_correct),
         expert=_expert(fold_after),
         start=START,
@@ -107,10 +107,10 @@ class _FoundEnv(AuxWorkEnv):
     def __init__(self, env: Env, task: Task, box: FoundBox):
         super().__init__(env, task)
         self.box = box
-        self.events: list[Event] = []
+        self.events: list[CallEvent] = []
         self.folded_at, self.memory = 0, ""
 
-    def work(self, turn: ParsedTurn) -> Work:
+    def work(self, turn: ParsedTurn) -> AuxWork:
         """Simulate calls, execute the turn, and write memories after a fold."""
         for call in turn.calls:
             document = self.box.described(call) if SIMULATOR in self.models else None
@@ -121,7 +121,7 @@ class _FoundEnv(AuxWorkEnv):
         reply: EnvReply = yield turn
         words = {call.id: _words(call) for call in turn.calls}
         self.events += [
-            Event(one.name, words.get(one.call_id, ""), one.status, one.content)
+            CallEvent(one.name, words.get(one.call_id, ""), one.status, one.content)
             for one in reply.replies
             if one.name != FOLD
         ]
@@ -132,9 +132,9 @@ class _FoundEnv(AuxWorkEnv):
 
     def _memory(self) -> Any:
         question = self.task.messages[-1].content
-        if MEMORY in self.models:
+        if WRITER in self.models:
             recent = self.events[self.folded_at :]
-            parts = yield from ask_memory(self.task, self.memory, recent, self.models[MEMORY])
+            parts = yield from ask_memory(self.task, self.memory, recent, self.models[WRITER])
         else:
             parts = rule_memory(question, self.events)
         self.memory, self.folded_at = memory_text(parts), len(self.events)

@@ -11,9 +11,9 @@ from handaxe.core.requests import AuxChat, AuxRequest
 from handaxe.envs.aux_work import ask_aux
 from handaxe.papers.deepagent.found_box import CALL, FIND
 
-__all__ = ["MEMORY", "PARTS", "Event", "ask_memory", "memory_text", "rule_memory"]
+__all__ = ["CallEvent", "PARTS", "WRITER", "ask_memory", "memory_text", "rule_memory"]
 
-MEMORY = "memory"
+WRITER = "memory"
 """Role that writes the memories."""
 PARTS: Mapping[str, str] = {
     "episodic": "the record of the task so far: what was done, in order, with its outcome",
@@ -23,7 +23,7 @@ PARTS: Mapping[str, str] = {
 """Part -> its content."""
 
 
-class Event(NamedTuple):
+class CallEvent(NamedTuple):
     """A call and its reply, as the policy saw them. `words` are the arguments of the call as text."""
 
     tool: str
@@ -45,7 +45,7 @@ def memory_text(parts: Mapping[str, str]) -> str:
     return "\n".join(f"{name} {' '.join(parts[name].split())}" for name in PARTS)
 
 
-def rule_memory(question: str, events: Sequence[Event]) -> dict[str, str]:
+def rule_memory(question: str, events: Sequence[CallEvent]) -> dict[str, str]:
     """Write the three parts for a brief task of `toolbox` from the question and the visible events alone.
 
         episodic   tool, arguments and result of each step that is done: a search with the step's key, and then an
@@ -64,7 +64,8 @@ def rule_memory(question: str, events: Sequence[Event]) -> dict[str, str]:
     Paper: arXiv:2510.21618 (DeepAgent), episodic, working and tool memory.
     Differs: the rule is for chains of brief calls; the paper's memories are JSON objects by a language model.
     """
-    parts, done, last = question.split(", "), list[str](), ""
+    parts = question.split(", ")
+    done, last = list[str](), ""
     for part in parts:
         found = [one.reply.split()[0] for one in events if one.tool == FIND and one.words == part.split()[0]]
         calls = [one for one in events if one.tool == CALL and one.status == "ok" and one.words.split()[0] in found]
@@ -82,7 +83,7 @@ def rule_memory(question: str, events: Sequence[Event]) -> dict[str, str]:
 
 
 def ask_memory(
-    task: Task, before: str, events: Sequence[Event], chat: AuxChat
+    task: Task, before: str, events: Sequence[CallEvent], chat: AuxChat
 ) -> Generator[AuxRequest, ParsedTurn, dict[str, str]]:
     """Ask an auxiliary model for the three parts, one request each.
 
@@ -105,6 +106,6 @@ def ask_memory(
     found = dict[str, str]()
     for name, content in PARTS.items():
         fields = {"task": task.messages[-1].content, "part": f"{name} memory", "content": content, "history": history}
-        said = yield from ask_aux(aux_question(MEMORY, "deepagent/memory", chat, fields))
+        said = yield from ask_aux(aux_question(WRITER, "deepagent/memory", chat, fields))
         found[name] = said.text.strip()
     return found

@@ -11,7 +11,7 @@ from handaxe.core.images import name_images
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolSchema
 from handaxe.core.requests import AuxChat, AuxRequest, EnvReply
-from handaxe.envs.aux_work import AuxWorkEnv, NoReply, Work, ask_aux
+from handaxe.envs.aux_work import AuxWork, AuxWorkEnv, NoReply, ask_aux
 from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.papers.flow_grpo.module_requests import (
     EXECUTOR,
@@ -152,7 +152,7 @@ class _Modular(AuxWorkEnv):
         super().restore(inner)
         self.memory = list(memory)
 
-    def work(self, turn: ParsedTurn) -> Work:
+    def work(self, turn: ParsedTurn) -> AuxWork:
         """Execute, remember, verify, and answer at the end of the rollout."""
         self.turns += 1
         goal = " ".join(turn.text.split())

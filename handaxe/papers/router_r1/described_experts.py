@@ -22,7 +22,7 @@ from handaxe.tools.decorator import tool
 from handaxe.tools.definition import Billed
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.routing.asked_expert import Answerer, AskedExperts
+from handaxe.worlds.routing.asked_experts import AskedExperts, ExpertAnswers
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["ROLES", "described_experts", "expert_answer"]
@@ -114,7 +114,7 @@ def expert_answer(skills: str, question: str) -> str:
 class _Experts:
     """Tools a, b and c of a task."""
 
-    def __init__(self, prices: Mapping[str, int], answer: Answerer):
+    def __init__(self, prices: Mapping[str, int], answer: ExpertAnswers):
         self._prices, self._answer = prices, answer
 
     @tool(name="a", timeout=None)
@@ -151,7 +151,7 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
         skills, prices = task.metadata["skills"], task.metadata["prices"]
         roles = {name: GENERALIST if own == ALL else SPECIALIST for name, own in skills.items()}
 
-        def experts(answer: Answerer) -> Env:
+        def experts(answer: ExpertAnswers) -> Env:
             return tool_chat([lambda: _Experts(prices, answer), *tools])(task)
 
         return AskedExperts(experts, task, roles=roles, rule=_rule(skills))
@@ -159,7 +159,7 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
     return inherit_bound(make, probe)
 
 
-def _rule(skills: Mapping[str, str]) -> Answerer:
+def _rule(skills: Mapping[str, str]) -> ExpertAnswers:
     def answer(name: str, question: str) -> PolicyAnswer:
         text = expert_answer(skills[name], question)
         return PolicyAnswer(text, 0, len(text) + 1)

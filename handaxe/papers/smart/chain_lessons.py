@@ -12,7 +12,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Source, StageContext
 from handaxe.core.records import RatedGroup, Sampling, Task
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.smart.chains import Justify, Shown, Step, chain_expert, chain_steps, rule_justification
+from handaxe.papers.smart.chains import Called, ChainStep, Justify, chain_steps, demonstrator, rule_justification
 from handaxe.training.sft.supervised import as_rated
 from handaxe.worlds.parts.demonstrate import demonstrate
 
@@ -29,7 +29,7 @@ LONGEST = 40
 WORDS = Sampling(max_tokens=24)
 
 
-def chain_lessons(*, count: int, shown: Shown = "need", justified: bool = True, desk: AskDesk | None = None) -> Source:
+def chain_lessons(*, count: int, shown: Called = "need", justified: bool = True, desk: AskDesk | None = None) -> Source:
     """Make a source of `count` demonstrations for the tasks of the run, three domains in turn of the task list.
 
     A justification of a model is a text for one step and decision; a step without a readable one is no lesson: the
@@ -37,7 +37,7 @@ def chain_lessons(*, count: int, shown: Shown = "need", justified: bool = True, 
 
     Args:
         count: demonstrations, 1 or more.
-        shown: see `chain_expert`.
+        shown: see `demonstrator`.
         justified: write decisions and justifications; otherwise calls and answer alone.
         desk: of the language model; None for the rule.
 
@@ -48,7 +48,7 @@ def chain_lessons(*, count: int, shown: Shown = "need", justified: bool = True, 
         InputError: count below 1; no task has all justifications; a demonstration does not complete.
 
     Example:
-        "3+4; 12*34?" -> the two turns of `chain_expert`'s example
+        "3+4; 12*34?" -> the two turns of `demonstrator`'s example
 
     Paper: arXiv:2502.11435 (SMART), supervised fine-tuning on SMART-ER.
     Differs: a rule decides which steps are known; by default it also writes the justifications.
@@ -65,10 +65,10 @@ def chain_lessons(*, count: int, shown: Shown = "need", justified: bool = True, 
             if not tasks:
                 raise InputError("no task has a justification for each step: the judge gave no readable texts")
 
-            def justify(step: Step) -> str:
+            def justify(step: ChainStep) -> str:
                 return texts[step]
 
-        speaker = chain_expert(shown=shown, justify=justify)
+        speaker = demonstrator(shown=shown, justify=justify)
         found = []
         for task in tasks:
             seed = derive_seed(site.seed, "chain lessons", task.id)
@@ -81,7 +81,7 @@ def chain_lessons(*, count: int, shown: Shown = "need", justified: bool = True, 
     return source
 
 
-def ask_justifications(desk: AskDesk, steps: Sequence[Step], *, shown: Shown = "need") -> dict[Step, str]:
+def ask_justifications(desk: AskDesk, steps: Sequence[ChainStep], *, shown: Called = "need") -> dict[ChainStep, str]:
     """Ask for the justification of each different step; steps without a readable one are left out.
 
     Example:
@@ -113,6 +113,6 @@ def read_justification(answer: AskAnswer) -> str:
     return line
 
 
-def _key(step: Step, shown: Shown) -> Step:
+def _key(step: ChainStep, shown: Called) -> ChainStep:
     """The step with its decision in a demonstration."""
     return step._replace(kind="code") if shown == "always" and step.kind == "know" else step

@@ -11,13 +11,13 @@ from handaxe.worlds.world import Expert, Facts
 
 __all__ = [
     "ANSWER",
+    "Called",
+    "ChainStep",
+    "Justify",
     "KINDS",
     "RULES",
-    "Justify",
-    "Shown",
-    "Step",
-    "chain_expert",
     "chain_steps",
+    "demonstrator",
     "rule_justification",
     "stated",
 ]
@@ -32,11 +32,11 @@ KINDS: Mapping[str, tuple[str, str]] = {
 RULES: Mapping[str, str] = {"know": "small", "code": "large", "search": "changes", "ask": "yours"}
 ANSWER = "answer "
 """Begins the answer in the last text."""
-Shown = Literal["need", "always"]
+Called = Literal["need", "always"]
 """When demonstrations call: for steps that need a tool, or for each step."""
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """A step of a chain: the decision, the text of the step, the query of its tool, and its value."""
 
     kind: str
@@ -45,11 +45,11 @@ class Step(NamedTuple):
     value: str
 
 
-Justify = Callable[[Step], str]
-"""Step -> justification of its decision, a line."""
+Justify = Callable[[ChainStep], str]
+"""ChainStep -> justification of its decision, a line."""
 
 
-def rule_justification(step: Step) -> str:
+def rule_justification(step: ChainStep) -> str:
     """Justify by the kind of step.
 
     Example:
@@ -58,12 +58,12 @@ def rule_justification(step: Step) -> str:
     return RULES[step.kind]
 
 
-def chain_steps(task: Task) -> list[Step]:
+def chain_steps(task: Task) -> list[ChainStep]:
     """Steps of a task of `smart_chains`."""
-    return [Step(*one) for one in task.metadata["steps"]]
+    return [ChainStep(*one) for one in task.metadata["steps"]]
 
 
-def chain_expert(*, shown: Shown = "need", justify: Justify | None = rule_justification) -> Expert:
+def demonstrator(*, shown: Called = "need", justify: Justify | None = rule_justification) -> Expert:
     """Speak a chain: known steps in words, needed ones as calls, each with a justification.
 
         words of a turn    for each known step since the last call: "know 3+4=7: small."
@@ -117,7 +117,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def stated(steps: Sequence[Step]) -> str:
+def stated(steps: Sequence[ChainStep]) -> str:
     """Text of a question.
 
     Example:

@@ -12,7 +12,7 @@ from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Message, Task, Trajectory
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.smart.chains import ANSWER, KINDS, Step, chain_expert, chain_steps, stated
+from handaxe.papers.smart.chains import ANSWER, KINDS, ChainStep, chain_steps, demonstrator, stated
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
 from handaxe.tools.calculator import calculator
@@ -57,7 +57,7 @@ def smart_chains(*, overused: float = 0.8) -> World:
     """
     if not 0 <= overused <= 1:
         raise InputError(f"overused is {overused}; a share of tasks is 0 to 1")
-    experts = {shown: chain_expert(shown=shown, justify=None) for shown in ("need", "always")}
+    experts = {shown: demonstrator(shown=shown, justify=None) for shown in ("need", "always")}
 
     def expert(task: Task, facts: Facts) -> Message:
         often = random.Random(derive_seed("overused", task.id)).random() < overused
@@ -97,7 +97,7 @@ def overuse() -> RatioMetric:
 class _Sources:
     """Search and user of a task."""
 
-    def __init__(self, steps: Sequence[Step]):
+    def __init__(self, steps: Sequence[ChainStep]):
         self._values = {(one.kind, one.query): one.value for one in steps}
 
     @tool(timeout=None)
@@ -151,33 +151,33 @@ def _task(split: Split, seed: int, number: int) -> Task:
     return Task(f"chain-{split}-{seed}-{number}", (Message("user", text),), answer, None, metadata)
 
 
-def _known(rng: random.Random) -> Step:
+def _known(rng: random.Random) -> ChainStep:
     left, right = rng.randint(*KNOWN), rng.randint(*KNOWN)
-    return Step("know", f"{left}+{right}", f"{left}+{right}", str(left + right))
+    return ChainStep("know", f"{left}+{right}", f"{left}+{right}", str(left + right))
 
 
-def _needed(rng: random.Random, kind: str) -> Step:
+def _needed(rng: random.Random, kind: str) -> ChainStep:
     if kind == "code":
         left, right = rng.randrange(11, 100), rng.randrange(11, 100)
-        return Step(kind, f"{left}*{right}", f"{left}*{right}", str(left * right))
+        return ChainStep(kind, f"{left}*{right}", f"{left}*{right}", str(left * right))
     key, value = str(rng.randrange(100, 1000)), str(rng.randrange(10, 100))
-    return Step(kind, f"{'now' if kind == 'search' else 'my'} {key}", key, value)
+    return ChainStep(kind, f"{'now' if kind == 'search' else 'my'} {key}", key, value)
 
 
-def _is_called(one: Trajectory, step: Step) -> bool:
+def _is_called(one: Trajectory, step: ChainStep) -> bool:
     name, argument = KINDS[step.kind]
     return any(call.name == name and str(call.arguments.get(argument, "")).strip() == step.query for call in one.calls)
 
 
-def _is_justified(one: Trajectory, step: Step) -> bool:
+def _is_justified(one: Trajectory, step: ChainStep) -> bool:
     """The words of a turn state the step with a justification after it."""
     words = " ".join(turn.parsed.text for turn in one.turns)
     begins = (f"know {step.text}={step.value}: ", f"code {step.text}: ", f"{step.kind} {step.text}: ")
     return any(begin in words for begin in begins)
 
 
-def _share(counts: Callable[[Trajectory, Step], bool], among: Callable[[Step], bool]) -> RatioMetric:
-    def steps(one: Trajectory) -> list[Step]:
+def _share(counts: Callable[[Trajectory, ChainStep], bool], among: Callable[[ChainStep], bool]) -> RatioMetric:
+    def steps(one: Trajectory) -> list[ChainStep]:
         return [step for step in chain_steps(one.task) if among(step)]
 
     return RatioMetric(

@@ -2,14 +2,14 @@
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.smart.chain_lessons import chain_lessons
-from handaxe.papers.smart.chains import Shown
+from handaxe.papers.smart.chains import Called
 from handaxe.training import stages
 
 __all__ = ["smart_er"]
 
 
 def smart_er(
-    base: Method, *, demonstrations: Shown = "need", justified: bool = True, chains: int = 192, epochs: int = 2
+    base: Method, *, demonstrations: Called = "need", justified: bool = True, chains: int = 192, epochs: int = 2
 ) -> Method:
     """Demonstrate chains in three domains, without RL. `--judge MODEL` writes the justifications; by default a rule.
 

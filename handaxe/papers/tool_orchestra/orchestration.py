@@ -67,7 +67,8 @@ def _with_wishes(one: Task, rng: random.Random) -> Task:
     weights = dict(zip((first, second), TENTHS, strict=True))
     preference = {name: weights.get(name, 0) / 10 for name in (COST, SECONDS, *EXPERTS)} | {"outcome": 1.0}
     stated = " ".join(f"{name} {tenths}" for name, tenths in weights.items())
-    message = Message("user", f"{one.messages[0].content} want {stated}")
+    text = one.messages[0].content
+    message = Message("user", f"{text} want {stated}")
     metadata = {**one.metadata, "like": first, "second": second, "preference": preference}
     return replace(one, messages=(message,), metadata=metadata)
 

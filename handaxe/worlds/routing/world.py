@@ -19,7 +19,7 @@ from handaxe.tools.ask import PolicyAnswer
 from handaxe.worlds.parts import arithmetic_tasks as arithmetic
 from handaxe.worlds.parts.answering import is_number_answer
 from handaxe.worlds.parts.check_split import check_count
-from handaxe.worlds.routing.asked_expert import Answerer, AskedExperts
+from handaxe.worlds.routing.asked_experts import AskedExperts, ExpertAnswers
 from handaxe.worlds.routing.desk import CALCULATOR, EXPERTS, PYTHON, SMALL, Desk, small_model
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -161,7 +161,7 @@ def _env(tools: Sequence[Any]) -> EnvFactory:
     probe = tool_chat([lambda: Desk(empty, lambda question: PolicyAnswer("", 0, 0)), *tools])
 
     def make(task: Task) -> Env:
-        def experts(answer: Answerer) -> Env:
+        def experts(answer: ExpertAnswers) -> Env:
             return tool_chat([lambda: Desk(task, lambda question: answer(SMALL, question)), *tools])(task)
 
         small = small_model()

@@ -6,10 +6,10 @@ from handaxe.core.records import Message, ParsedTurn, Sampling, Task
 from handaxe.core.requests import AuxChat
 from handaxe.envs.aux_work import NoReply
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.deepagent.structured_memory import PARTS, Event, ask_memory, memory_text, rule_memory
+from handaxe.papers.deepagent.structured_memory import PARTS, CallEvent, ask_memory, memory_text, rule_memory
 
 QUESTION = "5526 25, 1390 * 7"
-EVENTS = [Event("find_tools", "5526", "ok", "t417 a"), Event("call_tool", "t417 25", "ok", "4071")]
+EVENTS = [CallEvent("find_tools", "5526", "ok", "t417 a"), CallEvent("call_tool", "t417 25", "ok", "4071")]
 TASK = Task("t", (Message("user", QUESTION),))
 
 
@@ -28,13 +28,13 @@ def test_the_rule_writes_the_oracle_of_the_docstring():
         ([], "5526 25, 1390 * 7"),
         (EVENTS[:1], "5526 25, 1390 * 7"),
         ([EVENTS[1]], "5526 25, 1390 * 7"),  # a call of a tool that no search of the step found
-        ([EVENTS[0], Event("call_tool", "t417 25", "retry", "4071")], "5526 25, 1390 * 7"),
-        ([*EVENTS, Event("find_tools", "1390", "ok", "t230 a b")], "1390 4071 7"),
+        ([EVENTS[0], CallEvent("call_tool", "t417 25", "retry", "4071")], "5526 25, 1390 * 7"),
+        ([*EVENTS, CallEvent("find_tools", "1390", "ok", "t230 a b")], "1390 4071 7"),
         (
             [
                 *EVENTS,
-                Event("find_tools", "1390", "ok", "t230 a b"),
-                Event("call_tool", "t230 4071 7", "ok", "2817"),
+                CallEvent("find_tools", "1390", "ok", "t230 a b"),
+                CallEvent("call_tool", "t230 4071 7", "ok", "2817"),
             ],
             "2817",
         ),
@@ -45,7 +45,7 @@ def test_the_working_memory_is_the_rest_of_the_question(events, working):
 
 
 def test_repeated_and_failed_searches_leave_the_tool_memory_as_it_is():
-    failed = Event("find_tools", "1", "retry", "no tool has a word of the query: try other words")
+    failed = CallEvent("find_tools", "1", "retry", "no tool has a word of the query: try other words")
     assert rule_memory(QUESTION, [*EVENTS, EVENTS[0], failed])["tool"] == "t417 a"
 
 

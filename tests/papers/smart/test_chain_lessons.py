@@ -8,14 +8,14 @@ from handaxe.curricula.task_pool import task_pool
 from handaxe.engines.local.engine import LocalEngine
 from handaxe.models.load import load
 from handaxe.papers.smart.chain_lessons import ask_justifications, chain_lessons, read_justification
-from handaxe.papers.smart.chains import Step, chain_steps
+from handaxe.papers.smart.chains import ChainStep, chain_steps
 from handaxe.papers.smart.smart_chains import smart_chains
 from handaxe.training.stages.context import make_site
 
 WORLD = smart_chains()
 TASKS = WORLD.tasks("train", 12, 0)
-CODE = Step("code", "12*34", "12*34", "408")
-KNOW = Step("know", "3+4", "3+4", "7")
+CODE = ChainStep("code", "12*34", "12*34", "408")
+KNOW = ChainStep("know", "3+4", "3+4", "7")
 
 
 class Writes:

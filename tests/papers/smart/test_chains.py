@@ -2,14 +2,18 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task, ToolCall
-from handaxe.papers.smart.chains import Step, chain_expert, chain_steps, rule_justification, stated
+from handaxe.papers.smart.chains import ChainStep, chain_steps, demonstrator, rule_justification, stated
 
-STEPS = [Step("know", "3+4", "3+4", "7"), Step("code", "12*34", "12*34", "408"), Step("know", "2+2", "2+2", "4")]
+STEPS = [
+    ChainStep("know", "3+4", "3+4", "7"),
+    ChainStep("code", "12*34", "12*34", "408"),
+    ChainStep("know", "2+2", "2+2", "4"),
+]
 TASK = Task("t", (Message("user", stated(STEPS)),), "7 408 4", None, {"steps": [list(one) for one in STEPS]})
 
 
 def said(turn, **options):
-    one = chain_expert(**options)(TASK, {"turn": turn})
+    one = demonstrator(**options)(TASK, {"turn": turn})
     return one.content, [(call.name, *call.arguments.values()) for call in one.calls]
 
 
@@ -38,11 +42,11 @@ def test_a_justification_is_one_line():
 @pytest.mark.parametrize("kind, tool", [("search", "search"), ("ask", "ask_user")])
 def test_each_decision_has_its_tool(kind, tool):
     task = Task("t", (Message("user", "?"),), "5", None, {"steps": [[kind, "now 417", "417", "5"]]})
-    (call,) = chain_expert()(task, {"turn": 0}).calls
+    (call,) = demonstrator()(task, {"turn": 0}).calls
     assert call == ToolCall(tool, {"query" if kind == "search" else "question": "417"})
     assert rule_justification(chain_steps(task)[0]) in ("changes", "yours")
 
 
 def test_unknown_words_raise():
     with pytest.raises(InputError, match="shown is need or always"):
-        chain_expert(shown="never")
+        demonstrator(shown="never")

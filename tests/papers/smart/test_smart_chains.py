@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, ParsedTurn, ToolCall
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.smart.chains import chain_expert, chain_steps
+from handaxe.papers.smart.chains import chain_steps, demonstrator
 from handaxe.papers.smart.smart_chains import DOMAINS, smart_chains
 from handaxe.testing.tools import check_env
 from handaxe.testing.worlds import check_world
@@ -41,7 +41,7 @@ def test_gauges_count_steps_by_decision():
         known = sum(one.kind == "know" for one in chain_steps(task))
         total = len(chain_steps(task))
         need, always, plain = (
-            played(task, chain_expert(**options)) for options in ({}, {"shown": "always"}, {"justify": None})
+            played(task, demonstrator(**options)) for options in ({}, {"shown": "always"}, {"justify": None})
         )
         assert [gauge("overuse", one) for one in (need, always, plain)] == [(0, known), (known, known), (0, known)]
         assert gauge("needed", need) == (total - known, total - known) == gauge("needed", always)

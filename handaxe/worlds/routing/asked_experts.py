@@ -8,13 +8,13 @@ from typing import Any
 from handaxe.core.protocols import Env
 from handaxe.core.records import Message, ParsedTurn, Task
 from handaxe.core.requests import AuxRequest
-from handaxe.envs.aux_work import AuxWorkEnv, Work, ask_aux
+from handaxe.envs.aux_work import AuxWork, AuxWorkEnv, ask_aux
 from handaxe.tools.ask import PolicyAnswer
 
-__all__ = ["Answerer", "AskedExperts"]
+__all__ = ["AskedExperts", "ExpertAnswers"]
 
 
-Answerer = Callable[[str, str], PolicyAnswer]
+ExpertAnswers = Callable[[str, str], PolicyAnswer]
 """(name of the tool, question) -> answer."""
 
 
@@ -39,12 +39,14 @@ class AskedExperts(AuxWorkEnv):
     Differs: one question and one text, without tools of the asked model.
     """
 
-    def __init__(self, make: Callable[[Answerer], Env], task: Task, *, roles: Mapping[str, str], rule: Answerer):
+    def __init__(
+        self, make: Callable[[ExpertAnswers], Env], task: Task, *, roles: Mapping[str, str], rule: ExpertAnswers
+    ):
         self.roles, self.rule = roles, rule
         self.answers: dict[tuple[str, str], PolicyAnswer] = {}
         super().__init__(make(self._answer), task)
 
-    def work(self, turn: ParsedTurn) -> Work:
+    def work(self, turn: ParsedTurn) -> AuxWork:
         """Ask the models for each new question of the turn, and execute the turn."""
         for call in turn.calls:
             role, question = self.roles.get(call.name, ""), call.arguments.get("question")

@@ -17,7 +17,7 @@ from handaxe.rollouts.linear import linear
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.testing.tools import check_env
 from handaxe.tools.ask import PolicyAnswer
-from handaxe.worlds.routing.asked_expert import AskedExperts
+from handaxe.worlds.routing.asked_experts import AskedExperts
 from handaxe.worlds.routing.desk import Desk
 
 PRICES = {"small": 2, "calculator": 8, "python": 4}
