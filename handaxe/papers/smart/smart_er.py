@@ -9,7 +9,7 @@ __all__ = ["smart_er"]
 
 
 def smart_er(
-    base: Method, *, demonstrations: Called = "need", justified: bool = True, chains: int = 192, epochs: int = 2
+    base: Method, *, demonstrations: Called = "need", justified: bool = True, chains: int = 384, epochs: int = 3
 ) -> Method:
     """Demonstrate chains in three domains, without RL. `--judge MODEL` writes the justifications; by default a rule.
 
@@ -20,5 +20,5 @@ def smart_er(
         epochs: passes over them.
     """
     source = chain_lessons(count=chains, shown=demonstrations, justified=justified, desk=base.judge.texts())
-    sft = stages.teach(source=source, epochs=epochs, learning_rate=3e-4)
+    sft = stages.teach(source=source, epochs=epochs, batch_size=16, learning_rate=1e-3)
     return replace(base, stages=(*base.stages, sft))
