@@ -57,7 +57,8 @@ def described_experts(*, careful: float = 0.4, descriptors: bool = True) -> Worl
 
     Returns:
         A world broken down by "topic" and "unseen" ("yes" or "no"). Gauges: cost_per_correct; able and specialist
-        (shares of calls to an able expert, and to the able specialist).
+        (shares of calls to an able expert, and to the able specialist); read (share of the able specialist in calls to
+        specialists, 0.5 for a policy that does not read the descriptors).
 
     Raises:
         InputError: a share out of range.
@@ -91,6 +92,10 @@ def described_experts(*, careful: float = 0.4, descriptors: bool = True) -> Worl
             "able": RatioMetric(partial(_calls, lambda one, call: call.name in _able(one)), partial(_calls, None)),
             "specialist": RatioMetric(
                 partial(_calls, lambda one, call: call.name == _specialist(one)), partial(_calls, None)
+            ),
+            "read": RatioMetric(
+                partial(_calls, lambda one, call: call.name == _specialist(one)),
+                partial(_calls, lambda one, call: one.task.metadata["skills"].get(call.name, ALL) != ALL),
             ),
         },
     )

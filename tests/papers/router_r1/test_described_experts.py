@@ -73,6 +73,8 @@ def test_costs_and_gauges_follow_the_called_expert():
         assert one.usage.cost == task.metadata["prices"][call.name] * (len(task.answer) + 1)
         is_specialist = call.name == task.metadata["specialist"]
         assert WORLD.gauges["specialist"].top(one, 1.0) == is_specialist and WORLD.gauges["able"].top(one, 1.0) == 1
+        read = WORLD.gauges["read"]
+        assert read.top(one, 1.0) == read.bottom(one, 1.0) == is_specialist
     chosen = [WORLD.expert(task, {"turn": 0}).calls[0].name == task.metadata["specialist"] for task in TRAIN]
     assert 0.3 < sum(chosen) / len(chosen) < 0.5
     with pytest.raises(InputError, match="careful is 2"):
