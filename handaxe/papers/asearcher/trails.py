@@ -22,13 +22,13 @@ __all__ = ["trail_documents", "trails"]
 
 LENGTHS = (1, 2, 3, 5, 8, 12)
 LONGEST = 20
-START = Start(DemonstrationNoise(call_rate=0.85, corrupt_rate=0.03), skill=150, steps=30, batch_size=16)
+START = Start(DemonstrationNoise(call_rate=0.85, corrupt_rate=0.03), skill=70, steps=20, batch_size=12)
 NEXT = "to"
 END = "end"
 
 
 def trails(*, lengths: tuple[int, ...] = LENGTHS, size: int = 400, world_seed: int = 0) -> World:
-    """Questions that a search answers after a number of steps that the question does not tell.
+    """Questions with a search trail of unknown length to the answer.
 
     A passage names the next number to search for, or the answer after "end". The rollouts of a batch differ in length
     by a factor of ten, and a limit of turns below the length of a trail leaves its task unsolved.

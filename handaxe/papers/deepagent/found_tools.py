@@ -34,8 +34,8 @@ MOST_RESULTS = 20
 def found_tools(*, lengths: tuple[int, ...] = (1, 2), results: int = 1, fold_after: int = 1) -> World:
     """Chains of brief calls of `toolbox` with tools that enter the rollout by a search, and a memory that folds.
 
-    A tool can be called once a search result listed it. The expert folds the memory after `fold_after` steps of a chain
-    with further steps, and continues from three memories. The role "simulator" replies to calls of found tools with
+    A tool is callable after a search result with the tool. The expert folds the memory after `fold_after` steps of a
+    longer chain, and continues from three memories. The role "simulator" replies to calls of found tools with
     accepted arguments, and the role "memory" writes the memories; by default the stubs of the catalogue and
     `structured_memory.rule_memory`.
 

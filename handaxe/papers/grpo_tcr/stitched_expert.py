@@ -1,4 +1,4 @@
-"""Stitched trajectories: text solutions whose computed part is replaced by a tool call."""
+"""Stitched trajectories: text solutions with a tool call in the place of the computed part."""
 
 from __future__ import annotations
 

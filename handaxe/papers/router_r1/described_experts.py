@@ -41,7 +41,7 @@ START = Start(DemonstrationNoise(corrupt_rate=0.05), skill=250, steps=10)
 
 
 def described_experts(*, careful: float = 0.4, descriptors: bool = True) -> World:
-    """Questions of four topics for one of three experts, whose names mean nothing and whose skills are in the prompt.
+    """Questions of four topics for one of three experts with arbitrary names and with skills in the prompt.
 
     Each task has a generalist at a high price, a specialist for the topic, and a specialist for other topics, at low
     prices in any order, under the names a, b and c in any order. In half of the test tasks the able specialist has a

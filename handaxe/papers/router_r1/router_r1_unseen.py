@@ -1,4 +1,4 @@
-"""Router-R1 (arXiv:2506.09033) among described experts, some of which only evaluations have."""
+"""Router-R1 (arXiv:2506.09033) among described experts; some experts occur in evaluations only."""
 
 from handaxe.methods.method import Method, replace
 from handaxe.papers.router_r1 import router_r1

@@ -59,8 +59,8 @@ def rule_justification(step: ChainStep) -> str:
 
 
 def chain_steps(task: Task) -> list[ChainStep]:
-    """Steps of a task of `smart_chains`."""
-    return [ChainStep(*one) for one in task.metadata["steps"]]
+    """Steps of a task of `smart_chains`; none for a task of another world, such as a warmup pair."""
+    return [ChainStep(*one) for one in task.metadata.get("steps", ())]
 
 
 def demonstrator(*, shown: Called = "need", justify: Justify | None = rule_justification) -> Expert:

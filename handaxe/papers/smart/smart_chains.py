@@ -29,7 +29,14 @@ PATTERNS = ("kk", "kkk", "kn", "nk", "knk", "nkk")
 """Known and needed steps of a chain, drawn evenly."""
 KNOWN = (1, 5)
 """Operands of known sums; the policy knows these sums by heart."""
-START = Start(skill=300, steps=0, batch_size=16)
+SUMS = tuple(
+    (phrase.format(f"{left}+{right}"), f"{left}+{right}={left + right}")
+    for phrase in ("{0}", "say {0}")
+    for left in range(KNOWN[0], KNOWN[1] + 1)
+    for right in range(KNOWN[0], KNOWN[1] + 1)
+)
+"""Every known sum, in wordings of no task."""
+START = Start(skill=260, steps=0, batch_size=16, warmup=SUMS, warmup_steps=120)
 
 
 def smart_chains(*, overused: float = 0.8) -> World:
