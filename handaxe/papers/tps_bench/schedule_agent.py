@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task, ToolCall
 from handaxe.worlds.world import Expert, Facts
 
-__all__ = ["schedule_agent"]
+__all__ = ["last_results", "next_calls", "predecessors", "schedule_agent"]
 
 GUESS = 0
 """Argument in place of a result that is not there yet."""
@@ -46,31 +46,64 @@ def schedule_agent(*, width: int | None = None, waits: bool = True) -> Expert:
     called = set[int]()
 
     def speak(task: Task, facts: Facts) -> Message:
-        steps = task.metadata["steps"]
-        before = _predecessors(task.metadata["chains"])
-        found = facts.get("found", [False] * len(steps))
-        made = facts.get("made", [False] * len(steps))
-        calls: list[ToolCall] = []
-        for number, step in enumerate(steps):
-            if width is not None and len(calls) == width:
-                break
-            earlier = before[number]
-            missing = None if earlier is None or made[earlier] else steps[earlier]
-            if number not in searched:
-                searched.add(number)
-                calls.append(ToolCall("find_tools", {"query": step["query"]}))
-            elif found[number] and number not in called and not (missing and waits):
-                called.add(number)
-                calls.append(_call(step, missing))
+        found = {number for number, one in enumerate(facts.get("found", ())) if one}
+        calls = next_calls(task, facts, searched=searched, found=found, called=called, width=width, waits=waits)
+        searched.update(number for number, call in calls if call.name == "find_tools")
+        called.update(number for number, call in calls if call.name == "call_tool")
         if calls:
-            return Message("assistant", "", tuple(calls))
-        last = [number for number in range(len(steps)) if number not in before]
-        return Message("assistant", ", ".join(str(steps[number]["value"]) for number in last if made[number]) or "none")
+            return Message("assistant", "", tuple(call for _, call in calls))
+        return Message("assistant", last_results(task, facts))
 
     return speak
 
 
-def _predecessors(chains: Sequence[int]) -> list[int | None]:
+def next_calls(
+    task: Task,
+    facts: Facts,
+    *,
+    searched: Collection[int],
+    found: Collection[int],
+    called: Collection[int],
+    width: int | None,
+    waits: bool,
+) -> list[tuple[int, ToolCall]]:
+    """The next turn of a schedule: (subtask, call) for the first `width` possible calls.
+
+    Args:
+        task: a compounding task.
+        facts: state before the turn; "made" of each subtask.
+        searched, called: subtasks whose search or call is not repeated.
+        found: subtasks with a known tool.
+        width, waits: as for `schedule_agent`.
+
+    Example:
+        chains of 2 subtasks, both found, neither made: a call of the first; without waiting, calls of both
+    """
+    steps = task.metadata["steps"]
+    before = predecessors(task.metadata["chains"])
+    made = _made(task, facts)
+    calls: list[tuple[int, ToolCall]] = []
+    for number, step in enumerate(steps):
+        if width is not None and len(calls) == width:
+            break
+        earlier = before[number]
+        missing = None if earlier is None or made[earlier] else steps[earlier]
+        if number not in searched:
+            calls.append((number, ToolCall("find_tools", {"query": step["query"]})))
+        elif number in found and number not in called and not (missing and waits):
+            calls.append((number, _call(step, missing)))
+    return calls
+
+
+def last_results(task: Task, facts: Facts) -> str:
+    """Results of the last subtasks that were made, separated by commas; "none" without any."""
+    made = _made(task, facts)
+    steps, before = task.metadata["steps"], predecessors(task.metadata["chains"])
+    last = [number for number in range(len(steps)) if number not in before]
+    return ", ".join(str(steps[number]["value"]) for number in last if made[number]) or "none"
+
+
+def predecessors(chains: Sequence[int]) -> list[int | None]:
     """Subtask before each subtask in the chain; None for the first of a chain.
 
     Example:
@@ -80,6 +113,10 @@ def _predecessors(chains: Sequence[int]) -> list[int | None]:
     for length in chains:
         found += [None, *range(len(found), len(found) + length - 1)][:length]
     return found
+
+
+def _made(task: Task, facts: Facts) -> Sequence[bool]:
+    return facts.get("made", [False] * len(task.metadata["steps"]))
 
 
 def _call(step: Mapping[str, Any], missing: Mapping[str, Any] | None) -> ToolCall:

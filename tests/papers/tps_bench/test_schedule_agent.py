@@ -3,7 +3,7 @@ import pytest
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group
 from handaxe.models.chat_formats.compact import Compact
-from handaxe.papers.tps_bench.schedule_agent import _predecessors, schedule_agent
+from handaxe.papers.tps_bench.schedule_agent import predecessors, schedule_agent
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 pytest.importorskip("bfcl_eval")
@@ -51,9 +51,9 @@ def test_a_reckless_agent_fails_every_dependent_subtask(world, task):
     assert (figures["call_turns"], done, solved) == (2.0, 0.5, 0.0)
 
 
-def test_predecessors_stay_within_a_chain():
-    assert _predecessors([2, 1]) == [None, 0, None]
-    assert _predecessors([1, 3, 2]) == [None, None, 1, 2, None, 4] and _predecessors([]) == []
+def testpredecessors_stay_within_a_chain():
+    assert predecessors([2, 1]) == [None, 0, None]
+    assert predecessors([1, 3, 2]) == [None, None, 1, 2, None, 4] and predecessors([]) == []
 
 
 def test_width_below_one_raises():
