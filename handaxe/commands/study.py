@@ -3,42 +3,56 @@
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import tyro
 from rich.box import SIMPLE_HEAD
 
+from handaxe.commands.configure import FLAT, options_dataclass, parse
 from handaxe.commands.output import console, write_json
 from handaxe.core.errors import MethodError
 from handaxe.methods.catalog import list_studies
+from handaxe.methods.flags import dump_options
+from handaxe.methods.run_spec import NamedFactory
 from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["StudyOptions", "main"]
 
 
+USAGE = "usage: handaxe study NAME [OPTIONS]; `handaxe study NAME --help` shows the options of a study"
+HELP = ("-h", "--help")
+
+
 @dataclass(frozen=True)
 class StudyOptions:
-    """Compute the figures of a study, and print figures and verdicts.
+    """Compute the figures of a study, and print figures and verdicts. Verdicts are for the default options.
 
     Args:
-        name: of the study.
         seed: of random draws, if the study has any.
-        json: also write figures and verdicts to this file.
+        json: also write figures, verdicts, and options other than the defaults to this file.
     """
 
-    name: tyro.conf.Positional[str] = ""
     seed: int = 0
     json: Path | None = None
 
 
 def main(arguments: list[str]) -> int:
     """Compute and print; returns the exit code."""
-    options = tyro.cli(StudyOptions, args=arguments, prog="handaxe study")
+    name, *words = arguments or [""]
     found = {one.name: one for one in list_studies()}
-    if options.name not in found:
-        raise MethodError(f"there is no study {options.name!r}; there are {', '.join(found)}")
-    one = found[options.name]
-    figures = dict(getattr(importlib.import_module(one.module), one.name)()(options.seed))
+    if name in HELP:
+        console().print(f"{USAGE}\n\nstudies: {', '.join(found)}", markup=False)
+        return 0
+    if name not in found:
+        raise MethodError(f"there is no study {name!r}; there are {', '.join(found)}.\n{USAGE}")
+    one = found[name]
+    factory = NamedFactory(name, getattr(importlib.import_module(one.module), name), ())
+    kinds: dict[str, tuple[Any, Any]] = {"study": (Annotated[StudyOptions, FLAT], None)}
+    kinds |= {"own": (Annotated[options_dataclass(factory), FLAT], None)}
+    parsed = parse(kinds, words, prog=f"handaxe study {name}", description=_summary(StudyOptions))
+    options: StudyOptions = parsed["study"]
+    given = {each.name: getattr(parsed["own"], each.name) for each in factory.options()}
+    changed = [each for each in factory.options() if given[each.name] != each.default]
+    figures = dict(factory.make(**given)(options.seed))
     table = FittedTable(box=SIMPLE_HEAD)
     for name in ("figure", "value"):
         table.add_column(name)
@@ -50,5 +64,12 @@ def main(arguments: list[str]) -> int:
         verdict = "holds" if bound.holds(figures) else "does not hold"
         verdicts.append({"text": bound.text, "bound": bound.condition, "verdict": verdict})
         terminal.print(f"{verdict}: {bound.text} ({bound.condition})", markup=False)
-    write_json(options.json, {"study": one.name, "seed": options.seed, "figures": figures, "verdicts": verdicts})
+    made: dict[str, Any] = {"study": name, "seed": options.seed, "figures": figures, "verdicts": verdicts}
+    if changed:
+        made["options"] = dump_options(changed, given)
+    write_json(options.json, made)
     return 0
+
+
+def _summary(documented: object) -> str:
+    return (documented.__doc__ or "").strip().partition("\n")[0]

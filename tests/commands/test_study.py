@@ -17,3 +17,23 @@ def test_unknown_study_is_an_error(capsys):
     assert main(["study", "nothing"]) == 2
     shown = capsys.readouterr().err
     assert "there is no study 'nothing'; there are adas, android_world, " in shown and "ta_mdp" in shown
+
+
+def test_options_of_a_study_are_options_of_the_command(tmp_path, capsys):
+    assert main(["study", "crome", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--held-out INT" in shown and "tasks of a seed that measure" in shown and "--json" in shown
+    found = tmp_path / "found.json"
+    assert main(["study", "ta_mdp", "--json", str(found)]) == 0 and "options" not in json.loads(found.read_text())
+    assert main(["study", "ta_mdp", "--small", "5", "--json", str(found)]) == 0
+    assert json.loads(found.read_text())["options"] == {"small": 5}
+
+
+def test_a_wrong_option_of_a_study_is_an_error(capsys):
+    assert main(["study", "crome", "--heldout", "3"]) == 2
+    assert "--held-out" in capsys.readouterr().err
+
+
+def test_study_without_a_name_lists_the_studies(capsys):
+    assert main(["study", "--help"]) == 0
+    assert "crome" in capsys.readouterr().out
