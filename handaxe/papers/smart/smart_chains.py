@@ -43,7 +43,7 @@ def smart_chains(*, overused: float = 0.8) -> World:
     """Questions of two or three steps; a step is a small sum, or a product, a fact that changes, or a wish of the user.
 
     The tools are `calculator`, `search` and `ask_user`. Each task has one domain, whose needed steps take one tool. The
-    start policy calls the calculator for known steps in most tasks, without words.
+    start policy calls the calculator for known steps in most tasks, without words; elsewhere it justifies each step.
 
     Args:
         overused: share of the tasks in which the demonstrations of the start call a tool for each step, 0 to 1.
@@ -64,11 +64,11 @@ def smart_chains(*, overused: float = 0.8) -> World:
     """
     if not 0 <= overused <= 1:
         raise InputError(f"overused is {overused}; a share of tasks is 0 to 1")
-    experts = {shown: demonstrator(shown=shown, justify=None) for shown in ("need", "always")}
+    overusing, thoughtful = demonstrator(shown="always", justify=None), demonstrator()
 
     def expert(task: Task, facts: Facts) -> Message:
         often = random.Random(derive_seed("overused", task.id)).random() < overused
-        return experts["always" if often else "need"](task, facts)
+        return (overusing if often else thoughtful)(task, facts)
 
     return World(
         name="smart_chains",

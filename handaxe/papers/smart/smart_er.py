@@ -9,7 +9,7 @@ __all__ = ["smart_er"]
 
 
 def smart_er(
-    base: Method, *, demonstrations: Called = "need", justified: bool = True, chains: int = 384, epochs: int = 3
+    base: Method, *, demonstrations: Called = "need", justified: bool = True, chains: int = 512, epochs: int = 3
 ) -> Method:
     """Demonstrate chains in three domains, without RL. `--judge MODEL` writes the justifications; by default a rule.
 
