@@ -72,6 +72,8 @@ def _print_page(found: PaperTitle, terminal: Console) -> None:
             note(terminal, "decide", f"handaxe replicate {method.name}")
     for study in paper.studies:
         note(terminal, "study", f"handaxe study {study.name}")
+    for pipeline in paper.pipelines:
+        note(terminal, "pipeline", f"handaxe synthesize {pipeline}")
     note(terminal, "files", str(folder))
 
 

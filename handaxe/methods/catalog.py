@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import handaxe
 from handaxe.core.errors import MethodError
 from handaxe.methods.paper import PAGE, MethodPage, Paper, StudyPage, read_paper
 
-__all__ = ["HOME", "ListedMethod", "ListedStudy", "METHOD_FOLDERS", "find_method", "list_methods", "list_studies"]
+__all__ = [
+    "HOME",
+    "ListedMethod",
+    "ListedStudy",
+    "METHOD_FOLDERS",
+    "find_method",
+    "list_methods",
+    "list_parts",
+    "list_studies",
+]
 
 HOME = Path(handaxe.__file__).parent
 METHOD_FOLDERS = ("baselines", "papers")
@@ -101,6 +110,19 @@ def list_studies(home: Path = HOME) -> list[ListedStudy]:
             file, module = _place(folder, package, page.name)
             found.append(ListedStudy(page.name, module, file, page, paper))
     return sorted(found, key=lambda one: one.name)
+
+
+def list_parts(kind: Literal["worlds", "pipelines"], home: Path = HOME) -> dict[str, str]:
+    """Name -> module of the worlds or pipelines that pages name.
+
+    Raises:
+        MethodError: a page is not valid, or a module has no file.
+    """
+    found = dict[str, str]()
+    for folder, package in _folders(home):
+        for name, module in getattr(read_paper(folder), kind).items():
+            found[name] = _place(folder, package, module)[1]
+    return found
 
 
 def find_method(name: str) -> ListedMethod | None:

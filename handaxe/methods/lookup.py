@@ -5,7 +5,7 @@
     tools      handaxe/tools/__init__.pyi                                entry points: handaxe.tools
     engines    handaxe/engines/__init__.pyi, without the ending Engine   entry points: handaxe.engines
     curricula  handaxe/curricula/__init__.pyi                            entry points: handaxe.curricula
-    pipelines  handaxe/synthesis/pipelines/__init__.pyi, PAPER_PIPELINES  entry points: handaxe.pipelines
+    pipelines  handaxe/synthesis/pipelines/__init__.pyi, and paper.toml  entry points: handaxe.pipelines
 
 MODULE:ATTRIBUTE names an object of the user's own.
 """
@@ -19,7 +19,7 @@ from typing import Any, Literal
 from handaxe import curricula, engines, tools, worlds
 from handaxe.core.errors import InputError, MethodError
 from handaxe.core.import_string import attribute
-from handaxe.methods.catalog import find_method, list_methods
+from handaxe.methods.catalog import find_method, list_methods, list_parts
 from handaxe.synthesis import pipelines
 
 __all__ = ["Kind", "check_name", "find", "find_tools", "list_names"]
@@ -42,18 +42,8 @@ NO_NAMES = {
     "pipelines": set[str](),
 }
 """Exports of a package without a name on the command line: other objects, and tools with required arguments."""
-MORE_WORLDS = {
-    "mixture": "handaxe.methods.named_mixture",
-    "tool_scenes": "handaxe.papers.phys_tool_bench.tool_scenes",
-}
-"""World of the command line -> module, for a world that finds other worlds by name, and for the world of a study."""
-PAPER_PIPELINES = {
-    "duetqa": "handaxe.papers.fathom.duetqa",
-    **dict.fromkeys(("astra_environments", "astra_trajectories"), "handaxe.papers.astra.pipelines"),
-    "ftrl_environments": "handaxe.papers.ftrl.ftrl_environments",
-    "thor_solutions": "handaxe.papers.thor.thor_solutions",
-}
-"""Pipeline of a paper -> module."""
+MIXTURE = {"mixture": "handaxe.methods.named_mixture"}
+"""A world that finds other worlds by name."""
 
 
 def list_names(kind: Kind) -> list[str]:
@@ -125,12 +115,12 @@ def _plugins(kind: Kind) -> dict[str, Any]:
 
 def _of_papers(kind: Kind) -> dict[str, str]:
     """Name -> module of the worlds and pipelines of papers."""
-    return _paper_worlds() if kind == "worlds" else PAPER_PIPELINES if kind == "pipelines" else {}
+    return _paper_worlds() if kind == "worlds" else list_parts("pipelines") if kind == "pipelines" else {}
 
 
 def _paper_worlds() -> dict[str, str]:
-    """World of a paper -> module: a file beside the page; and MORE_WORLDS."""
-    found = dict(MORE_WORLDS)
+    """World -> module: a file beside the page of a method, worlds that pages name, and the mixture."""
+    found = {**MIXTURE, **list_parts("worlds")}
     for one in list_methods():
         name = one.page.world.partition(" ")[0]
         if (one.folder / f"{name}.py").is_file():

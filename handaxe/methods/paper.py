@@ -165,6 +165,8 @@ class Paper(MethodPage):
         missing: contributions of the abstract that are not here, a sentence each; () for a complete paper.
         methods: further methods of the folder.
         studies: of the folder. A folder with a study named as the folder has no method of that name.
+        worlds: world -> module of the folder, for worlds that no method has as its default.
+        pipelines: pipeline of `handaxe synthesize` -> module of the folder.
     """
 
     title: str = ""
@@ -175,6 +177,8 @@ class Paper(MethodPage):
     missing: tuple[str, ...] = ()
     methods: tuple[MethodPage, ...] = ()
     studies: tuple[StudyPage, ...] = ()
+    worlds: dict[str, str] = field(default_factory=dict)
+    pipelines: dict[str, str] = field(default_factory=dict)
 
     @property
     def all_methods(self) -> tuple[MethodPage, ...]:

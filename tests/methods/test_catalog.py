@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.core.errors import MethodError
 from handaxe.methods import catalog
-from handaxe.methods.catalog import find_method, list_methods, list_studies
+from handaxe.methods.catalog import find_method, list_methods, list_parts, list_studies
 
 METHOD = '''import a_module_that_is_not_there
 
@@ -43,6 +43,18 @@ def test_further_methods_and_studies_are_in_files_of_their_names(tmp_path):
     ]  # fmt: skip
     (study,) = list_studies(folder)
     assert (study.name, study.module) == ("computed", "handaxe.papers.first.computed")
+
+
+def test_pages_name_worlds_and_pipelines_of_their_folder(tmp_path):
+    page = PAGE + 'worlds = { scenes = "scenes" }\npipelines = { written = "made", checked = "made" }\n'
+    folder = home(tmp_path, first=page, second=PAGE)
+    for name in ("scenes", "made"):
+        (folder / "papers" / "first" / f"{name}.py").touch()
+    assert list_parts("worlds", folder) == {"scenes": "handaxe.papers.first.scenes"}
+    assert list_parts("pipelines", folder) == dict.fromkeys(("written", "checked"), "handaxe.papers.first.made")
+    (folder / "papers" / "first" / "made.py").unlink()
+    with pytest.raises(MethodError, match="names 'made', and there is no"):
+        list_parts("pipelines", folder)
 
 
 def test_page_that_names_a_missing_file_is_an_error(tmp_path):
