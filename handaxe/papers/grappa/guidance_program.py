@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -98,6 +97,6 @@ def score_states(program: str, states: Sequence[Mapping[str, Any]], *, seconds: 
             return GuidanceScores(error=one.error)
         if isinstance(one.value, bool) or not isinstance(one.value, int | float):
             return GuidanceScores(error=f"guidance returns {str(one.value)[:40]}, no number")
-        if not math.isfinite(one.value) or abs(one.value) > LIMIT:
-            return GuidanceScores(error=f"guidance returns {one.value}; give -1e6 to 1e6")
+        if not abs(one.value) <= LIMIT:
+            return GuidanceScores(error=f"guidance returns {str(one.value)[:40]}; give -1e6 to 1e6")
     return GuidanceScores(tuple(float(one.value) for one in results))

@@ -19,7 +19,7 @@ HELD_AT = 40.0
 UNKNOWN = "?"
 SLOTS: Mapping[str, int] = {"milk": 1, "gap": 1, "can": 2, "sofa": 2, "button": 2, "crate": 2}
 """Tools of a plan without key concepts."""
-LIMIT = re.compile(r"(length|height|mass|strength|at)(>=|<=)([\d.]+)")
+LIMIT = re.compile(r"(length|height|mass|strength|at)(>=|<=)(\d+(?:\.\d*)?)")
 SHARE = 0.8
 """Share of the longest arm of a load at which the lever still lifts."""
 
@@ -45,7 +45,7 @@ def plan_steps(task: str, concepts: str = "", plan: str = "") -> str:
     order.
 
     Raises:
-        Unreadable: a line with another word than features.
+        Unreadable: key concepts without a line "need ...", or such a line with another word than features.
 
     Example:
         "need hook rigid length>=35" -> "grasp hammer", "pull milk ?", "release", "grasp milk"
@@ -56,6 +56,8 @@ def plan_steps(task: str, concepts: str = "", plan: str = "") -> str:
     del plan
     scene = read_scene(task)
     needs = [line.removeprefix("need ") for line in concepts.splitlines() if line.startswith("need ")]
+    if concepts.strip() and not needs:
+        raise Unreadable("no line of the key concepts begins with need")
     chosen: list[str] = []
     for line in needs or [""] * SLOTS[scene.target]:
         fits = [one.name for one in scene.tools if one.name not in chosen and meets(one, line)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +25,8 @@ SKILLS = {
 """Skill -> types of its arguments."""
 MOST = 40
 """Calls of a program."""
+LIMIT = 1e6
+"""Largest absolute value of a number."""
 PRELUDE = """_CALLS = []
 _PLACES = {places}
 
@@ -54,7 +55,7 @@ def program_calls(code: str, task: ToolTask) -> tuple[list[tuple[str, list[Any]]
         task: whose places the code may read.
 
     Returns:
-        (calls, ""), or ([], error) for code that fails, calls of another form, and more than 40 calls.
+        (calls, ""), or ([], error) for code that fails, calls of another form, numbers beyond 1e6, and more than 40 calls.
 
     Raises:
         InfrastructureError: the sandbox ended.
@@ -100,7 +101,9 @@ def run_skills(calls: Sequence[tuple[str, Sequence[Any]]], task: ToolTask) -> Sk
 
 
 def _is_call(one: Any) -> bool:
-    if not (isinstance(one, list) and len(one) == 2 and one[0] in SKILLS and isinstance(one[1], list)):
+    if not (isinstance(one, list) and len(one) == 2 and isinstance(one[0], str) and isinstance(one[1], list)):
+        return False
+    if one[0] not in SKILLS:
         return False
     kinds = SKILLS[one[0]]
     return len(one[1]) == len(kinds) and all(_fits(value, kind) for value, kind in zip(one[1], kinds, strict=True))
@@ -109,4 +112,4 @@ def _is_call(one: Any) -> bool:
 def _fits(value: Any, kind: type) -> bool:
     if kind is str:
         return isinstance(value, str)
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LIMIT

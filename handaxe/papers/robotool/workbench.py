@@ -187,6 +187,8 @@ class Workbench:
         if not lever.rigid or min(lever.strength, support.strength) < crate.mass:
             raise SkillError("tool", f"{lever.name} on {support.name} does not carry the crate")
         self._near(lever.end, crate.at)
+        if not lever.at <= support.at <= lever.end:
+            raise SkillError("numerical", f"{support.name} is not below {lever.name}")
         if FORCE * (support.at - lever.at) < crate.mass * (lever.end - support.at):
             raise SkillError("numerical", "the arm of the lever is too short")
         self.done.add("push")

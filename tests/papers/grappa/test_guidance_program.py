@@ -55,6 +55,7 @@ def test_a_plan_equals_a_slow_loop():
         ("def guidance(state): return 'far'", "guidance returns far, no number"),
         ("def guidance(state): return True", "no number"),
         ("def guidance(state): return 1e9", "give -1e6 to 1e6"),
+        ("def guidance(state): return -(10**400)", "give -1e6 to 1e6"),
         ("def guidance(state): return state['no']", "KeyError"),
         ("def guide(state): return 0", "guidance"),
         ("def guidance(state) return 0", ""),

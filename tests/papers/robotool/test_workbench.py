@@ -118,6 +118,7 @@ def test_push():
     assert "push" in bench(CRATE, BLOCK, BEAM, steps=steps(support=98)).done
     fails("numerical", [CRATE, BLOCK, BEAM], *steps(support=97), message="arm")
     fails("numerical", [CRATE, BLOCK, BEAM], *steps(lever=37))
+    fails("numerical", [CRATE, BLOCK, BEAM], *steps(support=300), message="block is not below beam")
     fails("tool", [CRATE, BLOCK, BenchThing("beam", 30, 80, strength=4)], *steps())
     fails("tool", [CRATE, BenchThing("block", 30, strength=4), BEAM], *steps())
     fails("logical", [CRATE, BLOCK, BEAM], *steps()[:2], ("push",), message="1 things are placed")
