@@ -56,7 +56,8 @@ def grappa(
         gain/kept_base      shifted: kept less base, likewise
         loss/in             in: base less guided
         zero/same           share of shifted episodes in which alpha 0 has the actions of the base policy alone
-        revisions           of a guided shifted episode; unanswered: requests without a guidance function
+        revisions           of a guided shifted episode; unanswered: its requests without a guidance function, and
+                            questions to the monitor without an answer
         failed              steps of guided shifted episodes in which the guidance function failed
         moved               mean total variation distance of mixture and base policy in guided shifted episodes
 

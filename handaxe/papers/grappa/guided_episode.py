@@ -38,7 +38,7 @@ class GuidedEpisode(NamedTuple):
     solved      the goal is reached
     program     last guidance function
     revisions   of the guidance function
-    unanswered  requests without a program
+    unanswered  requests without a program, and questions to the monitor without an answer
     failed      steps in which the guidance function failed, without guidance
     moved       mean total variation distance of mixture and base policy
     """
@@ -101,7 +101,7 @@ def guided_episode(
             game.act(words[-1])
     mean = float(np.mean(moved)) if moved else 0.0
     return GuidedEpisode(
-        tuple(words), game.is_over, guide.program, guide.revisions, guide.unanswered, guide.failed, mean
+        tuple(words), game.is_over, guide.program, guide.revisions, guide.unanswered + guide.unread, guide.failed, mean
     )
 
 
@@ -110,7 +110,7 @@ class _Guide:
 
     def __init__(self, roles: GuidanceRoles, program: str):
         self.program, self.known = program, False
-        self.revisions = self.unanswered = self.failed = 0
+        self.revisions = self.unanswered = self.unread = self.failed = 0
         self._roles = roles
         self._scores, self._views = list[float](), list[str]()
 
@@ -118,12 +118,14 @@ class _Guide:
         """Score the states behind the actions, after a revision where the monitor reports a failure."""
         if not self.program:
             self._advise(GuidanceBrief(MISSION, "", state))
+            self._scores, self._views = [], []  # a state without guidance has no score
         here, behind_A, error = self._scored(state)
         self._views.append(view)
         self._scores.append(here)
         monitor, most = self._roles.monitor, self._roles.revisions
-        stuck = monitor is not None and (bool(error) or monitor(self._scores, MISSION, self._views))
-        if stuck and self.program and self.revisions + self.unanswered < most:
+        report = monitor is not None and (bool(error) or monitor(self._scores, MISSION, self._views))
+        self.unread += report is None
+        if report and self.program and self.revisions + self.unanswered < most:
             self._advise(GuidanceBrief(MISSION, self.program, state, error))
             here, behind_A, error = self._scored(state)
             self._scores, self._views = [here], [view]

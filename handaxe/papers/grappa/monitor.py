@@ -13,8 +13,8 @@ from handaxe.papers.grappa.advisor import stop_if_away
 
 __all__ = ["Monitor", "asked_monitor", "rule_monitor"]
 
-Monitor = Callable[[Sequence[float], str, Sequence[str]], bool]
-"""(scores of the visited states, mission, last views) -> True for a failure."""
+Monitor = Callable[[Sequence[float], str, Sequence[str]], bool | None]
+"""(scores of the visited states, mission, last views) -> True for a failure; None for a question without an answer."""
 SHOWN = 4
 """Views that a model reads."""
 
@@ -53,8 +53,8 @@ def asked_monitor(desk: AskDesk, *, patience: int = 8) -> Monitor:
     """Make a monitor that asks a language model after every `patience` actions.
 
     Args:
-        desk: asks the model, whose yes at a probability above 0.5 is a failure. A question without a readable answer
-            reports none.
+        desk: asks the model, whose yes at a probability above 0.5 is a failure; None for a question without a readable
+            answer.
         patience: actions between two questions, 1 or more.
 
     Raises:
@@ -65,13 +65,13 @@ def asked_monitor(desk: AskDesk, *, patience: int = 8) -> Monitor:
     """
     rule_monitor(patience=patience)  # raises early
 
-    def failed(scores: Sequence[float], mission: str, views: Sequence[str]) -> bool:
+    def failed(scores: Sequence[float], mission: str, views: Sequence[str]) -> bool | None:
         if len(scores) <= patience or (len(scores) - 1) % patience:
             return False
         prompt = find_prompt("grappa/stuck", terse=desk.answerer.terse)
         fields = {"mission": mission, "views": "\n".join(views[-SHOWN:])}
         (found,) = desk.ask([Ask(prompt, fields, role="monitor")], probability())
         chance = stop_if_away(found, "monitor")
-        return chance is not None and float(chance) > 0.5
+        return None if chance is None else float(chance) > 0.5
 
     return failed

@@ -63,3 +63,19 @@ def test_a_failing_guidance_function_gives_none_and_is_reported():
 def test_an_advisor_without_an_answer_is_asked_at_most_four_times_and_never_replaced():
     found = play(advisor=lambda brief: "", monitor=rule_monitor(), limit=20)
     assert found.unanswered == 4 and found.program == "" and found.moved == 0 and found.revisions == 0
+
+
+def test_questions_to_the_monitor_without_an_answer_are_counted_and_revise_nothing():
+    found = play(monitor=lambda scores, mission, views: None if len(scores) in (3, 5) else False, limit=7)
+    assert found.unanswered == 2 and found.revisions == 0
+
+
+def test_scores_begin_with_the_first_program():
+    replies, seen = ["", "", PLAN], []
+
+    def monitor(scores, mission, views):
+        seen.append((len(scores), len(views)))
+        return False
+
+    play(advisor=lambda brief: replies.pop(0), monitor=monitor, limit=5)
+    assert seen[-3:] == [(1, 1), (2, 2), (3, 3)]

@@ -28,8 +28,8 @@ def test_a_model_is_asked_every_patience_actions_about_the_last_views():
     assert len(model.asked) == 2 and "door" not in model.asked[1].fields["views"]
 
 
-def test_an_unanswered_question_reports_no_failure_and_an_absent_model_ends_the_study():
-    assert not asked_monitor(AskDesk(failing("wall", "too_long")), patience=1)([0, 0], "go", ["wall"])
+def test_an_unanswered_question_is_no_verdict_and_an_absent_model_ends_the_study():
+    assert asked_monitor(AskDesk(failing("wall", "too_long")), patience=1)([0, 0], "go", ["wall"]) is None
     with pytest.raises(InputError, match=r"the monitor does not answer \(unavailable\)"):
         asked_monitor(AskDesk(failing("wall", "unavailable")), patience=1)([0, 0], "go", ["wall"])
 
