@@ -61,10 +61,12 @@ def rule_kinds(*, claim: Claim, verifications: int = 1) -> CallKinds:
     """Label calls by what they return.
 
         search   unique if its result has a line that no earlier search had, else redundant
-        page     redundant if it failed or equals an earlier visit; else exploration for the first page about its claim,
-                 and verification for the next `verifications` pages about it; redundant beyond this budget
+        page     redundant if it failed, or if its arguments or its result are those of an earlier visit; else
+                 exploration for the first page about its claim, and verification for the next `verifications` pages
+                 about it; redundant beyond this budget
 
-    So a search in other words with the results of an earlier one is redundant, and so is a call that fails.
+    So a search in other words with the results of an earlier one is redundant, and so are a call that fails and a page
+    that is opened again under another spelling of its id.
 
     Args:
         claim: call -> claim of a page visit, such as the fact that the page states; None for a search.
@@ -95,10 +97,10 @@ def rule_kinds(*, claim: Claim, verifications: int = 1) -> CallKinds:
                 seen |= lines
                 continue
             about, key = claim(one.call) or "", call_key(one.call)
-            repeated = not one.ok or key in visited or looks.get(about, 0) > verifications
+            repeated = not one.ok or bool({key, one.result} & visited) or looks.get(about, 0) > verifications
             found.append("redundant" if repeated else "verification" if looks.get(about) else "exploration")
             if not repeated:
-                visited.add(key)
+                visited |= {key, one.result}
                 looks[about] = looks.get(about, 0) + 1
         return found
 

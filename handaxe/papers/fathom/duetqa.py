@@ -31,7 +31,8 @@ def duetqa(
 
         propose -> solve or replay -> closed_book -> duet -> dedupe -> decontaminate
 
-        closed_book   dropped if the answer stands in the question, or if a rollout of the solver without tools has it
+        closed_book   dropped if the answer stands in the question, if a rollout of the solver without tools has it, or
+                      if none of these could be scored
         duet          kept if at least a share `least` of the solver's rollouts with tools has the proposer's answer
 
     Args:
@@ -69,6 +70,8 @@ def _closed_book(at: PipelineContext, samples: int, max_tokens: int) -> Synthesi
         for draft, task in zip(drafts, tasks, strict=True):
             if str(task.answer).lower() in draft_text(draft).lower():
                 out.append(dropped("answer in the question"))
+            elif at.policy is not None and task.id not in rates:
+                out.append(dropped("unscored"))
             elif rates.get(task.id, 0.0) > 0:
                 out.append(dropped("solved without search"))
             else:

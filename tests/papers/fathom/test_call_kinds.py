@@ -35,7 +35,7 @@ def by_rule(one, verifications=1):
 
 def test_rule_kinds_matches_its_example():
     listed = "[x]\n[x b]"
-    one = rollout(("?a", listed), ("?b", listed), ("x", "x 1"), ("x b", "x 1"), ("x", "x 1"))
+    one = rollout(("?a", listed), ("?b", listed), ("x", "x 1"), ("x b", "x b 1"), ("x", "x 1"))
     assert by_rule(one) == "urevr"
     assert by_rule(one, verifications=0) == "urerr"
 
@@ -43,6 +43,10 @@ def test_rule_kinds_matches_its_example():
 def test_a_search_is_redundant_by_its_results_and_not_by_its_words():
     assert by_rule(rollout(("?a b", "[1]"), ("?b a", "[1]"), ("?b a", "[1]\n[2]"))) == "uru"
     assert by_rule(rollout(("?a", ""), ("?b", "[1]"))) == "ru"
+
+
+def test_a_page_under_another_spelling_of_its_id_is_redundant():
+    assert by_rule(rollout(("x", "[x] 1"), ("[x]", "[x] 1"), (" x", "[x] 1"), ("x b", "[x b] 1"))) == "errv"
 
 
 def test_a_call_that_fails_is_redundant():
@@ -58,7 +62,7 @@ def test_a_budget_below_zero_is_refused():
 
 
 def test_a_budget_counts_pages_of_a_claim():
-    one = rollout(("x", "1"), ("x b", "1"), ("y", "2"), ("y b", "2"), ("x", "1"))
+    one = rollout(("x", "x 1"), ("x b", "x b 1"), ("y", "y 2"), ("y b", "y b 2"), ("x", "x 1"))
     assert by_rule(one) == "evevr" and by_rule(one, verifications=0) == "ererr"
 
 

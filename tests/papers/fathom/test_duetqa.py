@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.core.errors import InputError
+from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import Message, ToolCall
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.fathom.duetqa import duetqa
@@ -68,6 +68,20 @@ def test_a_solver_drops_what_needs_no_search_and_what_it_disagrees_with():
     assert [one.reason for one in found] == ["", "", "the solver disagrees"]
     assert found[0].kept[0].notes == {"agreement": 1.0, "solver": "scripted 1"}
     assert step_of(solver(drafts), "duet", least=0.5).settings["solver"] == "scripted 1"
+
+
+def test_a_question_without_a_scored_rollout_is_dropped_by_both_steps():
+    drafts = [task_draft(one) for one in WORLD.tasks("train", 3, 0)]
+    asked = draft_task(drafts[0]).messages[0].content
+
+    def correct(group):
+        if group.task.messages[0].content == asked:
+            raise VerifierError("no verdict", trajectory=group[0].id)
+        return WORLD.correct(group)
+
+    away = solver(drafts)._replace(world=replace(WORLD, correct=correct))
+    for name in ("closed_book", "duet"):
+        assert step_of(away, name).run(drafts, HERE)[0].reason == "unscored"
 
 
 def test_numbers_out_of_range_are_refused():
