@@ -1,6 +1,7 @@
 """INSPO (arXiv:2512.01945): sample system instructions by reward, and evolve the population during training."""
 
 from handaxe import rewards
+from handaxe.core.errors import InputError
 from handaxe.curricula.advice import rule_mutations
 from handaxe.methods.method import Method, replace
 from handaxe.papers.inspo.instructed_hops import ADVICE, NEUTRAL, prompt_tags
@@ -23,6 +24,8 @@ def inspo(base: Method, *, population: int = 4, evolve_every: int = 4) -> Method
         population: number of instructions, at most 4; 1 for the fixed initial instruction, which no proposal replaces.
         evolve_every: steps between two evolutions; more than the run's steps leaves a bandit. Unconfirmed.
     """
+    if not 1 <= population <= len(INITIAL):
+        raise InputError(f"a population has 1 to {len(INITIAL)} instructions at its start, not {population}")
     pool = instructions(
         initial=INITIAL[:population],
         propose=reflection(desk=base.judge.texts(), rule=rule_mutations(advice=ADVICE)),

@@ -3,6 +3,7 @@
 import pytest
 from helpers.methods import made
 
+from handaxe.core.errors import InputError
 from handaxe.papers.inspo import INITIAL
 
 pytest.importorskip("bm25s")
@@ -19,6 +20,12 @@ def test_a_population_starts_with_every_initial_instruction():
     method = made("inspo")
     drawn = method.tasks(method.world.tasks("train", 20, 0), 0).next(0, 8)
     assert {task.messages[0].content for task in drawn} == set(INITIAL)
+
+
+@pytest.mark.parametrize("population", ["0", "-1", "5"])
+def test_a_population_out_of_range_is_refused(population):
+    with pytest.raises(InputError, match="a population has 1 to 4 instructions"):
+        made("inspo", "--population", population)
 
 
 def test_a_model_reflects_by_the_judge_option():
