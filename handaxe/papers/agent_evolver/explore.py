@@ -1,18 +1,21 @@
 """Stage of exploration without a task, and of tasks from the results."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Stage, StageContext
-from handaxe.core.records import Group, Scores
+from handaxe.core.records import Group, Scores, Task
 from handaxe.curricula.in_order import in_order
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.agent_evolver.asked_proposals import asked_proposals
 from handaxe.papers.agent_evolver.explored_tasks import explored_tasks
 from handaxe.papers.agent_evolver.text_role import TextRole
+from handaxe.synthesis.step import SynthesisContext
+from handaxe.synthesis.steps.decontaminate import decontaminate
+from handaxe.synthesis.task_drafts import task_draft
 from handaxe.training.loop.train_arguments import check_train_arguments
 from handaxe.training.stages.probe import get_task_pool
 from handaxe.training.stages.sources import play_at
@@ -22,7 +25,7 @@ __all__ = ["explore"]
 
 NOTHING: Mapping[str, Any] = {}
 EXAMPLES, TESTS = 2, 1000
-"""Training tasks that a model reads, and test tasks that none of its proposals may repeat."""
+"""Training tasks that a model reads, and test tasks that none of its proposals may hold."""
 
 
 def explore(
@@ -40,13 +43,14 @@ def explore(
     Args:
         world: has `exploration`.
         attempts: rollouts, each from its own opening, >= 1.
-        proposer: who proposes tasks, see `asked_proposals`; None: the rule of the world. Tasks of a model repeat none
-            of 1,000 test tasks of the world.
+        proposer: who proposes tasks, see `asked_proposals`; None: the rule of the world. Tasks of a model that overlap
+            with 1,000 test tasks of the world are left out, see `synthesis.steps.decontaminate`.
         arguments: further arguments of `train`, replacing the context's roles.
 
     Returns:
         A stage with one row of metrics: rollouts, tasks proposed, repeated, failed and kept; for a model also
-        `unread`, explorations without a readable proposal.
+        `unread`, explorations without a readable proposal, and `contaminated`, valid tasks that overlap with a test
+        task.
 
     Raises:
         InputError: attempts below 1; the world has no `exploration`; the context's tasks are no `task_pool`; a model
@@ -70,20 +74,27 @@ def explore(
         given = {"tasks": openings, "reward": _unscored, "steps": 1, "groups": attempts, "group_size": 1, **arguments}
         played = [trajectory for rated in play_at(site, given) for trajectory in rated.group]
         if proposer is None or proposer.is_rule:
-            found, unread = explored_tasks(played, propose=exploration.propose, env=site.env), {}
+            found, more = explored_tasks(played, propose=exploration.propose, env=site.env), {}
         else:
             proposer.bind(site)
             made = asked_proposals(proposer, played, examples=world.tasks("train", EXAMPLES, 0))
-            known = world.tasks("test", TESTS, 0)
-            found = explored_tasks(played, propose=lambda one: made[one.id], env=site.env, known=known)
-            unread = {"unread": sum(not own for own in made.values())}
+            found = explored_tasks(played, propose=lambda one: made[one.id], env=site.env)
+            clean = _clean(found.tasks, world.tasks("test", TESTS, 0), site.seed)
+            more = {"unread": sum(not own for own in made.values()), "contaminated": len(found.tasks) - len(clean)}
+            found = found._replace(tasks=clean)
         if found.tasks:
             pool.tasks = found.tasks
         counts = {"attempts": len(played), "proposed": found.proposed, "repeated": found.repeated}
-        counts |= {"failed": found.failed, "tasks": len(found.tasks), **unread}
+        counts |= {"failed": found.failed, "tasks": len(found.tasks), **more}
         return [{"step": 0.0, **{name: float(value) for name, value in counts.items()}}]
 
     return stage
+
+
+def _clean(tasks: Sequence[Task], tests: Sequence[Task], seed: int) -> list[Task]:
+    """Tasks without overlap with test tasks, under their own ids."""
+    outcomes = decontaminate(tests).run([task_draft(one) for one in tasks], SynthesisContext(seed=seed, workers=1))
+    return [task for task, outcome in zip(tasks, outcomes, strict=True) if outcome.kept]
 
 
 def _unscored(group: Group) -> Scores:

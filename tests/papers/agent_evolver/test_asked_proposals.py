@@ -56,15 +56,18 @@ def proposed(question, answer, expression, name="calculator"):
 
 
 def test_proposals_of_a_server_are_replayed_and_test_tasks_are_left_out(world):
-    """Of six explorations one gives a valid task; the other proposals are wrong, repeated, a test task or no task."""
-    test_task = arithmetic().tasks("test", 1, 0)[0].messages[-1].content
+    """Of seven explorations one gives a valid task; the other proposals are wrong, repeated, a test task or no task."""
+    first, second = arithmetic().tasks("test", 2, 0)
     answers = {
         "open-0": proposed("sum of 3 and 4?", "7", "3+4"),
         "open-1": proposed("Sum of 3 and 4?", "7", "3+4"),
         "open-2": proposed("sum of 3 and 5?", "7", "3+5"),
-        "open-3": proposed(test_task, "7", "3+4"),
+        "open-3": proposed(first.messages[-1].content, "7", "3+4"),
         "open-4": proposed("who?", "7", "7", name="no_such_tool"),
         "open-5": reply("I have no idea."),
+        "open-6": proposed(
+            f"Please: {second.messages[-1].content}", str(second.answer), str(second.metadata["expression"])
+        ),
     }
 
     def answer(body):
@@ -78,9 +81,10 @@ def test_proposals_of_a_server_are_replayed_and_test_tasks_are_left_out(world):
     made = replace(arithmetic(), exploration=Exploration(named, lambda attempt: pytest.fail("the rule proposed")))
     site = world.speaking_site(tasks=task_pool([world.task("t")]), env=made.env(made.tools))
     with ChatServer(answer) as server:
-        stage = explore(world=made, attempts=6, proposer=TextRole(f"{server.url}#m", name="proposer"))
+        stage = explore(world=made, attempts=7, proposer=TextRole(f"{server.url}#m", name="proposer"))
         (row,) = stage(site)
-    assert row == {"step": 0.0, "attempts": 6, "proposed": 5, "repeated": 2, "failed": 2, "tasks": 1, "unread": 1}
+    counts = {"attempts": 7, "proposed": 6, "repeated": 1, "failed": 2, "contaminated": 2, "tasks": 1, "unread": 1}
+    assert row == {"step": 0.0, **counts}
     (task,) = site.tasks.tasks
     assert task.messages[-1].content == "sum of 3 and 4?" and task.answer == "7"
     assert task.metadata["gold_calls"] == [{"name": "calculator", "arguments": {"expression": "3+4"}}]
