@@ -55,7 +55,8 @@ def program_calls(code: str, task: ToolTask) -> tuple[list[tuple[str, list[Any]]
         task: whose places the code may read.
 
     Returns:
-        (calls, ""), or ([], error) for code that fails, calls of another form, numbers beyond 1e6, and more than 40 calls.
+        (calls, ""), or ([], error) for code that fails, calls of another form, numbers beyond 1e6, and more than 40
+        calls.
 
     Raises:
         InfrastructureError: the sandbox ended.
