@@ -26,16 +26,16 @@ def agent_evolver_tips(
         sft_steps: supervised steps that teach a small policy to read tips; 0 for a model that reads them.
     """
     role = TextRole(writer, name="writer")
-    told = TipWriter(role)
+    tip_writer = TipWriter(role)
     clip = adjustments.widened_clip(widening=clip_bonus)
     return replace(
         base,
         stages=(*base.stages, *role.stages, teach_expert(world=add_tips(base.world), steps=sft_steps)),
-        tasks=tip_pool(top=tips, tell=told.tell).curriculum,
+        tasks=tip_pool(top=tips, tell=tip_writer.tell).curriculum,
         rollout=rollouts.hinted(rollout=base.rollout, criteria=task_tips, strip=True),
         credit=hint_clip_bonus(credit=base.credit),
         surrogate=surrogates.unclipped(),
         adjustments=(clip, *base.adjustments),
         annotate=(*base.annotate, "old_logp"),
-        learners=(*base.learners, told),
+        learners=(*base.learners, tip_writer),
     )

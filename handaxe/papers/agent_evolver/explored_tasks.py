@@ -35,22 +35,19 @@ def explored_tasks(
     *,
     propose: Propose,
     env: EnvFactory,
-    known: Sequence[Task] = (),
-    answers: Callable[[Task, str], bool] | None = None,
     tries: int = 2,
 ) -> Explored:
     """Make tasks of trajectories, and keep new, solvable and reproducible tasks.
 
-        a proposed task is valid  <=>  its wording is new among known and valid tasks, and
+        a proposed task is valid  <=>  its wording is new among the proposed tasks, and
                                        its reference calls, made in each of `tries` fresh environments, all succeed with
-                                       equal replies each time, and the last reply holds its answer
+                                       equal replies each time, and the last reply holds its answer as a separate
+                                       word
 
     Args:
         attempts: trajectories played without a task, in order.
         propose: tasks of a trajectory, with reference calls in metadata["gold_calls"].
         env: of the tasks; every environment that is made is closed.
-        known: existing tasks.
-        answers: (task, text of the last reply) -> True if it holds the answer; None: the answer as a separate word.
         tries: replays, >= 1; with 1, a changing reply goes unnoticed.
 
     Returns:
@@ -69,8 +66,7 @@ def explored_tasks(
     """
     if tries < 1:
         raise InputError(f"tries is {tries}; give 1 or more")
-    holds = answers or has_answer
-    seen = {_words(task) for task in known}
+    seen = set[str]()
     valid: list[Task] = []
     proposed = [task for one in attempts for task in propose(one)]
     repeated = 0
@@ -81,7 +77,7 @@ def explored_tasks(
         seen.add(_words(task))
         found = _replayed(task, env, tries)
         first = found[0]
-        if first and all(one == first for one in found) and holds(task, first[-1]):
+        if first and all(one == first for one in found) and has_answer(task, first[-1]):
             valid.append(task)
     return Explored(valid, len(proposed), repeated, len(proposed) - repeated - len(valid))
 

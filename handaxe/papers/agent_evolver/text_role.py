@@ -8,10 +8,10 @@ from typing import TypeVar
 from handaxe.asking.ask import Ask, FailureKind
 from handaxe.asking.desk import AskDesk, AskRecord, NoAnswer
 from handaxe.asking.read import Reader
-from handaxe.asking.store import AnswerStore
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import Stage, StageContext
-from handaxe.methods.judge_source import RULE, check_judge_source, make_answerer
+from handaxe.methods.judge_source import RULE
+from handaxe.methods.text_source import check_text_source, text_desk
 
 __all__ = ["TextRole", "bind_role"]
 
@@ -27,7 +27,7 @@ class TextRole:
     """Source of a role, and its model once a stage has bound it.
 
     Args:
-        source: rule, self, self@start, a model, http://HOST/v1#NAME or MODULE:ATTRIBUTE, see `methods.judge_source`.
+        source: rule, self, self@start, a model, http://HOST/v1#NAME or MODULE:ATTRIBUTE, see `methods.text_source`.
         name: of the role and its option, such as "proposer".
 
     Raises:
@@ -40,9 +40,7 @@ class TextRole:
     """
 
     def __init__(self, source: str, *, name: str):
-        check_judge_source(source, option=f"--{name}")
-        if source == "trained" or source.startswith("head:"):
-            raise InputError(f"no rule labels texts: give --{name} rule, self, self@start or a model, not {source}")
+        check_text_source(source, option=f"--{name}")
         self.source, self.name = source, name
         self._desk: AskDesk | None = None
 
@@ -61,14 +59,9 @@ class TextRole:
         return () if self.is_rule else (bind_role(self),)
 
     def bind(self, site: StageContext) -> None:
-        """Make the model, and record its answers in the stage's folder, where a resumed run finds them."""
-        if self.is_rule or self._desk is not None:
-            return
-        store = None
-        if site.out is not None:
-            site.out.mkdir(parents=True, exist_ok=True)
-            store = AnswerStore(site.out / f"{self.name}.sqlite")
-        self._desk = AskDesk(make_answerer(self.source, site.engine, site.format), store=store)
+        """Make the model, and record its answers in the stage's folder, see `methods.text_source.text_desk`."""
+        if self._desk is None:
+            self._desk = text_desk(self.source, site, option=f"--{self.name}")
 
     def ask(self, asks: Sequence[Ask], read: Reader[T]) -> list[T | None]:
         """Values of questions, in order; None for an unreadable, refused or too long one.

@@ -53,7 +53,6 @@ def test_explored_tasks_matches_its_example():
     one = task("4071 boss?", "5526", "4071 boss")
     found = explored(one, one)
     assert found == ([one], 2, 1, 0)
-    assert explored(one, known=[replace(one, id="other")]) == ([], 1, 1, 0)
     both = task("4071 boss ally?", "1390", "4071 boss", "5526 ally")
     assert explored(both, one).tasks == [both, one]
 
@@ -69,8 +68,6 @@ def test_repeated_failing_and_unstable_tasks_are_dropped():
     ):
         assert explored(bad) == ([], 1, 0, 1)
     assert explored(task("news?", "5526", "", name="news"), tries=1).tasks
-    found = explored(task("4071 boss?", "x", "4071 boss"), answers=lambda one, text: text.endswith("5526"))
-    assert len(found.tasks) == 1
 
 
 def test_every_environment_is_closed():

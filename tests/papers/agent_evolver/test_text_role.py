@@ -26,7 +26,7 @@ def ask(task="2*7=?"):
 
 @pytest.mark.parametrize("source", ["trained", "head:tiny"])
 def test_a_taught_source_is_rejected(source):
-    with pytest.raises(InputError, match=f"no rule labels texts: give --writer rule, .* not {source}"):
+    with pytest.raises(InputError, match=f"--writer {source}: texts are written"):
         TextRole(source, name="writer")
 
 
