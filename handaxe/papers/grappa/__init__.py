@@ -10,9 +10,10 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.methods.method import StudyFunction
+from handaxe.methods.study_source import study_desk
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import interval_figures
-from handaxe.papers.grappa.advisor import asked_advisor, rule_advisor, study_desk
+from handaxe.papers.grappa.advisor import asked_advisor, rule_advisor
 from handaxe.papers.grappa.cloned_policy import ClonedPolicy, clone_expert, random_moves
 from handaxe.papers.grappa.guided_episode import GuidanceRoles, GuidedEpisode, guided_episode
 from handaxe.papers.grappa.mix_guidance import MixForm
@@ -73,7 +74,7 @@ def grappa(
     """
     if scenes < 2 or episodes < 1 or limit < 1:
         raise InputError(f"give 2 scenes, an episode and an action or more, not {scenes}, {episodes} and {limit}")
-    advising, watching = study_desk(advisor, option="advisor"), study_desk(monitor, option="monitor")
+    advising, watching = study_desk(advisor, option="--advisor"), study_desk(monitor, option="--monitor")
     advise = rule_advisor if advising is None else asked_advisor(advising)
     watch = rule_monitor() if watching is None else asked_monitor(watching)
     arms = {"base": _Arm(0.0, False), "first": _Arm(alpha, False), "guided": _Arm(alpha, True)}

@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from handaxe.asking.ask import Ask, AskAnswer
-from handaxe.asking.desk import AskDesk, NoAnswer
+from handaxe.asking.desk import AskDesk
 from handaxe.asking.prompt import find_prompt
 from handaxe.asking.read import Unreadable
-from handaxe.core.errors import InputError
 from handaxe.core.records import Sampling
-from handaxe.methods.judge_source import RULE, check_judge_source, make_other_answerer
+from handaxe.methods.study_source import study_answer
 from handaxe.papers.grappa.guidance_program import EXAMPLE_STATE, score_states, write_plan
 from handaxe.training.stages.parts.asked_author import read_code
 
@@ -24,11 +23,8 @@ __all__ = [
     "describe_state",
     "read_guidance",
     "rule_advisor",
-    "stop_if_away",
-    "study_desk",
 ]
 
-STOPS = ("unavailable", "budget")
 SAMPLING = Sampling(temperature=0.0, max_tokens=600)
 PLANNED = re.compile(r"plan = \[([^\]]*)\]")
 
@@ -106,22 +102,6 @@ def read_guidance(answer: AskAnswer) -> str:
     return code
 
 
-def study_desk(source: str, *, option: str) -> AskDesk | None:
-    """Make the desk of a source; None for the rule.
-
-    Args:
-        source: rule, a model, http://HOST/v1#NAME or MODULE:ATTRIBUTE of your own answerer.
-        option: whose value it is.
-
-    Raises:
-        InputError: no such source; a source that needs the policy of a run, or is taught by a rule.
-    """
-    check_judge_source(source, option=option)
-    if source in ("self", "self@start", "trained") or source.startswith("head:"):
-        raise InputError(f"this study has no policy of its own: give {option} rule or a model, not {source}")
-    return None if source == RULE else AskDesk(make_other_answerer(source, option=option))
-
-
 def asked_advisor(desk: AskDesk) -> Advisor:
     """Make an advisor that asks a language model for the code.
 
@@ -147,26 +127,6 @@ def asked_advisor(desk: AskDesk) -> Advisor:
         }
         prompt = find_prompt("grappa/advise", terse=desk.answerer.terse)
         (found,) = desk.ask([Ask(prompt, fields, role="advisor", sampling=SAMPLING)], read_guidance)
-        return stop_if_away(found, "advisor") or ""
+        return study_answer(found, role="advisor") or ""
 
     return advise
-
-
-def stop_if_away(found: Any, role: str) -> Any:
-    """Return the value of a question, or None for a question without one.
-
-    Args:
-        found: of `AskDesk.ask`.
-        role: who was asked, for the message.
-
-    Raises:
-        InputError: the model is away, or its budget is spent.
-
-    Example:
-        NoAnswer("unreadable") -> None; NoAnswer("unavailable") -> the study ends
-    """
-    if not isinstance(found, NoAnswer):
-        return found
-    if found.reason in STOPS:
-        raise InputError(f"the {role} does not answer ({found.reason}): start the server, and run the study again")
-    return None

@@ -9,7 +9,7 @@ from handaxe.asking.desk import AskDesk
 from handaxe.asking.prompt import find_prompt
 from handaxe.asking.read import probability
 from handaxe.core.errors import InputError
-from handaxe.papers.grappa.advisor import stop_if_away
+from handaxe.methods.study_source import study_answer
 
 __all__ = ["Monitor", "asked_monitor", "rule_monitor"]
 
@@ -71,7 +71,7 @@ def asked_monitor(desk: AskDesk, *, patience: int = 8) -> Monitor:
         prompt = find_prompt("grappa/stuck", terse=desk.answerer.terse)
         fields = {"mission": mission, "views": "\n".join(views[-SHOWN:])}
         (found,) = desk.ask([Ask(prompt, fields, role="monitor")], probability())
-        chance = stop_if_away(found, "monitor")
+        chance = study_answer(found, role="monitor")
         return None if chance is None else float(chance) > 0.5
 
     return failed

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from handaxe.asking.ask import Ask, AskAnswer
-from handaxe.asking.desk import AskDesk, NoAnswer
+from handaxe.asking.desk import AskDesk
 from handaxe.asking.prompt import find_prompt
 from handaxe.asking.read import Reader, Unreadable
 from handaxe.core.errors import InputError
 from handaxe.core.records import Sampling
-from handaxe.methods.judge_source import RULE, check_judge_source, make_other_answerer
+from handaxe.methods.study_source import study_answer, study_desk
 from handaxe.papers.robotool.rule_roles import analyze, calculate, plan_steps, write_code
 from handaxe.papers.robotool.skill_program import SkillOutcome, program_calls, run_skills
 from handaxe.papers.robotool.tool_tasks import ToolTask
@@ -43,7 +43,6 @@ ARMS: Mapping[str, tuple[str, ...]] = {
 """Ablation -> its roles, in order."""
 OUTPUT: Mapping[str, str] = {"analyzer": "concepts", "planner": "plan", "calculator": "plan", "coder": "code"}
 SAMPLING = Sampling(temperature=0.0, max_tokens=400)
-STOPS = ("unavailable", "budget")
 
 
 class PipelineRun(NamedTuple):
@@ -92,15 +91,13 @@ def make_roles(sources: Mapping[str, str]) -> dict[str, BenchRole]:
     Unconfirmed: the wording of the prompts.
     Differs: a question has no examples of solved tasks.
     """
-    desks: dict[str, AskDesk] = {}
+    desks: dict[str, AskDesk | None] = {}
     roles: dict[str, BenchRole] = {}
     for name, source in sources.items():
-        check_judge_source(source, option=name)
-        if source in ("self", "self@start", "trained") or source.startswith("head:"):
-            raise InputError(f"this study has no policy of its own: give {name} rule or a model, not {source}")
-        if source != RULE and source not in desks:
-            desks[source] = AskDesk(make_other_answerer(source, option=name))
-        roles[name] = RULES[name] if source == RULE else _asked(name, desks[source])
+        if source not in desks:
+            desks[source] = study_desk(source, option=f"--{name}")
+        desk = desks[source]
+        roles[name] = RULES[name] if desk is None else _asked(name, desk)
     return roles
 
 
@@ -112,11 +109,7 @@ def _asked(name: str, desk: AskDesk) -> BenchRole:
         fields = {field: given[field] for field in FIELDS[name]}
         prompt = find_prompt(f"robotool/{name}", terse=desk.answerer.terse)
         (found,) = desk.ask([Ask(prompt, fields, role=name, sampling=SAMPLING)], read)
-        if not isinstance(found, NoAnswer):
-            return found
-        if found.reason in STOPS:
-            raise InputError(f"the {name} does not answer ({found.reason}): start the server, and run the study again")
-        return None
+        return study_answer(found, role=name)
 
     return role
 

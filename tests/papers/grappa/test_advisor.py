@@ -4,13 +4,13 @@ from helpers.chat_server import ChatServer, reply
 from handaxe.asking.ask import AskAnswer
 from handaxe.asking.read import Unreadable
 from handaxe.core.errors import InputError
+from handaxe.methods.study_source import study_desk
 from handaxe.papers.grappa.advisor import (
     GuidanceBrief,
     asked_advisor,
     describe_state,
     read_guidance,
     rule_advisor,
-    study_desk,
 )
 from handaxe.papers.grappa.guidance_program import EXAMPLE_STATE, write_plan
 
@@ -63,7 +63,7 @@ def test_the_first_block_of_code_is_read():
 
 def test_a_model_reads_report_and_program_and_its_code_is_run_once_before_use():
     with ChatServer(reply(f"```python\n{CODE}```"), reply("none"), reply("none")) as server:
-        advise = asked_advisor(study_desk(f"{server.url}#m", option="advisor"))
+        advise = asked_advisor(study_desk(f"{server.url}#m", option="--advisor"))
         assert advise(GuidanceBrief("Go to the goal.", write_plan(["goal"]), EXAMPLE_STATE)) == CODE
         text = str(server.bodies[0]["messages"])
         assert "Go to the goal." in text and "holds nothing" in text and "plan = " in text
@@ -73,13 +73,6 @@ def test_a_model_reads_report_and_program_and_its_code_is_run_once_before_use():
 def test_a_model_that_is_away_ends_the_study(tmp_path, monkeypatch):
     (tmp_path / "away_advisor.py").write_text(AWAY)
     monkeypatch.syspath_prepend(tmp_path)
-    advise = asked_advisor(study_desk("away_advisor:away", option="advisor"))
+    advise = asked_advisor(study_desk("away_advisor:away", option="--advisor"))
     with pytest.raises(InputError, match=r"the advisor does not answer \(unavailable\)"):
         advise(GuidanceBrief("m", "", OPEN))
-
-
-@pytest.mark.parametrize("source", ["self", "self@start", "trained", "head:tiny"])
-def test_a_source_of_a_run_is_rejected(source):
-    with pytest.raises(InputError, match="this study has no policy of its own: give advisor"):
-        study_desk(source, option="advisor")
-    assert study_desk("rule", option="advisor") is None

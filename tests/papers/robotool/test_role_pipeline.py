@@ -78,12 +78,6 @@ def test_a_model_that_is_away_ends_the_study(tmp_path, monkeypatch):
         run(planner="away_role:away")
 
 
-@pytest.mark.parametrize("source", ["self", "trained", "head:tiny"])
-def test_a_source_of_a_run_is_rejected(source):
-    with pytest.raises(InputError, match="this study has no policy of its own: give coder"):
-        make_roles({"coder": source})
-
-
 def test_the_study_counts_errors_by_kind():
     found = robotool(tasks=2)(3)
     for arm in ARMS:
