@@ -13,7 +13,7 @@ from handaxe.methods.method import StudyFunction
 from handaxe.methods.study_source import study_desk
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import interval_figures
-from handaxe.papers.grappa.advisor import asked_advisor, rule_advisor
+from handaxe.papers.grappa.advisor import GuidanceBrief, asked_advisor, rule_advisor
 from handaxe.papers.grappa.cloned_policy import ClonedPolicy, clone_expert, random_moves
 from handaxe.papers.grappa.guided_episode import GuidanceRoles, GuidedEpisode, guided_episode
 from handaxe.papers.grappa.mix_guidance import MixForm
@@ -52,7 +52,8 @@ def grappa(
     Figures:
         PLACE/ARM           share of solved episodes, mean over scenes; PLACE is in (the grid of the demonstrations) or
                             shifted. ARM is base; guided (advisor and monitor); first (the advisor's first guidance);
-                            alone (guided with alpha 1); kept (shifted: the last guidance of the scene, no monitor)
+                            alone (guided with alpha 1); kept (shifted: the last guidance of the scene without advisor and
+                            monitor)
         gain/ARM, .../low, .../high     shifted: guided less that of the arm, with the 95 % interval over scenes
         gain/kept_base      shifted: kept less base, likewise
         loss/in             in: base less guided
@@ -80,12 +81,14 @@ def grappa(
     arms = {"base": _Arm(0.0, False), "first": _Arm(alpha, False), "guided": _Arm(alpha, True)}
     arms["alone"] = _Arm(1.0, True)
 
-    def play(policy: ClonedPolicy, grid: int, number: int, seed: int, arm: _Arm, program: str = "") -> GuidedEpisode:
+    def play(
+        policy: ClonedPolicy, grid: int, number: int, seed: int, arm: _Arm, kept: str | None = None
+    ) -> GuidedEpisode:
         game = GridGame("doorkey", size, grid, brief=False)
         random_moves(game, number % 8, random.Random(f"start {seed} {grid} {number}"))
-        roles = GuidanceRoles(advise, watch if arm.monitored else None)
+        roles = GuidanceRoles(advise if kept is None else _silent, watch if arm.monitored else None)
         rng = generator("grappa", seed, grid, number)
-        return guided_episode(game, policy, roles, rng=rng, alpha=arm.alpha, form=form, limit=limit, program=program)
+        return guided_episode(game, policy, roles, rng=rng, alpha=arm.alpha, form=form, limit=limit, program=kept or "")
 
     def scene(grid: int, seed: int) -> dict[str, float]:
         policy = clone_expert(grid, size=size, seed=seed)
@@ -110,9 +113,13 @@ def _unguided(policy: ClonedPolicy, grid: int, number: int, seed: int, size: int
     """Actions of the base policy without agents, with the draws of `play`."""
     game = GridGame("doorkey", size, grid, brief=False)
     random_moves(game, number % 8, random.Random(f"start {seed} {grid} {number}"))
-    silent = GuidanceRoles(lambda brief: "")
     rng = generator("grappa", seed, grid, number)
-    return guided_episode(game, policy, silent, rng=rng, alpha=0.0, limit=limit).words
+    return guided_episode(game, policy, GuidanceRoles(_silent), rng=rng, alpha=0.0, limit=limit).words
+
+
+def _silent(brief: GuidanceBrief) -> str:
+    del brief
+    return ""
 
 
 def _share(episodes: list[GuidedEpisode]) -> float:

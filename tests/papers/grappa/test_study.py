@@ -2,9 +2,23 @@ import pytest
 from helpers.chat_server import ChatServer, reply
 
 from handaxe.core.errors import InputError
+from handaxe.core.import_string import attribute
 from handaxe.papers.grappa import grappa
 
 pytest.importorskip("minigrid")
+REFUSING = """
+from handaxe.asking.ask import AskAnswer
+
+class Refusing:
+    terse = True
+    asked = 0
+    def fingerprint(self): return "refusing"
+    def answer(self, asks):
+        self.asked += len(asks)
+        return [AskAnswer(by="refusing", failure="refused")] * len(asks)
+
+refusing = Refusing()
+"""
 SMALL = {"scenes": 2, "episodes": 2, "size": 5, "limit": 30}
 
 
@@ -26,6 +40,16 @@ def test_a_server_advises():
         found = grappa(**{**SMALL, "limit": 10}, advisor=f"{server.url}#m")(7)
         assert server.bodies
     assert found["failed"] == 0 and found["shifted/guided"] <= 1
+
+
+def test_kept_guidance_asks_no_advisor(tmp_path, monkeypatch):
+    """Every request is refused, so that no scene has guidance to keep: 4 requests in each episode of 8 arms."""
+    (tmp_path / "refusing_advisor.py").write_text(REFUSING)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = grappa(**SMALL, advisor="refusing_advisor:refusing")(7)
+    asked = attribute("refusing_advisor:refusing", noun="advisor", example="").asked
+    assert asked == 4 * 8 * SMALL["scenes"] * SMALL["episodes"]
+    assert found["unanswered"] == 4 and found["shifted/kept"] == found["shifted/base"]
 
 
 def test_bad_input_is_one_sentence():
