@@ -52,8 +52,8 @@ def grappa(
     Figures:
         PLACE/ARM           share of solved episodes, mean over scenes; PLACE is in (the grid of the demonstrations) or
                             shifted. ARM is base; guided (advisor and monitor); first (the advisor's first guidance);
-                            alone (guided with alpha 1); kept (shifted: the last guidance of the scene without advisor and
-                            monitor)
+                            alone (guided with alpha 1); kept (shifted: the last guidance of the scene, without advisor
+                            and monitor)
         gain/ARM, .../low, .../high     shifted: guided less that of the arm, with the 95 % interval over scenes
         gain/kept_base      shifted: kept less base, likewise
         loss/in             in: base less guided
