@@ -15,7 +15,7 @@ from handaxe.worlds.hops.world import hops
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
-__all__ = ["ADVICE", "CUES", "NEUTRAL", "draw_prompt", "instructed_hops", "prompt_tags", "read_cues"]
+__all__ = ["ADVICE", "CUES", "NEUTRAL", "draw_instruction", "instructed_hops", "prompt_tags", "read_cues"]
 
 CUES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -93,7 +93,7 @@ def instructed_hops(
     )
 
 
-def draw_prompt(rng: random.Random) -> str:
+def draw_instruction(rng: random.Random) -> str:
     """Draw a prompt: per aspect a sentence with probability 2/3, in any order; else NEUTRAL or nothing.
 
     Example:
@@ -139,7 +139,7 @@ def prompt_tags(trajectory: Trajectory) -> tuple[str, ...]:
 
 
 def _with_prompt(task: Task) -> Task:
-    prompt = draw_prompt(random.Random(derive_seed("prompt", task.id)))
+    prompt = draw_instruction(random.Random(derive_seed("prompt", task.id)))
     system = (Message("system", prompt),) if prompt else ()
     return replace(task, messages=(*system, *task.messages), metadata={**task.metadata, "prompted": True})
 

@@ -9,7 +9,7 @@ from handaxe.papers.inspo.instructed_hops import (
     ADVICE,
     CUES,
     NEUTRAL,
-    draw_prompt,
+    draw_instruction,
     instructed_hops,
     prompt_tags,
     read_cues,
@@ -65,7 +65,7 @@ def test_training_tasks_have_prompts_and_held_out_tasks_have_none():
     train, test = WORLD.tasks("train", 60, 0), WORLD.tasks("test", 20, 0)
     assert {len(task.messages) for task in test} == {1} and {len(task.messages) for task in train} == {1, 2}
     prompts = {task.messages[0].content for task in train if len(task.messages) == 2}
-    assert len(prompts) > 30 and NEUTRAL in {draw_prompt(random.Random(k)) for k in range(200)}
+    assert len(prompts) > 30 and NEUTRAL in {draw_instruction(random.Random(k)) for k in range(200)}
 
 
 def test_the_last_sentence_of_an_aspect_decides():
