@@ -11,7 +11,8 @@ __all__ = ["Computation", "computations", "values_agree"]
 NUMBER = r"[$\u20ac\u00a3]?\d[\d,]*(?:\.\d+)?"
 SIGN = r"(?:\s*[-+*/\u00d7\u00f7]\s*|\s+x\s+)"
 FOUND = re.compile(
-    rf"(?<![\w.=*/+-])({NUMBER}(?:{SIGN}{NUMBER})+)\s*=\s*[$\u20ac\u00a3]?(-?\d[\d,]*(?:\.\d+)?)(?![\d%])"
+    rf"(?<![\w.=*/+-])({NUMBER}(?:{SIGN}{NUMBER})+)\s*=\s*[$\u20ac\u00a3]?"
+    rf"(-?\d(?:[\d,]*\d)?(?:\.\d+)?)(?![\d%]|[.,]\d)"
 )
 SIGNS = str.maketrans({"\u00d7": "*", "\u00f7": "/", "x": "*"} | dict.fromkeys("$\u20ac\u00a3, \t\n", ""))
 """Multiplication, division, euro and pound signs."""
@@ -22,7 +23,7 @@ class Computation(NamedTuple):
 
     before   text before it, from the value of the previous one on
     code     argument of the call that computes it
-    value    result that the text states
+    value    result, as the text states it
     stop     index in the text at which the value begins
     """
 
@@ -49,11 +50,11 @@ def computations(text: str, *, easy: int = 10, form: str = "{}") -> list[Computa
     """
     found, end = list[Computation](), 0
     for match in FOUND.finditer(text):
-        expression, value = match[1].translate(SIGNS), match[2].translate(SIGNS)
+        expression = match[1].translate(SIGNS)
         if all(Decimal(number) < easy for number in re.findall(r"[\d.]+", expression)):
             continue
         before = text[end : match.start()].strip()
-        found.append(Computation(before, form.format(expression), value, match.start(2)))
+        found.append(Computation(before, form.format(expression), match[2], match.start(2)))
         end = match.start(2)
     return found
 
@@ -68,8 +69,9 @@ def values_agree(stated: str, reply: str) -> bool | None:
         ("82.3", "82.26") -> True; ("83", "82") -> False; ("82", "many") -> None
     """
     try:
-        apart = abs(Decimal(reply.strip()) - Decimal(stated.translate(SIGNS)))
-        decimals = len(stated.partition(".")[2])
+        number = stated.translate(SIGNS)
+        apart = abs(Decimal(reply.strip()) - Decimal(number))
+        decimals = len(number.partition(".")[2])
         return apart <= Decimal(5).scaleb(-decimals - 1)
     except InvalidOperation:
         return None

@@ -111,7 +111,7 @@ def _advance(open_: Sequence[_Solving], actor: Actor, refiner: CallWriter, at: S
         if not found.reason:
             turns = [LessonTurn(call.before, call.code, call.value) for call in found.found]
             rest = text[found.found[-1].stop :] if turns else text
-            _execute(one, turns, text, rest, refiner.tool, at.seed)
+            _execute(one, turns, rest, refiner.tool, at.seed)
 
 
 def _goes_on(one: _Solving, step: NextStep) -> bool:
@@ -125,10 +125,10 @@ def _goes_on(one: _Solving, step: NextStep) -> bool:
     return one.open
 
 
-def _execute(one: _Solving, turns: Sequence[LessonTurn], text: str, rest: str, tool: LessonTool, seed: int) -> None:
+def _execute(one: _Solving, turns: Sequence[LessonTurn], rest: str, tool: LessonTool, seed: int) -> None:
     """Execute the calls of a step, and note the step with the replies in place of the stated values."""
-    shown = text if not turns else ""
-    for k, turn in enumerate(turns):
+    shown, stated = "", ""
+    for turn in turns:
         before = " ".join(part for part in (one.pending, turn.text) if part)
         one.pending = ""
         reply = one.env.step(ParsedTurn("", (tool.call(turn.code, f"c{len(one.turns)}"),)), seed=seed)
@@ -141,10 +141,10 @@ def _execute(one: _Solving, turns: Sequence[LessonTurn], text: str, rest: str, t
             one.reason = "a call failed" if status != "ok" else "a reply contradicts the text"
             return
         one.turns.append(turn._replace(text=before))
-        last = rest if k == len(turns) - 1 else ""
-        shown += f"{turn.text} {turn.code}={said}{last.removeprefix(turn.value)} "
+        shown += f"{turn.text.removeprefix(stated)} {turn.code}={said}"
+        stated = turn.value
     one.pending = " ".join(part for part in (one.pending, rest) if part)
-    one.steps.append(shown.strip())
+    one.steps.append((shown + rest.removeprefix(stated)).strip())
 
 
 def _outcome(one: _Solving) -> DraftOutcome:

@@ -54,6 +54,13 @@ def test_an_actor_reads_the_reply_and_states_its_own_answer():
     assert run("", actor=AskedActor(scripted_desk("!refused"))) == "no step: refused"
 
 
+def test_each_reply_replaces_the_stated_value_in_a_step_of_several_calls():
+    desk = scripted_desk("He has 1000+234 = $1,234 kernels, and 1,234*2=2,468 more.", "Answer: 2468")
+    found = run("", answer="2468", actor=AskedActor(desk))
+    assert found == [("He has", "1000+234", "1,234"), ("1,234 kernels, and", "1234*2", "2,468")]
+    assert desk.answerer.asks[1].fields["steps"] == "He has 1000+234=1234 kernels, and 1234*2=2468 more."
+
+
 def test_a_refiner_leaves_steps_without_computations_as_text():
     answers = ['{"calls": []}', json.dumps({"calls": [{"span": "is 112", "code": "70+42", "value": "112"}]})]
     refiner = CallWriter(scripted_desk(*answers))
