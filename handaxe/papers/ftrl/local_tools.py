@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from handaxe.core.errors import InputError, Retry
 from handaxe.core.records import ToolSchema
 from handaxe.tools.decorator import Tool
+from handaxe.tools.definition import NAME
 from handaxe.tools.draft_runner import run_draft
 from handaxe.tools.tool_from_schema import tool_from_schema
 from handaxe.worlds.hops.knowledge_base import KnowledgeBase
@@ -94,7 +95,7 @@ def gives(tool: LocalTool, calls: Sequence[Mapping[str, Any]], answers: Sequence
 
 
 def merge_pair(first: LocalTool, second: LocalTool) -> LocalTool | None:
-    """Merge two tools with equal parameters into a tool with a parameter "kind"; None for other tools.
+    """Merge two tools with equal parameters into a tool with a parameter "kind"; None for others, and for a long name.
 
     The code of both stays, and a function calls one of them, so that a merge fits tools of any author.
 
@@ -107,6 +108,8 @@ def merge_pair(first: LocalTool, second: LocalTool) -> LocalTool | None:
     if set(first.parameters) != set(second.parameters) or "kind" in first.parameters or first.name == second.name:
         return None
     name = f"{first.name}_or_{second.name}"
+    if not NAME.fullmatch(name):
+        return None
     given = ", ".join(first.parameters)
     passed = ", ".join(f"{key}={key}" for key in first.parameters)
     code = (

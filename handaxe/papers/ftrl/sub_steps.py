@@ -37,7 +37,7 @@ class Scenario(NamedTuple):
 
 
 def draw_scenario(known: KnowledgeBase, people: Sequence[str], rng: random.Random, kind: str) -> Scenario:
-    """Draw a scenario by rule: chains of relations between people.
+    """Draw a scenario by rule: chains of relations between people; no chain begins with a name inside another one.
 
     Example:
         kind "chain": question "4071 boss ally?", steps ("4071 boss", "5526") and ("5526 ally", "1390", needs 0)
@@ -46,6 +46,8 @@ def draw_scenario(known: KnowledgeBase, people: Sequence[str], rng: random.Rando
     Differs: a rule over invented facts; a language model writes scenarios in the paper.
     """
     chains, parts = draw_chains(known, people, rng, kind)
+    while {name for one in chains for name in one[1:-1]} & {one[0] for one in chains}:
+        chains, parts = draw_chains(known, people, rng, kind)
     steps = list[SubStep]()
     for visited, (_, path) in zip(chains, parts, strict=True):
         first = len(steps)
@@ -77,9 +79,9 @@ def check_scenario(one: Scenario) -> str:
     """Reason to reject a decomposition for a kind of scenario; "" for a good decomposition.
 
         hops of a step = 1 + the most hops of the steps that it needs
-        good  <=>  texts and answers are there; each step needs earlier steps alone; the number of steps without a need
-                   is the width of the kind, and the most hops its depth; each step is needed or has a part of the
-                   answer; no question of the first steps says a later answer
+        good  <=>  texts and answers are there; each step needs at most one step, an earlier one; the steps are chains,
+                   as many as the width of the kind, each as long as its depth; the answer is the list of the answers
+                   of the last steps, in order; the question states no answer of an earlier step
 
     Example:
         kind "chain", steps (boss, "5526") and (ally, "1390", needs 0), answer "1390"  ->  "";  kind "single"  ->
@@ -93,16 +95,17 @@ def check_scenario(one: Scenario) -> str:
         return "an empty text"
     if any(not 0 <= need < k for k, step in enumerate(one.steps) for need in step.needs):
         return "a step needs a later one"
+    width, depth = SCENARIOS[one.kind]
+    needed = [need for step in one.steps for need in step.needs]
     hops = list[int]()
     for step in one.steps:
         hops.append(1 + max((hops[need] for need in step.needs), default=0))
-    width = sum(not step.needs for step in one.steps)
-    if (width, max(hops)) != SCENARIOS[one.kind]:
+    last = [k for k in range(len(hops)) if k not in needed]
+    chains = len(set(needed)) == len(needed) and all(len(step.needs) <= 1 for step in one.steps)
+    if not chains or [hops[k] for k in last] != [depth] * width:
         return "another kind"
-    needed = {need for step in one.steps for need in step.needs}
-    parts = one.answer.split(", ")
-    if any(k not in needed and step.answer not in parts for k, step in enumerate(one.steps)):
-        return "an unused step"
+    if one.answer != ", ".join(one.steps[k].answer for k in last):
+        return "the answer is not that of the last steps"
     hidden = [step.answer for k, step in enumerate(one.steps) if k in needed]
     if any(re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", one.question) for answer in hidden):
         return "the question states a step"

@@ -50,6 +50,12 @@ def test_merged_tools_give_the_answers_of_both():
     assert merge_pair(BOSS, HEIR._replace(parameters={"person": ""})) is None
 
 
+def test_tools_whose_merged_name_is_no_tool_name_are_not_merged():
+    long = [one._replace(name=name * 31) for one, name in ((BOSS, "a"), (HEIR, "b"))]
+    assert merge_pair(long[0], long[1]._replace(name="b" * 30)) is None
+    assert len(merge_pair(long[0], long[1]._replace(name="b" * 29)).name) == 64
+
+
 def test_a_further_parameter_is_optional():
     wide = with_width(merge_pair(BOSS, HEIR))
     assert reply(wide, kind="boss", name="4071") == ("ok", "5526")
