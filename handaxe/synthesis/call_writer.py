@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ __all__ = ["CallWriter", "WorkedText", "WrittenCalls", "place_calls"]
 
 READ = json_object({"calls": list})
 KEYS = ("span", "code", "value")
+PART = re.compile(r"[\d.,]\||\|[.,]?\d")
+"""Characters before and after a value, with a bar between, inside a longer number."""
 
 
 class WorkedText(NamedTuple):
@@ -104,7 +107,7 @@ class CallWriter:
 
 
 def place_calls(text: str, calls: Sequence[Any]) -> tuple[Computation, ...] | None:
-    """Find the spans of a model's calls in a text, in order; None for a missing span.
+    """Find the spans of a model's calls in a text, in order; None for a missing span, or a value inside a number.
 
     Args:
         text: worked solution.
@@ -122,9 +125,9 @@ def place_calls(text: str, calls: Sequence[Any]) -> tuple[Computation, ...] | No
             return None
         span, value = one["span"].strip(), one["value"].strip()
         place = text.find(span, end)
-        if place < 0 or not span.endswith(value):
-            return None
         stop = place + len(span) - len(value)
+        if place < 0 or not span.endswith(value) or PART.search(f"{text[:stop][-1:]}|{text[place + len(span) :][:2]}"):
+            return None
         found.append(Computation(text[end:place].strip(), one["code"], value, stop))
         end = stop
     return tuple(found)

@@ -91,29 +91,31 @@ def self_corrections(
 def _find(draft: SynthesisDraft, env: EnvFactory, tool: LessonTool, share: float, seed: int) -> _Failure | None:
     task = draft_task(draft)
     turns = lesson_turns_of(task)
-    for k in range(len(turns)):
-        error = _error(env, task, tool, [one.code for one in turns[: k + 1]])
-        if error is not None:
-            return _Failure(k, turns[k].code, error, planted=False)
+    codes = [one.code for one in turns]
+    failed = _first_error(env, task, tool, codes)
+    if failed is not None:
+        return _Failure(failed[0], codes[failed[0]], failed[1], planted=False)
     rng = random.Random(derive_seed("self corrections", seed, draft.id))
     if not turns or rng.random() >= share:
         return None
     k = rng.randrange(len(turns))
-    code = cut_code(turns[k].code)
-    error = _error(env, task, tool, [*(one.code for one in turns[:k]), code])
-    return None if error is None else _Failure(k, code, error, planted=True)
+    code = cut_code(codes[k])
+    failed = _first_error(env, task, tool, [*codes[:k], code]) if code else None
+    return None if failed is None or failed[0] < k else _Failure(k, code, failed[1], planted=True)
 
 
-def _error(env: EnvFactory, task: Task, tool: LessonTool, codes: Sequence[str]) -> str | None:
-    """Error of the last code, after the earlier ones in one environment; None if it runs."""
+def _first_error(env: EnvFactory, task: Task, tool: LessonTool, codes: Sequence[str]) -> tuple[int, str] | None:
+    """Index and error of the first code that fails in one environment; None if all run."""
     made = env(task)
     try:
         made.start()
         for k, code in enumerate(codes):
             replies = made.step(ParsedTurn("", (tool.call(code, f"c{k}"),)), seed=0).replies
-        if any(one.status == "infra_error" for one in replies):
-            raise InfrastructureError(f"the tool {tool.name} died in task {task.id}")
-        return None if replies and replies[0].status == "ok" else "\n".join(one.content for one in replies)
+            if any(one.status == "infra_error" for one in replies):
+                raise InfrastructureError(f"the tool {tool.name} died in task {task.id}")
+            if not replies or replies[0].status != "ok":
+                return k, "\n".join(one.content for one in replies)
+        return None
     finally:
         made.close()
 

@@ -52,6 +52,11 @@ def test_one_call_of_several_fails():
     assert len(turns(outcome)) == 3 and [one.fails for one in turns(outcome)].count(True) == 1
 
 
+def test_a_call_that_cannot_be_cut_is_not_planted():
+    (outcome,) = run(LessonTurn("so", "12", "12"))
+    assert [one.fails for one in turns(outcome)] == [False]
+
+
 def test_the_rule_cannot_correct_a_call_that_fails_by_itself():
     assert [one.reason for one in run(BROKEN)] == ["a call failed"]
 
