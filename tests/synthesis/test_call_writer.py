@@ -43,7 +43,10 @@ def test_an_empty_list_is_an_answer_and_the_rule_is_not_asked():
         (json.dumps({"calls": [{**GOOD[0], "span": "70+13 = 83"}]}), "spans that are not in the text"),
         (json.dumps({"calls": [{**GOOD[0], "value": "83"}]}), "spans that are not in the text"),
         (json.dumps({"calls": [{"span": "70+12 = 8", "code": "4+4", "value": "8"}]}), "spans that are not in the text"),
-        (json.dumps({"calls": [{"span": "70+12 = 82", "code": "1+1", "value": "2"}]}), "spans that are not in the text"),
+        (
+            json.dumps({"calls": [{"span": "70+12 = 82", "code": "1+1", "value": "2"}]}),
+            "spans that are not in the text",
+        ),
         (json.dumps({"calls": [{**GOOD[0], "code": 82}]}), "spans that are not in the text"),
         (json.dumps({"calls": ["70+12"]}), "spans that are not in the text"),
     ],

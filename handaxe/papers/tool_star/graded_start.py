@@ -84,7 +84,9 @@ def graded_start(
         written, tool_groups = _with_hints(site, chosen, size, text_desk(hints, site, option="--hints"))
         with_tools = success_rates(tool_groups, channel=ANSWER)
         classes = difficulty_classes(success_rates(direct, channel=ANSWER), with_tools)
-        alone = [_direct(one, site, plays) for one in direct if classes.get(one.group.task.id) == "direct"]
+        whole = {one.id: one for one in chosen}
+        easy = [(whole[id], one) for one in direct if classes.get(id := one.group.task.id) == "direct"]
+        alone = [_direct(task, one, site, plays) for task, one in easy]
         lessons = [one for one in alone if one is not None and direct_samples]
         both = [one for one in tool_groups if classes.get(one.group.task.id) == "tool"]
         called = [lesson for one in both for lesson in tool_samples(one, site, plays, most_calls=most_calls)]
@@ -150,12 +152,11 @@ def _with_hints(
     return len(able) / len(tasks), _play(here, able, size, folder="tools") if able else []
 
 
-def _direct(one: RatedGroup, site: StageContext, plays: Plays) -> Trajectory | None:
-    """The sample without tools, played where tools are offered."""
+def _direct(task: Task, one: RatedGroup, site: StageContext, plays: Plays) -> Trajectory | None:
+    """The sample without tools, played where the tools of the task are offered."""
     text = direct_sample(one)
     if text is None:
         return None
-    task = replace(one.group.task, tools=None)
     made = demonstrate(
         site.env,
         task,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from handaxe.asking.desk import AskDesk
 from handaxe.core.protocols import Rollout
-from handaxe.core.records import Task, ToolCall
 from handaxe.papers.tool_star.code_debugger import asked_debugger, code_debugger, reference_debugger
 from handaxe.rollouts.resample_failed_turn import resample_failed_turn
 from handaxe.worlds.world import World
@@ -38,7 +37,7 @@ def inference_rollout(
         The world's own strategy if both are off.
 
     Raises:
-        InputError: a number out of range.
+        InputError: a number out of range; a debugger without a desk in a world without reference calls.
 
     Example:
         call "12*" of the task 12*34: executed as "12*34", without a resample
@@ -51,11 +50,6 @@ def inference_rollout(
     if backtracer:
         rollout = resample_failed_turn(retries=retries, back=back, max_turns=max_turns)
     if debugger:
-        debug = reference_debugger(world.reference or _none) if desk is None else asked_debugger(desk)
+        debug = reference_debugger(world.need("reference")) if desk is None else asked_debugger(desk)
         rollout = code_debugger(rollout=rollout, debug=debug)
     return rollout
-
-
-def _none(task: Task) -> tuple[ToolCall, ...]:
-    del task
-    return ()

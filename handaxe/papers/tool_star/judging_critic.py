@@ -47,7 +47,7 @@ def judging_critic(
 
     Returns:
         A stage: the rows of `prefer`, or one row without pairs; each with right/before and right/after, the shares of
-        right statements before and after the training, and pairs/judging, the number of statement groups.
+        right statements before and after the training, and pairs/judging, the number of statement groups with a pair.
 
     Example:
         16 groups with two levels of reward each  ->  at most 16 rollout pairs and 32 statement pairs
@@ -64,8 +64,8 @@ def judging_critic(
         rollouts = played(groups=groups, group_size=group_size)
         stated = reward_statements(played=rollouts, group_size=group_size, right=before)
         groups_of_both = joined(sources=(rollouts, stated))(site)
-        count = sum(one.group.task.id.endswith("/reward") for one in groups_of_both)
-        kept = groups_of_both if judging else groups_of_both[: len(groups_of_both) - count]
+        judged = [one for one in groups_of_both if one.group.task.id.endswith("/reward")]
+        kept = groups_of_both if judging else groups_of_both[: len(groups_of_both) - len(judged)]
         rows = prefer(
             source=lambda _: kept,
             pairs=best_against_worst(),
@@ -78,7 +78,8 @@ def judging_critic(
         later = played(groups=measured, group_size=group_size)
         out = None if site.out is None else site.out / "measured"
         reward_statements(played=later, group_size=group_size, right=after)(site._replace(out=out, seed=site.seed + 1))
-        found = {"right/before": _first(before), "right/after": _first(after), "pairs/judging": float(count)}
+        paired = float(sum(best_against_worst()([one]) != [] for one in judged))
+        found = {"right/before": _first(before), "right/after": _first(after), "pairs/judging": paired}
         return [{**row, **found} for row in rows] or [{"step": 0.0, **found}]
 
     return stage

@@ -47,7 +47,10 @@ def steps(*changed):
         (CHAIN._replace(answer="7777"), "the answer is not that of the last steps"),
         (PAIR, ""),
         (PAIR._replace(answer="b, a"), "the answer is not that of the last steps"),
-        (PAIR._replace(kind="parallel chain", steps=(*PAIR.steps, SubStep("3", "c", (0,))), answer="b, c"), "another kind"),
+        (
+            PAIR._replace(kind="parallel chain", steps=(*PAIR.steps, SubStep("3", "c", (0,))), answer="b, c"),
+            "another kind",
+        ),
         (PAIR._replace(kind="chain", steps=(*PAIR.steps, SubStep("3", "c", (0, 1))), answer="c"), "another kind"),
         (CHAIN._replace(question="4071 boss (5526) ally?"), "the question states a step"),
     ],

@@ -55,11 +55,13 @@ def outcome(group):
     return Scores(able, channels={"answer": able})
 
 
-def graded(world, tmp_path, **options):
-    tasks = [Task(f"n-{k}", (Message("user", f"{k}?"),), "3") for k in range(12)]
+def graded(world, tmp_path, tools=None, seen=None, **options):
+    tasks = [Task(f"n-{k}", (Message("user", f"{k}?"),), "3", tools) for k in range(12)]
     pool = task_pool(tasks, shuffle=False)
     site = world.site(engine=world.Talking(right_where), reward=outcome, tasks=pool, out=tmp_path)
     site = site._replace(rollout=linear(max_turns=4))
+    if seen is not None:
+        site = site._replace(env=lambda task, env=site.env: seen.add(task.tools) or env(task))
     return graded_start(plays=plays, **PLAYS, **options)(site), pool
 
 
@@ -78,6 +80,12 @@ def test_a_third_of_the_tasks_is_in_each_class(world, tmp_path):
 def test_samples_without_tools_can_be_left_out(world, tmp_path):
     rows, _ = graded(world, tmp_path, direct_samples=False)
     assert rows[0]["lessons"] == 4 and rows[0]["samples/direct"] == 0
+
+
+def test_samples_without_tools_offer_the_tools_of_the_task(world, tmp_path):
+    seen = set()
+    graded(world, tmp_path, tools=("add",), seen=seen)
+    assert seen == {(), ("add",)}
 
 
 def test_wrong_input():

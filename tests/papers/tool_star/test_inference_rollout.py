@@ -1,5 +1,7 @@
 """Debugger and backtracer on a failing call."""
 
+from dataclasses import replace
+
 import pytest
 
 from handaxe.core.errors import InputError
@@ -33,3 +35,7 @@ def test_the_debugger_acts_first_and_the_backtracer_where_it_cannot():
 def test_wrong_input():
     with pytest.raises(InputError, match="retries is -1"):
         inference_rollout(WORLD, max_turns=2, desk=None, retries=-1)
+    bare = replace(WORLD, reference=None)
+    with pytest.raises(InputError, match="has no 'reference'"):
+        inference_rollout(bare, max_turns=2, desk=None)
+    assert inference_rollout(bare, max_turns=2, desk=None, debugger=False)

@@ -30,3 +30,10 @@ def test_a_warm_up_teaches_true_statements_first(world, tmp_path):
     before = world.weights(site.engine)
     judging_critic(**{**SMALL, "warmup": 1}, judging=False)(site)
     assert not world.same(before, world.weights(site.engine)) and (tmp_path / "warmup" / "judged").is_dir()
+
+
+def test_groups_of_right_statements_alone_have_no_pair(world, tmp_path):
+    right = world.Talking(lambda request: "0.0")
+    site = world.site(engine=right, out=tmp_path, reward=lambda group: Scores(np.zeros(len(group))))
+    (row,) = judging_critic(**SMALL)(site)
+    assert (row["right/before"], row["right/after"], row["pairs/judging"]) == (1, 1, 0)
