@@ -56,12 +56,13 @@ def check_judge_source(source: str, *, option: str = "--judge") -> None:
     check_model_name(source.removeprefix(HEAD), NAMED)
 
 
-def make_answerer(source: str, engine: Engine, format: ChatFormat) -> Any:
+def make_answerer(source: str, engine: Engine, format: ChatFormat, *, option: str = "--judge") -> Any:
     """Make the answerer of a source other than the rule.
 
     Args:
         source: see the module.
         engine, format: of the policy.
+        option: whose value the source is, for errors.
 
     Raises:
         InputError: no such source; the policy cannot be copied.
@@ -70,11 +71,11 @@ def make_answerer(source: str, engine: Engine, format: ChatFormat) -> Any:
         return PolicyAnswerer(engine, format, name=source)
     if source == "self@start":
         if not isinstance(engine, Copyable):
-            raise InputError(f"{type(engine).__name__} has no twins, so --judge self@start has no copy of the policy")
+            raise InputError(f"{type(engine).__name__} has no twins, so {option} self@start has no copy of the policy")
         return PolicyAnswerer(engine.twin(), format, name=source)
     if source == "trained":
         return TaughtAnswerer(format, name=source)
-    return make_other_answerer(source, device=getattr(engine, "device", "cpu"))
+    return make_other_answerer(source, device=getattr(engine, "device", "cpu"), option=option)
 
 
 def make_other_answerer(source: str, *, device: str = "cpu", option: str = "--judge") -> Any:

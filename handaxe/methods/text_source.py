@@ -61,4 +61,4 @@ def text_desk(source: str, site: StageContext, *, option: str) -> AskDesk | None
     if site.out is not None:
         site.out.mkdir(parents=True, exist_ok=True)
         store = AnswerStore(site.out / f"{option.removeprefix('--')}.sqlite", reads=source not in OWN)
-    return AskDesk(make_answerer(source, site.engine, site.format), store=store)
+    return AskDesk(make_answerer(source, site.engine, site.format, option=option), store=store)

@@ -28,3 +28,9 @@ def test_the_rule_has_no_desk_and_the_policy_answers_with_its_weights(world, tmp
     own, start = (text_desk(one, site, option="--refiner").answerer for one in ("self", "self@start"))
     assert isinstance(own, PolicyAnswerer) and own.engine is engine and start.engine is not engine
     assert (tmp_path / "stage" / "refiner.sqlite").is_file()
+
+
+def test_errors_name_the_option_of_the_role(world):
+    site = make_site(engine=world.Talking(str), format=world.FORMAT)._replace(engine=object())
+    with pytest.raises(InputError, match="so --refiner self@start has no copy"):
+        text_desk("self@start", site, option="--refiner")
