@@ -12,7 +12,7 @@ from handaxe.asking.read import Reader
 from handaxe.core.errors import InputError
 from handaxe.synthesis.step import spent_on
 
-__all__ = ["AskedValue", "ask_values", "desk_settings"]
+__all__ = ["AskedValue", "ask_values", "desk_settings", "need_answers"]
 
 T = TypeVar("T")
 STOPS: Mapping[FailureKind, str] = {
@@ -48,15 +48,28 @@ def ask_values(desk: AskDesk, asks: Sequence[Ask], read: Reader[T]) -> list[Aske
 
     Idea: a missing server says nothing about a draft, and an answer of another form does.
     """
-    values = desk.ask(asks, read)
+    values = need_answers(desk, asks, read)
     calls = desk.take_calls()
+    own = [spent_on([call for call in calls if call.about == one.about]) for one in asks]
+    return [AskedValue(value, asked) for value, asked in zip(values, own, strict=True)]
+
+
+def need_answers(desk: AskDesk, asks: Sequence[Ask], read: Reader[T]) -> list[T | NoAnswer]:
+    """Ask questions as `ask_values` does, and leave their records at the desk, such as for the record of a judge.
+
+    Raises:
+        InputError: see `ask_values`.
+
+    Example:
+        need_answers(desk, [ask], json_object({"calls": list})) -> [{"calls": []}]
+    """
+    values = desk.ask(asks, read)
     missing = Counter[str](one.reason for one in values if isinstance(one, NoAnswer))
     for reason, advice in STOPS.items():
         if missing[reason]:
             count = f"{missing[reason]} of {len(values)}"
             raise InputError(f"{count} questions to the {asks[0].role} have no answer: {advice}")
-    own = [spent_on([call for call in calls if call.about == one.about]) for one in asks]
-    return [AskedValue(value, asked) for value, asked in zip(values, own, strict=True)]
+    return values
 
 
 def desk_settings(desk: AskDesk | None, prompt: str = "") -> dict[str, str]:

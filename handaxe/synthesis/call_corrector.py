@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from handaxe.asking.ask import Ask
-from handaxe.asking.desk import AskDesk
+from handaxe.asking.ask import Ask, AskAnswer
+from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.asking.prompt import find_prompt
 from handaxe.asking.read import json_object
 from handaxe.core.records import Sampling
-from handaxe.synthesis.ask_values import AskedValue, ask_values, desk_settings
+from handaxe.synthesis.ask_values import AskedValue, ask_values, desk_settings, need_answers
 
 __all__ = ["CallCorrector", "FailedCall"]
 
@@ -57,9 +57,16 @@ class CallCorrector:
 
     def correct(self, failed: Sequence[FailedCall]) -> list[AskedValue[str]]:
         """The code of each corrected call, or NoAnswer."""
-        asks = [self._question(one) for one in failed]
-        return ask_values(self.desk, asks, lambda answer: READ(answer)["code"])
+        return ask_values(self.desk, [self._question(one) for one in failed], _code)
+
+    def correct_one(self, failed: FailedCall) -> str | NoAnswer:
+        """The code of a corrected call, or NoAnswer; the record of the question stays at the desk."""
+        return need_answers(self.desk, [self._question(failed)], _code)[0]
 
     def _question(self, one: FailedCall) -> Ask:
         fields = {"tool": self._about, "question": one.question, "code": one.code, "error": one.error}
         return Ask(self._prompt, fields, role="corrector", about=(one.id, -1, ""), sampling=self._sampling)
+
+
+def _code(answer: AskAnswer) -> str:
+    return str(READ(answer)["code"])

@@ -108,8 +108,8 @@ def asked_debugger(desk: AskDesk) -> Debug:
         if not made:  # the desk has a model once the run has a policy
             made.append(CallCorrector(desk, about=f"{call.name}({', '.join(call.arguments)})"))
         ((name, code),) = call.arguments.items()
-        (found,) = made[0].correct([FailedCall(task.id, task.messages[-1].content, str(code), error)])
-        return None if isinstance(found.value, NoAnswer) else ToolCall(call.name, {name: found.value})
+        found = made[0].correct_one(FailedCall(task.id, task.messages[-1].content, str(code), error))
+        return None if isinstance(found, NoAnswer) else ToolCall(call.name, {name: found})
 
     return debug
 

@@ -53,6 +53,8 @@ def test_a_model_reads_question_call_and_error():
     assert (ask.fields["question"], ask.fields["code"], ask.fields["tool"]) == (
         "12*34=?", "12*", "calculator(expression)",
     )  # fmt: skip
+    (record,) = desk.take_calls()
+    assert (record.role, record.value) == ("corrector", "12*34"), "the record of the judge has the question"
     replies, _ = step(asked_debugger(scripted_desk("no")), call("12*"))
     assert replies[0][1] == "retry"
     two = ToolCall("calculator", {"a": "1", "b": "2"})
