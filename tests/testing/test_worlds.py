@@ -9,6 +9,7 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.images import Image
+from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.methods.lookup import find, list_names
@@ -129,6 +130,11 @@ def test_broken_worlds_are_detected(world, message):
 def test_a_permissive_reward_is_detected():
     with pytest.raises(AssertionError, match="an empty answer is correct on 100% of the tasks"):
         check_world(broken(correct=outcome(lambda trajectory: 1.0)), count=8)
+
+
+def test_a_gauge_with_the_name_of_another_figure_is_detected():
+    with pytest.raises(AssertionError, match="a gauge cannot be named 'steps'"):
+        check_world(broken(gauges={"steps": RatioMetric(lambda one, _: 1.0)}), count=8)
 
 
 def test_an_untrained_start_is_detected():

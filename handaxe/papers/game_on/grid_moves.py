@@ -44,7 +44,7 @@ def grid_moves(*, composed: float = 0.5, decompose: bool = True) -> World:
 
     Returns:
         A world broken down by "length", the number of moves. A rollout is correct if the agent ends in the right cell.
-        Metadata "skills" has the names of the moves. The gauge "steps" counts actions of minigrid. No frame is in both
+        Metadata "skills" has the names of the moves. The gauge "actions" counts actions of minigrid. No frame is in both
         splits.
 
     Raises:
@@ -73,7 +73,7 @@ def grid_moves(*, composed: float = 0.5, decompose: bool = True) -> World:
         expert=_expert,
         start=START,
         start_model="tiny_vision",
-        gauges={"steps": RatioMetric(lambda one, right: float(one.env["state"]["Room"]["steps"]))},
+        gauges={"actions": RatioMetric(lambda one, right: float(one.env["state"]["Room"]["steps"]))},
     )
 
 
