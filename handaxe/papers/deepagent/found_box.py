@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -18,6 +19,8 @@ __all__ = ["CALL", "FIND", "FOLD", "FoundBox"]
 FIND = "find_tools"
 CALL = "call_tool"
 FOLD = "fold_memory"
+NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?", re.ASCII)
+"""Number that a simulator writes; finite."""
 
 
 class FoundBox(BriefBox):
@@ -136,10 +139,21 @@ class FoundBox(BriefBox):
         before = self._seen[number - 1] if number else None
         if before is None or before == str(self._steps[number - 1]["value"]):
             return step
-        value = int(before) if before.isdecimal() else before
+        value = _value_of(before)
         chained = self._steps[number - 1]["value"]
         accepted = {name: [value if one == chained else one for one in own] for name, own in step["accepted"].items()}
         return {**step, "accepted": accepted}
+
+
+def _value_of(text: str) -> Any:
+    """Value of a result as an argument: a number in digits, or else the text.
+
+    Example:
+        "77" -> 77; "-3.5" -> -3.5; "about six" -> "about six"
+    """
+    if not NUMBER.fullmatch(text):
+        return text
+    return float(text) if "." in text else int(text)
 
 
 def _key(name: str, arguments: Mapping[str, Any]) -> str:

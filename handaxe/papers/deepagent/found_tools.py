@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -115,7 +116,7 @@ class _FoundEnv(AuxWorkEnv):
         for call in turn.calls:
             document = self.box.described(call) if SIMULATOR in self.models else None
             if document is not None:
-                fields = {"tool": document, "call": _words(call)}
+                fields = {"tool": document, "call": json.dumps(dict(call.arguments))}
                 request = aux_question(SIMULATOR, "deepagent/simulate", self.models[SIMULATOR], fields)
                 self.box.give(call, (yield from ask_aux(request)).text.strip())
         reply: EnvReply = yield turn

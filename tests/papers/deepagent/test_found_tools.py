@@ -1,4 +1,5 @@
 import contextlib
+import json
 
 import pytest
 
@@ -106,6 +107,8 @@ def test_a_served_model_simulates_tools_and_another_writes_memories():
     assert memory == "Your memory: episodic note it\nworking note it\ntool note it"
     assert WORLD.correct(Group(TASK, (one,))).outcome[0] == 1
     assert all(len(server.bodies) > 1 for server in servers.values())
+    shown = json.dumps({"name": SECOND["name"], "arguments": {**SECOND["arguments"], chained: 413}})
+    assert json.dumps(shown) in servers["simulator"].bodies[-1]["messages"][-1]["content"]
 
 
 FAILURES = {"HTTP 500": (500, {"error": "down"}), "no JSON": (200, b"<html>"), "empty": chat.reply(""), "cut": "cut"}
