@@ -43,8 +43,8 @@ START = Start(DemonstrationNoise(corrupt_rate=0.05), skill=250, steps=10)
 def described_experts(*, careful: float = 0.4, descriptors: bool = True) -> World:
     """Questions of four topics for one of three experts with arbitrary names and with skills in the prompt.
 
-    Each task has a generalist at a high price, a specialist for the topic, and a specialist for other topics, at low
-    prices in any order, under the names a, b and c in any order. In half of the test tasks the able specialist has a
+    Each task has a generalist at a high price, a specialist for the topic, and a specialist for as many other topics,
+    at low prices in any order, under the names a, b and c in any order. In half of the test tasks the able specialist has a
     combination of topics that no training task has: the policy knows such an expert by its descriptor alone.
 
     The roles "specialist" and "generalist" name models that answer for the experts; by default a program answers the
@@ -177,7 +177,7 @@ def _task(split: Split, seed: int, number: int, descriptors: bool) -> Task:
     question, topic = _question(rng, split)
     unseen = split == "test" and rng.random() < 0.5
     able = rng.choice([own for own in (UNSEEN if unseen else KNOWN) if topic in own])
-    unable = rng.choice([own for own in KNOWN if topic not in own])
+    unable = rng.choice([own for own in KNOWN if topic not in own and len(own) == len(able)])
     names = rng.sample(EXPERTS, 3)
     skills = dict(zip(names, (ALL, able, unable), strict=True))
     prices = dict(zip(names, (rng.choice(DEAR), *rng.sample(CHEAP, 2)), strict=True))

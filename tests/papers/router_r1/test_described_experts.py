@@ -53,6 +53,13 @@ def test_unseen_experts_are_in_half_of_the_test_tasks_and_in_no_training_task():
     assert 0.4 < sum(unseen) / len(unseen) < 0.6 and not set(KNOWN) & set(UNSEEN)
 
 
+def test_the_number_of_topics_does_not_tell_who_is_able():
+    for task in (*TRAIN, *TEST):
+        skills = task.metadata["skills"]
+        assert len({len(own) for own in skills.values() if own != ALL}) == 1
+    assert {len(own) for task in TRAIN for own in task.metadata["skills"].values()} == {1, 2, len(ALL)}
+
+
 def test_names_and_prices_of_specialists_do_not_tell_who_is_able():
     def share(chosen):
         return sum(chosen(task) == task.metadata["specialist"] for task in TRAIN) / len(TRAIN)
