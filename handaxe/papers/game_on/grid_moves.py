@@ -44,8 +44,8 @@ def grid_moves(*, composed: float = 0.5, decompose: bool = True) -> World:
 
     Returns:
         A world broken down by "length", the number of moves. A rollout is correct if the agent ends in the right cell.
-        Metadata "skills" has the names of the moves. The gauge "actions" counts actions of minigrid. No frame is in both
-        splits.
+        Metadata "skills" has the names of the moves. The gauge "actions" counts actions of minigrid. No frame is in
+        both splits.
 
     Raises:
         InputError: `composed` out of range, or a missing package (extra [grid]).
