@@ -8,18 +8,52 @@ from dataclasses import replace
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Credit, Selector
-from handaxe.core.records import RatedGroup, Task
+from handaxe.core.protocols import Credit, Reward, Selector
+from handaxe.core.records import Group, RatedGroup, Scores, Task
 from handaxe.ops.ragged import group_rewards
-from handaxe.papers.tool_orchestra.preference_weighted import coordinate_values, read_preference, rescaled, task_weights
+from handaxe.papers.tool_orchestra.preference_weighted import (
+    OUTCOME,
+    coordinate_values,
+    read_preference,
+    rescaled,
+    task_weights,
+)
 
-__all__ = ["batch_preference"]
+__all__ = ["batch_preference", "preference_coordinates"]
+
+
+def preference_coordinates(*, preference: Callable[[Task], Mapping[str, float]] = read_preference) -> Reward:
+    """Measure the coordinates of a preference as channels.
+
+    Args:
+        preference: task -> P, name -> weight in [0, 1].
+
+    Returns:
+        A reward with outcome 0 [G], and a channel NAME for each name of P but "outcome": M_i of `preference_weighted`.
+
+    Raises:
+        TaskError: a task without a preference, or with a weight outside [0, 1].
+
+    Example:
+        P = {t: 0, outcome: 1, cost: 0.5}, 2 calls of tool t for 0.10: channels t 2 and cost -0.10
+
+    Idea: the permuted-reward control permutes channels with outcomes, and cannot permute what a selector reads in a
+    rollout.
+    """
+
+    def reward(group: Group) -> Scores:
+        nothing = np.zeros(len(group))
+        names = [name for name in task_weights(group.task, preference) if name != OUTCOME]
+        return Scores(nothing, channels={name: coordinate_values(name, group, nothing) for name in names})
+
+    return reward
 
 
 def batch_preference(
     *,
     credit: Credit,
     correct: str = "base",
+    coordinates: str | None = None,
     preference: Callable[[Task], Mapping[str, float]] = read_preference,
 ) -> Selector:
     """Score and credit the groups of a step again, with coordinates scaled over the batch.
@@ -36,6 +70,8 @@ def batch_preference(
     Args:
         credit: of the new scores.
         correct: channel of the scores with the outcome (base_gi), as `preference_weighted` and `weighted` name it.
+        coordinates: name of the part with `preference_coordinates` in a `weighted` reward; None measures the rollouts,
+            also those of the permuted-reward control.
         preference: task -> P, name -> weight in [0, 1].
 
     Returns:
@@ -43,7 +79,7 @@ def batch_preference(
         and channels "preferred/NAME" (m_gik).
 
     Raises:
-        InputError: scores with per-turn rewards, or without the channel.
+        InputError: scores with per-turn rewards, or without a channel.
         TaskError: a task without a preference, or with a weight outside [0, 1].
 
     Example:
@@ -58,7 +94,7 @@ def batch_preference(
     def select(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
         weights = [task_weights(one.group.task, preference) for one in rated]
         outcomes = [group_rewards(one.group, one.scores, channel=correct) for one in rated]
-        scaled = _scaled(rated, weights, outcomes)
+        scaled = _scaled(rated, weights, outcomes, coordinates)
         return [_rescored(*parts) for parts in zip(rated, weights, outcomes, scaled, strict=True)]
 
     def _rescored(
@@ -75,14 +111,20 @@ def batch_preference(
 
 
 def _scaled(
-    rated: Sequence[RatedGroup], weights: Sequence[Mapping[str, float]], outcomes: Sequence[np.ndarray]
+    rated: Sequence[RatedGroup],
+    weights: Sequence[Mapping[str, float]],
+    outcomes: Sequence[np.ndarray],
+    coordinates: str | None,
 ) -> list[dict[str, np.ndarray]]:
     """By group, name -> coordinates in 0..1 [G]."""
     found: list[dict[str, np.ndarray]] = [{} for _ in rated]
     scored_N = ~np.isnan(np.concatenate(outcomes)) if outcomes else np.zeros(0, bool)
     ends = np.cumsum([len(one) for one in outcomes])[:-1]
     for name in dict.fromkeys(name for own in weights for name in own):
-        values = [coordinate_values(name, one.group, own) for one, own in zip(rated, outcomes, strict=True)]
+        if coordinates is None or name == OUTCOME:
+            values = [coordinate_values(name, one.group, own) for one, own in zip(rated, outcomes, strict=True)]
+        else:
+            values = [group_rewards(one.group, one.scores, channel=f"{coordinates}/{name}") for one in rated]
         for own, scaled_G in zip(found, np.split(rescaled(np.concatenate(values), scored_N), ends), strict=True):
             own[name] = scaled_G
     return found

@@ -14,7 +14,7 @@ from handaxe.ops.returns import EQUALITY_TOLERANCE
 from handaxe.ops.stateful_composite import StatefulComposite
 from handaxe.rewards.parts.checks import outcome_only, validate_scores
 
-__all__ = ["coordinate_values", "preference_weighted", "read_preference", "rescaled", "task_weights"]
+__all__ = ["OUTCOME", "coordinate_values", "preference_weighted", "read_preference", "rescaled", "task_weights"]
 
 OUTCOME = "outcome"
 COST = "cost"

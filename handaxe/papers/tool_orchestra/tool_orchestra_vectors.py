@@ -2,7 +2,7 @@
 
 from handaxe import rewards, selection
 from handaxe.methods.method import Method, replace
-from handaxe.papers.tool_orchestra.batch_preference import batch_preference
+from handaxe.papers.tool_orchestra.batch_preference import batch_preference, preference_coordinates
 from handaxe.papers.tool_orchestra.mask_by_channel import mask_by_channel
 from handaxe.papers.tool_orchestra.preference_weighted import preference_weighted
 
@@ -18,11 +18,17 @@ def tool_orchestra_vectors(base: Method, *, tolerance: float = 0.1, small: str =
             http://HOST/v1#NAME.
     """
     preferred = preference_weighted(base=base.reward)
-    over_batch = batch_preference(credit=base.credit, correct="preferred/base")
+    over_batch = batch_preference(credit=base.credit, correct="preferred/base", coordinates="coordinates")
     groups = selection.drop_equal_groups(tolerance=tolerance)
     return replace(
         base,
         aux_policies={"small": small},
-        reward=rewards.weighted({"preferred": (1.0, preferred), "format": (0.0, rewards.well_formed())}),
+        reward=rewards.weighted(
+            {
+                "preferred": (1.0, preferred),
+                "coordinates": (0.0, preference_coordinates()),
+                "format": (0.0, rewards.well_formed()),
+            }
+        ),
         select=selection.pipe(base.select, over_batch, groups, mask_by_channel(channel="format")),
     )

@@ -4,10 +4,12 @@ import pytest
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Ending, RatedGroup, ToolReply
 from handaxe.credit.group_norm import group_norm
-from handaxe.papers.tool_orchestra.batch_preference import batch_preference
+from handaxe.papers.tool_orchestra.batch_preference import batch_preference, preference_coordinates
 from handaxe.papers.tool_orchestra.preference_weighted import preference_weighted
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.parts.scoring import score_group
+from handaxe.rewards.permuted import permuted
+from handaxe.rewards.weighted import weighted
 from handaxe.testing.make_records import make_group, make_task, make_trajectory
 
 REWARD = preference_weighted(base=exact_match())
@@ -100,6 +102,30 @@ def test_other_groups_change_the_order_of_no_group_with_one_wish():
     (alone,), (found, _) = SELECT([one]), SELECT([one, rated(attempt(90.0), attempt(0.0), preference=CHEAP)])
     assert np.argsort(alone.scores.outcome).tolist() == np.argsort(found.scores.outcome).tolist()
     assert found.scores.outcome.std() < 0.1 < alone.scores.outcome.std()
+
+
+def test_the_control_permutes_coordinates_with_outcomes():
+    """Permuted rewards of a group are a permutation of its rewards: no cost of a rollout of its own is left in them."""
+    reward = weighted({"preferred": (1.0, REWARD), "coordinates": (0.0, preference_coordinates())})
+    select = batch_preference(credit=CREDIT, correct="preferred/base", coordinates="coordinates")
+    found = []
+    for one in (reward, permuted(reward, seed=2)):
+        groups = []
+        for n, costs in enumerate(([0.0, 1.0, 7.0, 4.0], [10.0, 2.0, 3.0, 9.0])):
+            task = make_task(id=f"t{n}", answer="4", metadata={"preference": {"outcome": 1.0, "cost": 0.5}})
+            attempts = [attempt(cost, right=k != 1) for k, cost in enumerate(costs)]
+            group, scores = score_group(one, make_group(trajectories=attempts, task=task))
+            groups.append(RatedGroup.of(group, scores, CREDIT(group, scores)))
+        found.append([own.scores.outcome.tolist() for own in select(groups)])
+    plain, control = found
+    assert plain != control and [sorted(own) for own in plain] == [sorted(own) for own in control]
+    assert plain[0] == pytest.approx([1.5, 0, 1 + 0.5 * 0.3, 1 + 0.5 * 0.6])
+
+
+def test_a_missing_coordinate_raises():
+    one = rated(attempt(0.0), attempt(1.0), preference=CHEAP)
+    with pytest.raises(InputError, match="no channel 'coordinates/cost'"):
+        batch_preference(credit=CREDIT, coordinates="coordinates")([one])
 
 
 def test_unscored_rollouts_set_no_bound():
