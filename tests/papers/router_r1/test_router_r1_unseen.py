@@ -8,6 +8,8 @@ from handaxe.commands.train import RunOptions
 from handaxe.core.errors import InputError
 from handaxe.methods.build import check_run
 
+ABOUT_REWARDS = True
+TRAP_TASKS = 1
 UNBOUNDED = {"cost": "two recipes that both weigh the cost"}
 
 

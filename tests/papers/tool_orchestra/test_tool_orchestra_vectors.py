@@ -8,7 +8,9 @@ from handaxe.commands.train import RunOptions
 from handaxe.core.errors import InputError
 from handaxe.methods.build import check_run
 
-DEAD_PARTS = {"format", "preferred/small"}
+ABOUT_REWARDS = True
+TRAP_TASKS = 1
+DEAD_PARTS = {"coordinates", "format"}
 
 
 def spec(*words):

@@ -5,6 +5,7 @@ from helpers.methods import made
 
 pytest.importorskip("PIL")
 ABOUT_REWARDS = True
+MAY_TIE = "a fitted judge of edits errs"
 
 
 @pytest.mark.parametrize("order, stages", [("edit_first", ["change", "make"]), ("make_first", ["make", "change"])])
