@@ -30,7 +30,7 @@ WORDS = Sampling(max_tokens=24)
 
 
 def chain_lessons(*, count: int, shown: Called = "need", justified: bool = True, desk: AskDesk | None = None) -> Source:
-    """Make a source of `count` demonstrations for the tasks of the run, three domains in turn of the task list.
+    """Make a source of `count` demonstrations for the first tasks of the run, of any domain.
 
     A justification of a model is a text for one step and decision; a step without a readable one is no lesson: the
     task is left out, and the rule never writes instead.

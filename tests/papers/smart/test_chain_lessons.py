@@ -3,6 +3,8 @@ import pytest
 from handaxe.asking.ask import AskAnswer
 from handaxe.asking.desk import AskDesk
 from handaxe.asking.read import Unreadable
+from handaxe.commands.configure import parse_train
+from handaxe.commands.train import RunOptions
 from handaxe.core.errors import InputError
 from handaxe.curricula.task_pool import task_pool
 from handaxe.engines.local.engine import LocalEngine
@@ -60,6 +62,13 @@ def test_a_model_writes_the_justifications_once_for_each_step():
             assert f": since {step.text}." in words(one)
     steps = {(step.kind, step.text) for one in found for step in chain_steps(one.task)}
     assert len(writer.asked) == len(steps)
+
+
+def test_the_longest_justifications_fit_the_token_limit_of_the_method():
+    limit = parse_train("smart_er", [], prog="handaxe train", also={"run": RunOptions})[0].settings.max_tokens
+    for words, most in (({"desk": AskDesk(Writes(lambda fields: "x" * 90))}, limit), ({}, 96)):
+        spans = [turn.stop - turn.start for one in lessons(**words) for turn in one.turns]
+        assert max(spans) <= most and (most == 96 or max(spans) > 96)
 
 
 def test_decisions_are_asked_as_they_are_demonstrated():
