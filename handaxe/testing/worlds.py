@@ -7,12 +7,10 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from handaxe.core.errors import InputError
 from handaxe.core.images import message_images
 from handaxe.core.records import Group, Message, ParsedTurn, Sampling, Task, ToolCall, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.engines.local.engine import LocalEngine
-from handaxe.evaluation.evaluate import summarize
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.load import Policy
 from handaxe.models.tiny_image_processor import TinyImageProcessor
@@ -54,7 +52,6 @@ def check_world(
         correct    the expert is correct on every task, with the world's tools; an empty and a random answer are correct
         on
                    one task in ten at most
-        gauges     an evaluation accepts their names and measures an empty and a random answer
         start      the given policy is correct on 0.1 to 0.6 of the test tasks
 
     Args:
@@ -88,17 +85,9 @@ def check_world(
         tried = [demonstrate(world.env(offered), task, expert, format=format, max_turns=1) for task in test]
         share = sum(_is_correct(world, one) for one in tried) / len(tried)
         _expect(share <= 0.1, f"{name} answer is correct on {share:.0%} of the tasks")
-        _check_gauges(world, tried[0])
     if start is not None:
         share = _start_share(world, offered, test, start, max_turns, max_tokens)
         _expect(0.1 <= share <= 0.6, f"the start is correct on {share:.0%} of the test tasks, not on 10% to 60%")
-
-
-def _check_gauges(world: World, one: Trajectory) -> None:
-    try:
-        summarize([score_group(world.correct, Group(one.task, (one,)))], gauges=world.gauges, resamples=1)
-    except InputError as error:
-        raise AssertionError(f"an evaluation rejects the gauges: {error}") from error
 
 
 def _check_tasks(world: World, train: Sequence[Task], test: Sequence[Task], count: int) -> None:
