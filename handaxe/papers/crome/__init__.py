@@ -96,14 +96,13 @@ def crome(
             found = augment(data["preferences"], [group.task for group, _ in given], format=play.format, seed=number)
             data |= {name: unsure_pairs(own, vanilla, most=threshold) for name, own in found._asdict().items()}
             views = {style: styled_answers(tested, style, play.format, number) for style in STYLES}
-            row = {f"pairs/{kind}": float(len(own)) for kind, own in data.items()}
             for name, (causal, neutral) in MODELS.items():
                 pairs = data["preferences"] + data["causal"] * causal + data["neutral"] * neutral
                 model = vanilla if name == "vanilla" else fitted(play.engine, pairs)
-                figures = style_figures(model, views, tested, play.format)
-                row |= {key.replace("MODEL", name): value for key, value in figures.items()}
-            for key, value in row.items():
-                columns.setdefault(key, []).append(value)
+                for key, value in style_figures(model, views, tested, play.format).items():
+                    columns.setdefault(key.replace("MODEL", name), []).append(value)
+            for kind, own in data.items():
+                columns.setdefault(f"pairs/{kind}", []).append(float(len(own)))
         falls = np.abs(columns["gap/vanilla"]) - np.abs(columns["gap/crome"])
         return column_figures({**columns, "gap_fall": falls}, GAINS)
 
