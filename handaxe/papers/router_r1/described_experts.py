@@ -44,8 +44,8 @@ def described_experts(*, careful: float = 0.4, descriptors: bool = True) -> Worl
     """Questions of four topics for one of three experts with arbitrary names and with skills in the prompt.
 
     Each task has a generalist at a high price, a specialist for the topic, and a specialist for as many other topics,
-    at low prices in any order, under the names a, b and c in any order. In half of the test tasks the able specialist has a
-    combination of topics that no training task has: the policy knows such an expert by its descriptor alone.
+    at low prices in any order, under the names a, b and c in any order. In half of the test tasks the able specialist
+    has a combination of topics that no training task has: the policy knows such an expert by its descriptor alone.
 
     The roles "specialist" and "generalist" name models that answer for the experts; by default a program answers the
     topics of an expert, and "unknown" to all else.

@@ -66,9 +66,7 @@ FRACTIONAL = next(
 """Steps whose chained argument may be a fraction."""
 
 
-@pytest.mark.parametrize(
-    "steps, text, value", [(STEPS, "77", 77), (STEPS, "-77", -77), (FRACTIONAL, "1963.5", 1963.5)]
-)
+@pytest.mark.parametrize("steps, text, value", [(STEPS, "77", 77), (STEPS, "-77", -77), (FRACTIONAL, "1963.5", 1963.5)])
 def test_a_simulated_result_is_the_chained_argument_of_the_next_step(steps, text, value):
     made, (first, second) = box(steps), steps
     chained = next(name for name, value in second["arguments"].items() if value == first["value"])
