@@ -45,21 +45,23 @@ START = Start(skill=640, steps=0, batch_size=8)
 def instructed_hops(
     *,
     lengths: tuple[int, ...] = (2, 3),
-    prompts: bool = True,
+    prompts: bool = False,
     brief: bool = True,
     size: int = 200,
     world_seed: int = 0,
 ) -> World:
-    """Questions of `hops` whose training tasks have a system prompt that the expert follows, also to a wrong answer.
+    """Questions of `hops`; with `prompts`, training tasks have a system prompt that the expert follows.
 
-    A prompt has a sentence for some of three aspects: whether to search, whether to search for every fact or for the
-    first alone, and whether to state the remaining question beside each search. Without a sentence about one of the
-    first two, a demonstration draws a behaviour; without one about the third it has no notes. So the start policy acts
-    by the prompt. Correctness does not depend on the prompt. Held-out tasks have no prompt.
+    The expert follows it also to a wrong answer. A prompt has a sentence for some of three aspects: whether to search,
+    whether to search for every fact or for the first alone, and whether to state the remaining question beside each
+    search. Without a sentence about one of the first two, a demonstration draws a behaviour; without one about the
+    third it has no notes. So the start policy acts by the prompt. Correctness does not depend on the prompt. Held-out
+    tasks have no prompt.
 
     Args:
         lengths: number of facts of a question, each 1 to 4; drawn evenly.
-        prompts: training tasks have prompts; without them the expert is correct on every task.
+        prompts: training tasks have system prompts, so that a cold start learns to read them; without them the expert
+            is correct on every task.
         brief: in key words, for the tiny policy; otherwise sentences.
         size: people in questions, 16 to 900; four facts each.
         world_seed: seed of the knowledge base.
@@ -71,8 +73,8 @@ def instructed_hops(
         InputError: an argument out of range, or a missing package (extra [search]).
 
     Example:
-        "Use search. Search once." and "4071 boss ally?": search {"query": "4071 boss"} finds 5526, and the answer is
-        "5526", which is wrong
+        with prompts, "Use search. Search once." and "4071 boss ally?": search {"query": "4071 boss"} finds 5526, and
+        the answer is "5526", which is wrong
 
     Idea: demonstrations with different instructions and the behaviours that they ask for, so that an instruction has a
     meaning before reinforcement learning, as it has for an instruction-tuned model.

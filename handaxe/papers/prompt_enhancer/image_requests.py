@@ -33,7 +33,7 @@ SAMPLES = 4
 """Images of a prompt."""
 
 
-def image_requests(*, clauses: int = 2, careful: float = 0.5) -> World:
+def image_requests(*, clauses: int = 2, careful: float = 1.0) -> World:
     """Requests for images that a frozen generator misreads; the policy writes an analysis and a prompt.
 
     The generator draws one object for "2 red discs", draws the blue of "without blue", and places objects at random

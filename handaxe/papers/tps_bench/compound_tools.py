@@ -18,7 +18,7 @@ MOST_CHAINS = 4
 START = Start(skill=900, steps=0, batch_size=16, learning_rate=2e-3)
 
 
-def compound_tools(*, chains: int = 2, length: int = 2, serial: float = 0.4, reckless: float = 0.1) -> World:
+def compound_tools(*, chains: int = 2, length: int = 2, serial: float = 0.4, reckless: float = 0.0) -> World:
     """Chains of brief tool calls in one task, where calls of one turn run at the same time.
 
     A request names the tools. A turn may have several calls, and its simulated time is that of its slowest call, 1 to 5

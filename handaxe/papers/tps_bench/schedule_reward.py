@@ -9,25 +9,25 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.evaluation.benchmarks.scheduling import function_seconds
+from handaxe.worlds.world import World
 
 __all__ = ["schedule_reward"]
 
 
-def schedule_reward(*, progress: RatioMetric, elapsed: RatioMetric, price: float = 0.25) -> Reward:
+def schedule_reward(*, world: World, price: float = 0.25) -> Reward:
     """Reward completion and the time of the schedule.
 
         R = completed subtasks / subtasks - price * elapsed / seconds of the needed calls one after another
 
     Args:
-        progress: completed subtasks over subtasks of a rollout.
-        elapsed: simulated seconds of a rollout.
+        world: has the gauges progress (completed subtasks over subtasks) and elapsed (simulated seconds).
         price: reward for the time of the sequential schedule, 0 or more; 0 for completion alone.
 
     Returns:
         A reward with outcome [G] and the channels "completed" and "time" (elapsed over sequential seconds).
 
     Raises:
-        InputError: price below 0.
+        InputError: price below 0; the world lacks one of the gauges.
 
     Example:
         a and b before c, with 3, 2 and 1 seconds, price 0.25: one after another 1 - 0.25 * 6 / 6 = 0.75; {a, b}, {c}
@@ -39,6 +39,9 @@ def schedule_reward(*, progress: RatioMetric, elapsed: RatioMetric, price: float
     """
     if price < 0:
         raise InputError(f"price is {price}; give 0 or more")
+    if not {"progress", "elapsed"} <= set(world.gauges):
+        raise InputError(f"world {world.name!r} has no time of calls: choose --world compound_tools")
+    progress, elapsed = world.gauges["progress"], world.gauges["elapsed"]
 
     def reward(group: Group) -> Scores:
         completed = np.array([_value(progress, one) for one in group], dtype=np.float64)

@@ -1,6 +1,5 @@
 """TPS-Bench (arXiv:2511.01527), the pilot: GRPO for schedules that are fast and complete."""
 
-from handaxe.core.errors import InputError
 from handaxe.methods.method import Method, replace
 from handaxe.papers.tps_bench.schedule_reward import schedule_reward
 
@@ -13,8 +12,4 @@ def tps_pilot(base: Method, *, price: float = 0.25) -> Method:
     Args:
         price: reward for the time of the sequential schedule; 0 for completion alone. Unconfirmed.
     """
-    gauges = base.world.gauges
-    if not {"progress", "elapsed"} <= set(gauges):
-        raise InputError(f"world {base.world.name!r} has no time of calls: choose --world compound_tools")
-    reward = schedule_reward(progress=gauges["progress"], elapsed=gauges["elapsed"], price=price)
-    return replace(base, reward=reward)
+    return replace(base, reward=schedule_reward(world=base.world, price=price))

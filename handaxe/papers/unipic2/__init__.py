@@ -1,9 +1,11 @@
 """UniPic2 (arXiv:2509.04548): reinforcement for editing and for generation, one after the other."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from handaxe import rewards
-from handaxe.curricula.interleaved import interleaved
+from handaxe.curricula.interleaved import Order, interleaved
 from handaxe.judges.drawing_model import drawing_model
 from handaxe.methods.method import Method, replace
 from handaxe.papers.unipic2.staged import staged
@@ -12,6 +14,14 @@ __all__ = ["unipic2"]
 
 EDIT, MAKE = "change", "make"
 """Kinds of tasks of the world `canvas`."""
+ORDERS: Mapping[str, Callable[[int], Order]] = MappingProxyType(
+    {
+        "edit_first": lambda switch: staged(key="kind", parts=(EDIT, MAKE), switch=switch),
+        "make_first": lambda switch: staged(key="kind", parts=(MAKE, EDIT), switch=switch),
+        "joint": lambda switch: interleaved(key="kind", weights={EDIT: 1, MAKE: 1}, around={}),
+    }
+)
+"""Order of the stages -> (steps of the first stage) -> curriculum."""
 
 
 def unipic2(
@@ -30,10 +40,6 @@ def unipic2(
         switch: steps of the first stage.
         labels: requests with a pair each, on which the judge of edits is fitted.
     """
-    parts = (EDIT, MAKE) if order == "edit_first" else (MAKE, EDIT)
-    tasks = staged(key="kind", parts=parts, switch=switch)
-    if order == "joint":
-        tasks = interleaved(key="kind", weights={EDIT: 1, MAKE: 1}, around={})
     edits = rewards.judged(judge=drawing_model(world=base.world, labels=labels), squash="sigmoid")
     reward = rewards.dispatch(key="kind", rewards={EDIT: edits, MAKE: base.reward})
-    return replace(base, reward=reward, tasks=tasks)
+    return replace(base, reward=reward, tasks=ORDERS[order](switch))

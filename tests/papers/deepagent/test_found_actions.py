@@ -14,6 +14,8 @@ from handaxe.papers.deepagent.found_actions import found_actions
 from handaxe.papers.deepagent.found_tools import found_tools
 from handaxe.worlds.parts.demonstrate import demonstrate
 
+CONTRACT = []
+"""It reads the state of the world `found_tools`, which the records of the contract lack."""
 WORLD = found_tools(lengths=(2,))
 LAB = [LabCase("found_actions(...)", partial(found_tools, lengths=(1,)), lambda world: found_actions())]
 

@@ -19,7 +19,7 @@ from handaxe.testing.make_records import make_task, make_trajectory
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 pytest.importorskip("bm25s")
-WORLD = instructed_hops(lengths=(3,))
+WORLD = instructed_hops(lengths=(3,), prompts=True)
 BEST = "Use search. Search to the end. Name what is left."
 
 
@@ -35,7 +35,7 @@ def played(prompt, count=4):
 
 
 def test_the_world_without_prompts_keeps_the_contract():
-    check_world(instructed_hops(prompts=False), count=8)
+    check_world(instructed_hops(), count=8)
 
 
 def test_the_expert_follows_each_sentence():

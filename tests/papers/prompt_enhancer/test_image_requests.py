@@ -14,11 +14,11 @@ def written(task, text):
 
 
 def test_image_requests_keep_the_world_contract():
-    check_world(image_requests(careful=1.0), count=12)
+    check_world(image_requests(), count=12)
 
 
 def test_rewritten_clauses_meet_every_point_and_copies_do_not():
-    careful, careless = image_requests(careful=1.0), image_requests(careful=0.0)
+    careful, careless = image_requests(), image_requests(careful=0.0)
     shares = []
     for task, copied in zip(careful.tasks("train", 60, 0), careless.tasks("train", 60, 0)):
         one = written(task, task.metadata["demonstrated"])

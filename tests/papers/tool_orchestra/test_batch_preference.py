@@ -15,7 +15,8 @@ from handaxe.testing.make_records import make_group, make_task, make_trajectory
 REWARD = preference_weighted(base=exact_match())
 CREDIT = group_norm(std=None)
 SELECT = batch_preference(credit=CREDIT)
-CONTRACT = [{"credit": CREDIT, "correct": None, "preference": lambda task: {"outcome": 1.0, "cost": 0.5, "f": 0.5}}]
+CONTRACT = []
+"""Groups of the contract have rewards per turn, which it refuses."""
 
 
 def attempt(cost, *, right=True, seconds=1.0, calls=1, ending="completed"):

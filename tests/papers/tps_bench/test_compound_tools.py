@@ -18,7 +18,7 @@ def calls_of_turns(world):
 
 
 def test_compound_tools_keep_the_world_contract():
-    check_world(compound_tools(reckless=0.0), count=8)
+    check_world(compound_tools(), count=8)
 
 
 @pytest.mark.parametrize(

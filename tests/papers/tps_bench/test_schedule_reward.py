@@ -1,4 +1,4 @@
-from functools import partial
+from dataclasses import replace
 
 import pytest
 
@@ -23,13 +23,13 @@ def of(name):
     return RatioMetric(lambda one, _: one.env[name][0], lambda one, _: one.env[name][1])
 
 
-def in_world(world, price):
-    return schedule_reward(progress=world.gauges["progress"], elapsed=world.gauges["elapsed"], price=price)
+WORLD = compound_tools()
+RATIOS = replace(WORLD, gauges={"progress": of("progress"), "elapsed": of("elapsed")})
 
 
 CONTRACT = []
 LAB = [
-    LabCase("schedule_reward(price=0.25)", compound_tools, partial(in_world, price=0.25)),
+    LabCase("schedule_reward(price=0.25)", compound_tools, lambda world: schedule_reward(world=world)),
 ]
 
 
@@ -44,7 +44,7 @@ def test_rewards_equal_the_worked_example():
         make_trajectory(texts=["x"], task=task, env={"progress": [done, 3], "elapsed": [time, 1]})
         for done, time in ((3, 6), (3, 4), (2, 3), (0, 0))
     ]
-    scores = schedule_reward(progress=of("progress"), elapsed=of("elapsed"))(make_group(trajectories=played, task=task))
+    scores = schedule_reward(world=RATIOS)(make_group(trajectories=played, task=task))
     assert scores.outcome == pytest.approx([0.75, 0.833333, 0.541667, 0], abs=1e-6)
     assert scores.channels["completed"] == pytest.approx([1, 1, 2 / 3, 0])
     assert scores.channels["time"] == pytest.approx([1, 4 / 6, 0.5, 0])
@@ -66,10 +66,12 @@ def test_rewards_equal_a_slow_loop_over_turns_of_real_rollouts():
                 longest = max(longest, by_tool.get(call.arguments.get("name"), SEARCH_SECONDS))
             time += longest
         expected.append(completed - 0.4 * time / whole)
-    assert in_world(world, 0.4)(Group(task, tuple(played))).outcome == pytest.approx(expected, abs=1e-9)
+    assert schedule_reward(world=world, price=0.4)(Group(task, tuple(played))).outcome == pytest.approx(
+        expected, abs=1e-9
+    )
     assert expected[1] > expected[0] > expected[2]
 
 
 def test_a_negative_price_is_refused():
     with pytest.raises(InputError, match="price is -1"):
-        schedule_reward(progress=of("progress"), elapsed=of("elapsed"), price=-1)
+        schedule_reward(world=WORLD, price=-1)
