@@ -24,10 +24,8 @@ def inspo(base: Method, *, population: int = 4, evolve_every: int = 4) -> Method
         population: number of instructions, at most 4; 1 for the fixed initial instruction, which no proposal replaces.
         evolve_every: steps between two evolutions; more than the run's steps leaves a bandit. Unconfirmed.
     """
-    if not 1 <= population <= len(INITIAL):
-        raise InputError(f"a population has 1 to {len(INITIAL)} instructions at its start, not {population}")
     pool = instructions(
-        initial=INITIAL[:population],
+        initial=_first(population),
         propose=reflection(desk=base.judge.texts(), rule=rule_mutations(advice=ADVICE)),
         every=evolve_every,
         prune=2,
@@ -41,3 +39,9 @@ def inspo(base: Method, *, population: int = 4, evolve_every: int = 4) -> Method
     reward = rewards.weighted({"whole": (1.0, base.reward), "proposed": (0.0, proposed)})
     learners = (*base.learners, InstructionFigures(pool))
     return replace(base, tasks=pool.curriculum, reward=reward, evaluate_rollout=evaluation, learners=learners)
+
+
+def _first(population: int) -> tuple[str, ...]:
+    if not 1 <= population <= len(INITIAL):
+        raise InputError(f"a population has 1 to {len(INITIAL)} instructions at its start, not {population}")
+    return INITIAL[:population]
