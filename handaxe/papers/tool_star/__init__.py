@@ -26,7 +26,7 @@ def tool_star(base: Method, *, bonus: float = 0.1, beta: float = 0.1, dpo_tasks:
     return replace(
         base,
         reward=rewards.ladder([form, Rung("answer", rewards.token_f1()), both]),
-        annotate=tuple(dict.fromkeys((*base.annotate, "ref_logp"))),
+        annotate=(*base.annotate, "ref_logp"),
         stages=(*base.stages, teach(source=source, select=correct, learning_rate=3e-4, optional=True)),
         closing=(*base.closing, self_critic(beta=beta, groups=dpo_tasks, optional=True)),
     )

@@ -58,12 +58,11 @@ def graded_start(
         learning_rate: of every step.
 
     Returns:
-        A stage: the rows of `teach`, each with the shares class/direct, class/tool and class/hard, samples/direct
+        A stage: the rows of `teach`, or one row without a lesson, each with the shares class/direct, class/tool and class/hard, samples/direct
         (share of lessons without tools), and hints (share of tasks with a hint).
 
     Raises:
-        InputError: a number out of range; the context's tasks are no `task_pool`; the reward has no channel "answer";
-            no lesson.
+        InputError: a number out of range; the context's tasks are no `task_pool`; the reward has no channel "answer".
 
     Example:
         classes a direct, b tool (2 of 4 rollouts correct), c hard  ->  3 lessons; the pool is b, c
@@ -94,8 +93,8 @@ def graded_start(
         found = {f"class/{name}": _share(classes, name) for name in CLASSES}
         found |= {"samples/direct": len(lessons) / max(len(lessons) + len(called), 1), "hints": written}
         source = [as_rated([one]) for one in (*lessons, *called)]
-        rows = teach(source=lambda _: source, learning_rate=learning_rate)(site)
-        return [{**row, **found} for row in rows]
+        rows = teach(source=lambda _: source, learning_rate=learning_rate, optional=True)(site)
+        return [{**row, **found} for row in rows or [{}]]
 
     return stage
 
