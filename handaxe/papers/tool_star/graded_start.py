@@ -58,8 +58,8 @@ def graded_start(
         learning_rate: of every step.
 
     Returns:
-        A stage: the rows of `teach`, or one row without a lesson, each with the shares class/direct, class/tool and class/hard, samples/direct
-        (share of lessons without tools), and hints (share of tasks with a hint).
+        A stage: the rows of `teach`, or one row without a lesson. Each has the shares class/direct, class/tool and
+        class/hard, samples/direct (share of lessons without tools), and hints (share of tasks with a hint).
 
     Raises:
         InputError: a number out of range; the context's tasks are no `task_pool`; the reward has no channel "answer".
