@@ -1,4 +1,3 @@
-import json
 import os
 import shutil
 import subprocess
@@ -101,12 +100,12 @@ for one in read_entries(Path(sys.argv[1]))[0]:
                      arguments=ours.arguments(), baselines={s.name: s.arguments() for s in baselines.values()})
     one.method.result_file.write_text(result.to_json())
 """
-NAMES = ("otc", "dr_grpo", "toolrl", "inspo", "smart", "cleaner")
+NAMES = ("otc", "dr_grpo", "toolrl", "smart", "cleaner", "marag", "reasoning_sql")
 
 
 @pytest.mark.slow
 def test_a_changed_constant_of_a_scorer_names_the_papers_that_use_it(tmp_path):
-    """A copy of the package, in which a correct call of `graded_call` has three quarters of its score."""
+    """A copy of the package, in which two sets of `set_overlap` share three quarters of their elements."""
     copy = tmp_path / "handaxe"
     shutil.copytree(HOME, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pyproject.toml").write_text("")
@@ -126,21 +125,19 @@ def test_a_changed_constant_of_a_scorer_names_the_papers_that_use_it(tmp_path):
     assert stamped.returncode == 0, stamped.stderr
     assert run("-m", "handaxe", "papers", "--root", str(tmp_path)).returncode == 0
     first = check()
-    assert first.returncode == 0 and "checked    6 results" in first.stdout, first.stdout + first.stderr
-    scorer = copy / "rewards" / "graded_call.py"
+    assert first.returncode == 0 and f"checked    {len(NAMES)} results" in first.stdout, first.stdout + first.stderr
+    scorer = copy / "rewards" / "set_overlap.py"
     text = scorer.read_text()
-    changed = text.replace("            return scale\n", "            return 0.75 * scale\n")
+    changed = text.replace("common = len(have & want)\n", "common = 0.75 * len(have & want)\n")
     assert changed != text
     scorer.write_text(changed)
     second = check()
     stale = [line.split()[1].rstrip(":") for line in second.stdout.splitlines() if line.startswith("stale:")]
-    users = {name for name in NAMES if _uses_graded_call(name)}
+    users = {name for name in NAMES if _uses_set_overlap(name)}
     assert second.returncode == 1 and set(stale) == users and 2 <= len(users) < len(NAMES), second.stdout
 
 
-def _uses_graded_call(name):
-    """The method's world or reward is built on `graded_call`, by the source of its folder and world."""
+def _uses_set_overlap(name):
+    """A module of the method's folder calls `set_overlap`."""
     method = next(one for one in list_methods() if one.name == name)
-    world = json.loads(method.result_file.read_text())["arguments"]["world"]
-    files = [*method.folder.glob("*.py"), *Path(HOME / "worlds").glob(f"{world}.py")]
-    return any("graded_call" in file.read_text() for file in files)
+    return any("set_overlap(" in file.read_text() for file in method.folder.glob("*.py"))
