@@ -52,7 +52,8 @@ def silent_mechanisms(package, guessed=GUESSED, only_in=ONLY_IN):
     found, methods = [], {one.file for one in (*list_methods(), *list_studies())}
     for file in sorted(set(package.rglob("*.py")) - methods):
         asked = {arxiv for arxiv in guessed if file.stem in only_in.get(arxiv, (file.stem,))}
-        for text in docstrings(file):
+        cited = asked & set(re.findall(r"\d{4}\.\d{4,5}", file.read_text()))
+        for text in docstrings(file) if cited else ():
             if asked & set(re.findall(r"\d{4}\.\d{4,5}", text)) and "Unconfirmed:" not in text:
                 found.append(file.relative_to(package).as_posix())
     return found
