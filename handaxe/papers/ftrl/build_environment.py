@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from handaxe.core.errors import TaskError
 from handaxe.core.records import Message, Task
 from handaxe.papers.ftrl.environment_writer import ToolCalls
 from handaxe.papers.ftrl.local_tools import LocalTool, gives, lookup_code, lookup_rows, merge_pair, with_width
@@ -140,6 +141,15 @@ def rounds_of(scenario: Scenario, tools: Sequence[ToolCalls]) -> list[list[dict[
 
 
 def tools_of(task: Task) -> list[LocalTool]:
-    """Read the tools of a task's environment."""
-    found: Mapping[str, Mapping[str, Any]] = task.metadata["environment"]
-    return [LocalTool(**one) for one in found.values()]
+    """Read the tools of a task's environment.
+
+    Raises:
+        TaskError: the task has no tools, or one with missing or unknown fields.
+    """
+    found = task.metadata.get("environment")
+    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+        raise TaskError(f"task {task.id!r} has no tools; tasks of this world are made by ftrl_environments")
+    try:
+        return [LocalTool(**one) for one in found.values()]
+    except TypeError as error:
+        raise TaskError(f"task {task.id!r} has a tool with other fields than {LocalTool._fields}: {error}") from error

@@ -121,8 +121,6 @@ def _expert(spurious_rate: float) -> Expert:
 
 def _env_factory(offered: Sequence[Any]) -> EnvFactory:
     def make(task: Task) -> Env:
-        if not isinstance(task.metadata.get("environment"), dict):
-            raise TaskError(f"task {task.id!r} has no tools; tasks of this world are made by ftrl_environments")
         return tool_chat([*(deploy(one) for one in tools_of(task)), *offered])(task)
 
     return make

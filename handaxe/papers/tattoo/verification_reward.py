@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from handaxe.core.errors import InputError
 from handaxe.core.protocols import Reward
 from handaxe.core.records import Trajectory
 from handaxe.papers.tattoo.grounded_calls import grounded_call
@@ -29,7 +30,7 @@ def verification_reward(*, calibration: float = 0.1, tools: float = 0.2) -> Rewa
         A reward with outcome [G].
 
     Raises:
-        InputError: a task without labels of steps.
+        InputError: a weight below 0; while scoring, a task without labels of steps.
 
     Example:
         correct with p 0.8 and support, weights 0.1 and 0.2  ->  1 - 0.0223 + 0.2 = 1.1777;
@@ -39,6 +40,8 @@ def verification_reward(*, calibration: float = 0.1, tools: float = 0.2) -> Rewa
     Unconfirmed: both weights, and the mean over steps.
     Differs: a missing label has the probability 0.01.
     """
+    if min(calibration, tools) < 0:
+        raise InputError(f"weights of calibration and tools are {calibration:g} and {tools:g}; give 0 or more")
     return outcome(lambda one: float(np.mean(step_rewards(one, calibration=calibration, tools=tools))))
 
 

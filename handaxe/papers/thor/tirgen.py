@@ -120,7 +120,8 @@ def _goes_on(one: _Solving, step: NextStep) -> bool:
         one.reason = step.reason
     elif step.answer is not None:
         one.done = True
-        one.reason = "" if step.answer == str(one.task.answer).strip() else "another answer"
+        answer = str(one.task.answer).strip()
+        one.reason = "" if step.answer == answer or values_agree(answer, step.answer) else "another answer"
         one.reason = one.reason or ("" if one.turns else NO_CALL)
     return one.open
 

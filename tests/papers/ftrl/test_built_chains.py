@@ -34,6 +34,9 @@ def test_wrong_input(tmp_path):
     world = built_chains(size=60)
     with pytest.raises(TaskError, match="has no tools"):
         world.env(())(Task("t", (Message("user", "?"),), "1"))
+    other = Task("t", (Message("user", "?"),), "1", metadata={"environment": {"head": {"name": "head"}}})
+    with pytest.raises(TaskError, match="a tool with other fields"):
+        world.env(())(other)
     rows = [f'{{"question": "{k}?", "answer": "{k}"}}\n' for k in range(20)]
     (tmp_path / "x.jsonl").write_text("".join(rows))
     with pytest.raises(TaskError, match="tasks without tools"):

@@ -4,6 +4,7 @@ from math import log
 import pytest
 from helpers.verification import verification
 
+from handaxe.core.errors import InputError
 from handaxe.evaluation.attack_trials import LabCase
 from handaxe.papers.tattoo.table_steps import table_steps
 from handaxe.papers.tattoo.verification_reward import step_rewards, verification_reward
@@ -49,3 +50,9 @@ def test_confidence_in_a_wrong_label_costs_more():
     sure, unsure = (verification(("12:12-", []), logp=log(p)) for p in (0.9, 0.6))
     found = verification_reward()(make_group(trajectories=[sure, unsure])).outcome
     assert found[0] < found[1]
+
+
+@pytest.mark.parametrize("weights", [{"calibration": -0.1}, {"tools": -1.0}])
+def test_weights_below_0_are_refused(weights):
+    with pytest.raises(InputError, match="give 0 or more"):
+        verification_reward(**weights)
