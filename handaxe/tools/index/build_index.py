@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from handaxe.core.errors import InputError
+from handaxe.ops.process_lock import process_lock
 from handaxe.tools.index.dense import MODEL, write_dense
 from handaxe.tools.index.documents import Document, Source, read_documents, split_passages
 from handaxe.tools.index.lexical import write_lexical
@@ -74,7 +74,7 @@ def build_index(
     settings: dict[str, Any] = {"passage_chars": passage_chars, "k1": k1, "b": b, "model": MODEL if dense else None}
     content = digest_documents(found)
     _check_folder(folder)
-    with _locked(folder):
+    with process_lock(folder / LOCK):
         if _is_there(folder, content, settings):
             return folder
         with _workspace(folder) as work:
@@ -130,13 +130,6 @@ def _publish(folder: Path, manifest: Manifest) -> None:
     for path in folder.iterdir():
         if path.is_dir() and path.name.startswith("index-data-") and path.name != manifest.data:
             shutil.rmtree(path, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    with open(folder / LOCK, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
-        yield
 
 
 @contextlib.contextmanager

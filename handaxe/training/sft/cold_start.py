@@ -25,6 +25,7 @@ from handaxe.core.protocols import ChatFormat, EnvFactory, StageContext
 from handaxe.core.records import Message, Task, Trajectory
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.ops.cache_path import cache_path, content_digest
+from handaxe.ops.process_lock import process_lock
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.tensor_digest import tensor_digest
 from handaxe.training.loop.interrupt import Interrupt
@@ -127,16 +128,17 @@ def start_policy(
         )
 
     folder = cache_path("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
-    if not folder.exists():
-        engine = engines.LocalEngine(policy.model, device=device, betas=(0.9, 0.98), weight_decay=0.01)
-        for phase in phases:
-            site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
-            conversations = play(phase, phase.size)
-            with Interrupt() as interrupt:  # without it, an interrupted phase would look complete
-                _teach(site, conversations, phase, start.batch_size)
-            if interrupt.requested:
-                raise KeyboardInterrupt
-        _keep(policy.model, folder)
+    with process_lock(cache_path("locks", folder.name)):  # parallel runs of one world train its start once
+        if not folder.exists():
+            engine = engines.LocalEngine(policy.model, device=device, betas=(0.9, 0.98), weight_decay=0.01)
+            for phase in phases:
+                site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
+                conversations = play(phase, phase.size)
+                with Interrupt() as interrupt:  # without it, an interrupted phase would look complete
+                    _teach(site, conversations, phase, start.batch_size)
+                if interrupt.requested:
+                    raise KeyboardInterrupt
+            _keep(policy.model, folder)
     made = loading.load(str(folder))
     if out is not None:
         made.model.save(out)

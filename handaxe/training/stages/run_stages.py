@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,17 +20,13 @@ from handaxe.core.deferred import torch
 from handaxe.core.errors import CheckpointError, InputError
 from handaxe.core.protocols import Restarts, Stage, StageContext
 from handaxe.ops.cache_path import cache_path, content_digest
+from handaxe.ops.process_lock import process_lock
 from handaxe.ops.seeds import derive_seed
 from handaxe.training.loop.interrupt import Interrupt
 from handaxe.training.record.folder import FolderLock, write_atomic
 from handaxe.training.record.run_progress import has_stage_progress
 from handaxe.training.record.value_fingerprint import code_version, fingerprint
 from handaxe.training.stages.context import make_site
-
-try:
-    import fcntl
-except ImportError:  # Windows, where two concurrent processes repeat the same work
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["StagesResult", "run_stages", "stage_metrics"]
 
@@ -159,9 +155,11 @@ def _share(stages: list[Stage], names: list[str], site: StageContext) -> dict[st
     arguments = [part for k, one in enumerate(stages) for part in fingerprint(one, names[k])]
     folder = cache_path("stages", content_digest([*start, *arguments]))
     if not folder.exists():
-        with _alone(folder.with_suffix(".lock")):
+        with process_lock(folder.with_suffix(".lock")) as locked:
             if not folder.exists():
-                _make(stages, names, site, folder)
+                _make(
+                    stages, names, site, folder, work=folder.with_suffix(".work" if locked else f".work-{os.getpid()}")
+                )
     engine.load_weights(folder / "engine")
     if site.out is not None:
         (site.out / "shared.json").write_text(json.dumps({"folder": str(folder), "stages": names}, indent=1) + "\n")
@@ -169,9 +167,8 @@ def _share(stages: list[Stage], names: list[str], site: StageContext) -> dict[st
     return found
 
 
-def _make(stages: list[Stage], names: list[str], site: StageContext, folder: Path) -> None:
+def _make(stages: list[Stage], names: list[str], site: StageContext, folder: Path, *, work: Path) -> None:
     """Run shared stages in a temporary folder and rename it at the end; a killed run is resumed."""
-    work = folder.with_suffix(".work" if fcntl else f".work-{os.getpid()}")
     metrics = {}
     with torch.random.fork_rng():
         for k, stage in enumerate(stages):
@@ -184,12 +181,3 @@ def _make(stages: list[Stage], names: list[str], site: StageContext, folder: Pat
         site.engine.save(work / "engine")
     (work / METRICS).write_text(json.dumps(metrics) + "\n")
     os.replace(work, folder)
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Context that holds a lock between processes; the system releases it if the process dies."""
-    with lock.open("w") as file:
-        if fcntl:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

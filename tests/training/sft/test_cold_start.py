@@ -1,5 +1,6 @@
 """Starts of a few steps, made for real; how good full ones are is measured in docs/worlds.md."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from handaxe.evaluation.evaluate import evaluate
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.models.chat_formats.pieces import Pieces
 from handaxe.models.load import load
+from handaxe.ops.process_lock import process_lock
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rollouts.linear import linear
 from handaxe.tools import tool
@@ -48,6 +50,27 @@ def test_a_start_is_made_once_and_written_where_asked(cache, tmp_path):
     assert torch.equal(weights(first), weights(second))
     assert torch.equal(weights(first), weights(load(str(tmp_path / "out"))))
     assert not torch.equal(weights(first), weights(load("tiny")))
+
+
+def test_a_start_that_another_process_is_making_is_awaited(cache, tmp_path, monkeypatch):
+    made = start_policy(world())
+    (folder,) = cache.iterdir()
+    folder.rename(tmp_path / "made")
+    asked, found = threading.Event(), []
+
+    def lock(file):
+        asked.set()
+        return process_lock(file)
+
+    monkeypatch.setattr("handaxe.training.sft.cold_start.process_lock", lock)
+    monkeypatch.setattr("handaxe.training.sft.cold_start._teach", None)
+    other = threading.Thread(target=lambda: found.append(start_policy(world())))
+    with process_lock(tmp_path / "locks" / folder.name):
+        other.start()
+        assert asked.wait(60)
+        (tmp_path / "made").rename(folder)
+    other.join()
+    assert torch.equal(weights(made), weights(found[0]))
 
 
 def test_the_world_names_the_packaged_model_of_its_start(cache):

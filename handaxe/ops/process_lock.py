@@ -1,0 +1,33 @@
+"""Lock between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["process_lock"]
+
+
+@contextmanager
+def process_lock(file: Path) -> Iterator[bool]:
+    """Context that one process at a time enters; the others wait. Its value is False where nothing is locked.
+
+    The system releases the lock if the process dies; the file stays and has no meaning by itself. Nothing is locked on
+    Windows.
+
+    Args:
+        file: made if missing, in an existing folder.
+
+    Example:
+        with process_lock(cache_path("locks", name)): make the folder of the cache, unless it exists by now
+    """
+    with file.open("w") as held:
+        if fcntl:
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield fcntl is not None
