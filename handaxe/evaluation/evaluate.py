@@ -18,7 +18,7 @@ from handaxe.rollouts import driver
 from handaxe.rollouts.driver.aux_engines import NO_AUX_POLICIES, aux_chats, check_policy_trajectories
 from handaxe.rollouts.driver.executor import Executor
 
-__all__ = ["evaluate", "summarize"]
+__all__ = ["evaluate", "play_scored", "summarize"]
 
 
 def evaluate(
@@ -76,12 +76,72 @@ def evaluate(
         InputError: no task, two tasks with one id, samples < 1, or a k above `samples`.
         VerifierError: no rollout could be scored; the message is that of the first failure.
     """
+    if any(k > samples for k in ks):
+        raise InputError(f"pass@k for k in {list(ks)} needs at least {max(ks)} samples of a task, not {samples}")
+    scored = play_scored(
+        engine=engine,
+        env=env,
+        format=format,
+        rollout=rollout,
+        tasks=tasks,
+        reward=reward,
+        sampling=sampling,
+        samples=samples,
+        seed=seed,
+        context=context,
+        workers=workers,
+        lockstep=lockstep,
+        progress=progress,
+        aux_policies=aux_policies,
+    )
+    settings = {"samples": samples, "seed": seed, "sampling": asdict(sampling), "version": engine.version}
+    chosen = tuple(ks) or tuple(sorted({1, samples}))
+    return summarize(
+        scored,
+        ks=chosen,
+        breakdown=breakdown,
+        gauges=gauges,
+        statistics=statistics,
+        correct_above=correct_above,
+        level=level,
+        settings=settings,
+    )
+
+
+def play_scored(
+    *,
+    engine: Engine,
+    env: EnvFactory,
+    format: ChatFormat,
+    rollout: Rollout,
+    tasks: Sequence[Task],
+    reward: Reward,
+    sampling: Sampling,
+    samples: int = 1,
+    seed: int = 0,
+    context: int | None = None,
+    workers: int | Executor = 8,
+    lockstep: bool = False,
+    progress: Callable[[int], None] | None = None,
+    aux_policies: Mapping[str, AuxPolicy] = NO_AUX_POLICIES,
+) -> list[tuple[Group, Scores]]:
+    """Play and score the rollouts of `evaluate`.
+
+    Args:
+        engine, env, format, rollout, tasks, reward, sampling, samples, seed, context: see `evaluate`.
+        workers, lockstep, progress, aux_policies: see `evaluate`.
+
+    Returns:
+        A group of rollouts and their scores for each task, in order.
+
+    Raises:
+        InputError: no task, two tasks with one id, or samples < 1.
+        VerifierError: no rollout could be scored; the message is that of the first failure.
+    """
     check_tasks(tasks)
     ids = [task.id for task in tasks]
     if not ids or len(set(ids)) != len(ids) or samples < 1:
         raise InputError(f"{len(ids)} tasks with {len(set(ids))} different ids, {samples} samples: nothing to evaluate")
-    if any(k > samples for k in ks):
-        raise InputError(f"pass@k for k in {list(ks)} needs at least {max(ks)} samples of a task, not {samples}")
     attempts = [
         Attempt(
             task=task,
@@ -110,18 +170,7 @@ def evaluate(
         group = Group(task, tuple(one for one in trajectories if one.ending != STOPPED), step=engine.version)
         scored.append(score_group(reward, group))
     _check_scored([group for group, _ in scored])
-    settings = {"samples": samples, "seed": seed, "sampling": asdict(sampling), "version": engine.version}
-    chosen = tuple(ks) or tuple(sorted({1, samples}))
-    return summarize(
-        scored,
-        ks=chosen,
-        breakdown=breakdown,
-        gauges=gauges,
-        statistics=statistics,
-        correct_above=correct_above,
-        level=level,
-        settings=settings,
-    )
+    return scored
 
 
 def summarize(

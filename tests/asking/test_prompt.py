@@ -13,6 +13,7 @@ from handaxe.core.errors import InputError
 DIGESTS = {
     "agent_evolver/propose": "agent_evolver/propose@1 d6e43746aab9 agent_evolver/propose.terse@1 c05079bd7c3a",
     "agent_evolver/tip": "agent_evolver/tip@1 d2d5cab02f07 agent_evolver/tip.terse@1 143a82445db2",
+    "answer": "answer@1 4fb2a00b42b3 answer.terse@1 354513b30c09",
     "check": "check@1 ae390fcfac8f check.terse@1 f04d32137f72",
     "correct_call": "correct_call@1 272f9e97e464 correct_call.terse@1 71c5aa74f4f6",
     "deepagent/memory": "deepagent/memory@1 c172518bfb6c deepagent/memory.terse@1 1c726444eed0",
@@ -164,7 +165,7 @@ def test_names_and_paths(tmp_path):
     file.write_bytes(b"\xff")
     wrong = {
         str(file): "is no UTF-8",
-        "chek": "there is no prompt 'chek'; there are check, correct_call, grade, propose, step",
+        "chek": "there is no prompt 'chek'; there are answer, check, correct_call, grade, propose, step",
         "../../x": "is no name of a prompt",
         "cm2/none": "there is no prompt 'cm2/none'",
     }

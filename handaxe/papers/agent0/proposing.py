@@ -8,8 +8,9 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Bounded, EnvFactory, Rollout, RolloutPlan
 from handaxe.core.records import STOPPED, Ending, Task, Trajectory
 from handaxe.core.requests import Attempt, Spawn, Stopped
+from handaxe.ops.majority import majority
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.agent0.votes import NOTE, Proposal, majority
+from handaxe.papers.agent0.votes import NOTE, Proposal
 from handaxe.rollouts.play import Play, Rules
 
 __all__ = ["proposing"]

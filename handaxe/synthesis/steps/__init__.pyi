@@ -1,3 +1,4 @@
+from .answer_votes import answer_votes as answer_votes
 from .ask_tasks import ask_tasks as ask_tasks
 from .balance import balance as balance
 from .decontaminate import decontaminate as decontaminate

@@ -31,16 +31,16 @@ def step_of(context, name, **options):
 def test_rules_make_questions_that_the_world_reads(tmp_path):
     report = duetqa(CONTEXT, batch=32).run(out=tmp_path, count=20)
     steps = funnel(report)
-    assert list(steps) == ["propose", "solve", "closed_book", "duet", "dedupe", "decontaminate"]
-    assert len(report.drafts) == 20 and all(one.notes["agreement"] == 1 for one in report.drafts)
-    assert all(one.notes["solver"] == "rule" for one in report.drafts)
+    assert list(steps) == ["propose", "solve", "told", "closed_book", "duet", "dedupe", "decontaminate"]
+    assert len(report.drafts) == 20 and all(one.notes["duet"]["share"] == 1 for one in report.drafts)
+    assert all(one.notes["duet"]["by"] == "rule" for one in report.drafts)
 
 
 def test_an_answer_in_the_question_needs_no_search():
     draft, other = (task_draft(one) for one in WORLD.tasks("train", 2, 0))
     task = draft_task(draft)
     told = task_draft(replace(task, messages=(Message("user", f"Is it {task.answer}?"),)))
-    found = step_of(CONTEXT, "closed_book").run([told, other], HERE)
+    found = step_of(CONTEXT, "told").run([told, other], HERE)
     assert [one.reason for one in found] == ["answer in the question", ""]
 
 
@@ -63,11 +63,11 @@ def solver(drafts):
 def test_a_solver_drops_what_needs_no_search_and_what_it_disagrees_with():
     drafts = [task_draft(one) for one in WORLD.tasks("train", 3, 0)]
     closed = step_of(solver(drafts), "closed_book").run(drafts, HERE)
-    assert [one.reason for one in closed] == ["", "solved without search", ""]
+    assert [one.reason for one in closed] == ["", "too many votes", ""]
     found = step_of(solver(drafts), "duet").run(drafts, HERE)
-    assert [one.reason for one in found] == ["", "", "the solver disagrees"]
-    assert found[0].kept[0].notes == {"agreement": 1.0, "solver": "scripted 1"}
-    assert step_of(solver(drafts), "duet", least=0.5).settings["solver"] == "scripted 1"
+    assert [one.reason for one in found] == ["", "", "too few votes"]
+    assert found[0].kept[0].notes["duet"]["share"] == 1.0 and found[0].kept[0].notes["duet"]["by"] == "scripted 1"
+    assert step_of(solver(drafts), "duet", least=0.5).settings["solver"]["by"] == "scripted 1"
 
 
 def test_a_question_without_a_scored_rollout_is_dropped_by_both_steps():
