@@ -16,6 +16,7 @@ DIGESTS = {
     "answer": "answer@1 4fb2a00b42b3 answer.terse@1 354513b30c09",
     "check": "check@1 ae390fcfac8f check.terse@1 f04d32137f72",
     "correct_call": "correct_call@1 272f9e97e464 correct_call.terse@1 71c5aa74f4f6",
+    "corrupt": "corrupt@1 5ad5a2e291d8 corrupt.terse@1 a4d7d25b8ef5",
     "deepagent/memory": "deepagent/memory@1 c172518bfb6c deepagent/memory.terse@1 1c726444eed0",
     "deepagent/simulate": "deepagent/simulate@1 dab2241f9dd1 deepagent/simulate.terse@1 a17d638dd9b8",
     "fathom/page": "fathom/page@1 ae8d0bd355a6 fathom/page.terse@1 5a6ac6ee9ca3",
@@ -165,7 +166,7 @@ def test_names_and_paths(tmp_path):
     file.write_bytes(b"\xff")
     wrong = {
         str(file): "is no UTF-8",
-        "chek": "there is no prompt 'chek'; there are answer, check, correct_call, grade, propose, step",
+        "chek": "there is no prompt 'chek'; there are answer, check, correct_call, corrupt, grade, propose, step",
         "../../x": "is no name of a prompt",
         "cm2/none": "there is no prompt 'cm2/none'",
     }

@@ -1,6 +1,7 @@
 from .answer_votes import answer_votes as answer_votes
 from .ask_tasks import ask_tasks as ask_tasks
 from .balance import balance as balance
+from .corrupt import corrupt as corrupt
 from .decontaminate import decontaminate as decontaminate
 from .dedupe import dedupe as dedupe
 from .difficulty import difficulty as difficulty
