@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import EnvFactory
@@ -83,10 +83,19 @@ def _argument(right: Trajectory, rng: random.Random) -> Sequence[Message] | None
         return None
     place = rng.choice(places)
     first, *more = turns[place].calls
-    changed = corrupt_arguments(first.arguments, rng)
+    changed = _changed(first.arguments, rng) or corrupt_arguments(first.arguments, rng)
     if changed is None:
         return None
     return [*turns[:place], replace(turns[place], calls=(replace(first, arguments=changed), *more))]
+
+
+def _changed(arguments: Mapping[str, Any], rng: random.Random) -> dict[str, Any] | None:
+    """Arguments with another digit in one of them, so that the length stays; None without digits."""
+    texts = {key: value for key, value in arguments.items() if isinstance(value, str) and re.search(r"\d", value)}
+    if not texts:
+        return None
+    key = rng.choice(sorted(texts))
+    return {**arguments, key: change_digit(texts[key], seed=rng.getrandbits(32))}
 
 
 def _tool(right: Trajectory, rng: random.Random) -> Sequence[Message] | None:

@@ -9,11 +9,13 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.synthesis.draft import SynthesisDraft, make_draft
 
-__all__ = ["draft_task", "draft_text", "task_draft", "task_row"]
+__all__ = ["ORIGIN", "draft_task", "draft_text", "message_text", "task_draft", "task_row"]
 
 TAKEN = ("question", "messages", "answer", "tools", "calls", "image", "images", "synthesis")
 """Columns of the world `jsonl` that are no metadata, and the column of the notes."""
 CALLS = "gold_calls"
+ORIGIN = "origin"
+"""Key of a payload with messages and answer of the task that a task is about; no column of the file."""
 
 
 def task_draft(task: Task, *, parents: Sequence[str] = (), notes: Mapping[str, Any] | None = None) -> SynthesisDraft:
@@ -52,7 +54,12 @@ def draft_task(draft: SynthesisDraft) -> Task:
 
 def draft_text(draft: SynthesisDraft) -> str:
     """The messages of a draft of kind "task", without those of the system, a line each."""
-    return "\n".join(str(one["content"]) for one in draft.payload["messages"] if one["role"] != "system")
+    return message_text(draft.payload["messages"])
+
+
+def message_text(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Texts of messages as JSON, without those of the system, a line each."""
+    return "\n".join(str(one["content"]) for one in messages if one["role"] != "system")
 
 
 def task_row(draft: SynthesisDraft) -> dict[str, Any]:

@@ -31,6 +31,7 @@ DIGESTS = {
     "grappa/advise": "grappa/advise@1 455e052bba1f grappa/advise.terse@1 89d0fd1e4e97",
     "grappa/stuck": "grappa/stuck@1 4c6f8df068be grappa/stuck.terse@1 e17fb00badbd",
     "inspo/reflect": "inspo/reflect@1 643786596e4b inspo/reflect.terse@1 6ad50427838e",
+    "judge": "judge@1 976d8f7719d7 judge.terse@1 f3020d459da2",
     "latm/answer": "latm/answer@1 32e981548951 latm/answer.terse@1 93bbd5aa8cf6",
     "latm/use": "latm/use@1 143ed8651cd5 latm/use.terse@1 a452802d4d0a",
     "latm/use_words": "latm/use_words@1 e19d43dcb1b3 latm/use_words.terse@1 09da62aacd92",
@@ -166,7 +167,7 @@ def test_names_and_paths(tmp_path):
     file.write_bytes(b"\xff")
     wrong = {
         str(file): "is no UTF-8",
-        "chek": "there is no prompt 'chek'; there are answer, check, correct_call, corrupt, grade, propose, step",
+        "chek": "there is no prompt 'chek'; there are answer, check, correct_call, corrupt, grade",
         "../../x": "is no name of a prompt",
         "cm2/none": "there is no prompt 'cm2/none'",
     }

@@ -61,7 +61,7 @@ def corrupt(
             `ask_values`.
 
     Example:
-        expert: calculator 12*34, 408, "408";  kind digit: "403"; kind argument: calculator 12*3, 36, "36"
+        expert: calculator 12*34, 408, "408";  kind digit: "403"; kind argument: calculator 12*35, 420, "420"
 
     Paper: arXiv:2508.05613 (Cooper), correct solutions that a model rewrites with a wrong answer.
     Unconfirmed: the wording of the prompt, and the bound of the length.

@@ -11,7 +11,7 @@ from handaxe.core.records import Task
 from handaxe.synthesis.draft import SynthesisDraft, digest_of
 from handaxe.synthesis.step import DraftOutcome, SynthesisContext, SynthesisStep, dropped, kept
 from handaxe.synthesis.steps.dedupe import normal_words
-from handaxe.synthesis.task_drafts import draft_text
+from handaxe.synthesis.task_drafts import ORIGIN, draft_text, message_text
 
 __all__ = ["decontaminate"]
 
@@ -22,6 +22,7 @@ def decontaminate(tests: Sequence[Task], *, words: int = 8) -> SynthesisStep:
         dropped  <=>  the words are those of a test task, or
                       an n-gram of the task is one of a test task with the same answer
         n = words, or the length of the test task if that is shorter
+        both hold for the origin of a draft, too: the question and answer that a judging task is about
 
     Case and signs other than operators are ignored. Templates share n-grams between tasks with different answers, which
     are kept; a template and an answer that agree by chance are dropped.
@@ -54,15 +55,21 @@ def decontaminate(tests: Sequence[Task], *, words: int = 8) -> SynthesisStep:
         for answer in _answers(task.answer):
             by_answer[answer][size].update(_ngrams(tokens, size))
 
-    def one(draft: SynthesisDraft) -> DraftOutcome:
-        tokens = normal_words(draft_text(draft))
+    def reason(text: str, answers: Any) -> str:
+        tokens = normal_words(text)
         if tuple(tokens) in whole:
-            return dropped("a test task")
-        for answer in _answers(draft.payload["answer"]):
+            return "a test task"
+        for answer in _answers(answers):
             for size, known in by_answer[answer].items() if answer in by_answer else ():
                 if not known.isdisjoint(_ngrams(tokens, size)):
-                    return dropped("part of a test task with its answer")
-        return kept(draft)
+                    return "part of a test task with its answer"
+        return ""
+
+    def one(draft: SynthesisDraft) -> DraftOutcome:
+        found = reason(draft_text(draft), draft.payload["answer"])
+        if not found and (origin := draft.payload.get(ORIGIN)) is not None:
+            found = reason(message_text(origin["messages"]), origin["answer"])
+        return dropped(found) if found else kept(draft)
 
     def run(drafts: Sequence[SynthesisDraft], at: SynthesisContext) -> list[DraftOutcome]:
         del at
