@@ -9,7 +9,7 @@
 A criterion that is met before its prerequisites is never earned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from handaxe.core.protocols import Check
 from handaxe.core.records import Criterion, Trajectory
 from handaxe.ops.turn_positions import turn_positions
 
-__all__ = ["CriteriaProgress", "apply_check", "criteria_progress", "user_turn_indices"]
+__all__ = ["CriteriaProgress", "apply_check", "criteria_progress", "met_shares", "user_turn_indices"]
 
 
 class CriteriaProgress(NamedTuple):
@@ -70,6 +70,30 @@ def apply_check(check: Check, trajectory: Trajectory, criteria: Sequence[Criteri
             f"{shape}"
         )
     return met_CN
+
+
+def met_shares(check: Check, pairs: Iterable[tuple[Sequence[Criterion], Trajectory]]) -> dict[str, float]:
+    """Compute the share of rollouts that meet each criterion, by name.
+
+    Args:
+        check: of criteria.
+        pairs: a rollout and the criteria that concern it.
+
+    Returns:
+        Name -> share of the rollouts with this criterion that meet it after some turn; a rollout without turns meets
+        nothing.
+
+    Raises:
+        InputError, TaskError: as in `apply_check`.
+
+    Example:
+        met by 1 of 4 rollouts  ->  0.25
+    """
+    met: dict[str, list[bool]] = {}
+    for criteria, one in pairs:
+        for criterion, own in zip(criteria, apply_check(check, one, criteria), strict=True):
+            met.setdefault(criterion.name, []).append(bool(own.any()))
+    return {name: float(np.mean(own)) for name, own in met.items()}
 
 
 def criteria_progress(check: Check, trajectory: Trajectory, criteria: Sequence[Criterion]) -> CriteriaProgress:

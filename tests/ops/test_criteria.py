@@ -5,7 +5,7 @@ import pytest
 
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Criterion, Message
-from handaxe.ops.criteria import criteria_progress, user_turn_indices
+from handaxe.ops.criteria import criteria_progress, met_shares, user_turn_indices
 from handaxe.testing.make_records import make_trajectory
 
 
@@ -82,3 +82,12 @@ def test_bad_criteria_and_bad_checks_raise():
     for wrong in (constant_check([1, 1]), lambda one, c: np.ones((1, 1))):
         with pytest.raises(InputError, match="the check returned"):
             criteria_progress(wrong, trajectory_of(1), [Criterion("a", "")])
+
+
+def test_met_shares_matches_its_example_and_counts_each_rollout_once():
+    a, b = Criterion("a", ""), Criterion("b", "")
+    check = lambda one, criteria: np.array([[item.name in one.id] * len(one.turns) for item in criteria], bool)  # noqa: E731
+    made = [replace(trajectory_of(2), id=name) for name in ("ab", "b", "x", "y")]
+    pairs = [([a, b] if k else [a], one) for k, one in enumerate(made)]
+    assert met_shares(check, pairs) == {"a": 0.25, "b": 1 / 3}
+    assert met_shares(check, []) == {}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Criterion, RatedGroup, Task
-from handaxe.ops.criteria import apply_check
+from handaxe.ops.criteria import met_shares
 from handaxe.papers.orbit.search_criteria import (
     GENERAL_ITEMS,
     SEARCH_PREFIX,
@@ -19,16 +16,9 @@ from handaxe.papers.orbit.search_criteria import (
     question_words,
     search_item,
 )
-from handaxe.tools.index.lexical import Lexical, write_lexical
+from handaxe.synthesis.seed_rubrics import SeedCase, SeedRubrics
 
-__all__ = ["RubricBook", "SeedCase", "pass_rates", "seed_cases"]
-
-
-class SeedCase(NamedTuple):
-    """Question of the seed base with a rubric."""
-
-    question: str
-    criteria: tuple[Criterion, ...]
+__all__ = ["RubricBook", "pass_rates", "seed_cases"]
 
 
 def seed_cases(tasks: Sequence[Task]) -> list[SeedCase]:
@@ -79,17 +69,13 @@ class RubricBook:
     def __init__(self, seeds: Sequence[SeedCase], *, cases: int = 3):
         if not seeds or cases < 0:
             raise InputError(f"a rubric book has a seed case or more, and retrieves 0 or more, not {cases}")
-        self._seeds = list(seeds)
-        self._cases = min(cases, len(seeds))
-        self._folder = tempfile.TemporaryDirectory(prefix="rubrics-")
-        write_lexical([one.question for one in seeds], Path(self._folder.name))
-        self._index = Lexical(Path(self._folder.name))
+        self._seeds = SeedRubrics(seeds)
+        self._cases = cases
         self.dropped: frozenset[str] = frozenset()
 
     def retrieved(self, task: Task) -> list[SeedCase]:
         """The most similar cases, the most similar first."""
-        score_N = self._index.scores(" ".join(question_words(task)))
-        return [self._seeds[int(n)] for n in np.argsort(-score_N, kind="stable")[: self._cases]]
+        return self._seeds.nearest(" ".join(question_words(task)), self._cases)
 
     def written(self, task: Task) -> list[Criterion]:
         """The rubric before criteria are dropped."""
@@ -145,10 +131,5 @@ def pass_rates(book: RubricBook, groups: Sequence[RatedGroup]) -> Mapping[str, f
     Paper: arXiv:2510.15859 (ORBIT), pass rates over sampled rollouts.
     Differs: nothing known.
     """
-    met: dict[str, list[bool]] = {}
-    for rated in groups:
-        listed = book.written(rated.group.task)
-        for one in rated.group:
-            for criterion, own in zip(listed, apply_check(check_searches, one, listed), strict=True):
-                met.setdefault(criterion.name, []).append(bool(own.any()))
-    return {name: float(np.mean(own)) for name, own in met.items()}
+    pairs = [(book.written(rated.group.task), one) for rated in groups for one in rated.group]
+    return met_shares(check_searches, pairs)

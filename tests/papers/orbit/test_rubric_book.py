@@ -2,8 +2,9 @@ import pytest
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Criterion, Message, Task
-from handaxe.papers.orbit.rubric_book import RubricBook, SeedCase, pass_rates, seed_cases
+from handaxe.papers.orbit.rubric_book import RubricBook, pass_rates, seed_cases
 from handaxe.papers.orbit.search_criteria import GENERAL_ITEMS, search_item
+from handaxe.synthesis.seed_rubrics import SeedCase
 from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
 pytest.importorskip("bm25s")
