@@ -40,6 +40,7 @@ DIGESTS = {
     "mpo/refine": "mpo/refine@1 8db9b62cb3ef mpo/refine.terse@1 5c55a4913f95",
     "mpo/score": "mpo/score@1 c4fc3a129a40 mpo/score.terse@1 c360a331cb24",
     "mpo/screen": "mpo/screen@1 abafa9145d85 mpo/screen.terse@1 9843b278dfaa",
+    "obscure": "obscure@1 fe6a1b89e9a0 obscure.terse@1 ac4295cbf9d1",
     "oni/helpful": "oni/helpful@1 01ecde8c55f2 oni/helpful.terse@1 506dba37f67b",
     "propose": "propose@1 49f613d4de4d propose.terse@1 b9a0d1086bc8",
     "robotool/analyzer": "robotool/analyzer@1 19e2778fc46e robotool/analyzer.terse@1 9a4f2eb6d8be",

@@ -19,7 +19,12 @@ from handaxe.core.records import Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.library import tasks as library_tasks
 from handaxe.worlds.library.obscured import library_questions, obscured_tasks, task_question
-from handaxe.worlds.library.obscured_questions import ObscuredQuestions, Question, answerable_from_memory
+from handaxe.worlds.library.obscured_questions import (
+    ObscuredQuestions,
+    Question,
+    answerable_from_memory,
+    knows_fact,
+)
 from handaxe.worlds.library.world import library
 
 __all__ = ["answers_in_documents", "question_shares"]
@@ -78,24 +83,34 @@ def question_shares(*, known: float, count: int, injections: int) -> Callable[[i
     return measure
 
 
-def answers_in_documents(words: str) -> set[str]:
+def answers_in_documents(words: str, *, known: float = 1.0, seed: int = 0) -> set[str]:
     """Find all answers of the library's documents to a question, by text comparison alone.
 
     The question's construction is not used.
+
+    Args:
+        words: of the question.
+        known: share of the facts that are read, 0 to 1, as those that are known by heart.
+        seed: of the known facts.
+
+    Raises:
+        InputError: the words are no question about the library.
 
     Example:
         "the river of the town whose mayor is kemi"  ->  the rivers of all towns with mayor kemi
     """
     path = []
-    facts = _read_documents()
+    facts = _known_facts(known, seed)
     while found := re.match(r"the ([a-z ]+?) of (.*)", words):
         if " whose " in found[1]:
             break
         path.append(found[1])
         words = found[2]
+    if not path:
+        raise InputError(f"not a question about the library: {words!r}")
     reached = _described(words, facts)
     for label in reversed(path):
-        reached = {facts[name][label] for name in reached if label in facts[name]}
+        reached = {facts[name][label] for name in reached if label in facts.get(name, ())}
     return reached
 
 
@@ -112,11 +127,23 @@ def _described(words: str, facts: Mapping[str, Mapping[str, str]]) -> set[str]:
         rest = rest[match.end() :].removeprefix(" and whose ")
         if match["high"]:
             between = range(int(match["low"]), int(match["high"]) + 1)
-            found = {name for name in found if int(facts[name][label]) in between}
+            found = {name for name in found if label in facts[name] and int(facts[name][label]) in between}
         else:
             wanted = _described(value, facts)
-            found = {name for name in found if facts[name][label] in wanted}
+            found = {name for name in found if facts[name].get(label) in wanted}
     return found
+
+
+@functools.lru_cache(maxsize=4)
+def _known_facts(known: float, seed: int) -> dict[str, dict[str, str]]:
+    """The facts of the documents, or a share of them; kinds are always known."""
+    every = _read_documents()
+    if known >= 1:
+        return every
+    return {
+        name: {key: own[key] for key in own if key == "kind" or knows_fact(known, seed, name, key)}
+        for name, own in every.items()
+    }
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from .difficulty import difficulty as difficulty
 from .draw_tasks import draw_tasks as draw_tasks
 from .execute_calls import execute_calls as execute_calls
 from .judging_tasks import judging_tasks as judging_tasks
+from .obscure import obscure as obscure
 from .replay import replay as replay
 from .rubric import rubric as rubric
 from .sample_groups import sample_groups as sample_groups

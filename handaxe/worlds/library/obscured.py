@@ -6,7 +6,7 @@ import functools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
@@ -22,12 +22,20 @@ from handaxe.worlds.library.obscured_questions import (
 )
 from handaxe.worlds.world import Split
 
-__all__ = ["WIDTHS", "library_questions", "obscured_tasks", "task_question"]
+__all__ = ["WIDTHS", "ObscuredTask", "library_questions", "obscured_task", "obscured_tasks", "task_question"]
 
 WIDTHS = {"birth year": 25, "founding year": 25, "printing year": 25, "length": 50, "height": 500}
 """Width of the range that replaces a number: years, and lengths and heights in library units."""
 MAX_TRIES = 64
 """Limit of generated questions per requested question."""
+
+
+class ObscuredTask(NamedTuple):
+    """Task with a description in the place of a name: names that the question hides, and the description."""
+
+    task: Task
+    hidden: tuple[str, ...]
+    description: str
 
 
 @functools.lru_cache(maxsize=8)
@@ -102,12 +110,22 @@ def obscured_tasks(
                 f"blurs without being answerable from {known:g} of the facts: ask for less"
             )
         candidates = library_tasks.tasks(count=limit, seed=seed, split=split, hops=hops, world=world, size=size)
-        obscured = (_obscured(task, questions, injections, blurs) for task in candidates[start:])
-        made += [task for task in obscured if task is not None]
+        found = (obscured_task(task, questions, injections=injections, blurs=blurs) for task in candidates[start:])
+        made += [one.task for one in found if one is not None]
     return made[:count]
 
 
-def _obscured(task: Task, questions: ObscuredQuestions, injections: Sequence[int], blurs: int) -> Task | None:
+def obscured_task(
+    task: Task, questions: ObscuredQuestions, *, injections: Sequence[int], blurs: int
+) -> ObscuredTask | None:
+    """Obscure a library task by a number of injections, drawn from `injections` by the id of the task, and of blurs.
+
+    Returns:
+        The task under another id; None if the question is given up.
+
+    Example:
+        "the river of kemi" -> "the river of the town whose mayor is tolven", which hides kemi
+    """
     seed = derive_seed("library obscured", task.id)
     depth = random.Random(seed).choice(list(injections))
     plain = task_question(task, questions)
@@ -116,7 +134,7 @@ def _obscured(task: Task, questions: ObscuredQuestions, injections: Sequence[int
         return None
     name = f"{task.id}-obscured-{depth}-{blurs}"
     if not depth:
-        return replace(task, id=name, metadata={**task.metadata, "injections": 0})
+        return ObscuredTask(replace(task, id=name, metadata={**task.metadata, "injections": 0}), (), "")
     text = random.Random(seed).choice(library_tasks.PHRASINGS).format(made.words)
     gold = task.metadata
     calls = [{"name": "search", "arguments": arguments} for arguments in _searches(made)]
@@ -130,7 +148,9 @@ def _obscured(task: Task, questions: ObscuredQuestions, injections: Sequence[int
         "gold_answers": [*described, *gold["gold_answers"]],
         "gold_calls": [*calls, first, *gold["gold_calls"][1:]],
     }
-    return replace(task, id=name, messages=(Message("user", text),), metadata=metadata)
+    hidden = tuple(dict.fromkeys((gold["start"], *described)))
+    made_task = replace(task, id=name, messages=(Message("user", text),), metadata=metadata)
+    return ObscuredTask(made_task, hidden, replace(made, path=()).words)
 
 
 def _searches(question: Question) -> list[dict[str, Any]]:

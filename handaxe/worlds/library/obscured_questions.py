@@ -22,6 +22,7 @@ __all__ = [
     "ObscuredQuestions",
     "Question",
     "answerable_from_memory",
+    "knows_fact",
     "obscured_questions",
 ]
 
@@ -301,12 +302,13 @@ def answerable_from_memory(questions: ObscuredQuestions, *, share: float, seed: 
     if not 0 <= share <= 1:
         raise InputError(f"answerable_from_memory takes a share from 0 to 1, not {share}")
     known = {
-        name: {label: value for label, value in facts.items() if _knows(share, seed, name, label)}
+        name: {label: value for label, value in facts.items() if knows_fact(share, seed, name, label)}
         for name, facts in questions.facts.items()
     }
     memory = Known(questions.kinds, known)
     return lambda question: memory.answers(question) == {question.answer}
 
 
-def _knows(share: float, seed: int, name: str, label: str) -> bool:
+def knows_fact(share: float, seed: int, name: str, label: str) -> bool:
+    """Check whether a fact is among the random share of facts that are known by heart."""
     return random.Random(derive_seed("by heart", seed, name, label)).random() < share
