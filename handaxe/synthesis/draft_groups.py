@@ -8,20 +8,21 @@ from typing import NamedTuple
 from handaxe.core.records import Trajectory
 from handaxe.judges.question_fields import FIELDS
 from handaxe.synthesis.draft import SynthesisDraft, make_draft
+from handaxe.synthesis.task_drafts import ORIGIN
 
-__all__ = ["LabelledRollout", "group_draft", "group_rollouts", "rollout_text"]
+__all__ = ["LabelledRollout", "group_draft", "group_rollouts", "judging_draft", "rollout_text"]
 
 
 class LabelledRollout(NamedTuple):
     """Rollout of a group: its text, the outcome by the world's rule, its source, and labels of its steps.
 
-    steps   a text and a label for each judged step: 1 for a correct one, -1 for an incorrect one
+    steps   turn, text up to it and label of each judged step: 1 for a correct one, -1 for an incorrect one
     """
 
     text: str
     label: float
     by: str
-    steps: tuple[tuple[str, int], ...] = ()
+    steps: tuple[tuple[int, str, int], ...] = ()
 
 
 def group_draft(draft: SynthesisDraft, rollouts: Sequence[LabelledRollout]) -> SynthesisDraft:
@@ -34,9 +35,26 @@ def group_rollouts(draft: SynthesisDraft) -> list[LabelledRollout]:
     """Read the rollouts of a draft of kind "group"; [] for another draft."""
     found = draft.payload.get("rollouts", ())
     return [
-        LabelledRollout(one["text"], one["label"], one["by"], tuple((text, label) for text, label in one["steps"]))
+        LabelledRollout(
+            one["text"], one["label"], one["by"], tuple((turn, text, label) for turn, text, label in one["steps"])
+        )
         for one in found
     ]
+
+
+def judging_draft(draft: SynthesisDraft, text: str, answer: str) -> SynthesisDraft:
+    """Make the task of judging rollouts of a group, without tools and metadata; it keeps question and answer of the
+    group as its origin, and notes stay.
+    """
+    payload = {
+        "messages": [{"role": "user", "content": text}],
+        "answer": answer,
+        "tools": [],
+        "calls": None,
+        "metadata": {},
+        ORIGIN: {"messages": draft.payload["messages"], "answer": draft.payload["answer"]},
+    }
+    return make_draft("task", payload, parents=(draft.id,), notes=draft.notes)
 
 
 def rollout_text(one: Trajectory) -> str:

@@ -7,7 +7,9 @@ from .dedupe import dedupe as dedupe
 from .difficulty import difficulty as difficulty
 from .draw_tasks import draw_tasks as draw_tasks
 from .execute_calls import execute_calls as execute_calls
+from .judging_steps import judging_steps as judging_steps
 from .judging_tasks import judging_tasks as judging_tasks
+from .label_steps import label_steps as label_steps
 from .obscure import obscure as obscure
 from .replay import replay as replay
 from .rubric import rubric as rubric

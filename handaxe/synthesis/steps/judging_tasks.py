@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from handaxe.asking.desk import AskDesk
 from handaxe.core.errors import InputError
-from handaxe.synthesis.draft import SynthesisDraft, digest_of, make_draft
-from handaxe.synthesis.draft_groups import group_rollouts
+from handaxe.synthesis.draft import SynthesisDraft, digest_of
+from handaxe.synthesis.draft_groups import group_rollouts, judging_draft
 from handaxe.synthesis.rationales import rationale_settings, with_rationales
 from handaxe.synthesis.step import DraftOutcome, SynthesisContext, SynthesisStep, dropped, kept
-from handaxe.synthesis.task_drafts import ORIGIN, draft_text
+from handaxe.synthesis.task_drafts import draft_text
 
 __all__ = ["QUESTION", "judging_tasks"]
 
@@ -106,12 +106,4 @@ def _task(draft: SynthesisDraft, pair: _Pair, place: int) -> SynthesisDraft:
     first, second = (pair.wrong, pair.right) if place else (pair.right, pair.wrong)
     fields = {"question": draft_text(draft), "first": first, "second": second}
     text = QUESTION.format(**{name: json.dumps(one, ensure_ascii=False) for name, one in fields.items()})
-    payload = {
-        "messages": [{"role": "user", "content": text}],
-        "answer": "AB"[place],
-        "tools": [],
-        "calls": None,
-        "metadata": {},
-        ORIGIN: {"messages": draft.payload["messages"], "answer": draft.payload["answer"]},
-    }
-    return make_draft("task", payload, parents=(draft.id,), notes=draft.notes)
+    return judging_draft(draft, text, "AB"[place])

@@ -9,6 +9,7 @@ import pytest
 from helpers.chat_server import ChatServer, reply
 
 from handaxe.cli import main
+from handaxe.core.errors import InputError
 from handaxe.synthesis.context import PipelineContext
 from handaxe.synthesis.pipelines.judgements import judgements
 from handaxe.worlds.fact_chains import fact_chains
@@ -105,8 +106,23 @@ def test_a_server_corrupts(tmp_path):
         return reply(json.dumps({"text": str(int(last) + 1)}))
 
     with ChatServer(answer) as server:
-        words = ["--world", "fact_chains", "--proposer", f"{server.url}#m", "--writes", "corruptions", "--count", "12"]
+        words = ["--world", "fact_chains", "--proposer", f"{server.url}#m", "--writes", "labels", "--count", "12"]
         words += ["--batch", "24", "--tests", "20", "--out", str(tmp_path), "--quiet"]
         assert main(["synthesize", "judgements", *words]) == 0
     card = json.loads((tmp_path / "card.json").read_text())
     assert card["cost"]["corruptor"]["asks"] == 24 and card["tasks"] == 12
+
+
+def test_steps_are_labelled_by_rule_and_their_place_tells_nothing(tmp_path):
+    judgements(CONTEXT, of="steps").run(out=tmp_path, count=60)
+    rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
+    turns = Counter((row["question"].count("assistant: "), row["answer"]) for row in rows)
+    assert len(rows) == 60 and min(turns[1, "yes"], turns[1, "no"]) >= 10
+    for turn in {turn for turn, _ in turns}:
+        yes, no = turns[turn, "yes"], turns[turn, "no"]
+        assert abs(yes - no) <= 4 * math.sqrt(yes + no)
+
+
+def test_a_policy_beside_a_model_that_rewrites_is_refused():
+    with pytest.raises(InputError, match="a model rewrites none"):
+        judgements(CONTEXT._replace(policy=object(), desk=object()), writes="labels")
