@@ -79,7 +79,7 @@ def _balanced(drafts: Sequence[SynthesisDraft], seed: int) -> list[DraftOutcome]
 
 
 def _chosen(draft: SynthesisDraft, seed: int) -> _Step | None:
-    """A labelled step of a group: an incorrect one in half of the groups, as far as there is one, else a correct one."""
+    """A labelled step of a group: an incorrect one in half of the groups, as far as it has one, else a correct one."""
     found = [_Step(*own) for one in group_rollouts(draft) for own in one.steps]
     found.sort(key=lambda one: digest_of(seed, one.turn, one.text))
     first = -1 if int(draft.id[-1], 16) % 2 else 1
