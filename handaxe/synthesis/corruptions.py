@@ -35,12 +35,12 @@ Corruption = Callable[[Trajectory, random.Random], Sequence[Message] | None]
 
 
 def resumed(expert: Expert, right: Trajectory, turns: Sequence[Message]) -> Expert:
-    """Wrap an expert: first the given turns, then the turns of the expert; an answer copies the reply that it got.
+    """Wrap an expert: first the given turns, then the turns of the expert; an answer copies the last reply.
 
     Args:
         expert: correct behaviour.
         right: its rollout, which shows what the answer copied.
-        turns: that are played first.
+        turns: first turns.
 
     Example:
         turns with a call of 12*35 instead of 12*34, reply 420, the expert's answer 408 copied 408  ->  the answer 420
@@ -145,7 +145,7 @@ class WrongRollout(NamedTuple):
 
 @dataclass(frozen=True)
 class Corruptor:
-    """Plays corruptions, and keeps those that the world's rule calls incorrect and that have a similar length.
+    """Plays corruptions, and keeps incorrect rollouts of similar length.
 
     Args:
         world: has an expert; its rule is the oracle.

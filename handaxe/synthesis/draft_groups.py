@@ -43,8 +43,8 @@ def group_rollouts(draft: SynthesisDraft) -> list[LabelledRollout]:
 
 
 def judging_draft(draft: SynthesisDraft, text: str, answer: str) -> SynthesisDraft:
-    """Make the task of judging rollouts of a group, without tools and metadata; it keeps question and answer of the
-    group as its origin, and notes stay.
+    """Make the task of judging rollouts of a group, without tools and metadata. Question and answer of the
+    group stay as origin, and so do notes.
     """
     payload = {
         "messages": [{"role": "user", "content": text}],

@@ -1,4 +1,4 @@
-"""Rationales of judging tasks: a model judges a task, and its reasons are kept if its verdict is the label."""
+"""Rationales of judging tasks: reasons of a model with a correct verdict."""
 
 from __future__ import annotations
 

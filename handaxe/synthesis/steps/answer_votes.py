@@ -1,4 +1,4 @@
-"""Step: keeps tasks on whose answer a solver agrees with itself, or with the draft, to a degree."""
+"""Step: keeps tasks by the share of a solver's most frequent or correct answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step: hides what a question names behind a description, and checks that the answer stays unique."""
+"""Step: replaces names in questions by descriptions with a unique answer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def obscure(
     agree: float = 0.5,
     max_tokens: int = 128,
 ) -> SynthesisStep:
-    """Make the step "obscure": a task -> a task whose question describes what it named.
+    """Make the step "obscure": a task -> a task with a description in the place of a name.
 
         rule    chooses facts that single the named thing out, and writes the question
         model   reads question, names and description of the rule, and writes the question
@@ -86,10 +86,10 @@ def obscure(
 
 
 def _draft(draft: SynthesisDraft, task: Task, made: ObscuredTask, by: str) -> DraftOutcome:
-    """The draft of a question that hides what it has to hide."""
+    """The draft of a question without hidden names and answer."""
     text = task.messages[-1].content
     if any(_has_word(text, one) for one in made.hidden):
-        return dropped("names what it hides")
+        return dropped("a hidden name is in the question")
     if _has_word(text, str(task.answer)):
         return dropped("answer in the question")
     return kept(task_draft(task, parents=(draft.id,), notes={**draft.notes, "obscured": by}))

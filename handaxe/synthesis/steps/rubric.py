@@ -1,4 +1,4 @@
-"""Step: writes a rubric for each task, and keeps the criteria that rollouts of a policy do not always meet."""
+"""Step: writes a rubric for each task, and drops criteria that most rollouts meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step: gives a task a simulated user with a persona and goals that the expert of the world reaches."""
+"""Step: gives a task a simulated user with persona and goals, verified by the expert of the world."""
 
 from __future__ import annotations
 

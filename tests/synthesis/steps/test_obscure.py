@@ -43,8 +43,8 @@ def test_a_rule_hides_a_name():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("What is the river of Kemi?", "names what it hides"),
-        ("What is the river of dorum, where tolven rules?", "names what it hides"),
+        ("What is the river of Kemi?", "a hidden name is in the question"),
+        ("What is the river of dorum, where tolven rules?", "a hidden name is in the question"),
         ("Is it luta?", "answer in the question"),
         ("Is it lutas, of kemis?", ""),
     ],
