@@ -115,7 +115,7 @@ def simulate_user(
         rows = list(zip(drafts, ask_values(desk, asks, READ), strict=True))
         return at.map(lambda row: asked_outcome(*row, at.seed)._replace(asked=row[1].asked), rows)
 
-    prompt = None if desk is None else find_prompt("user", terse=desk.answerer.terse)
+    prompt = None if desk is None else find_prompt("persona", terse=desk.answerer.terse)
     who = desk_settings(desk, f"{prompt.name} {prompt.digest[:12]}" if prompt else "")
     settings = {**who, "scenes": scenes.name, "personas": [*personas], "tries": tries, "world": world.name}
     return SynthesisStep("simulate_user", run, settings=settings)
@@ -136,5 +136,5 @@ def _question(
 ) -> Ask:
     example = json.dumps(list(scenes.goals(draft_task(draft))))
     fields = {"personas": ", ".join(personas), "example": example}
-    prompt = find_prompt("user", terse=desk.answerer.terse)
+    prompt = find_prompt("persona", terse=desk.answerer.terse)
     return Ask(prompt, fields, role="user writer", about=(draft.id, -1, ""), sampling=sampling)
