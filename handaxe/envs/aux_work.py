@@ -11,39 +11,14 @@ from handaxe.core.protocols import Env, OnAuxReply, OnOpen
 from handaxe.core.records import Ending, ParsedTurn, Task
 from handaxe.core.requests import AuxChat, AuxRequest, EnvReply
 from handaxe.envs.wrapper import AsyncEnvWrapper
+from handaxe.ops.ask_aux import NoReply
 from handaxe.tools.deadline import Threads
 
-__all__ = ["AuxWork", "AuxWorkEnv", "NoReply", "ask_aux"]
+__all__ = ["AuxWork", "AuxWorkEnv"]
 
 AuxWork = Generator[AuxRequest | ParsedTurn, Any, EnvReply]
 """Work of a turn: yields requests, answered by the turn of an auxiliary policy, and turns, answered by the inner
 environment; returns the reply to the policy."""
-TRIES = 2
-"""Requests for a reply that is empty."""
-
-
-class NoReply(Exception):
-    """An auxiliary policy gave an empty reply."""
-
-
-def ask_aux(request: AuxRequest, *, calls: bool = False) -> Generator[AuxRequest, ParsedTurn, ParsedTurn]:
-    """Ask an auxiliary policy, and once more after an empty reply.
-
-    Args:
-        request: of the reply.
-        calls: a reply without text but with calls is not empty.
-
-    Raises:
-        NoReply: both replies are empty.
-
-    Example:
-        replies "" and "408" -> the turn with the text "408"
-    """
-    for _ in range(TRIES):
-        said = yield request
-        if said.text.strip() or (calls and said.calls):
-            return said
-    raise NoReply(f"{request.by!r} gave no reply")
 
 
 class AuxWorkEnv(AsyncEnvWrapper):
@@ -61,6 +36,7 @@ class AuxWorkEnv(AsyncEnvWrapper):
     Attributes:
         models: auxiliary policies of the rollout, by name.
         max_turns: turn limit of the rollout.
+        seed: of the turn at work.
         asked: requests, by name of the auxiliary policy.
 
     Raises:
@@ -81,7 +57,7 @@ class AuxWorkEnv(AsyncEnvWrapper):
         super().__init__(env)
         self.task = task
         self.models: Mapping[str, AuxChat] = {}
-        self.max_turns = 0
+        self.max_turns = self.seed = 0
         self.asked = Counter[str]()
         self._work: AuxWork | None = None
 
@@ -96,11 +72,11 @@ class AuxWorkEnv(AsyncEnvWrapper):
         self.models, self.max_turns = aux_policies, max_turns
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        self._work = self._guarded(turn)
+        self._work, self.seed = self._guarded(turn), seed
         return self._continued(None, seed)
 
     async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        self._work = self._guarded(turn)
+        self._work, self.seed = self._guarded(turn), seed
         found = self._next(None)
         while isinstance(found, ParsedTurn):
             found = self._next(await super().astep(found, seed=seed, threads=threads))

@@ -13,8 +13,9 @@ from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory, Rollout
 from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, Trajectory
 from handaxe.core.requests import EnvReply
-from handaxe.envs.aux_work import AuxWork, AuxWorkEnv, ask_aux
+from handaxe.envs.aux_work import AuxWork, AuxWorkEnv
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.ops.ask_aux import ask_aux
 from handaxe.papers.deepagent.found_box import CALL, FIND, FOLD, FoundBox
 from handaxe.papers.deepagent.structured_folding import FOLDED, structured_folding
 from handaxe.papers.deepagent.structured_memory import WRITER, CallEvent, ask_memory, memory_text, rule_memory

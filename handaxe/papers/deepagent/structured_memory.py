@@ -8,7 +8,7 @@ from typing import NamedTuple
 from handaxe.asking.aux_question import aux_question
 from handaxe.core.records import ParsedTurn, Task
 from handaxe.core.requests import AuxChat, AuxRequest
-from handaxe.envs.aux_work import ask_aux
+from handaxe.ops.ask_aux import ask_aux
 from handaxe.papers.deepagent.found_box import CALL, FIND
 
 __all__ = ["CallEvent", "PARTS", "WRITER", "ask_memory", "memory_text", "rule_memory"]

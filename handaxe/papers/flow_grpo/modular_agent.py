@@ -11,8 +11,9 @@ from handaxe.core.images import name_images
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolCall, ToolSchema
 from handaxe.core.requests import AuxChat, AuxRequest, EnvReply
-from handaxe.envs.aux_work import AuxWork, AuxWorkEnv, NoReply, ask_aux
+from handaxe.envs.aux_work import AuxWork, AuxWorkEnv
 from handaxe.envs.inherit_bound import inherit_bound
+from handaxe.ops.ask_aux import NoReply, ask_aux
 from handaxe.papers.flow_grpo.module_requests import (
     EXECUTOR,
     GENERATOR,

@@ -8,7 +8,8 @@ from typing import Any
 from handaxe.core.protocols import Env
 from handaxe.core.records import Message, ParsedTurn, Task
 from handaxe.core.requests import AuxRequest
-from handaxe.envs.aux_work import AuxWork, AuxWorkEnv, ask_aux
+from handaxe.envs.aux_work import AuxWork, AuxWorkEnv
+from handaxe.ops.ask_aux import ask_aux
 from handaxe.tools.ask import PolicyAnswer
 
 __all__ = ["AskedExperts", "ExpertAnswers"]

@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.core.records import Message, ParsedTurn, Sampling, Task
 from handaxe.core.requests import AuxChat
-from handaxe.envs.aux_work import NoReply
+from handaxe.ops.ask_aux import NoReply
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.deepagent.structured_memory import PARTS, CallEvent, ask_memory, memory_text, rule_memory
 
