@@ -1,4 +1,5 @@
-"""Turns of auxiliary policies in a rollout: replies to an environment's requests, such as a simulated user's."""
+"""Turns of auxiliary policies in a rollout: replies to requests of its environment, such as a simulated user's, and of
+its strategy, such as an adviser's."""
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -16,11 +17,11 @@ from handaxe.core.records import (
     Trajectory,
     Turn,
 )
-from handaxe.core.requests import Act, Attempt, Completion, EnvReply, Sample
+from handaxe.core.requests import Act, Attempt, AuxRequest, Completion, EnvReply, Sample
 from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 
-__all__ = ["AuxTurn", "answer_aux_requests", "aux_trajectories"]
+__all__ = ["AuxTurn", "answer_aux_requests", "aux_trajectories", "sample_aux_turn"]
 
 MOST = 64
 """Limit on an environment's requests during one turn of the policy, against endless loops."""
@@ -62,35 +63,21 @@ def answer_aux_requests(
     """
     requests = 0
     while reply.aux_request is not None and not reply.done:
-        by, messages, tools = reply.aux_request
-        if by not in attempt.aux_policies or not isinstance(env, OnAuxReply):
+        request = reply.aux_request
+        if request.by not in attempt.aux_policies or not isinstance(env, OnAuxReply):
             lacking = "it lacks on_aux_reply(turn, seed)"
             if isinstance(env, OnAuxReply):
-                lacking = f"give aux_policies={{{by!r}: AuxPolicy(...)}}"
-            raise InputError(f"the environment of task {attempt.task.id!r} asks {by!r}: {lacking}")
-        chat, number = attempt.aux_policies[by], len(aux_turns)
-        sequence = SequenceBuilder(chat.format.start(messages, tools))
-        limit = min(chat.sampling.max_tokens, chat.context - len(sequence.ids))
+                lacking = f"give aux_policies={{{request.by!r}: AuxPolicy(...)}}"
+            raise InputError(f"the environment of task {attempt.task.id!r} asks {request.by!r}: {lacking}")
         requests += 1
-        if limit <= 0:
-            return _unanswered(reply, by, "its conversation does not fit its context")
         if requests > MOST:
-            return _unanswered(reply, by, f"it was asked more than {MOST} times")
-        draw, sampling = derive_seed(seed, by, number), replace(chat.sampling, max_tokens=limit)
-        stop, header = chat.format.stop_ids, chat.format.header_ids
-        own = sum(one.by == by for one in aux_turns)
-        try:
-            shown = message_images(messages)
-            completion: Completion = yield Sample(
-                sequence.ids[:], sampling, draw, stop, header, own, by=by, images=shown
-            )
-        except InfrastructureError as error:
-            return _unanswered(reply, by, str(error))
-        turn = _turn(sequence, completion, chat.format.parse(completion.ids, tools), own, chat.sampling, draw)
-        parsed = turn.parsed
-        conversation = (*messages, Message("assistant", parsed.text, parsed.calls))
-        aux_turns.append(AuxTurn(by, sequence, turn, conversation, tuple(tools)))
-        more: EnvReply = yield Act(_Listener(env), parsed, seed, by)  # type: ignore[arg-type]
+            ending = _cannot_answer(request.by, f"it was asked more than {MOST} times")
+            return reply._replace(done=True, ending=ending, aux_request=None)
+        draw = derive_seed(seed, request.by, len(aux_turns))
+        parsed = yield from sample_aux_turn(attempt, request, seed=draw, aux_turns=aux_turns)
+        if isinstance(parsed, Ending):
+            return reply._replace(done=True, ending=parsed, aux_request=None)
+        more: EnvReply = yield Act(_Listener(env), parsed, seed, request.by)  # type: ignore[arg-type]
         reply = more._replace(
             messages=(*reply.messages, *more.messages),
             replies=(*reply.replies, *more.replies),
@@ -99,9 +86,44 @@ def answer_aux_requests(
     return reply
 
 
-def _unanswered(reply: EnvReply, by: str, reason: str) -> EnvReply:
-    ending = Ending("infra_error", f"{by!r} cannot answer: {reason}")
-    return reply._replace(done=True, ending=ending, aux_request=None)
+def sample_aux_turn(
+    attempt: Attempt, request: AuxRequest, *, seed: int, aux_turns: list[AuxTurn]
+) -> Generator[Sample, Any, ParsedTurn | Ending]:
+    """Sample the turn of an auxiliary policy.
+
+    Args:
+        attempt: its `aux_policies` have the policy of the request.
+        request: conversation from the side of the policy.
+        seed: of the draws.
+        aux_turns: auxiliary turns of the rollout so far; grows.
+
+    Returns:
+        The turn, without calls if it was cut; an infra_error if the conversation exceeds the context of the policy, or
+        its engine failed.
+
+    Example:
+        request "2+2?" to "small", which samples "4" -> ParsedTurn("4"), and `aux_turns` has one entry more
+    """
+    by, messages, tools = request
+    chat, own = attempt.aux_policies[by], sum(one.by == by for one in aux_turns)
+    sequence = SequenceBuilder(chat.format.start(messages, tools))
+    limit = min(chat.sampling.max_tokens, chat.context - len(sequence.ids))
+    if limit <= 0:
+        return _cannot_answer(by, "its conversation does not fit its context")
+    sampling, images = replace(chat.sampling, max_tokens=limit), message_images(messages)
+    stop, header = chat.format.stop_ids, chat.format.header_ids
+    try:
+        completion: Completion = yield Sample(sequence.ids[:], sampling, seed, stop, header, own, by=by, images=images)
+    except InfrastructureError as error:
+        return _cannot_answer(by, str(error))
+    turn = _turn(sequence, completion, chat.format.parse(completion.ids, tools), own, chat.sampling, seed)
+    conversation = (*messages, Message("assistant", turn.parsed.text, turn.parsed.calls))
+    aux_turns.append(AuxTurn(by, sequence, turn, conversation, tuple(tools)))
+    return turn.parsed
+
+
+def _cannot_answer(by: str, reason: str) -> Ending:
+    return Ending("infra_error", f"{by!r} cannot answer: {reason}")
 
 
 def _turn(
