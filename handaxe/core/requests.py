@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +31,7 @@ __all__ = [
     "AuxRequest",
     "Completion",
     "EnvReply",
+    "Interject",
     "Measure",
     "Partial",
     "Rendered",
@@ -223,6 +224,11 @@ class AuxChat(NamedTuple):
     context: int
 
 
+Interject = Callable[[Any, Sequence[Message]], Generator[Any, Any, "tuple[Message, ...] | Ending"]]
+"""(play, conversation so far) -> generator of requests, which returns named user messages for the play's next turn, or
+the ending of the rollout."""
+
+
 @dataclass(frozen=True)
 class Attempt:
     """Input of a rollout strategy for one sample of one task.
@@ -232,6 +238,8 @@ class Attempt:
     sibling        index among the `siblings` rollouts that were launched for the group, from 0
     by             name of the engine that plays; "" is the policy
     aux_policies   auxiliary policies, by name
+    interject      called before every turn that can begin, for messages of a strategy around any other one, such as
+                   `rollouts.advised`; None for no messages
     """
 
     task: Task
@@ -247,3 +255,4 @@ class Attempt:
     siblings: int = 1
     by: str = ""
     aux_policies: Mapping[str, AuxChat] = field(default_factory=dict)
+    interject: Interject | None = None

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from handaxe.asking.prompt import Prompt
 from handaxe.core.errors import InputError
 from handaxe.core.images import name_images
-from handaxe.core.records import Criterion, Message, Trajectory
+from handaxe.core.records import Criterion, Trajectory
+from handaxe.ops.conversation_text import conversation_text
 from handaxe.ops.turn_positions import turn_positions
 
 __all__ = ["FIELDS", "question_fields"]
@@ -59,13 +60,7 @@ def _conversation(trajectory: Trajectory, turn: int, criterion: Criterion | None
     if len(positions) <= len(trajectory.turns):  # the record omits turns
         return "\n".join(_turn_lines(trajectory, k) for k in range(turn + 1))
     shown = trajectory.messages[positions[0] : positions[turn + 1]]
-    return "\n".join(f"{one.role}: {_words(one)}" for one in shown)
-
-
-def _words(message: Message) -> str:
-    """Text of a message, with its calls behind it."""
-    calls = [f"{call.name}({json.dumps(dict(call.arguments), ensure_ascii=False)})" for call in message.calls]
-    return " ".join([name_images(message.content, message.images), *calls]).strip()
+    return conversation_text(shown)
 
 
 def _turn_lines(trajectory: Trajectory, turn: int) -> str:

@@ -1,5 +1,6 @@
 from . import search as search
 from . import stopping as stopping
+from .advised import advised as advised
 from .branch_chance import branch_chance as branch_chance
 from .branching import branching as branching
 from .folding import folding as folding

@@ -11,6 +11,7 @@ from handaxe.asking.prompt import ROOT, find_prompt, list_prompts, parse_prompt
 from handaxe.core.errors import InputError
 
 DIGESTS = {
+    "advise": "advise@1 43476eae7743 advise.terse@1 846da6c2b20e",
     "agent_evolver/propose": "agent_evolver/propose@1 d6e43746aab9 agent_evolver/propose.terse@1 c05079bd7c3a",
     "agent_evolver/tip": "agent_evolver/tip@1 d2d5cab02f07 agent_evolver/tip.terse@1 143a82445db2",
     "answer": "answer@1 4fb2a00b42b3 answer.terse@1 354513b30c09",
@@ -59,6 +60,7 @@ DIGESTS = {
     "tool_star/hint": "tool_star/hint@1 9f596ce7fcfa tool_star/hint.terse@1 46535e9e5ce6",
     "tool_star/reward": "tool_star/reward@1 9f39d21afe7f tool_star/reward.terse@1 a2345500ea1c",
     "urpo/referee": "urpo/referee@1 ddf6e85f2b44 urpo/referee.terse@1 7912f11af5ca",
+    "user": "user@1 744ee5009d02 user.terse@1 83fdd4daac89",
     "which": "which@1 7deacb13dbe1 which.terse@1 5015f021b10a",
     "which_call": "which_call@1 97ea4d117018 which_call.terse@1 32ffe7aedbf6",
     "write_calls": "write_calls@1 910397b75004 write_calls.terse@1 e0bbdf7e9001",
@@ -170,7 +172,7 @@ def test_names_and_paths(tmp_path):
     file.write_bytes(b"\xff")
     wrong = {
         str(file): "is no UTF-8",
-        "chek": "there is no prompt 'chek'; there are answer, check, correct_call, corrupt, grade",
+        "chek": "there is no prompt 'chek'; there are advise, answer, check, correct_call, corrupt",
         "../../x": "is no name of a prompt",
         "cm2/none": "there is no prompt 'cm2/none'",
     }

@@ -42,11 +42,13 @@ from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.rollouts.play.takeback import note_splice
 from handaxe.rollouts.play.usage_account import UsageAccount
 
-__all__ = ["MEASURE_NOTE", "Play", "Request"]
+__all__ = ["INTERJECT_NOTE", "MEASURE_NOTE", "Play", "Request"]
 
 Request = Sample | Measure | Act | Work | Spawn
 MEASURE_NOTE = "measured"
 """Key of the notes that hold the play's measures."""
+INTERJECT_NOTE = "interjected"
+"""Key of the notes that list, for each message of `Attempt.interject`, the turn that reads it first."""
 NOTHING = Usage()
 
 
@@ -233,8 +235,12 @@ class Play:
             self._acting = False
             return ending
         self.messages, self.tools = list(opened.messages), opened.tools
+        said = yield from self._interjected(self.messages)
+        if isinstance(said, Ending):
+            return said
+        self.messages += said
         self.sequences = [SequenceBuilder(self.attempt.format.start(self.messages, self.tools))]
-        self.marks = [Mark(len(self.messages), opened.state, deepcopy(self.notes))]
+        self.marks = [Mark(len(self.messages), opened.state, deepcopy(self.notes), len(self.aux_turns))]
         return None
 
     def _all_turns(self) -> Generator[Request, Any, Ending]:
@@ -320,14 +326,7 @@ class Play:
         elif k + 1 >= self.rules.max_turns:
             ending = Ending("truncated", "turns")
         else:
-            continuation = self.rules.continuation(self) if self.rules.continuation else CONTINUE
-            budget = budget_messages(self.rules.tell_budget, self._remaining(k + 1))
-            if continuation.new_sequence is not None:
-                self.messages, new = [*self.messages, *new, *continuation.messages], []
-                ending = self.new_sequence([*continuation.new_sequence, *budget])
-            else:
-                new += [*continuation.messages, *budget]
-                ending = None if self._extend(k, completion.ids, new) else Ending("truncated", "length")
+            ending, new = (yield from self._continue(k, completion.ids, new)), []
         self.messages += new
         if ending is None and self.rules.snapshots:
             state, ending = yield from work(self.session.snapshot)
@@ -335,14 +334,37 @@ class Play:
                 self.marks.append(Mark(len(self.messages), state, deepcopy(self.notes), len(self.aux_turns)))
         return ending
 
+    def _continue(self, k: int, ids: list[int], reply: list[Message]) -> Generator[Request, Any, Ending | None]:
+        """Append the reply to turn k, and messages of strategies; returns None if the next turn can begin."""
+        continuation = self.rules.continuation(self) if self.rules.continuation else CONTINUE
+        before, new = self.history, [*reply, *continuation.messages]
+        self.messages += new  # before a request that may be stopped
+        said = yield from self._interjected(self.messages)
+        if isinstance(said, Ending):
+            return said
+        own = [*said, *budget_messages(self.rules.tell_budget, self._remaining(k + 1))]
+        if continuation.new_sequence is not None:
+            return self.new_sequence([*continuation.new_sequence, *own])
+        self.messages += own
+        return None if self._extend(k, ids, before, [*new, *own]) else Ending("truncated", "length")
+
+    def _interjected(self, said: Sequence[Message]) -> Generator[Request, Any, tuple[Message, ...] | Ending]:
+        """Messages for the next turn from `Attempt.interject`, noted by turn."""
+        if self.attempt.interject is None:
+            return ()
+        found: tuple[Message, ...] | Ending = yield from self.attempt.interject(self, said)
+        if not isinstance(found, Ending) and found:
+            self.notes[INTERJECT_NOTE] = [*self.notes.get(INTERJECT_NOTE, []), *[len(self.turns)] * len(found)]
+        return found
+
     def _remaining(self, k: int) -> Remaining:
         """Remaining limits before turn k."""
         turns = self.rules.max_turns - k
         return remaining_budget(self.rules.budget, self.usage.spent, turns=turns) if self._bounded else Remaining(turns)
 
-    def _extend(self, k: int, ids: list[int], new: list[Message]) -> bool:
+    def _extend(self, k: int, ids: list[int], before: list[Message], new: list[Message]) -> bool:
         """Append a reply to the sequence. False, with nothing appended, if it exceeds the context."""
-        part = self.attempt.format.extend(self.history, new, ids, self.tools)
+        part = self.attempt.format.extend(before, new, ids, self.tools)
         before = 0 if part.fresh else len(self.sequences[-1].ids)
         if before + len(part.ids) > self.attempt.context:
             return False

@@ -35,7 +35,7 @@ def replay_turns(beginning: Beginning, opened: Opened, env: Env) -> Generator[Ac
         return None
     places = turn_positions(beginning.messages, turns=len(beginning.turns))
     first = places[0] if places else len(beginning.messages)
-    if (opened.messages, opened.tools) != (tuple(beginning.messages[:first]), beginning.tools):
+    if opened.tools != beginning.tools or not _same(beginning.messages[:first], opened.messages):
         return _another("it is opened", "its start")
     ends = [*places, len(beginning.messages)][1:]
     for k, (turn, place, end) in enumerate(zip(beginning.turns, places, ends)):

@@ -7,6 +7,7 @@ from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Group, Message, ParsedTurn, Task, ToolSchema, Trajectory
 from handaxe.core.requests import EnvReply, Partial
 from handaxe.ops.turn_positions import initial_messages, turn_positions
+from handaxe.rollouts.play.play import INTERJECT_NOTE
 
 __all__ = ["Opening", "StandIn", "openings", "recorded_answer", "recorded_speech", "was_answered"]
 
@@ -45,7 +46,9 @@ class Opening:
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         one = self._recorded
-        return tuple(initial_messages(one.messages, turns=len(one.turns))), one.tools
+        messages = initial_messages(one.messages, turns=len(one.turns))
+        own = one.notes.get(INTERJECT_NOTE, []).count(0)  # of the strategy, which repeats them
+        return tuple(messages[: len(messages) - own]), one.tools
 
     def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
         del turn, seed

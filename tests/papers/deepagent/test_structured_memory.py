@@ -4,8 +4,8 @@ import pytest
 
 from handaxe.core.records import Message, ParsedTurn, Sampling, Task
 from handaxe.core.requests import AuxChat
-from handaxe.ops.ask_aux import NoReply
 from handaxe.models.chat_formats.compact import Compact
+from handaxe.ops.ask_aux import NoReply
 from handaxe.papers.deepagent.structured_memory import PARTS, CallEvent, ask_memory, memory_text, rule_memory
 
 QUESTION = "5526 25, 1390 * 7"
