@@ -5,4 +5,5 @@ from .slow import slow as slow
 from .task_router import task_router as task_router
 from .tool_chat import tool_chat as tool_chat
 from .tool_choice import tool_choice as tool_choice
+from .with_user import with_user as with_user
 from .without_tools import without_tools as without_tools

@@ -10,8 +10,9 @@ from typing import Any
 from handaxe.core.errors import Failed
 from handaxe.core.records import Ending, Message, ParsedTurn, Task, ToolSchema
 from handaxe.core.requests import EnvReply
+from handaxe.envs.aux_work import AuxWork
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.tools.deadline import Threads
+from handaxe.envs.with_user import UserEnv
 from handaxe.worlds.bfcl.simulators import Simulators, simulator_schemas
 
 __all__ = ["MOST_STEPS", "UserTurns"]
@@ -21,8 +22,8 @@ MOST_STEPS = 20
 ADDED = "I have updated some more functions you can choose from. What about now?"
 
 
-class UserTurns:
-    """Implements `Env` and `astep`.
+class UserTurns(UserEnv):
+    """Implements `Env` and `AsyncEnv`.
 
     At the end of each turn of the user, the state is compared with the state that the answer's calls produce in
     separate simulators; the user continues in any case. With T turns of the user and S_t, G_t the simulators after turn
@@ -52,65 +53,54 @@ class UserTurns:
             self._mine = Simulators.of(task)
             return self._mine.tools(schemas)
 
-        self._task = task
-        self._chat: Any = tool_chat([make, *tools])(task)
+        super().__init__(tool_chat([make, *tools])(task), task)
         self._right: list[bool] = []
         self._steps, self._made = 0, 0
 
     def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
         """Return the user's first turn and the available functions."""
-        messages, tools = self._chat.start()
+        messages, tools = super().start()
         return messages, tuple(tool for tool in tools if tool.name not in self._schemas)
 
-    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
+    def work(self, turn: ParsedTurn) -> AuxWork:
         """Execute the calls; a turn without a call ends the user's turn."""
-        if not turn.calls and not turn.errors:
-            return self._next()
-        return self._after(turn, self._chat.step(turn, seed=seed))
+        self._made += len(turn.calls)
+        reply: EnvReply = yield from super().work(turn)
+        return reply._replace(facts=self._facts())
 
-    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        """As `step`."""
-        if not turn.calls and not turn.errors:
-            return self._next()
-        return self._after(turn, await self._chat.astep(turn, seed=seed, threads=threads))
+    def heard(self, turn: ParsedTurn) -> AuxWork:
+        """Judge the finished turn of the user, and continue by rule."""
+        yield from ()
+        self._right.append(self._judged(self.task.metadata["gold"][len(self._right)]))
+        self._steps, self._made = 0, 0
+        done = len(self._right) == len(self.task.metadata["gold"])
+        return EnvReply(() if done else self._said(len(self._right)), done=done)
+
+    def transform_reply(self, reply: EnvReply) -> EnvReply:
+        """Count a turn with calls, and end an endless turn of the user."""
+        self._steps += 1
+        if self._steps > MOST_STEPS and not reply.done:
+            return reply._replace(done=True, ending=Ending("truncated", "turns"))
+        return reply
 
     def report(self) -> Mapping[str, Any]:
         """Report of tool_chat, with "turns" (correctness of each finished turn), "progress", "valid" and "equal":
         attribute of the simulators -> equality with the final state of the answer.
         """
         judged = {"turns": list(self._right), "progress": self._progress(), "valid": self._valid()}
-        return {**self._chat.report(), **judged, "equal": self._equal()}
+        return {**super().report(), **judged, "equal": self._equal()}
 
     def snapshot(self) -> Any:
         """State of everything, including the comparison."""
         counts = (tuple(self._right), self._steps, self._made)
-        return self._chat.snapshot(), self._gold.snapshot(), counts
+        return super().snapshot(), self._gold.snapshot(), counts
 
     def restore(self, state: Any) -> None:
         """Restore a snapshot."""
-        chat, gold, (right, self._steps, self._made) = state
-        self._chat.restore(chat)
+        inner, gold, (right, self._steps, self._made) = state
+        super().restore(inner)
         self._gold.restore(gold)
         self._right = list(right)
-
-    def close(self) -> None:
-        """Close the tools."""
-        self._chat.close()
-
-    def _after(self, turn: ParsedTurn, reply: EnvReply) -> EnvReply:
-        self._steps += 1
-        self._made += len(turn.calls)
-        if self._steps > MOST_STEPS and not reply.done:
-            reply = reply._replace(done=True, ending=Ending("truncated", "turns"))
-        return reply._replace(facts=self._facts())
-
-    def _next(self) -> EnvReply:
-        """Judge the finished turn of the user, and continue."""
-        self._right.append(self._judged(self._task.metadata["gold"][len(self._right)]))
-        self._steps, self._made = 0, 0
-        done = len(self._right) == len(self._task.metadata["gold"])
-        messages = () if done else self._said(len(self._right))
-        return EnvReply(messages, done=done, facts=self._facts())
 
     def _judged(self, calls: Sequence[Mapping[str, Any]]) -> bool:
         before = len(self._gold.results)
@@ -122,8 +112,8 @@ class UserTurns:
         return bool(self._made) and not missing and self._mine.like(self._gold)
 
     def _said(self, number: int) -> tuple[Message, ...]:
-        names = self._task.metadata["held_back"].get(str(number), ())
-        told = tuple(Message("user", text) for text in self._task.metadata["later"][number - 1])
+        names = self.task.metadata["held_back"].get(str(number), ())
+        told = tuple(Message("user", text) for text in self.task.metadata["later"][number - 1])
         if not names:
             return told
         added = [_described(self._schemas[name]) for name in names]
@@ -135,12 +125,12 @@ class UserTurns:
         return {**count, "progress": self._progress()}
 
     def _progress(self) -> float:
-        counted = [bool(calls) for calls in self._task.metadata["gold"]]
+        counted = [bool(calls) for calls in self.task.metadata["gold"]]
         return sum(a and b for a, b in zip(counted, self._right)) / max(1, sum(counted))
 
     def _equal(self) -> dict[str, bool]:
         before = self._gold.snapshot()
-        for calls in self._task.metadata["gold"][len(self._right) :]:
+        for calls in self.task.metadata["gold"][len(self._right) :]:
             for one in calls:
                 _quietly(self._gold, one)
         found = self._mine.compared(self._gold)
@@ -148,7 +138,7 @@ class UserTurns:
         return found
 
     def _valid(self) -> bool:
-        return len(self._right) == len(self._task.metadata["gold"]) and all(self._right)
+        return len(self._right) == len(self.task.metadata["gold"]) and all(self._right)
 
 
 def _quietly(simulators: Simulators, call: Mapping[str, Any]) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from handaxe.core.errors import Failed
-from handaxe.core.protocols import Env, EnvFactory
-from handaxe.core.records import Message, ParsedTurn, Task, ToolCall, ToolSchema
+from handaxe.core.protocols import EnvFactory
+from handaxe.core.records import Message, ParsedTurn, Task, ToolCall
 from handaxe.core.requests import AuxChat, AuxRequest, EnvReply
+from handaxe.envs.aux_work import AuxWork
 from handaxe.envs.tool_chat import tool_chat
+from handaxe.envs.with_user import USER, UserEnv
+from handaxe.ops.ask_aux import ask_aux
 from handaxe.ops.seeds import derive_seed
-from handaxe.tools.deadline import Threads
 from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.tau2.customer_requests import Request, RequestProgress, customer_text, requests
 from handaxe.worlds.tau2.domains import Domain, package
@@ -76,8 +78,8 @@ def _act(self, action: str) -> str:
     return self.call("user", wanted[0].tool, wanted[0].arguments)
 
 
-class _Talk:
-    """Implements `Env`, `AsyncEnv`, `OnAuxReply` and `OnOpen`."""
+class _Talk(UserEnv):
+    """Environment of `talk`."""
 
     def __init__(
         self,
@@ -104,7 +106,7 @@ class _Talk:
         elif brief:
             kit = (_act,) if alone else ()
         self.progress = RequestProgress(requests(domain, scenario)) if stepwise else None
-        self.inner: Env = tool_chat([*tools, lambda: [one.__get__(desk, _Desk) for one in kit]])(task)
+        super().__init__(tool_chat([*tools, lambda: [one.__get__(desk, _Desk) for one in kit]])(task), task)
         self.user: User | None = None
         self.persona = task.metadata["persona"]
         if not alone:
@@ -115,81 +117,72 @@ class _Talk:
 
     def on_open(self, *, aux_policies: Mapping[str, AuxChat], max_turns: int) -> None:
         """Let an auxiliary policy "user" play the user."""
-        del max_turns
-        if ROLE in aux_policies and self.user is not None:
-            self.by = ROLE
+        super().on_open(aux_policies=aux_policies, max_turns=max_turns)
+        if USER in aux_policies and self.user is not None:
+            self.by = USER
 
-    def start(self) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
-        return self.inner.start()
+    def heard(self, turn: ParsedTurn) -> AuxWork:
+        """Process a text of the agent."""
+        self.said.append(turn.text)
+        if self.user is None:
+            return EnvReply(done=True)
+        self.user.hear(turn.text)
+        text = (yield from self._model_text(self.user)) if self.by else self._rule_text(self.user)
+        self.over = ended(text)
+        return self.transform_reply(EnvReply((Message("user", text),), done=bool(self.over)))
 
-    def step(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        if turn.calls or turn.errors:
-            return self._with_facts(self.inner.step(turn, seed=seed))
-        return self._heard(turn.text, seed)
-
-    async def astep(self, turn: ParsedTurn, *, seed: int, threads: Threads) -> EnvReply:
-        if turn.calls or turn.errors:
-            return self._with_facts(await self.inner.astep(turn, seed=seed, threads=threads))  # type: ignore[attr-defined]
-        return self._heard(turn.text, seed)
-
-    def on_aux_reply(self, turn: ParsedTurn, *, seed: int) -> EnvReply:
-        """Process a turn of the user's engine."""
-        del seed
-        assert self.user is not None
-        if turn.calls and self.user.acts >= MOST_ACTS:
-            return self._answered(OUT_OF_SCOPE)
-        answer = self.user.act(turn)
-        return self._asks(self.user) if answer is None else self._answered(answer)
+    def transform_reply(self, reply: EnvReply) -> EnvReply:
+        """Add facts for experts: number of completed reference calls in order; and whether the agent has seen the
+        single look of brief worlds.
+        """
+        done = 0
+        for call in self.state.calls:
+            done += done < len(self.gold) and same_call(self.gold[done], call)
+        more = self.progress.facts(self.state, self.said) if self.progress else {}
+        return reply._replace(facts={**reply.facts, "done": done, "looked": self.looked, **more})
 
     def report(self) -> Mapping[str, Any]:
-        found = {**self.inner.report(), **self.state.judge(self.said), "ended": self.over, "persona": self.persona}
+        found = {**super().report(), **self.state.judge(self.said), "ended": self.over, "persona": self.persona}
         return {**found, "progress": self.progress.share} if self.progress else found
 
     def snapshot(self) -> Any:
         view = self.user.view if self.user else ()
         rest = (self.over, self.looked, self.progress and self.progress.snapshot())
-        return self.inner.snapshot(), self.state.snapshot(), tuple(self.said), tuple(view), rest
+        return super().snapshot(), self.state.snapshot(), tuple(self.said), tuple(view), rest
 
     def restore(self, state: Any) -> None:
         inner, databases, said, view, (self.over, self.looked, progress) = state
         if self.progress:
             self.progress.restore(progress)
-        self.inner.restore(inner)
+        super().restore(inner)
         self.state.restore(databases)
         self.said = list(said)
         if self.user:
             self.user.view = list(view)
 
-    def close(self) -> None:
-        self.inner.close()
+    def _model_text(self, user: User) -> Generator[AuxRequest, ParsedTurn, str]:
+        """Text of the user's engine, after its actions."""
+        while True:
+            turn = yield from ask_aux(AuxRequest(self.by, tuple(user.view), user.tools), calls=True)
+            if turn.calls and user.acts >= MOST_ACTS:
+                return OUT_OF_SCOPE
+            text = user.act(turn)
+            if text is not None:
+                return text
 
-    def _heard(self, text: str, seed: int) -> EnvReply:
-        """Process a text of the agent."""
-        self.said.append(text)
-        if self.user is None:
-            return EnvReply(done=True)
-        self.user.hear(text)
-        if self.by:
-            return self._asks(self.user)
-        rng = random.Random(derive_seed(seed, "user"))
+    def _rule_text(self, user: User) -> str:
+        """Text of the scripted user, after its actions."""
+        rng = random.Random(derive_seed(self.seed, USER))
         if self.progress:
-            text = customer_text(self.user.view, self.progress.asked, self.manner, rng)
-            self.user.act(ParsedTurn(text))
+            text = customer_text(user.view, self.progress.asked, self.manner, rng)
+            user.act(ParsedTurn(text))
             if text not in WORRIES:
                 self.progress.turn_to_next(len(self.state.calls))
-            return self._answered(text)
-        answer: str | None = None
-        while answer is None:
-            answer = self.user.act(rule(self.user.view, self.raw, self.manner, rng))
-        return self._answered(answer)
-
-    def _asks(self, user: User) -> EnvReply:
-        return self._with_facts(EnvReply(aux_request=AuxRequest(self.by, tuple(user.view), user.tools)))
-
-    def _answered(self, text: str) -> EnvReply:
-        """Process a text of the user."""
-        self.over = ended(text)
-        return self._with_facts(EnvReply((Message("user", text),), done=bool(self.over)))
+            return text
+        while True:
+            answer = user.act(rule(user.view, self.raw, self.manner, rng))
+            if answer is not None:
+                return answer
 
     def _phone(self, call: ToolCall) -> str:
         """Execute a call of the user; the reply is a result or an error."""
@@ -208,18 +201,7 @@ class _Talk:
             return short_order(reply)
         return reply if not self.brief or name in LOOKS else short(reply)
 
-    def _with_facts(self, reply: EnvReply) -> EnvReply:
-        """Add facts for experts: number of completed reference calls in order; and whether the agent has seen the
-        single look of brief worlds.
-        """
-        done = 0
-        for call in self.state.calls:
-            done += done < len(self.gold) and same_call(self.gold[done], call)
-        more = self.progress.facts(self.state, self.said) if self.progress else {}
-        return reply._replace(facts={**reply.facts, "done": done, "looked": self.looked, **more})
 
-
-ROLE = "user"
 MOST_ACTS = 8
 """Consecutive turns with phone calls of an engine before the user gives up."""
 LOOKS = ("check_status_bar", "run_speed_test", "can_send_mms")

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, ParsedTurn, ToolCall, ToolSchema
+from handaxe.envs.with_user import STOP
 from handaxe.worlds.tau2.phone import TRANSFER_NOTICE, diagnostic_tool, is_solved, requested_actions
 
 __all__ = [
@@ -33,7 +34,6 @@ __all__ = [
     "rule",
 ]
 
-STOP = "###STOP###"
 TRANSFER = "###TRANSFER###"
 OUT_OF_SCOPE = "###OUT-OF-SCOPE###"
 WORRIES = ("What? Say it again.", "Will that be safe?", "Sorry, what?")
