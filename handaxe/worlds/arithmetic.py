@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
+from handaxe.asking.conversation_question import conversation_question
 from handaxe.core.metrics import RatioMetric
-from handaxe.core.records import Task, ToolCall, Trajectory, Turn
+from handaxe.core.records import Message, Task, ToolCall, Trajectory, Turn
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.action_score import count_correct_calls
 from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts import extract
+from handaxe.rollouts.advised import ADVISER, Adviser
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.parts import arithmetic_tasks
+from handaxe.worlds.parts.advisers import add_adviser
 from handaxe.worlds.parts.answering import is_number_answer
 from handaxe.worlds.parts.call_metrics import USED_TOOLS
 from handaxe.worlds.parts.experts import arithmetic_call, calls_then_answer
 from handaxe.worlds.parts.mistakes import add_mistakes
 from handaxe.worlds.parts.reference_calls import reference_calls
+from handaxe.worlds.parts.users import ANSWER_KEPT, add_user, doubting_user
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["arithmetic"]
@@ -58,7 +63,14 @@ FIRST_CALL_FAILED = RatioMetric(
 """The share of rollouts with a failing first call, among rollouts with a call."""
 
 
-def arithmetic(*, easy: float = 0.5, mistakes: bool = False, last_number: bool = False) -> World:
+def arithmetic(
+    *,
+    easy: float = 0.5,
+    mistakes: bool = False,
+    last_number: bool = False,
+    doubts: float = 0.0,
+    adviser: bool = False,
+) -> World:
     """Arithmetic with a calculator. Easy questions have operands of 1 digit; operands of hard questions have 2 or 3
     digits.
 
@@ -71,21 +83,25 @@ def arithmetic(*, easy: float = 0.5, mistakes: bool = False, last_number: bool =
         mistakes: in half of the tasks the expert's first call lacks the second operand, fails, and is corrected in the
             next turn. The start policy then memorizes no sums.
         last_number: score the last number of an answer instead of its whole text, for models that answer in sentences.
+        doubts: probability that a user doubts the first answer, 0 to 1, and 0 for no user; the last answer is scored.
+            A model speaks with --aux-policies user=SOURCE.
+        adviser: a user message after every failed call says how to call the calculator, by a rule, or by a model with
+            --aux-policies adviser=SOURCE.
 
     Returns:
         A world broken down by "difficulty" if both difficulties occur. Gauges: call_precision, calls_on_hard and
         used_tools; with `mistakes` only first_call_failed, the share of rollouts with a failing first call among
-        rollouts with a call.
+        rollouts with a call. With a user answer_kept, the share of unchanged answers among rollouts with a doubt.
 
     Raises:
-        InputError: `easy` out of range, when tasks are made.
+        InputError: `doubts` out of range; `easy` out of range, when tasks are made.
     """
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         return arithmetic_tasks.tasks(count=count, seed=seed, split=split, easy=easy)
 
     expert = calls_then_answer(_calls)
-    return World(
+    made = World(
         name="arithmetic",
         tasks=tasks,
         env=tool_chat,
@@ -104,6 +120,19 @@ def arithmetic(*, easy: float = 0.5, mistakes: bool = False, last_number: bool =
         if mistakes
         else {"call_precision": CALL_PRECISION, "calls_on_hard": CALLS_ON_HARD, "used_tools": USED_TOOLS},
     )
+    if doubts:
+        gauges = {**made.gauges, "answer_kept": ANSWER_KEPT}
+        made = replace(add_user(made, doubting_user(doubts)), gauges=gauges)
+    return add_adviser(made, CALL_ADVISER) if adviser else made
+
+
+def _call_advice(task: Task, said: Sequence[Message], seed: int) -> str:
+    """Advice on a failed call."""
+    del task, said, seed
+    return "Call the calculator with one expression, such as 12*34."
+
+
+CALL_ADVISER = Adviser(_call_advice, conversation_question(ADVISER, "advise"))
 
 
 def _calls(task: Task, facts: Facts) -> Sequence[ToolCall]:

@@ -86,3 +86,33 @@ def test_bad_arguments_raise_when_tasks_are_made():
         arithmetic(easy=2).tasks("train", 1, 0)
     with pytest.raises(TaskError, match="empty"):
         arithmetic().tasks("train", 0, 0)
+
+
+def test_expert_is_correct_with_a_doubting_user_and_an_adviser():
+    world = arithmetic(mistakes=True, easy=0.5, doubts=0.5, adviser=True)
+    doubted, advised = 0, 0
+    assert world.roles == ("user", "adviser") and "answer_kept" in world.gauges
+    for task in world.tasks("train", 40, 0):
+        rollout = world.make_rollout(8)
+        one = demonstrate(
+            world.env(world.tools),
+            task,
+            world.expert,
+            format=Compact(),
+            max_turns=8,
+            rollout=rollout,
+            seed=len(task.id),
+        )
+        assert score(world, one) == 1 and one.env["user_ended"]
+        doubted += one.env["user_replies"] == 2
+        told = [message.content for message in one.messages if message.name == "adviser"]
+        failed = sum(reply.status != "ok" for reply in one.replies)
+        assert told == ["Call the calculator with one expression, such as 12*34."] * failed
+        advised += failed
+    assert 5 < doubted < 35 and advised > 3
+
+
+def test_the_plain_world_has_no_companions():
+    assert arithmetic().roles == () and arithmetic().rollout is None and "answer_kept" not in arithmetic().gauges
+    with pytest.raises(InputError, match="from 0 to 1"):
+        arithmetic(doubts=2.0)
