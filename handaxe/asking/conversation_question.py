@@ -43,7 +43,7 @@ def conversation_question(
         "advise", "12*34?" and a call of calculator, context 300 ->
             '"user: 12*34?\\nagent: calculator({...})"\\nadvice?' is the only message
 
-    Idea: advisers and users read the same kind of text; the prompt says who is asked.
+    Idea: advisers and users read the same text, under different prompts.
     """
 
     def ask(task: Task, messages: Sequence[Message], chat: AuxChat) -> AuxRequest:

@@ -28,7 +28,7 @@ class User(NamedTuple):
     replies of tools.
 
     rule     (task, view, seed) -> next text; a text with `STOP` ends the rollout
-    ask      (task, view, chat of the model) -> request to an auxiliary policy that speaks in place of the rule, such as
+    ask      (task, view, chat of the model) -> request to an auxiliary policy that speaks instead of the rule, such as
              one of `asking.conversation_question`; None: no model can speak
     opening  task -> first text of the user; None: the last opening message is the user's
     role     name of the auxiliary policy

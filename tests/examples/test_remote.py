@@ -37,7 +37,7 @@ def many_parts(body):
         right = re.search(r"Key: (.*)\nAnswer: (.*)", rest[0])
         return chat.reply("YES" if right[1] == right[2] else "NO")
     if order.startswith("You are a customer"):
-        return chat.reply("DONE, thanks." if "408" in rest[0] else "What do 12*34 cost?")
+        return chat.reply("###STOP### Thanks." if rest[-1] == "408" else "What do 12*34 cost?")
     if order.startswith("You invent"):
         return chat.reply(f"{len(rest[0])}*{int(rest[0][-1]) // 2}=?")
     if body["messages"][-1]["content"] == "Good morning.":
@@ -96,13 +96,11 @@ def test_the_blocks_of_the_page_about_chat_servers(capsys):
     assert names["reply"].text == "What is a burin?" and names["reply"].text in capsys.readouterr().out
     asked = {body["model"] for body in server.bodies}
     assert asked == {"my-model", "judge-model", "customer-model"}
-    assert names["talk"].ending.kind == "completed" and names["talk"].env["lines"] == [
-        "Customer: Good morning.",
-        "Clerk: What would you like?",
-        "Customer: What do 12*34 cost?",
-        "Clerk: 408",
-        "Customer: DONE, thanks.",
-    ]
+    talk = names["talk"]
+    assert talk.ending.kind == "completed" and [one.by for one in talk.aux_turns] == ["user"]
+    assert [message.content for message in talk.messages if message.role != "tool" and not message.calls] == [
+        "Good morning.", "What would you like?", "What do 12*34 cost?", "408", "###STOP### Thanks.",
+    ]  # fmt: skip
     assert [one.text for one in names["verdicts"]] == ["12*34=408", "12*34=409"], "this server knows no log-probs"
     assert names["invented"] == ["10*0=?", "10*1=?", "10*2=?"]
     assert len(names["lessons"]) == 5 and all(lesson.num_tokens and lesson.calls for lesson in names["lessons"])
