@@ -28,7 +28,7 @@ class Adviser(NamedTuple):
     """Adviser of a rollout.
 
     rule   (task, conversation so far, seed) -> advice; "" for no message
-    ask    (task, conversation so far, chat of the model) -> request to an auxiliary policy that advises in place of the
+    ask    (task, conversation so far, chat of the model) -> request to an auxiliary policy that advises instead of the
            rule, such as one of `asking.conversation_question`; None: no model can advise
     role   name of the auxiliary policy, and of the messages
     """

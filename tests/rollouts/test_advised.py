@@ -7,8 +7,8 @@ from helpers import chat_server as chat
 from handaxe.asking.conversation_question import conversation_question
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import AuxPolicy
-from handaxe.core.records import Branch, Ending, Group, Message, Sampling, Task, ToolCall, check
-from handaxe.core.requests import Attempt
+from handaxe.core.records import STOPPED, Branch, Ending, Group, Message, Sampling, Task, ToolCall, check
+from handaxe.core.requests import Attempt, Stopped
 from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.models.chat_formats.compact import Compact
@@ -160,6 +160,25 @@ def test_a_silent_model_ends_the_rollout_unscored_with_the_reply_in_the_record()
     assert [name for name, _ in heard(one)] == ["user", "assistant", "calculator"]
     (start,) = played(advised(linear(), MODEL, when=at_start), aux={"adviser": scripted("", "")})
     assert start.ending.kind == "infra_error" and not start.turns and heard(start) == [("user", "12*34?")]
+
+
+@pytest.mark.parametrize("when", [at_start, after_failure])
+def test_a_rollout_that_is_stopped_during_advice_keeps_the_reply(when):
+    policies = {"adviser": scripted("a")}
+    engine = ScriptedEngine(Compact(), CALLS, tools=[calculator.schema])
+
+    def sample(name, request):
+        if request.by == "adviser":
+            raise Stopped
+        return engine.sample([request])[0]
+
+    rollout = advised(linear(), MODEL, when=when)
+    (one,) = run_plan(rollout(attempt(policies)), sample=sample)
+    check(one)
+    assert one.ending == STOPPED and not one.aux_turns
+    assert [name for name, _ in heard(one)] == ["user", "assistant", "calculator"][: 1 if when is at_start else 3]
+    setup = Setup(rollout, Compact(), ENV, Sampling(), 900, aux_policies=aux_chats(policies))
+    assert not any(found.differences for found in replay(Group(TASK, (one,)), setup))
 
 
 @pytest.mark.parametrize("when", [at_start, after_failure])

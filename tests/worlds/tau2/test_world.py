@@ -186,6 +186,22 @@ def test_a_silent_user_engine_ends_the_conversation():
     assert OUT_OF_SCOPE
 
 
+def test_a_user_engine_without_a_text_ends_the_rollout_unscored():
+    world = tau2(brief=True, user="engine")
+    silent = AuxPolicy(ScriptedEngine(Compact(), ["", ""]), Compact(), Sampling(max_tokens=200))
+    found = evaluate(
+        tasks=world.tasks("train", 1, 0),
+        engine=ScriptedEngine(Compact(), ["hello"] * 4),
+        format=Compact(),
+        env=world.env(()),
+        rollout=linear(max_turns=4),
+        reward=world.correct,
+        sampling=Sampling(max_tokens=200),
+        aux_policies={"user": silent},
+    ).tasks[0]
+    assert found.endings == {"infra_error": 1} and found.scored == 0
+
+
 def test_an_untrained_policy_completes_rollouts():
     world = tau2(**SOLO)
     engine = LocalEngine(TinyModel(TinyNet(TinyConfig(width=32, layers=1, heads=2, max_length=512))))
