@@ -149,7 +149,7 @@ def customer_text(view: Sequence[Message], asked: Sequence[Request], manner: Man
     A transferred customer ends the conversation.
 
     Args:
-        view: the customer's messages; see `user.User`.
+        view: the customer's messages; see `user.Customer`.
         asked: requests of the task.
         manner: probabilities of balking and chatting.
         rng: source of random numbers.

@@ -21,7 +21,7 @@ from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import BRIEF_TOOLS, short_order
 from handaxe.worlds.tau2.phone import ACTIONS, CHECK, STATUS, requested_actions, short
 from handaxe.worlds.tau2.state import ServiceState, Side, gold_actions, kit_tools, raw_task, same_call
-from handaxe.worlds.tau2.user import OUT_OF_SCOPE, STOP, WORRIES, User, ended, manner, rule
+from handaxe.worlds.tau2.user import OUT_OF_SCOPE, STOP, WORRIES, Customer, ended, manner, rule
 
 __all__ = ["talk"]
 
@@ -107,13 +107,13 @@ class _Talk(UserEnv):
             kit = (_act,) if alone else ()
         self.progress = RequestProgress(requests(domain, scenario)) if stepwise else None
         super().__init__(tool_chat([*tools, lambda: [one.__get__(desk, _Desk) for one in kit]])(task), task)
-        self.user: User | None = None
+        self.user: Customer | None = None
         self.persona = task.metadata["persona"]
         if not alone:
             self.manner = manner(self.persona)
             offered = [one.schema for one in kits["user"]]
             prompt = _short_prompt(self.progress.asked) if brief and self.progress else _prompt(domain, self.raw)
-            self.user = User(prompt, task.messages[-1].content, offered, self._phone)
+            self.user = Customer(prompt, task.messages[-1].content, offered, self._phone)
 
     def on_open(self, *, aux_policies: Mapping[str, AuxChat], max_turns: int) -> None:
         """Let an auxiliary policy "user" play the user."""
@@ -160,7 +160,7 @@ class _Talk(UserEnv):
         if self.user:
             self.user.view = list(view)
 
-    def _model_text(self, user: User) -> Generator[AuxRequest, ParsedTurn, str]:
+    def _model_text(self, user: Customer) -> Generator[AuxRequest, ParsedTurn, str]:
         """Text of the user's engine, after its actions."""
         while True:
             turn = yield from ask_aux(AuxRequest(self.by, tuple(user.view), user.tools), calls=True)
@@ -170,7 +170,7 @@ class _Talk(UserEnv):
             if text is not None:
                 return text
 
-    def _rule_text(self, user: User) -> str:
+    def _rule_text(self, user: Customer) -> str:
         """Text of the scripted user, after its actions."""
         rng = random.Random(derive_seed(self.seed, USER))
         if self.progress:

@@ -26,7 +26,7 @@ __all__ = [
     "OUT_OF_SCOPE",
     "STOP",
     "TRANSFER",
-    "User",
+    "Customer",
     "WORRIES",
     "ended",
     "first_person",
@@ -62,7 +62,7 @@ MANNERS: Mapping[str, Manner] = {
 """By persona. The package's personas None, Easy and Hard are plain, easy and hard; static is deterministic."""
 
 
-class User:
+class Customer:
     """State of the user; `hear` and `act` change it, and a rule or an engine reads `view`.
 
     Args:

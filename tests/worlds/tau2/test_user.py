@@ -17,7 +17,7 @@ from handaxe.worlds.tau2.user import (
     STOP,
     TRANSFER,
     WORRIES,
-    User,
+    Customer,
     ended,
     first_person,
     manner,
@@ -34,7 +34,7 @@ class Talk:
         self.raw = package(domain).raw[scenario]
         self.state, self.manner, self.rng = ServiceState(domain, scenario), MANNERS[persona], random.Random(seed)
         opening = first_person(self.raw["user_scenario"]["instructions"]["reason_for_call"])
-        self.user = User("", opening, (), lambda call: self.state.call("user", call.name, call.arguments))
+        self.user = Customer("", opening, (), lambda call: self.state.call("user", call.name, call.arguments))
 
     def says(self, text):
         self.user.hear(text)
