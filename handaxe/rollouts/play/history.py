@@ -7,13 +7,29 @@ The notes of a trajectory (JSON) have one entry per new sequence, for forks and 
 Idea: a strategy may show its policy less than the conversation, and the record must hold the shown messages.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from handaxe.core.records import Message
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from handaxe.core.records import Ending, Message
 from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
 
-__all__ = ["CONTINUE", "Continuation", "history", "record_new_sequence", "starts_beyond"]
+if TYPE_CHECKING:
+    from handaxe.rollouts.play.play import Play
+
+__all__ = [
+    "CONTINUE",
+    "INTERJECT_NOTE",
+    "Continuation",
+    "history",
+    "interjected",
+    "record_new_sequence",
+    "starts_beyond",
+]
+
+INTERJECT_NOTE = "interjected"
+"""Key of the notes that list, for each message of `Attempt.interject`, the turn that reads it first."""
 
 
 class Continuation(NamedTuple):
@@ -51,3 +67,13 @@ def record_new_sequence(messages: Sequence[Message], notes: dict[str, Any], open
 def starts_beyond(notes: Mapping[str, Any], stop: int) -> bool:
     """Return True if the current sequence began after more than the first `stop` messages."""
     return bool(notes.get(NEW_SEQUENCE_NOTE)) and notes[NEW_SEQUENCE_NOTE][-1]["then"] > stop
+
+
+def interjected(play: Play, said: Sequence[Message]) -> Generator[Any, Any, tuple[Message, ...] | Ending]:
+    """Return the messages of `Attempt.interject` for the next turn, noted by turn, or the ending of the rollout."""
+    if play.attempt.interject is None:
+        return ()
+    found: tuple[Message, ...] | Ending = yield from play.attempt.interject(play, said)
+    if not isinstance(found, Ending) and found:
+        play.notes[INTERJECT_NOTE] = [*play.notes.get(INTERJECT_NOTE, []), *[len(play.turns)] * len(found)]
+    return found

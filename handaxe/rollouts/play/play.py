@@ -1,9 +1,7 @@
 """One rollout in progress: the building block of `linear`, `forking` and custom strategies.
 
-    play = Play(attempt, Rules(max_turns=4))
-    trajectory = yield from play.run()          open the environment, play turn after turn, close it
-
-A strategy with work between turns passes `run` a generator, which calls `play.turn()`.
+play = Play(attempt, Rules(max_turns=4))
+trajectory = yield from play.run()          open the environment, play turn after turn, close it
 """
 
 from __future__ import annotations
@@ -35,20 +33,18 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rollouts.budget import Remaining, budget_messages, remaining_budget
 from handaxe.rollouts.play.aux_turns import AuxTurn, answer_aux_requests, aux_trajectories
 from handaxe.rollouts.play.env_session import EnvSession, infra_error, work
-from handaxe.rollouts.play.history import CONTINUE, history, record_new_sequence
+from handaxe.rollouts.play.history import CONTINUE, history, interjected, record_new_sequence
 from handaxe.rollouts.play.replay_turns import replay_turns
 from handaxe.rollouts.play.rules import UNBOUNDED, Beginning, Mark, Rules
 from handaxe.rollouts.play.sequence_builder import SequenceBuilder
 from handaxe.rollouts.play.takeback import note_splice
 from handaxe.rollouts.play.usage_account import UsageAccount
 
-__all__ = ["INTERJECT_NOTE", "MEASURE_NOTE", "Play", "Request"]
+__all__ = ["MEASURE_NOTE", "Play", "Request"]
 
 Request = Sample | Measure | Act | Work | Spawn
 MEASURE_NOTE = "measured"
 """Key of the notes that hold the play's measures."""
-INTERJECT_NOTE = "interjected"
-"""Key of the notes that list, for each message of `Attempt.interject`, the turn that reads it first."""
 NOTHING = Usage()
 
 
@@ -166,8 +162,7 @@ class Play:
     def append_turn(self, completion: Completion) -> Generator[Request, Any, Ending | None]:
         """Append a turn of given tokens, and play the environment's reply; returns as `turn`."""
         k = len(self.turns)
-        turn = self._record(k, completion, derive_seed(self.attempt.seed, k))
-        return (yield from self._act(k, turn, completion))
+        return (yield from self._act(k, self._record(k, completion, derive_seed(self.attempt.seed, k)), completion))
 
     def exhausted(self, kept: int = 0) -> Ending | None:
         """Return the ending if limits leave no room for another turn with more than `kept` tokens, which are paid."""
@@ -222,8 +217,6 @@ class Play:
         """Return the trajectory so far, as if stopped here: for a judge between two turns."""
         return self._trajectory(STOPPED, {})
 
-    # --- inside ------------------------------------------------------------------------------------------------
-
     def _open(self) -> Generator[Request, Any, Ending | None]:
         opened, ending = yield from work(self.session.open, opens=self.attempt.env)
         if ending is not None:
@@ -235,7 +228,7 @@ class Play:
             self._acting = False
             return ending
         self.messages, self.tools = list(opened.messages), opened.tools
-        said = yield from self._interjected(self.messages)
+        said = yield from interjected(self, self.messages)
         if isinstance(said, Ending):
             return said
         self.messages += said
@@ -315,8 +308,7 @@ class Play:
                 self.attempt, self.session.env, reply, seed=turn.seed, aux_turns=self.aux_turns
             )
         self._acting = False
-        # Turn(...) takes a third of the time of dataclasses.replace.
-        turn = self.turns[-1] = Turn(**vars(turn) | {"replies": reply.replies, "facts": reply.facts})
+        turn = self.turns[-1] = Turn(**vars(turn) | {"replies": reply.replies, "facts": reply.facts})  # fast `replace`
         self.usage.add_turn(turn)
         new, ending = list(reply.messages), None
         if reply.done:
@@ -339,40 +331,26 @@ class Play:
         continuation = self.rules.continuation(self) if self.rules.continuation else CONTINUE
         before, new = self.history, [*reply, *continuation.messages]
         self.messages += new  # before a request that may be stopped
-        said = yield from self._interjected(self.messages)
+        said = yield from interjected(self, self.messages)
         if isinstance(said, Ending):
             return said
         own = [*said, *budget_messages(self.rules.tell_budget, self._remaining(k + 1))]
         if continuation.new_sequence is not None:
             return self.new_sequence([*continuation.new_sequence, *own])
         self.messages += own
-        return None if self._extend(k, ids, before, [*new, *own]) else Ending("truncated", "length")
-
-    def _interjected(self, said: Sequence[Message]) -> Generator[Request, Any, tuple[Message, ...] | Ending]:
-        """Messages for the next turn from `Attempt.interject`, noted by turn."""
-        if self.attempt.interject is None:
-            return ()
-        found: tuple[Message, ...] | Ending = yield from self.attempt.interject(self, said)
-        if not isinstance(found, Ending) and found:
-            self.notes[INTERJECT_NOTE] = [*self.notes.get(INTERJECT_NOTE, []), *[len(self.turns)] * len(found)]
-        return found
+        part = self.attempt.format.extend(before, [*new, *own], ids, self.tools)
+        if (0 if part.fresh else len(self.sequences[-1].ids)) + len(part.ids) > self.attempt.context:
+            return Ending("truncated", "length")
+        if part.fresh:
+            self.sequences.append(SequenceBuilder(part))
+        else:
+            self.sequences[-1].append_rendered(part, turn=k)
+        return None
 
     def _remaining(self, k: int) -> Remaining:
         """Remaining limits before turn k."""
         turns = self.rules.max_turns - k
         return remaining_budget(self.rules.budget, self.usage.spent, turns=turns) if self._bounded else Remaining(turns)
-
-    def _extend(self, k: int, ids: list[int], before: list[Message], new: list[Message]) -> bool:
-        """Append a reply to the sequence. False, with nothing appended, if it exceeds the context."""
-        part = self.attempt.format.extend(before, new, ids, self.tools)
-        before = 0 if part.fresh else len(self.sequences[-1].ids)
-        if before + len(part.ids) > self.attempt.context:
-            return False
-        if part.fresh:
-            self.sequences.append(SequenceBuilder(part))
-        else:
-            self.sequences[-1].append_rendered(part, turn=k)
-        return True
 
     def _keep_partial(self, partial: Partial | None) -> Ending:
         """Record the sampled part of a turn of a stopped rollout, and in any case the part that a fork shares."""

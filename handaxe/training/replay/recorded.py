@@ -7,7 +7,7 @@ from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Group, Message, ParsedTurn, Task, ToolSchema, Trajectory
 from handaxe.core.requests import EnvReply, Partial
 from handaxe.ops.turn_positions import initial_messages, turn_positions
-from handaxe.rollouts.play.play import INTERJECT_NOTE
+from handaxe.rollouts.play.history import INTERJECT_NOTE
 
 __all__ = ["Opening", "StandIn", "openings", "recorded_answer", "recorded_speech", "was_answered"]
 

@@ -21,12 +21,12 @@ from handaxe.envs.with_user import STOP
 from handaxe.worlds.tau2.phone import TRANSFER_NOTICE, diagnostic_tool, is_solved, requested_actions
 
 __all__ = [
+    "Customer",
     "MANNERS",
     "Manner",
     "OUT_OF_SCOPE",
     "STOP",
     "TRANSFER",
-    "Customer",
     "WORRIES",
     "ended",
     "first_person",
