@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTINUE",
-    "INTERJECT_NOTE",
     "Continuation",
+    "INTERJECT_NOTE",
     "history",
     "interjected",
     "record_new_sequence",
