@@ -62,7 +62,7 @@ class RuleRubrics(NamedTuple):
         self, rollouts: Sequence[tuple[Sequence[Criterion], Trajectory]]
     ) -> list[tuple[np.ndarray | None, tuple[Mapping[str, Any], ...]]]:
         """[C] bool for each rollout: criteria that are met after some turn."""
-        return [(apply_check(self.check, one, criteria).any(1), ()) for criteria, one in rollouts]
+        return [(np.asarray(apply_check(self.check, one, criteria).any(1)), ()) for criteria, one in rollouts]
 
 
 class AskedRubrics:
@@ -121,7 +121,7 @@ class AskedRubrics:
             own = [next(found) for _ in items]
             values = [one.value for one in own]
             known = not any(isinstance(one, NoAnswer) for one in values)
-            met_C = np.array([value > MET for value in values], bool) if known else None  # type: ignore[operator]
+            met_C = np.array(values, float) > MET if known else None
             out.append((met_C, tuple(call for one in own for call in one.asked)))
         return out
 

@@ -65,8 +65,10 @@ def asearcher_tasks(
             f"asearcher_tasks takes --world library, injections from 1, blurs from 0 and known from 0 to 1, not "
             f"{at.world.name}, {injections}, {blurs} and {known}"
         )
-    rollouts = {"samples": samples, "max_turns": max_turns}
-    solver = None if at.policy is None else rollout_solver(DraftRollouts(at.world, at.env, at.policy, **rollouts))
+    solver = None
+    if at.policy is not None:
+        played = DraftRollouts(at.world, at.env, at.policy, samples=samples, max_turns=max_turns)
+        solver = rollout_solver(played)
 
     def rule(task: Task) -> ObscuredTask | None:
         questions = library_questions(world=0, size=SIZE)
@@ -83,10 +85,8 @@ def asearcher_tasks(
     ]
     if at.policy is not None:
         engine, format, digest = at.policy
-        band = {"low": low, "high": high}
-        chosen.append(
-            steps.difficulty(at.world, at.env, engine, format, policy=digest, **rollouts, **band)  # type: ignore[arg-type]
-        )
+        played = {"samples": samples, "max_turns": max_turns}
+        chosen.append(steps.difficulty(at.world, at.env, engine, format, policy=digest, low=low, high=high, **played))
     about = {"world": at.world.name, "options": at.options}
     return Pipeline("asearcher_tasks", tuple(chosen), batch=batch, about=about)
 

@@ -83,5 +83,5 @@ def _solver(at: PipelineContext, samples: int, max_turns: int, max_tokens: int) 
     """The policy with tools; or the rule, since the expert solved each task in a step before."""
     if at.policy is None:
         return rule_solver(at.world, lambda task: str(task.answer), name="rule")
-    given = {"samples": samples, "max_turns": max_turns, "max_tokens": max_tokens}
-    return rollout_solver(DraftRollouts(at.world, at.env, at.policy, **given))
+    played = DraftRollouts(at.world, at.env, at.policy, samples=samples, max_turns=max_turns, max_tokens=max_tokens)
+    return rollout_solver(played)
