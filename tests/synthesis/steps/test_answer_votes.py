@@ -67,11 +67,6 @@ def test_rollouts_of_the_rule_match_a_slow_loop():
         assert outcome.reason == ("too few votes" if share < 0.25 else "too many votes" if share > 0.75 else "")
 
 
-def test_rollouts_without_tools_have_no_call_that_runs():
-    ((group, _),) = DraftRollouts(WORLD, ENV, samples=3, tools=False).play([draft_task(DRAFTS[0])], HERE)
-    assert not [reply for one in group for reply in one.replies if reply.status == "ok"]
-
-
 def test_a_rule_answers_once():
     known = {draft.payload["messages"][0]["content"] for draft in DRAFTS[:10]}
     rule = rule_solver(WORLD, lambda task: task.answer if task.messages[0].content in known else "", name="ten")
@@ -112,5 +107,3 @@ def test_a_band_and_samples_are_checked():
             answer_votes(solver_of((), ()), **band)
     with pytest.raises(InputError, match="samples is 0"):
         asked_solver(WORLD, AskDesk(None), samples=0)
-    with pytest.raises(InputError, match="from 1, not 0"):
-        DraftRollouts(WORLD, ENV, samples=0)
