@@ -85,8 +85,18 @@ def asearcher_tasks(
     ]
     if at.policy is not None:
         engine, format, digest = at.policy
-        played = {"samples": samples, "max_turns": max_turns}
-        chosen.append(steps.difficulty(at.world, at.env, engine, format, policy=digest, low=low, high=high, **played))
+        band = steps.difficulty(
+            at.world,
+            at.env,
+            engine,
+            format,
+            policy=digest,
+            samples=samples,
+            max_turns=max_turns,
+            low=low,
+            high=high,
+        )
+        chosen.append(band)
     about = {"world": at.world.name, "options": at.options}
     return Pipeline("asearcher_tasks", tuple(chosen), batch=batch, about=about)
 

@@ -47,6 +47,7 @@ def answer_votes(
 
     Paper: arXiv:2508.07976 (ASearcher) drops questions that a model answers without search; arXiv:2511.16043 (Agent0)
     keeps a band of the majority's share; arXiv:2509.24107 (Fathom-DeepResearch) has both kinds of filter.
+    Unconfirmed: the bands.
     Differs: nothing known.
     """
     if not 0 <= low <= high <= 1:

@@ -88,7 +88,8 @@ def _balanced(drafts: Sequence[SynthesisDraft], pairs: Sequence[_Pair | str], se
     order = sorted(range(len(drafts)), key=lambda k: digest_of("judging", seed, drafts[k].id))
     longer = [(k, pair.longer) for k in order if isinstance(pair := pairs[k], _Pair)]
     most = min(sum(side == 1 for _, side in longer), sum(side == -1 for _, side in longer))
-    left, place, out = {1: most, -1: most}, 0, dict[int, DraftOutcome]()
+    left, place = {1: most, -1: most}, 0
+    out = dict[int, DraftOutcome]()
     for k in order:
         pair = pairs[k]
         if isinstance(pair, str):

@@ -22,7 +22,7 @@ from handaxe.worlds.library.obscured_questions import (
 )
 from handaxe.worlds.world import Split
 
-__all__ = ["WIDTHS", "ObscuredTask", "library_questions", "obscured_task", "obscured_tasks", "task_question"]
+__all__ = ["ObscuredTask", "WIDTHS", "library_questions", "obscured_task", "obscured_tasks", "task_question"]
 
 WIDTHS = {"birth year": 25, "founding year": 25, "printing year": 25, "length": 50, "height": 500}
 """Width of the range that replaces a number: years, and lengths and heights in library units."""
