@@ -21,6 +21,6 @@ def test_prompts_are_listed_and_printed(capsys, tmp_path):
 def test_an_unknown_prompt_is_one_sentence(capsys):
     assert main(["prompts", "chek"]) == 2
     assert (
-        "there is no prompt 'chek'; there are advise, check, correct_call, grade, propose, step"
+        "there is no prompt 'chek'; there are advise, answer, check, correct_call, corrupt, grade"
         in capsys.readouterr().err
     )

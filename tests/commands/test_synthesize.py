@@ -44,7 +44,7 @@ def test_tasks_of_a_file_are_test_tasks_too(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "the pipeline is missing; there are astra_environments"),
+        ([], "the pipeline is missing; there are asearcher_tasks, astra_environments"),
         (["question", "--out", "x"], "did you mean questions or solutions?"),
         (["questions", "--out", "x", "--count", "0"], "give --count, --rounds, --tests and --workers from 1"),
         (["questions", "--out", "x", "--proposer", "self"], "--proposer self needs a run in training"),

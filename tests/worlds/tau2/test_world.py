@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn")
 
 import uvicorn
 
-from handaxe.core.errors import InputError
+from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.metrics import TaskResult
 from handaxe.core.protocols import AuxPolicy
 from handaxe.core.records import Ending, Group, Message, Sampling, Scores, ToolCall
@@ -189,17 +189,17 @@ def test_a_silent_user_engine_ends_the_conversation():
 def test_a_user_engine_without_a_text_ends_the_rollout_unscored():
     world = tau2(brief=True, user="engine")
     silent = AuxPolicy(ScriptedEngine(Compact(), ["", ""]), Compact(), Sampling(max_tokens=200))
-    found = evaluate(
-        tasks=world.tasks("train", 1, 0),
-        engine=ScriptedEngine(Compact(), ["hello"] * 4),
-        format=Compact(),
-        env=world.env(()),
-        rollout=linear(max_turns=4),
-        reward=world.correct,
-        sampling=Sampling(max_tokens=200),
-        aux_policies={"user": silent},
-    ).tasks[0]
-    assert found.endings == {"infra_error": 1} and found.scored == 0
+    with pytest.raises(VerifierError, match="ended as infra_error: 'user' gave no reply"):
+        evaluate(
+            tasks=world.tasks("train", 1, 0),
+            engine=ScriptedEngine(Compact(), ["hello"] * 4),
+            format=Compact(),
+            env=world.env(()),
+            rollout=linear(max_turns=4),
+            reward=world.correct,
+            sampling=Sampling(max_tokens=200),
+            aux_policies={"user": silent},
+        )
 
 
 def test_an_untrained_policy_completes_rollouts():
