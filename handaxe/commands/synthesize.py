@@ -203,9 +203,10 @@ def _tell(terminal: Console, options: SynthesizeOptions, report: SynthesisReport
     if len(report.drafts) < options.count:
         note(terminal, "caution", f"{len(report.drafts)} of {options.count} tasks: proposals or rounds are exhausted")
     note(terminal, "outcomes", f"{report.computed} computed, {report.known} known from {options.out}")
-    known = set(list_names("tools"))
-    if tools and known.issuperset(tools):
-        words = ["--world", "jsonl", "--world.file", str(options.out / TASKS), "--tools", *tools]
+    plain = all(one.payload.get("tools") == [] for one in report.drafts)  # such as judging tasks
+    if plain or (tools and set(list_names("tools")).issuperset(tools)):
+        words = ["--world", "jsonl", "--world.file", str(options.out / TASKS)]
+        words += [] if plain else ["--tools", *tools]
         note(terminal, "train", command_line(["train", "grpo", *words]))
 
 

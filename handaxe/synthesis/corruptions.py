@@ -159,6 +159,8 @@ class Corruptor:
 
     Example:
         Corruptor(world, env).by_rule(right, seed=0) -> WrongRollout(trajectory, "digit")
+
+    Idea: an environment that replies to the changed turn makes a wrong rollout that is consistent in itself.
     """
 
     world: World

@@ -51,6 +51,8 @@ class DraftRollouts:
 
     Example:
         DraftRollouts(world, env, samples=4).play([task], SynthesisContext(0)) -> [(4 rollouts, their scores)]
+
+    Idea: steps that need rollouts ask for them in one way, whether a policy plays or a rule.
     """
 
     world: World

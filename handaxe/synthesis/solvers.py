@@ -42,7 +42,13 @@ class SolverAnswers(NamedTuple):
 
 
 class Solver(NamedTuple):
-    """Answers drafts; `settings` is JSON on which the answers depend."""
+    """Answers drafts; `settings` is JSON on which the answers depend.
+
+    Example:
+        rule_solver(world, rule, name="rule").answer([draft], SynthesisContext(0)) -> [SolverAnswers(("408",), (True,))]
+
+    Idea: filters by votes read answers, whether a policy, a served model or a rule gives them.
+    """
 
     answer: Callable[[Sequence[SynthesisDraft], SynthesisContext], list[SolverAnswers]]
     settings: Mapping[str, Any]

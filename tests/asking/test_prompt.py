@@ -49,7 +49,7 @@ DIGESTS = {
     "robotool/calculator": "robotool/calculator@1 1f68aa89a707 robotool/calculator.terse@1 7ebad31b8be8",
     "robotool/coder": "robotool/coder@1 732e6fa954ec robotool/coder.terse@1 bf7fa96610bf",
     "robotool/planner": "robotool/planner@1 1c15a72a925e robotool/planner.terse@1 e5485effe44d",
-    "rubric": "rubric@1 5dbc8838526b rubric.terse@1 e2dbfdfae66e",
+    "rubric": "rubric@1 7d0b8c714320 rubric.terse@1 0344a8382fee",
     "smart/justify": "smart/justify@1 ae5fa78339bd smart/justify.terse@1 b29ff6bdb165",
     "smartsnap/success": "smartsnap/success@1 8a53547771d3 smartsnap/success.terse@1 a36c11e28987",
     "smartsnap/valid": "smartsnap/valid@1 e42decef5d7d smartsnap/valid.terse@1 ff9b3f37303b",

@@ -1,3 +1,4 @@
+import fcntl
 import subprocess
 import sys
 
@@ -34,3 +35,17 @@ def test_a_dead_process_holds_no_lock(tmp_path):
         holder.kill()
         with process_lock(tmp_path / "lock"):
             assert not (tmp_path / "out").exists()
+
+
+def test_without_locks_of_the_file_system_the_context_is_entered_unlocked(tmp_path, monkeypatch):
+    """A file system without locks cannot be had here, so that its error is made."""
+
+    def fail(file, kind):
+        raise OSError("no locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with process_lock(tmp_path / "lock") as locked:
+        assert locked is False
+    monkeypatch.undo()
+    with process_lock(tmp_path / "lock") as locked:
+        assert locked is True

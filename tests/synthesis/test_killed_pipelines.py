@@ -1,6 +1,7 @@
 """Real pipelines: a run that is killed at a commit continues to the files of an uninterrupted run."""
 
 import json
+from zlib import crc32
 
 import pytest
 from helpers.chat_server import ChatServer, reply
@@ -80,8 +81,14 @@ def test_a_killed_run_continues_to_the_same_files(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["judgements of pairs", "judgements of steps"])
 def test_a_killed_run_with_a_served_model_continues_to_the_same_files(name, tmp_path):
-    verdict = "no" if name.endswith("steps") else "A"
-    with ChatServer(lambda body: reply(json.dumps({"rationale": "It fits.", "verdict": verdict}))) as server:
+    """The verdicts are those of a digest of the task."""
+    verdicts = ("no", "yes") if name.endswith("steps") else ("A", "B")
+
+    def answer(body):
+        task = body["messages"][-1]["content"].splitlines()[1]
+        return reply(json.dumps({"rationale": "It fits.", "verdict": verdicts[crc32(task.encode()) % 2]}))
+
+    with ChatServer(answer) as server:
         engine = OpenAICompatible(server.url, model="m", format=Transcript(), attempts=1, timeout=5.0)
         served = PolicyAnswerer(engine, Transcript(), name="served")
 

@@ -30,5 +30,11 @@ class Proposal(NamedTuple):
 
 
 def read_proposal(trajectory: Trajectory) -> Proposal:
-    """Read the proposal of a trajectory, by default an empty proposal."""
+    """Read the proposal of a trajectory, by default an empty proposal.
+
+    Example:
+        a trajectory with the note {"proposal": {...}} -> Proposal(...)
+
+    Paper: arXiv:2511.16043 (Agent0), questions of the curriculum agent with answers of the executor.
+    """
     return Proposal(**trajectory.notes.get(NOTE, {}))

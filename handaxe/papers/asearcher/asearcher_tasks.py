@@ -115,7 +115,9 @@ def _closed_book(at: PipelineContext, known: float, samples: int) -> Solver:
 
 
 def _is_unique(task: Task) -> bool | None:
-    """Whether the documents have one answer to the question, found by its text; None for a text of another form."""
+    """Whether the documents have this answer alone, found by the text of the question; None if no answer is found, as
+    for a text of another form.
+    """
     found = _answers(task, 1.0)
     return found == {str(task.answer)} if found else None
 

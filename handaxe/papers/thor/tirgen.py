@@ -120,10 +120,14 @@ def _goes_on(one: _Solving, step: NextStep) -> bool:
         one.reason = step.reason
     elif step.answer is not None:
         one.done = True
-        answer = str(one.task.answer).strip()
-        one.reason = "" if step.answer == answer or values_agree(answer, step.answer) else "another answer"
+        one.reason = "" if _equal(step.answer, str(one.task.answer).strip()) else "another answer"
         one.reason = one.reason or ("" if one.turns else NO_CALL)
     return one.open
+
+
+def _equal(answer: str, gold: str) -> bool:
+    """Whether texts or numbers are equal; 4731.0 is 4731, and 4731.3 is another answer."""
+    return answer == gold or bool(values_agree(gold, answer) and values_agree(answer, gold))
 
 
 def _execute(one: _Solving, turns: Sequence[LessonTurn], rest: str, tool: LessonTool, seed: int) -> None:

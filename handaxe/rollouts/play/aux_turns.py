@@ -103,6 +103,8 @@ def sample_aux_turn(
 
     Example:
         request "2+2?" to "small", which samples "4" -> ParsedTurn("4"), and `aux_turns` has one entry more
+
+    Idea: environment and strategy ask auxiliary policies in one way, so that records and failures are the same.
     """
     by, messages, tools = request
     chat, own = attempt.aux_policies[by], sum(one.by == by for one in aux_turns)

@@ -8,7 +8,7 @@ from handaxe.core.images import FIRST_IMAGE_ID
 from handaxe.core.records import Author, TokenSequence
 from handaxe.core.requests import Completion, Partial, Rendered
 
-__all__ = ["SequenceBuilder"]
+__all__ = ["SequenceBuilder", "extend_sequences"]
 
 POLICY, FORCED = int(Author.POLICY), int(Author.FORCED)
 TRAINED = frozenset((Author.POLICY, Author.FORCED))
@@ -105,3 +105,28 @@ class SequenceBuilder:
         self._logp.extend(logp)
         self._behaviour_logp.extend(behaviour_logp)
         self._version.extend(version)
+
+
+def extend_sequences(sequences: list[SequenceBuilder], part: Rendered, *, turn: int, context: int) -> bool:
+    """Append the rendered reply to a turn to the last sequence, or begin a sequence with a fresh one.
+
+    Args:
+        sequences: of a rollout; grows if the reply is fresh.
+        part: the reply.
+        turn: number of the turn.
+        context: most tokens of a sequence.
+
+    Returns:
+        False, with nothing appended, if the sequence would exceed the context.
+
+    Example:
+        a sequence of 10 ids, a reply of 3: True and 13 ids with a context of 13, False and 10 ids with one of 12
+    """
+    before = 0 if part.fresh else len(sequences[-1].ids)
+    if before + len(part.ids) > context:
+        return False
+    if part.fresh:
+        sequences.append(SequenceBuilder(part))
+    else:
+        sequences[-1].append_rendered(part, turn=turn)
+    return True

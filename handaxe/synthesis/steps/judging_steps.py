@@ -10,7 +10,7 @@ from typing import NamedTuple
 from handaxe.asking.desk import AskDesk
 from handaxe.synthesis.draft import SynthesisDraft, digest_of
 from handaxe.synthesis.draft_groups import group_rollouts, judging_draft
-from handaxe.synthesis.rationales import rationale_settings, with_rationales
+from handaxe.synthesis.rationales import Cell, rationale_settings, with_rationales
 from handaxe.synthesis.step import DraftOutcome, SynthesisContext, SynthesisStep, dropped
 from handaxe.synthesis.task_drafts import draft_text
 
@@ -32,7 +32,8 @@ def judging_steps(*, desk: AskDesk | None = None, max_tokens: int = 256) -> Synt
     """Make the step "judging_steps": a group with labelled steps -> questions whether a step is correct.
 
         choice   one labelled step of a group, correct in half of the groups and else incorrect, as far as there is one
-        length   in a round, as many correct as incorrect steps of each number in a rollout; further ones are dropped
+        length   in a round, as many correct as incorrect steps of each number in a rollout; further ones are dropped,
+                 and again after the verdicts of a model
         source   neither names nor notes of the rollouts are shown
 
     Args:
@@ -54,20 +55,23 @@ def judging_steps(*, desk: AskDesk | None = None, max_tokens: int = 256) -> Synt
     """
 
     def run(drafts: Sequence[SynthesisDraft], at: SynthesisContext) -> list[DraftOutcome]:
-        made = _balanced(drafts, at.seed)
-        return made if desk is None else with_rationales(desk, made, max_tokens=max_tokens)
+        chosen = [_chosen(one, at.seed) for one in drafts]
+        made = _balanced(drafts, chosen, at.seed)
+        if desk is None:
+            return made
+        cells = [one and Cell(one.turn, one.label, 2) for one in chosen]
+        return with_rationales(desk, made, cells, max_tokens=max_tokens)
 
     return SynthesisStep("judging_steps", run, settings=rationale_settings(desk), whole=True)
 
 
-def _balanced(drafts: Sequence[SynthesisDraft], seed: int) -> list[DraftOutcome]:
+def _balanced(drafts: Sequence[SynthesisDraft], chosen: Sequence[_Step | None], seed: int) -> list[DraftOutcome]:
     order = sorted(range(len(drafts)), key=lambda k: digest_of("judging steps", seed, drafts[k].id))
-    chosen = {k: one for k in order if (one := _chosen(drafts[k], seed)) is not None}
-    counts = Counter((one.turn, one.label) for one in chosen.values())
+    counts = Counter((one.turn, one.label) for one in chosen if one is not None)
     left = {(turn, label): min(count, counts[turn, -label]) for (turn, label), count in counts.items()}
     out = dict[int, DraftOutcome]()
     for k in order:
-        one = chosen.get(k)
+        one = chosen[k]
         if one is None:
             out[k] = dropped("no labelled step")
         elif not left[one.turn, one.label]:

@@ -10,7 +10,7 @@ from handaxe.asking.desk import AskDesk
 from handaxe.core.errors import InputError
 from handaxe.synthesis.draft import SynthesisDraft, digest_of
 from handaxe.synthesis.draft_groups import group_rollouts, judging_draft
-from handaxe.synthesis.rationales import rationale_settings, with_rationales
+from handaxe.synthesis.rationales import Cell, rationale_settings, with_rationales
 from handaxe.synthesis.step import DraftOutcome, SynthesisContext, SynthesisStep, dropped, kept
 from handaxe.synthesis.task_drafts import draft_text
 
@@ -40,7 +40,8 @@ def judging_tasks(*, desk: AskDesk | None = None, length: float = 0.2, max_token
                    texts are the longer ones as are the shorter ones, further pairs are dropped
         position   in a round, the correct text is in the first place in every second pair, in an order by digest
         source     neither names nor notes of the rollouts are shown
-        rationale  with a model: its reasons are kept if its verdict is the label, else the pair is dropped
+        rationale  with a model: its reasons are kept if its verdict is the label, else the pair is dropped; then places
+                   and lengths are balanced again
 
     Args:
         desk: asks the model for rationales; None for tasks without them.
@@ -66,8 +67,12 @@ def judging_tasks(*, desk: AskDesk | None = None, length: float = 0.2, max_token
         raise InputError(f"length is {length}; give a share of 0 or more")
 
     def run(drafts: Sequence[SynthesisDraft], at: SynthesisContext) -> list[DraftOutcome]:
-        made = _balanced(drafts, [_nearest(one, length) for one in drafts], at.seed)
-        return made if desk is None else with_rationales(desk, made, max_tokens=max_tokens)
+        pairs = [_nearest(one, length) for one in drafts]
+        made = _balanced(drafts, pairs, at.seed)
+        if desk is None:
+            return made
+        cells = [_cell(*own) for own in zip(pairs, made, strict=True)]
+        return with_rationales(desk, made, cells, max_tokens=max_tokens)
 
     return SynthesisStep("judging_tasks", run, settings={**rationale_settings(desk), "length": length}, whole=True)
 
@@ -101,6 +106,14 @@ def _balanced(drafts: Sequence[SynthesisDraft], pairs: Sequence[_Pair | str], se
             out[k] = kept(_task(drafts[k], pair, place % 2))
             place += 1
     return [out[k] for k in range(len(drafts))]
+
+
+def _cell(pair: _Pair | str, made: DraftOutcome) -> Cell | None:
+    """Pairs of equal lengths are balanced by place, the others by place and length."""
+    if isinstance(pair, str) or not made.kept:
+        return None
+    place = made.kept[0].payload["answer"]
+    return Cell("unequal", (place, pair.longer), 4) if pair.longer else Cell("equal", place, 2)
 
 
 def _task(draft: SynthesisDraft, pair: _Pair, place: int) -> SynthesisDraft:

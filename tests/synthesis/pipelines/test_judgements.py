@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
+from zlib import crc32
 
 import pytest
 from helpers.chat_server import ChatServer, reply
@@ -82,11 +83,12 @@ def test_a_policy_plays_both_texts(tmp_path):
 
 
 def test_a_server_judges_and_a_second_run_asks_nothing(tmp_path, capsys):
-    """The server says A, so that the pairs of B are dropped."""
+    """The server says A or B by a digest of the task, so that about half of the pairs are dropped."""
 
     def answer(body):
         assert "Reply with a JSON object with the keys rationale and" in body["messages"][-1]["content"]
-        return reply(json.dumps({"rationale": "I checked both.", "verdict": "A"}))
+        task = body["messages"][-1]["content"].splitlines()[1]
+        return reply(json.dumps({"rationale": "I checked both.", "verdict": "AB"[crc32(task.encode()) % 2]}))
 
     with ChatServer(answer) as server:
         words = ["--world", "fact_chains", "--proposer", f"{server.url}#m", "--count", "12", "--batch", "48"]
@@ -97,7 +99,17 @@ def test_a_server_judges_and_a_second_run_asks_nothing(tmp_path, capsys):
         assert len(server.bodies) == asked
     assert "another verdict" in capsys.readouterr().out
     rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
-    assert len(rows) == 12 and all(row["answer"] == "A" and row["rationale"] == "I checked both." for row in rows)
+    assert len(rows) == 12 and all(row["rationale"] == "I checked both." for row in rows)
+    assert {row["answer"] for row in rows} == {"A", "B"}
+
+
+def test_a_server_that_prefers_the_first_place_makes_no_task(tmp_path, capsys):
+    with ChatServer(lambda body: reply(json.dumps({"rationale": "I checked both.", "verdict": "A"}))) as server:
+        words = ["--world", "fact_chains", "--proposer", f"{server.url}#m", "--count", "12", "--batch", "24"]
+        words += ["--rounds", "1", "--tests", "20", "--out", str(tmp_path), "--quiet"]
+        assert main(["synthesize", "judgements", *words]) == 0
+    assert "verdicts would tell" in capsys.readouterr().out
+    assert (tmp_path / "tasks.jsonl").read_text() == ""
 
 
 def test_a_server_corrupts(tmp_path):

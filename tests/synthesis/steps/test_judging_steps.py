@@ -41,7 +41,13 @@ def test_a_task_about_a_step_of_a_test_task_is_dropped():
 
 
 def test_a_model_gives_rationales_of_steps():
-    desk = scripted_desk('{"rationale": "It reads a fact.", "verdict": "yes"}')
+    verdicts = [f'{{"rationale": "It reads a fact.", "verdict": "{one}"}}' for one in ("yes", "no")]
+    found = judging_steps(desk=scripted_desk(*verdicts)).run([group(1, (0, "a", 1)), group(2, (0, "b", -1))], HERE)
+    assert [one.reason for one in found] == ["", ""]
+    assert all(one.kept[0].payload["metadata"] == {"rationale": "It reads a fact."} for one in found)
+
+
+def test_a_model_that_says_yes_to_every_step_leaves_no_task():
+    desk = scripted_desk(*['{"rationale": "It reads a fact.", "verdict": "yes"}'] * 2)
     found = judging_steps(desk=desk).run([group(1, (0, "a", 1)), group(2, (0, "b", -1))], HERE)
-    assert [one.reason for one in found] == ["", "another verdict"]
-    assert found[0].kept[0].payload["metadata"] == {"rationale": "It reads a fact."}
+    assert [one.reason for one in found] == ["verdicts would tell", "another verdict"]

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from helpers.chat_server import ChatServer, reply
+from helpers.desks import scripted_desk
 
 from handaxe.asking.desk import AskDesk
 from handaxe.asking.policy_answerer import PolicyAnswerer
@@ -116,12 +117,45 @@ def test_rationales_are_kept_with_a_correct_verdict():
         found = step.run(drafts, HERE)
         engine.close()
     reasons = ["another verdict" if n % 4 == 0 else "" if n % 2 else "no rationale" for n in range(10, 50)]
-    assert [one.reason for one in found] == reasons and all(one.asked for one in found)
+    assert all(one.asked for one in found)
+    assert [one.reason.replace("verdicts would tell", "") for one in found] == reasons
+    sides = Counter(one.kept[0].payload["answer"] for one in found if one.kept)
+    assert sides["A"] == sides["B"] >= 5
     for n, one in zip(range(10, 50), found, strict=True):
         if one.kept:
             assert draft_task(one.kept[0]).metadata == {"rationale": f"{n}+1 is {n + 1}."}
             assert decontaminate([Task("t", (Message("user", f"What is {n}+1?"),), "x")]).run(one.kept, HERE)[0].reason
     assert step.settings["prompt"].startswith("judge@1 ")
+
+
+def test_a_model_that_prefers_the_first_place_leaves_no_task():
+    drafts = [group(n, (f"so {n + 1}", 1.0), (f"so {n + 2}", 0.0)) for n in range(10, 20)]
+    desk = scripted_desk(*['{"rationale": "It is.", "verdict": "A"}'] * 10)
+    found = judging_tasks(desk=desk).run(drafts, HERE)
+    assert Counter(one.reason for one in found) == {"verdicts would tell": 5, "another verdict": 5}
+
+
+def test_after_verdicts_places_and_lengths_are_balanced():
+    """The model is wrong at every fifth number."""
+
+    def answer(body):
+        text = json.loads(body["messages"][-1]["content"].splitlines()[1])
+        first, second = re.findall(r'[AB]: "so (\d+)!?"', text)
+        question = int(re.search(r"What is (\d+)", text)[1])
+        right = "A" if int(first) == question + 1 else "B"
+        return reply(json.dumps({"rationale": "It is.", "verdict": right if question % 5 else "AB".replace(right, "")}))
+
+    drafts = [group(n, (f"so {n + 1}", 1.0), (f"so {n + 2}!", 0.0)) for n in range(10, 40)]
+    drafts += [group(n, (f"so {n + 1}!", 1.0), (f"so {n + 2}", 0.0)) for n in range(40, 70)]
+    with ChatServer(answer) as server:
+        engine = OpenAICompatible(server.url, model="m", format=Transcript(), attempts=1, timeout=5.0)
+        found = judging_tasks(desk=AskDesk(PolicyAnswerer(engine, Transcript(), name="served"))).run(drafts, HERE)
+        engine.close()
+    cells = Counter()
+    for one in filter(lambda one: one.kept, found):
+        _, first, second = shown(one)
+        cells[one.kept[0].payload["answer"], len(first) > len(second)] += 1
+    assert len(cells) == 4 and len(set(cells.values())) == 1
 
 
 def test_a_length_is_checked():

@@ -81,7 +81,8 @@ def test_a_served_model_writes_from_retrieved_rubrics_and_checks_rollouts():
         text = body["messages"][-1]["content"]
         if "Write criteria" in text:
             question = json.loads(re.search(r"^Question: (.*)$", text, re.MULTILINE)[1])
-            seen.append([json.loads(line) for line in text.splitlines() if line.startswith("{")])
+            shown = json.loads(re.search(r"a JSON object each: (.*)$", text, re.MULTILINE)[1])
+            seen.append([json.loads(line) for line in shown.splitlines()])
             value = sum(map(ord, question)) % 3
             rows = [{"text": "It calls the calculator.", "points": 2}, {"text": "It has a turn.", "points": 1}]
             if value == 1:

@@ -32,7 +32,8 @@ class Talk:
 
     def __init__(self, domain, scenario, persona="static", seed=0):
         self.raw = package(domain).raw[scenario]
-        self.state, self.manner, self.rng = ServiceState(domain, scenario), MANNERS[persona], random.Random(seed)
+        self.state, self.manner = ServiceState(domain, scenario), MANNERS[persona]
+        self.rng = random.Random(seed)
         opening = first_person(self.raw["user_scenario"]["instructions"]["reason_for_call"])
         self.user = Customer("", opening, (), lambda call: self.state.call("user", call.name, call.arguments))
 
