@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from handaxe.core.records import Author
 from handaxe.core.requests import Completion, Rendered
-from handaxe.rollouts.play.sequence_builder import SequenceBuilder
+from handaxe.rollouts.play.sequence_builder import SequenceBuilder, extend_sequences
 
 SPANS = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 500), min_size=1, max_size=6)), max_size=8)
 
@@ -33,3 +33,11 @@ def test_a_format_cannot_write_policy_tokens():
     builder = SequenceBuilder(Rendered([1], [Author.USER]))
     with pytest.raises(ValueError, match="may not claim"):
         builder.append_rendered(Rendered([2], [Author.POLICY]), turn=0)
+
+
+@pytest.mark.parametrize(("context", "fresh", "lengths"), [(13, False, [13]), (12, False, None), (3, True, [10, 3])])
+def test_a_reply_extends_the_last_sequence_or_begins_one_within_the_context(context, fresh, lengths):
+    sequences = [SequenceBuilder(Rendered([1] * 10, [Author.USER] * 10))]
+    part = Rendered([2] * 3, [Author.TOOL] * 3, fresh=fresh)
+    assert extend_sequences(sequences, part, turn=0, context=context) == (lengths is not None)
+    assert [len(one.ids) for one in sequences] == (lengths or [10])
