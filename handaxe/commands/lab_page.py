@@ -32,11 +32,13 @@ class MethodRows(NamedTuple):
 
     reasons  method -> why its reward cannot score rollouts that no policy made (LAB)
     models   methods whose reward calls a model (ASKS_MODEL)
+    fitted   methods, and "world NAME", whose figures depend on the processor (FITTED)
     why      method or "world NAME" -> reason for a fall (FALLS)
     """
 
     reasons: dict[str, str]
     models: list[str]
+    fitted: list[str]
     why: dict[str, str]
 
 
@@ -61,8 +63,8 @@ def lab_rows() -> LabRows:
 
 
 def method_rows() -> MethodRows:
-    """Read the constants LAB, ASKS_MODEL and FALLS of the tests of methods and of their worlds."""
-    found = MethodRows({}, [], {})
+    """Read the constants LAB, ASKS_MODEL, FITTED and FALLS of the tests of methods and of their worlds."""
+    found = MethodRows({}, [], [], {})
     for one in list_methods():
         module = one.module.removeprefix("handaxe.")
         if reason := read_test_constant(module, "LAB"):
@@ -71,9 +73,14 @@ def method_rows() -> MethodRows:
             found.models.append(one.name)
         if why := read_test_constant(module, "FALLS"):
             found.why[one.name] = why
+        if read_test_constant(module, "FITTED"):
+            found.fitted.append(one.name)
         world = run_template(one.name).world
-        if why := read_test_constant(world.make.__module__.removeprefix("handaxe."), "FALLS"):
+        home = world.make.__module__.removeprefix("handaxe.")
+        if why := read_test_constant(home, "FALLS"):
             found.why[f"world {world.name}"] = why
+        if read_test_constant(home, "FITTED"):
+            found.fitted.append(f"world {world.name}")
     return found
 
 
@@ -82,7 +89,8 @@ def write_page(root: Path | None, *, check: bool) -> int:
 
     Args:
         root: the checkout; None: the one that contains this package.
-        check: write nothing. Rewards that call a model are not called, and their lines stay as they are.
+        check: write nothing. Rewards that call a model are not called, and their lines stay as they are, as do lines
+            whose figures depend on the processor.
 
     Returns:
         The exit code.
@@ -103,10 +111,10 @@ def write_page(root: Path | None, *, check: bool) -> int:
         file.write_text(new, encoding="utf-8")
         note(console(), "written", str(file))
         return 0
-    unmeasured = [*(one.text for one in rows.cases if one.model), *methods.models]
+    unmeasured = [*(one.text for one in rows.cases if one.model), *methods.models, *dict.fromkeys(methods.fitted)]
     if wrong := stale(old, new, unmeasured=unmeasured):
         raise HandaxeError(f"{file} is stale; `handaxe lab --page` rewrites it: {wrong}")
-    note(console(), "checked", f"{file} is up to date; not called: {', '.join(unmeasured)}")
+    note(console(), "checked", f"{file} is up to date; not compared: {', '.join(unmeasured)}")
     return 0
 
 

@@ -11,6 +11,7 @@ from handaxe.testing.tools import check_env
 from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
 
+FITTED = True
 FALLS = "Most programs of the expert for one task work for any other."
 
 

@@ -6,6 +6,7 @@ from helpers.methods import made
 from handaxe.core.records import ToolCall, ToolReply
 from handaxe.testing.make_records import make_group, make_trajectory
 
+FITTED = True
 FALLS = "See `world competitions`."
 
 

@@ -5,6 +5,7 @@ from helpers.methods import made
 
 pytest.importorskip("PIL")
 ABOUT_REWARDS = True
+FITTED = True
 MAY_TIE = "a fitted judge of edits errs"
 
 
