@@ -100,7 +100,8 @@ def crome(
                 pairs = data["preferences"] + data["causal"] * causal + data["neutral"] * neutral
                 model = vanilla if name == "vanilla" else fitted(play.engine, pairs)
                 for key, value in style_figures(model, views, tested, play.format).items():
-                    columns.setdefault(key.replace("MODEL", name), []).append(value)
+                    if "MODEL" in key or name == "vanilla":  # a seed counts once
+                        columns.setdefault(key.replace("MODEL", name), []).append(value)
             for kind, own in data.items():
                 columns.setdefault(f"pairs/{kind}", []).append(float(len(own)))
         falls = np.abs(columns["gap/vanilla"]) - np.abs(columns["gap/crome"])
