@@ -35,7 +35,8 @@ def tool_benefit(*, reward: Reward, samples: int = 8, least: int = 16, most: int
         with 1, 0.5, 0.75, without 1, 0.5, 0 at tasks a, b, c  ->  c, b  (least=1)
 
     Paper: arXiv:2505.14362 (DeepEyes), its data selection.
-    Differs: tools as the policy uses them; the paper shows the policy the reference crop.
+    Differs: tools as the policy uses them, and an order; the paper shows the policy the reference crop, and drops
+        fine-grained tasks that are not solved with the crop.
     """
     if samples < 1:
         raise InputError(f"samples is {samples}; give 1 or more")
