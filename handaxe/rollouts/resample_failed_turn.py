@@ -36,7 +36,7 @@ def resample_failed_turn(
     biased.
 
     Args:
-        retries: N, >= 0; 0 is `linear`.
+        retries: N, >= 0; 0 is `linear`. 4 in THOR.
         back: L, tokens of the thought before the call that are resampled, too, >= 0.
         max_turns: turns or `Rules`, as for `linear`; a budget counts all sampled tokens. A failed call stays in the
             last allowed turn, and after the budget of tokens, calls, seconds or cost is spent.
@@ -53,8 +53,9 @@ def resample_failed_turn(
 
     Paper: arXiv:2509.13761 (THOR), self-correction during inference; arXiv:2505.16410 (Tool-Star), its tool-use
     backtracer.
-    Unconfirmed: N, L, and which resample stays if all fail; in training the paper's script resamples 100 tokens.
-    Differs: a resample that is cut off, or begins another speaker's turn, counts as failed.
+    Unconfirmed: L in THOR's evaluations. THOR has N = 4, and its released code keeps the last resample if all fail.
+    Differs: a resample that is cut off, or begins another speaker's turn, counts as failed. THOR's released code drops
+        the failed segment and L = 500 tokens before it, and L more with each retry.
     """
     if retries < 0 or back < 0:
         raise InputError(f"retries is {retries} and back {back}; give 0 or more each")

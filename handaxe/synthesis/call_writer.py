@@ -67,8 +67,9 @@ class CallWriter:
 
     Paper: arXiv:2504.11536 (ReTool), arXiv:2512.20745 (AgentMath) and arXiv:2509.13761 (THOR): a language model turns
     computable parts of a text solution into code.
-    Unconfirmed: the wordings of the prompts.
-    Differs: the model names spans, and does not write the solution again.
+    Unconfirmed: the wordings of the prompts of the first two.
+    Differs: the model names spans, and does not write the solution again. The prompt has other words than THOR's, whose
+        model does not read the question.
     """
 
     def __init__(

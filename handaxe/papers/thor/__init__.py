@@ -15,7 +15,7 @@ def thor(base: Method, *, forks: int = 8, rewind_tokens: int = 20, nll: float = 
     Args:
         forks: forks of a rollout with a failed call; 16 in the script, as many as rollouts, 0 for none.
         rewind_tokens: tokens before the call that are resampled; 100 in the script.
-        nll: weight of the negative log-likelihood of tokens with positive advantage; 0.01 in the script.
+        nll: weight of the negative log-likelihood of tokens with positive advantage; 0.01 in the paper.
     """
     places = failed_calls(copies=forks, back=rewind_tokens)
     executed = rewards.tool_success(per="turn")

@@ -93,7 +93,8 @@ class AskedActor:
         reply "So 57*83=4731."  ->  a step;  reply "Answer: 4731"  ->  the last one
 
     Paper: arXiv:2509.13761 (THOR), the actor of TIRGen.
-    Unconfirmed: the wording of the prompt; the limit of a step.
+    Differs: the wording of the prompt, and 128 tokens a step; L_step is 512 tokens in the paper, 4,096 for reasoning
+        models.
     """
 
     def __init__(self, desk: AskDesk, *, max_tokens: int = 128):

@@ -21,9 +21,9 @@ def is_computation(code: str) -> bool:
     Example:
         "57*83", "gcd(12,18)" and "import math" -> True; "4731", "print(4731)" and "57*" -> False
 
-    Paper: arXiv:2509.13761 (THOR), code with libraries or control flow.
-    Unconfirmed: the list of constructs.
-    Differs: an operator suffices, since the worlds here have one computation a call.
+    Paper: arXiv:2509.13761 (THOR), section 2.2: code with a library call or control flow (loop or branch).
+    Differs: an operator or a call of a function suffices, since the worlds here have one computation a call. The
+        released filter counts lines instead: a solution is dropped if more than 40 % of its blocks have at most 5.
     """
     try:
         nodes = list(ast.walk(ast.parse(code)))
@@ -46,7 +46,6 @@ def code_quality() -> SynthesisStep:
         a lesson with the call "print(4731)" is dropped
 
     Paper: arXiv:2509.13761 (THOR), filter of code quality.
-    Unconfirmed: see `is_computation`.
     Differs: see `is_computation`.
     """
 

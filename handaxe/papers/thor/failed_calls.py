@@ -34,7 +34,8 @@ def failed_calls(*, copies: int = 8, back: int = 0, most: int = 1) -> Choose:
         back 0: 32, 32      back 5: 27, 27      back 100: 20, 20
 
     Paper: THOR, step-level optimisation of code (arXiv:2509.13761).
-    Differs: the limit is on turns of a trunk; the paper takes at most as many places as it has questions.
+    Differs: the limit is on turns of a trunk; the paper takes every failed step, its script at most as many places as
+        it has questions.
     """
     if copies < 0 or back < 0 or most < 1:
         raise InputError(f"failed_calls has copies={copies}, back={back} and most={most}; give 0, 0 and 1 or more")

@@ -20,7 +20,7 @@ def positive_nll(*, coefficient: float = 0.01) -> Term:
     not depend on how far it has moved.
 
     Args:
-        coefficient: alpha, >= 0; 0.01 in the paper's script. 0 only reports the metric.
+        coefficient: alpha, >= 0; 0.01 in the paper. 0 only reports the metric.
 
     Returns:
         A term: (PolicyOut, Batch) -> LossOut with the metric positive_nll, without the coefficient, in nats per token.
@@ -32,7 +32,7 @@ def positive_nll(*, coefficient: float = 0.01) -> Term:
     Example:
         log-probs -0.2, -0.4 at A > 0, -3 at A < 0, coefficient 0.01  ->  positive_nll 0.3, L 0.003
 
-    Paper: THOR (arXiv:2509.13761), as in its released code.
+    Paper: THOR (arXiv:2509.13761), Eq. (5), and its released code.
     Differs: the code averages within each micro-batch; here the mean is over the optimizer step.
     """
     if coefficient < 0:

@@ -73,8 +73,8 @@ def trunks_and_forks(trunks: Credit, of_forks: Credit, *, weight: float = 1.0) -
         rewards 1, 0 of rollouts and 1, 0 of two forks of the second, both under group_norm(std="population"):
         1, -1 and 1, -1, the forks' from their fork point on
 
-    Paper: THOR, arXiv:2509.13761, which concatenates two batches with separate groups.
-    Differs: w, which is 1 in the paper.
+    Paper: THOR, arXiv:2509.13761, Eq. (9), and its released code, which concatenates two batches with separate groups.
+    Differs: w, which is 1 in the paper. The paper's sum has two losses with denominators of their own.
     """
     parts = {
         "trunks": (1.0, sibling_subset(trunks, only=no_forks)),

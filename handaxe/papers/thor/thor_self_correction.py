@@ -10,8 +10,8 @@ def thor_self_correction(base: Method, *, retries: int = 4, rewind_tokens: int =
     """Train as the base does; in evaluations, resample turns with a failed call.
 
     Args:
-        retries: resamples of a failed turn, N in the paper. Unconfirmed.
-        rewind_tokens: tokens before the call that are resampled, too. Unconfirmed.
+        retries: resamples of a failed turn, N in the paper; 4 there.
+        rewind_tokens: tokens before the call that are resampled, too. Unconfirmed; 500 in the released code.
     """
     rollout = resample_failed_turn(retries=retries, back=rewind_tokens, max_turns=base.settings.max_turns)
     return replace(base, evaluate_rollout=rollout)

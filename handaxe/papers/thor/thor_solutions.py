@@ -47,7 +47,8 @@ def thor_solutions(
         10 lessons of one call, 2 of two and 2 of three, factor 2  ->  4, 2 and 2 stay
 
     Paper: arXiv:2509.13761 (THOR), TIRGen and its filters.
-    Unconfirmed: the measure of difficulty, and the form of the balance.
+    Unconfirmed: `most_direct` and `factor`; the paper drops questions that are solved without tools, and samples the
+        solutions of each number of calls down moderately.
     Differs: see `tirgen`.
     """
     made = LessonTool(tool, argument, form)

@@ -68,7 +68,9 @@ def tirgen(env: EnvFactory, actor: Actor, refiner: CallWriter, *, most_steps: in
 
     Paper: arXiv:2509.13761 (THOR), TIRGen.
     Unconfirmed: the number of steps.
-    Differs: one round of the refiner for a step; a refiner that is a rule finds computations by pattern.
+    Differs: one round of the refiner for a step; a refiner that is a rule finds computations by pattern. A refiner that
+        is a model reads the question, too; the paper's reads the step alone. A reply that contradicts the step drops
+        the task; in the paper the reply replaces the stated value.
     """
     if most_steps < 1:
         raise InputError(f"most_steps is {most_steps}; give 1 or more")

@@ -32,9 +32,8 @@ def balance(note: str, *, factor: float = 2.0) -> SynthesisStep:
     Example:
         factor 2, note "calls": 10 drafts of 1 call, 2 of 2 and 2 of 3  ->  4, 2 and 2
 
-    Paper: arXiv:2509.13761 (THOR), balance of difficulty and of the number of calls.
-    Unconfirmed: the form of the balance.
-    Differs: see above.
+    Paper: arXiv:2509.13761 (THOR), section 2.2: moderate down-sampling by the number of calls.
+    Unconfirmed: the bound; the paper has no number.
     """
     if factor <= 0:
         raise InputError(f"factor is {factor}; give a number above 0")
