@@ -118,8 +118,9 @@ def lesson(one: ComparedDrawings, context: Context) -> list[Message]:
         chain: "blue disc 2 4 / red disc 2 4 yes"
 
     Paper: arXiv:2509.08826 (RewardDance), context: reference images and chains of thought.
-    Unconfirmed: the wording.
-    Differs: criteria of the task are missing.
+    Unconfirmed: the content of a chain.
+    Differs: criteria of the task are missing, and the question is one word. The paper has chains before and after the
+        verdict.
     """
     candidate, reference = (paint_items(items, SHOWN) for items in (one.candidate, one.reference))
     chain = f"{drawing_words(one.reference)} / {drawing_words(one.candidate)} "

@@ -38,8 +38,8 @@ def best_images(group: Group, *, yes: Yes, top: int = 1) -> list[Image]:
     Example:
         P(yes) 0.9 of a against b, 0.2 of b against a: a
 
-    Paper: arXiv:2509.08826 (RewardDance), references by best of n.
-    Unconfirmed: how the best of n are chosen.
+    Paper: arXiv:2509.08826 (RewardDance), section 3.3.1, references by best of n.
+    Differs: a mean of probabilities; the paper counts wins.
     """
     if top < 1:
         raise InputError(f"top is {top}; give 1 reference or more")

@@ -69,7 +69,8 @@ class YesJudge:
     Example:
         judge.yes([(task, candidate, reference)]) -> [0.7311]
 
-    Paper: arXiv:2509.08826 (RewardDance), reward = P("yes" | instruction, reference, candidate).
+    Paper: arXiv:2509.08826 (RewardDance), Eq. (2), reward = P("yes" | instruction, reference, candidate).
+    Differs: P is normalised over "yes" and "no", in the paper over the vocabulary; a chain stands before the verdict.
     """
 
     def __init__(self, engine: Any, format: ChatFormat, context: Context):
