@@ -49,7 +49,8 @@ def turn_replay(*, starts: RollbackStarts, credit: Credit, weight: float = 1.0) 
 
     Paper: arXiv:2512.24873 (ROME), Eq. (10), imitation of chunks at which all resampled rollouts fail.
     Unconfirmed: the weight; the paper's lambda_IL has no number.
-    Differs: the success is the policy's own, and replaces a sibling.
+    Differs: the success is the policy's own, and replaces a sibling. Eq. (10) prints the probability of a chunk as a
+        further factor of its gradient; here the factor is 1, that of supervised fine-tuning.
     """
     if not 0 <= weight < np.inf:
         raise InputError(f"turn_replay takes a finite weight of 0 or more, not {weight}")
