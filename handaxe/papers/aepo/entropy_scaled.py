@@ -37,8 +37,8 @@ def entropy_scaled(*, weight: float = 0.2, feature: str = "entropy") -> Advantag
         H 1, 2, 3 and A 0.5 at each  ->  z -1, 0, 1  ->  A' 0.4, 0.5, 0.6
 
     Paper: AEPO, arXiv:2510.14545, entropy-aware advantage estimation.
-    Differs: statistics of the batch, and entropies from before the first minibatch; the released code takes both from the
-        current policy on a micro-batch.
+    Differs: statistics of the batch, and entropies from before the first minibatch; in the released code both are those
+        of a micro-batch under the current policy.
     """
 
     def shape(rated: Sequence[RatedGroup]) -> list[RatedGroup]:
