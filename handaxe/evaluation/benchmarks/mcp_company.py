@@ -117,8 +117,7 @@ def checkpoint_score(points: int, total: int) -> float:
     Example:
         2 of 4 -> 0.25    4 of 4 -> 1.0
 
-    Paper: arXiv:2510.19286 (TheMCPCompany).
-    Unconfirmed: the formula, from memory of TheAgentCompany.
+    Paper: arXiv:2510.19286 (TheMCPCompany), as stated by a public page on the benchmark.
     """
     return 0.5 * points / total + 0.5 * float(points == total)
 
