@@ -18,6 +18,7 @@ from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.worked_lines import BACK, LINE, remaining, verdicts
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -33,8 +34,6 @@ STARTS: dict[Ask, Start] = {
     ),
     "parity": Start(DemonstrationNoise(call_rate=0.95), skill=140, steps=10),
 }
-TEST_SHARE = 4
-"""Number of expressions per test expression."""
 
 
 def worked_steps(*, ask: Ask = "sum", mistakes: float = 0.2) -> World:
@@ -139,7 +138,7 @@ def _env(offered: Sequence[Any]) -> EnvFactory:
 def _task(ask: Ask, split: Split, seed: int, number: int) -> Task:
     rng = random.Random(derive_seed("worked_steps", seed, split, number))
     expression = ""
-    while not expression or (derive_seed("worked_steps", expression) % TEST_SHARE == 0) != (split == "test"):
+    while not expression or content_split("worked_steps", expression) != split:
         expression = "+".join(str(rng.randint(1, 9)) for _ in range(rng.randint(SHORTEST, LONGEST)))
     terms = [int(one) for one in expression.split("+")]
     total = sum(terms)

@@ -15,6 +15,7 @@ from handaxe.core.requests import EnvReply
 from handaxe.envs.inherit_bound import inherit_bound
 from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 
 __all__ = ["NAMES", "rename_tasks", "renamed_call", "renamed_tools"]
 
@@ -191,7 +192,7 @@ def _table(task: Task) -> dict[str, str]:
 def _drawn(rng: random.Random, split: Split, digits: int, taken: set[str]) -> str:
     for _ in range(TRIES):
         name = rng.choice(LETTERS) + str(rng.randrange(10 ** (digits - 1), 10**digits))
-        if name not in taken and (derive_seed("tool name", name) % 4 == 0) == (split == "test"):
+        if name not in taken and content_split("tool name", name) == split:
             return name
     raise InputError(f"there are no names left for {len(taken)} tools and parameters")
 

@@ -16,6 +16,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.exact_match import exact_match
 from handaxe.tools.decorator import Tool, tool
 from handaxe.worlds.parts.answering import is_text_answer
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -108,7 +109,7 @@ def _tasks(split: Split, count: int, seed: int) -> list[Task]:
     rng, made = random.Random(derive_seed("twenty_questions", split, seed)), list[Task]()
     while len(made) < count:
         thing, said = rng.choice(THINGS), rng.choice(ATTRIBUTES[NEEDED:])
-        if (derive_seed("twenty_questions split", thing, said) % 4 == 0) == (split == "test"):
+        if content_split("twenty_questions split", thing, said) == split:
             text = f"{said} {_word(has_attribute(thing, said))}"
             facts = {"thing": thing, "said": said}
             made.append(Task(f"{split}-{seed}-{len(made)}", (Message("user", text),), thing, metadata=facts))

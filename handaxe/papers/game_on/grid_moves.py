@@ -18,6 +18,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.papers.game_on.moves_room import FLOORS, MOVES, ROOM_SIDE, Cell, Room, RoomStart, frame, spell_cell
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["after_moves", "grid_moves"]
@@ -25,8 +26,6 @@ __all__ = ["after_moves", "grid_moves"]
 START = Start(
     DemonstrationNoise(call_rate=0.8, corrupt_rate=0.2), skill=110, steps=10, batch_size=32, learning_rate=1e-3
 )
-TEST_SHARE = 4
-"""One room of this number is for tests."""
 GO = "go"
 
 
@@ -101,7 +100,7 @@ def _task(split: Split, seed: int, number: int, composed: float, decompose: bool
         start = RoomStart(agent, rng.randrange(4), tuple(floors))
         skills = rng.choice(ways)
         goal = after_moves(agent, skills)
-        mine: Split = "test" if derive_seed("grid moves split", repr(start)) % TEST_SHARE == 0 else "train"
+        mine: Split = content_split("grid moves split", repr(start))
         if goal is not None and goal != agent and mine == split:
             break
     said = skills[:1] if decompose else skills

@@ -19,6 +19,7 @@ from handaxe.tools.decorator import Tool, tool
 from handaxe.tools.index.search_index import open_index
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.experts import calls_then_answer
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.parts.search_tools import cached_index
@@ -74,7 +75,7 @@ def places(*, size: int = 240, results: int = 1, letters: int = 6, names: bool =
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         check_count(split, count)
-        half = [city for city in known if (derive_seed("places split", city.label) % 4 == 0) == (split == "test")]
+        half = [city for city in known if content_split("places split", city.label) == split]
         return [_task(number, seed, split, half, names) for number in range(count)]
 
     return World(

@@ -25,14 +25,13 @@ from handaxe.papers.language_to_rewards.setters import read_primitives, read_set
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import DemonstrationNoise, Expert, Facts, Split, Start, World
 
 __all__ = ["Form", "motion_commands", "primitive_program", "read_meaning"]
 
 Form = Literal["described", "direct", "primitives"]
 START = Start(DemonstrationNoise(), skill=300, steps=0, batch_size=8, learning_rate=2e-3)
-TEST_SHARE = 4
-"""One meaning of this number is for tests."""
 
 
 def motion_commands(*, form: Form = "described", skill: int = START.skill) -> World:
@@ -119,7 +118,7 @@ def _task(split: Split, seed: int, number: int) -> Task:
 
 
 def _split(motion: Motion, stance: str) -> Split:
-    return "test" if derive_seed("motion commands split", *motion, stance) % TEST_SHARE == 0 else "train"
+    return content_split("motion commands split", *motion, stance)
 
 
 def read_meaning(task: Task) -> tuple[Motion, str]:

@@ -12,6 +12,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split, Start, World
 
 __all__ = ["LETTERS", "line_score", "required_letters"]
@@ -23,8 +24,6 @@ LONGEST = 5
 """Letters of a careless line at most."""
 ON_TOPIC = 0.6
 """Probability that a letter of a careless line is a required one."""
-TEST_SHARE = 4
-"""Sets of letters per test set."""
 START = Start(skill=300, steps=0, batch_size=16, learning_rate=2e-3)
 
 
@@ -109,4 +108,4 @@ def _write_carelessly(required: str, rng: random.Random) -> str:
 
 
 def _split(letters: tuple[str, ...]) -> Split:
-    return "test" if derive_seed("required letters split", *letters) % TEST_SHARE == 0 else "train"
+    return content_split("required letters split", *letters)

@@ -16,6 +16,7 @@ from handaxe.rewards.answer_score import answer_score
 from handaxe.rewards.parts.extract import final_text
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["LEVELS", "NONE", "Thing", "draw_scene", "tool_scenes"]
@@ -31,8 +32,6 @@ TILE = 8
 COLOURS = ("blue", "green", "purple", "red", "yellow")
 OTHERS = ("ball", "box")
 PLACES = [(x, y) for y in range(SIDE) for x in range(SIDE)]
-TEST_SHARE = 4
-"""One pair of a door's place and the answer's place of this number is for tests."""
 START = Start(DemonstrationNoise(), skill=400, steps=0, batch_size=32, learning_rate=2e-3)
 
 
@@ -135,8 +134,7 @@ def _draw_things(rng: random.Random, level: Level) -> list[Thing]:
 
 def _split(things: Sequence[Thing]) -> Split:
     door, answer = things[0], things[1]
-    drawn = derive_seed("tool scenes split", door.x, door.y, answer.x, answer.y)
-    return "test" if drawn % TEST_SHARE == 0 else "train"
+    return content_split("tool scenes split", door.x, door.y, answer.x, answer.y)
 
 
 def _expert(task: Task, facts: Facts) -> Message:

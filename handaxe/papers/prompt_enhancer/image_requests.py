@@ -17,6 +17,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.worlds.canvas.drawing import COLOURS, SHAPES
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split, Start, World
 
 __all__ = ["image_requests", "key_points", "met_points", "rewritten_prompt"]
@@ -127,7 +128,7 @@ def _task(split: Split, seed: int, number: int, *, clauses: int, careful: float)
         colours, kinds = rng.sample(list(COLOURS), 2 * clauses), [rng.choice(KINDS) for _ in range(clauses)]
         made = [_clause(rng, kind, colours[2 * n : 2 * n + 2], HALF * n) for n, kind in enumerate(kinds)]
         asked = "draw " + ", ".join(words for words, _, _ in made)
-        if (derive_seed("image request", asked) % TEST_SHARE == 0) == (split == "test"):
+        if content_split("image request", asked, one_in=TEST_SHARE) == split:
             break
     prompt = "; ".join(good if rng.random() < careful else words for words, good, _ in made)
     metadata = {

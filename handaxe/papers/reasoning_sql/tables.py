@@ -24,6 +24,7 @@ from handaxe.rewards.set_overlap import set_overlap
 from handaxe.tools.database.query_function import QueryFunction, query_function
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["SCHEMA", "bigram_overlap", "predicted_query", "schema_overlap", "tables"]
@@ -137,7 +138,7 @@ def _task(
 
 
 def _split(words: str) -> Split:
-    return "test" if derive_seed("tables split", words) % 4 == 0 else "train"
+    return content_split("tables split", words)
 
 
 def _is_discriminative(sql: str, asks: Sequence[QueryFunction]) -> bool:

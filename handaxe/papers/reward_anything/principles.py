@@ -17,14 +17,13 @@ from handaxe.papers.reward_anything.read_ranking import read_ranking
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.judging.order_principle import PRINCIPLES, OrderPrinciple, draw_response
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["NOVEL", "principles"]
 
 NAMES = "abc"
 """Masked names of the responses."""
-TEST_SHARE = 4
-"""Lists of responses per test list."""
 START = Start(skill=160, steps=0, batch_size=16, learning_rate=2e-3)
 
 NOVEL: Mapping[str, OrderPrinciple] = MappingProxyType({"lo 2nd": OrderPrinciple(1, False)})
@@ -92,7 +91,7 @@ def _draw(rng: random.Random) -> list[str]:
 
 
 def _split(responses: list[str]) -> Split:
-    return "test" if derive_seed("principles split", *responses) % TEST_SHARE == 0 else "train"
+    return content_split("principles split", *responses)
 
 
 def _expert(task: Task, facts: Facts) -> Message:

@@ -33,6 +33,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rewards.state_match import state_match
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["Studio", "landmarks", "ml_engineering", "submission_score", "submitted"]
@@ -123,7 +124,7 @@ def _task(split: Split, seed: int, number: int, sets: Sequence[str], rows: int) 
     rng = random.Random(derive_seed("ml_engineering", seed, split, number))
     while True:
         name, drawn = rng.choice(sets), rng.randrange(NUMBERS)
-        if (derive_seed("ml_engineering split", name, drawn) % 4 == 0) == (split == "test"):
+        if content_split("ml_engineering split", name, drawn) == split:
             break
     words = (Message("user", f"{name} {drawn}?"),)
     metadata = {"set": name, "number": drawn, "rows": rows}

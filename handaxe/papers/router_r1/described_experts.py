@@ -22,6 +22,7 @@ from handaxe.tools.decorator import tool
 from handaxe.tools.definition import Billed
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.routing.asked_experts import AskedExperts, ExpertAnswers
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
@@ -202,7 +203,7 @@ def _question(rng: random.Random, split: Split) -> tuple[str, str]:
         topic = rng.choice(ALL)
         left, right = rng.randrange(10, 100), rng.randrange(10, 100)
         question = f"{rng.randrange(1000, 10_000)}r" if topic == "r" else f"{left}{topic}{right}"
-        if (derive_seed("described question", question) % 4 == 0) == (split == "test"):
+        if content_split("described question", question) == split:
             return question, topic
 
 

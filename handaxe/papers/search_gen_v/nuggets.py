@@ -14,6 +14,7 @@ from handaxe.papers.search_gen_v.label_agreement import FORMAT, macro_f1, stated
 from handaxe.papers.search_gen_v.labels import write_labels
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["MARKS", "SHORT_LABELS", "marks", "nuggets"]
@@ -28,8 +29,6 @@ FACTS = 2
 DIGITS = "1234"
 SAME = 0.55
 """Probability that a digit of the answer is the nugget's."""
-TEST_SHARE = 4
-"""Answers per test answer."""
 START = Start(skill=160, steps=0, batch_size=16, learning_rate=2e-3)
 
 
@@ -123,7 +122,7 @@ def _other(digit: str, rng: random.Random) -> str:
 
 
 def _split(answer: Sequence[str]) -> Split:
-    return "test" if derive_seed("nuggets split", *answer) % TEST_SHARE == 0 else "train"
+    return content_split("nuggets split", *answer)
 
 
 def _expert(task: Task, facts: Facts) -> Message:

@@ -19,6 +19,7 @@ from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["DOMAINS", "overuse", "smart_chains"]
@@ -151,7 +152,7 @@ def _task(split: Split, seed: int, number: int) -> Task:
         pattern = rng.choice(PATTERNS)
         steps = [_known(rng) if letter == "k" else _needed(rng, DOMAINS[domain]) for letter in pattern]
         text = stated(steps)
-        if (derive_seed("smart chain", text) % 4 == 0) == (split == "test"):
+        if content_split("smart chain", text) == split:
             break
     metadata = {"domain": domain, "needs": "yes" if "n" in pattern else "no", "steps": [list(one) for one in steps]}
     answer = " ".join(one.value for one in steps)

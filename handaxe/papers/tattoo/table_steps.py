@@ -19,6 +19,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.tools.calculator import calculator
 from handaxe.tools.decorator import tool
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["CELLS", "TableCells", "TableStep", "draw_cells", "draw_chain", "shown_step", "table_steps", "verifier_task"]
@@ -29,8 +30,6 @@ CELLS = tuple(row + column for row in ROWS for column in COLUMNS)
 START = Start(skill=500, steps=0, batch_size=16, learning_rate=2e-3)
 PARTS = 1000
 """Resolution of shares."""
-TEST_SHARE = 4
-"""One table of four is in test."""
 
 
 class TableStep(NamedTuple):
@@ -226,7 +225,7 @@ def draw_cells(rng: random.Random, split: Split) -> dict[str, int]:
     """Draw a table, by cell; no table is in both splits."""
     while True:
         cells = {cell: rng.randint(11, 99) for cell in CELLS}
-        if (derive_seed("table_steps split", *cells.values()) % TEST_SHARE == 0) == (split == "test"):
+        if content_split("table_steps split", *cells.values()) == split:
             return cells
 
 

@@ -14,6 +14,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.tools.calculator import calculator
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Facts, Split, Start, World
 
 __all__ = ["explained_sums", "gold_lines", "split_answer", "stated_lines"]
@@ -124,7 +125,7 @@ def _tasks(split: Split, count: int, seed: int) -> list[Task]:
 def _task(split: Split, index: int, seed: int) -> Task:
     rng = random.Random(derive_seed("explained sums", seed, split, index))
     expression = ""
-    while not expression or (derive_seed("explained sums", expression) % 4 == 0) != (split == "test"):
+    while not expression or content_split("explained sums", expression) != split:
         expression = "+".join(str(rng.randint(1, 9)) for _ in range(TERMS))
     offered = "no" if rng.randrange(3) == 0 else "yes"
     answer = str(sum(int(term) for term in expression.split("+")))

@@ -14,6 +14,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.worlds.judging.order_principle import BEST, PRINCIPLES, draw_response
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split, World
 
 __all__ = ["SIZES", "answer_quality", "rankings", "requests"]
@@ -22,8 +23,6 @@ TOPICS = "abcdefgh"
 """Letters of a topic."""
 SIZES = (2, 4, 6)
 """Answers of a ranking task, in turn."""
-TEST_SHARE = 4
-"""Topics per test topic."""
 FORM = frozenset("12345")
 
 
@@ -138,4 +137,4 @@ def _draw_topic(rng: random.Random) -> str:
 
 
 def _split(topic: str) -> Split:
-    return "test" if derive_seed("requests split", topic) % TEST_SHARE == 0 else "train"
+    return content_split("requests split", topic)

@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.atlas.atlas_records import Country
 from handaxe.worlds.atlas.pages import LABELS, NONE, Atlas, Fact
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split
 
 __all__ = ["AtlasLevel", "AtlasQuestion", "LEVELS", "QuestionMaker", "least_pages"]
@@ -17,8 +17,6 @@ AtlasLevel = Literal["easy", "medium", "hard"]
 LEVELS = ("easy", "medium", "hard")
 TEST_REGIONS = ("Northern Europe", "Latin America and the Caribbean")
 """Regions of the test countries; a question about a border into another region is not drawn."""
-TEST_SHARE = 4
-"""Elements of unknown discovery per test element."""
 MARGIN = 1.1
 """Least ratio of the two largest or the two smallest areas."""
 VALUES = ("capital", "money", "dial", "people", "near")
@@ -85,7 +83,7 @@ class QuestionMaker:
         self.lost = [
             one
             for one in self.records.elements.values()
-            if one.found == "" and (derive_seed("atlas", one.code) % TEST_SHARE == 0) == (split == "test")
+            if one.found == "" and content_split("atlas", one.code) == split
         ]
         self.moneys = sorted({one.money for one in self.countries.values() if one.money})
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from handaxe.core.errors import TaskError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split
 
 __all__ = ["tasks"]
@@ -138,6 +139,6 @@ def _names(rng: random.Random, split: Split, count: int) -> list[str]:
     found: list[str] = []
     while len(found) < count:
         name = str(rng.randrange(10, 1000))
-        if name not in found and (derive_seed("bfcl short name", name) % 4 == 0) == (split == "test"):
+        if name not in found and content_split("bfcl short name", name) == split:
             found.append(name)
     return found

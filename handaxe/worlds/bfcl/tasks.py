@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handaxe.core.records import Message, Task
-from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.bfcl.matching import first_accepted, matches
 from handaxe.worlds.bfcl.notation import NOTATIONS
 from handaxe.worlds.bfcl.package import MULTI_TURN, parse_call, read_answers, read_descriptions, read_questions
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split
 
 __all__ = ["all_tasks", "question_split"]
@@ -56,7 +56,7 @@ def question_split(task: Task) -> Split:
     """
     number = task.metadata.get("number")
     key = [each.content for each in task.messages] if number is None else _split_keys()[number]
-    return "test" if derive_seed("bfcl split", json.dumps(key)) % 4 == 0 else "train"
+    return content_split("bfcl split", json.dumps(key))
 
 
 @functools.lru_cache(maxsize=1)

@@ -21,6 +21,7 @@ from handaxe.worlds.canvas.drawing import CELLS, COLOURS, SHAPES, Item, Items, d
 from handaxe.worlds.canvas.request import ItemClause, clause_words, differing_cells, fidelity, similarity
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
 
 __all__ = ["Drawing", "SHOWN", "canvas", "drawings", "final_fidelity", "qualities", "task_items", "wanted_clauses"]
@@ -280,10 +281,8 @@ def _task(
         partial(_changed, rng, shapes) if kind == "change" else partial(_made, rng, objects, names, shapes, counts)
     )
     while (drawn := request()) is not None:
-        if (
-            derive_seed("canvas request", drawn.words, *(" ".join(map(str, one)) for one in drawn.items)) % TEST_SHARE
-            == 0
-        ) == (split == "test"):
+        items = [" ".join(map(str, one)) for one in drawn.items]
+        if content_split("canvas request", drawn.words, *items, one_in=TEST_SHARE) == split:
             break
     shifts = _shifts(rng, slips)
     metadata = {

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from handaxe.core.errors import InputError
-from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split
 
 __all__ = ["HIGH", "LOW", "TableColumn", "draw_values", "table_columns"]
@@ -57,8 +57,6 @@ TABLES: Mapping[str, Sequence[str]] = {
     "wheat": ("wheat", "wages"),
 }
 """Numeric columns by table."""
-TEST_SHARE = 4
-"""One column of this number is for tests."""
 MIN_DISTINCT = 8
 """Least distinct values of a column on the scale."""
 
@@ -80,9 +78,7 @@ def table_columns(split: Split) -> tuple[TableColumn, ...]:
     Raises:
         InputError: vega_datasets is missing (extra [charts]).
     """
-    return tuple(
-        one for one in _columns() if (derive_seed("charts", *one.values) % TEST_SHARE == 0) == (split == "test")
-    )
+    return tuple(one for one in _columns() if content_split("charts", *one.values) == split)
 
 
 def draw_values(rng: random.Random, split: Split, count: int) -> tuple[str, list[int]]:

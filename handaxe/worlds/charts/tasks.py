@@ -19,7 +19,7 @@ from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.charts.drawing import MAX_BARS, MIN_BARS, NAMES, bar_box, chart_overview, draw_bars
 from handaxe.worlds.charts.printed import printed_overview
-from handaxe.worlds.charts.tables import TEST_SHARE
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.plates.scene import Plate
 from handaxe.worlds.world import Split
 
@@ -65,7 +65,7 @@ def chart_task(split: Split, seed: int, number: int, kinds: Sequence[Kind], *, b
     while True:
         column, bars = draw_bars(rng, split, rng.randint(MIN_BARS, MAX_BARS))
         seen, made = chart_overview(bars), _question(kind, rng, bars)
-        if made is not None and (derive_seed("charts overview", seen.digest) % TEST_SHARE == 0) == (split == "test"):
+        if made is not None and content_split("charts overview", seen.digest) == split:
             break
     metadata = {
         "kind": kind,

@@ -22,6 +22,7 @@ from handaxe.core.image_decoding import import_pillow
 from handaxe.core.images import Image
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.documents.pictures import article_picture
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.plates.scene import BACKGROUND, COLOURS, PLATES, SHOWN, SIDE, UNIT
 from handaxe.worlds.world import Split
 
@@ -75,7 +76,7 @@ class Article(NamedTuple):
     @property
     def split(self) -> Split:
         """The split of the article, by a digest of its number."""
-        return "test" if derive_seed("documents", self.number) % TEST_SHARE == 0 else "train"
+        return content_split("documents", self.number, one_in=TEST_SHARE)
 
 
 class Slip(NamedTuple):

@@ -11,14 +11,13 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.exact_match import exact_match
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split, World
 
 __all__ = ["SIZE", "links", "path"]
 
 SIZE = 4
 """Digits of a table: place k, from 1, holds where k leads to, another digit."""
-TEST_SHARE = 4
-"""Questions per test question."""
 
 
 def links() -> World:
@@ -72,4 +71,4 @@ def _task(split: Split, seed: int, number: int) -> Task:
 
 
 def _split(table: Sequence[int], start: int) -> Split:
-    return "test" if derive_seed("links split", *table, start) % TEST_SHARE == 0 else "train"
+    return content_split("links split", *table, start)

@@ -12,13 +12,12 @@ from handaxe.rewards.outcome import outcome
 from handaxe.worlds.judging.links import SIZE
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split, World
 
 __all__ = ["words"]
 
 DIGITS = "".join(str(digit) for digit in range(1, SIZE + 1))
-TEST_SHARE = 4
-"""Pairs of digits per test pair."""
 
 
 def words() -> World:
@@ -65,4 +64,4 @@ def _score(one: Trajectory) -> float:
 
 
 def _split(one: str, two: str) -> Split:
-    return "test" if derive_seed("words split", one, two) % TEST_SHARE == 0 else "train"
+    return content_split("words split", one, two)

@@ -21,6 +21,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.worlds.minigrid_text.grid import KINDS, WORDS, GridGame, GridStart, Kind, start_grid, state_to_json
 from handaxe.worlds.minigrid_text.shortest_path import LOCKED, OPEN, GridState, shortest, spoils
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
@@ -34,8 +35,6 @@ SHORT = 12
 """Turns that fit into the tiny policy's own context."""
 TURN_TOKENS = 44
 """Upper limit of the mean number of tokens of a turn and its reply, in key words."""
-TEST_SHARE = 4
-"""Number of grids per test grid."""
 
 
 def minigrid_text(
@@ -162,7 +161,7 @@ def _task(
     rng = random.Random(derive_seed("minigrid", kind, size, longest, split, seed, number))
     for grid in rng.sample(range(grids), grids):
         made = begin(grid)
-        mine: Split = "test" if derive_seed("minigrid split", made.drawing) % TEST_SHARE == 0 else "train"
+        mine: Split = content_split("minigrid split", made.drawing)
         if mine == split and len(made.way) <= longest:
             break
     else:

@@ -41,6 +41,7 @@ from handaxe.worlds.miniwob.open_page import (
     read_page,
 )
 from handaxe.worlds.miniwob.screenshots import Seen, View
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
@@ -55,8 +56,6 @@ LONG_TURNS = 24
 """Turn limit of a demonstration of pages of several turns."""
 LONG_CONTEXT = 1536
 """Context length of the start of pages of several turns."""
-TEST_SHARE = 4
-"""Number of instances per test instance."""
 
 
 def miniwob(
@@ -221,7 +220,7 @@ class _Instances:
 def _split(page: str, seen: PageState) -> Split:
     """Split by content, so that no question, and no image, is in both splits."""
     content = (page, seen.to_text()) if seen.image is None else (seen.image.digest,)
-    return "test" if derive_seed("miniwob", *content) % TEST_SHARE == 0 else "train"
+    return content_split("miniwob", *content)
 
 
 def _twice(page: str, seen: PageState, first: Move) -> bool:

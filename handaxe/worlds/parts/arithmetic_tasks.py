@@ -11,6 +11,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split
 
 __all__ = ["PHRASINGS", "problem_split", "tasks"]
@@ -110,7 +111,7 @@ def problem_split(expression: str) -> Split:
 
 def _split(left: int, operator: str, right: int) -> Split:
     operands = (left, right) if operator == "-" else (min(left, right), max(left, right))
-    return "test" if derive_seed("arithmetic split", operator, *operands) % 4 == 0 else "train"
+    return content_split("arithmetic split", operator, *operands)
 
 
 def _arguments(gold: str, left: int, operator: str, right: int) -> dict[str, Any]:

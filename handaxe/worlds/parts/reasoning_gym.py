@@ -15,6 +15,7 @@ from typing import Any, Literal
 from handaxe.core.errors import InputError, TaskError, VerifierError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.safe_answers import is_safe
 
 __all__ = ["is_full_score", "score", "tasks"]
@@ -193,7 +194,7 @@ def _distinct(
 
 
 def _split(question: str) -> Split:
-    return "test" if derive_seed("reasoning_gym split", question) % 4 == 0 else "train"
+    return content_split("reasoning_gym split", question)
 
 
 def _task(

@@ -20,7 +20,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.image_decoding import import_pillow
 from handaxe.core.images import Image
-from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split
 
 __all__ = ["COLOURS", "PLATES", "Plate", "SHOWN", "SIDE", "UNIT", "canvas", "draw_plates", "handwriting", "overview"]
@@ -167,7 +167,7 @@ def _digits() -> _Digits:
     for index, image in enumerate(loaded.images):
         ink = np.kron(image / 16, np.ones((INK // 8, INK // 8)))
         light.append((1 - DARKNESS * ink).astype(np.float32))
-        split = "test" if derive_seed("plates", image.tobytes().hex()) % TEST_SHARE == 0 else "train"
+        split = content_split("plates", image.tobytes().hex(), one_in=TEST_SHARE)
         splits[split][labels[index]].append(index)
     return _Digits(labels, light, splits)
 

@@ -23,6 +23,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.tools.sandbox.check_sandbox import check_sandbox
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.repair.bench import RepairBench, listing, make_bench, numbered, read_source
 from handaxe.worlds.repair.expert import edits, windows
@@ -37,8 +38,6 @@ START = Start(skill=120, steps=0, batch_size=12, learning_rate=2e-3)
 TURNS = 12
 """Turn limit of a demonstration."""
 CONTEXT = 1536
-TEST_SHARE = 4
-"""Number of functions per test function."""
 TEST_PACKAGE = "hyperlink"
 CRITERIA = {
     "read": "The faulty line was read.",
@@ -121,7 +120,7 @@ def repair(*, longest: int = 8, held_out: HeldOut = "function", brief: bool = Tr
 def _side(one: Mutant, held_out: HeldOut) -> Split:
     if held_out == "package":
         return "test" if one.module.package == TEST_PACKAGE else "train"
-    return "test" if derive_seed("repair split", one.module.name, one.function) % TEST_SHARE == 0 else "train"
+    return content_split("repair split", one.module.name, one.function)
 
 
 def _key(one: Mutant) -> str:

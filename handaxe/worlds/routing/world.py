@@ -19,6 +19,7 @@ from handaxe.tools.ask import PolicyAnswer
 from handaxe.worlds.parts import arithmetic_tasks as arithmetic
 from handaxe.worlds.parts.answering import is_number_answer
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.routing.asked_experts import AskedExperts, ExpertAnswers
 from handaxe.worlds.routing.desk import CALCULATOR, EXPERTS, PYTHON, SMALL, Desk, small_model
 from handaxe.worlds.world import DemonstrationNoise, Facts, Split, Start, World
@@ -146,7 +147,7 @@ def _digits(rng: random.Random, split: Split) -> str:
     """Four digits of the split."""
     while True:
         digits = str(rng.randrange(1000, 10000))
-        if digits != digits[::-1] and (derive_seed("priced backwards", digits) % 4 == 0) == (split == "test"):
+        if digits != digits[::-1] and content_split("priced backwards", digits) == split:
             return digits
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.core.images import Image
 from handaxe.core.records import Task, Trajectory
-from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.plates.scene import COLOURS
 from handaxe.worlds.world import Split
 
@@ -208,7 +208,7 @@ def _touch(one: Box, other: Box) -> bool:
 def _split(widgets: Sequence[Widget]) -> Split:
     """Split by content: equal screens have equal digests in any order of their widgets."""
     lines = "\n".join(sorted(widget.to_text() for widget in widgets))
-    return "test" if derive_seed("screen", lines) % TEST_SHARE == 0 else "train"
+    return content_split("screen", lines, one_in=TEST_SHARE)
 
 
 def _ink(widget: Widget, height: int, width: int) -> np.ndarray:

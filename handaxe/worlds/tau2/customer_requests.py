@@ -16,7 +16,7 @@ import numpy as np
 
 from handaxe.core.errors import Failed
 from handaxe.core.records import Criterion, Message, Task, Trajectory
-from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import is_composed, order_requests
@@ -179,7 +179,7 @@ def customer_side(domain: Domain) -> Mapping[str, Split]:
         while more:
             group |= more
             more = {owner for mine in owners.values() if mine & group for owner in mine} - group
-        sides[one] = "test" if derive_seed("tau2 customers", *sorted(group)) % TEST_SHARE == 0 else "train"
+        sides[one] = content_split("tau2 customers", *sorted(group), one_in=TEST_SHARE)
     return sides
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from handaxe.core.errors import TaskError
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.tau2.domains import package
 from handaxe.worlds.world import Split
 
@@ -35,8 +36,6 @@ QUESTION = "status?"
 REASONS = ("no longer needed", "ordered by mistake")
 MOST_ITEMS = 2
 """Items of a delivered order that fit into a line."""
-TEST_SHARE = 4
-"""Number of customers per customer in test."""
 COUNTS = (2,)
 """Default numbers of requests."""
 
@@ -107,7 +106,7 @@ def order_side(order_id: str) -> Split:
     found = package("retail").new().tools.db.orders.seen(order_id)
     if found is None:
         raise TaskError(f"tau2's shop has no order {order_id[:20]!r}")
-    return "test" if derive_seed("tau2 customer", found.user_id) % TEST_SHARE == 0 else "train"
+    return content_split("tau2 customer", found.user_id)
 
 
 def short_order(reply: str) -> str:

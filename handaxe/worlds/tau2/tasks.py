@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from handaxe.core.errors import InputError, TaskError
 from handaxe.core.records import Message, Task
 from handaxe.ops.seeds import derive_seed
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.tau2.customer_requests import customer_side, requests
 from handaxe.worlds.tau2.domains import Domain, package
 from handaxe.worlds.tau2.orders import COUNTS, compose_scenario
@@ -93,7 +94,7 @@ def _side(scenario: str) -> Split:
         if scenario in sides[split]:
             return split  # type: ignore[return-value]
     faults = scenario.partition("[PERSONA:")[0]
-    return "test" if derive_seed("tau2 split", faults) % TEST_PART == 0 else "train"
+    return content_split("tau2 split", faults, one_in=TEST_PART)
 
 
 def _is_brief(scenario: str) -> bool:

@@ -24,6 +24,7 @@ from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.ops.seeds import derive_seed
 from handaxe.rewards.outcome import outcome
 from handaxe.worlds.parts.check_split import check_count
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.parts.met_by_turn import met_by_turn
 from handaxe.worlds.textarena.family import State
 from handaxe.worlds.textarena.game import FAMILIES, ArenaGame, find_plan
@@ -50,8 +51,6 @@ START = Start(skill=200, steps=0, batch_size=16, learning_rate=2e-3)
 TURNS = 12
 """Turn limit of a demonstration."""
 CONTEXT = 1024
-TEST_SHARE = 4
-"""Number of contents per test content."""
 
 
 def textarena(*, games: tuple[str, ...] = SHORT, longest: int = 8, instances: int = 900, brief: bool = True) -> World:
@@ -147,7 +146,7 @@ def _open(name: str, number: int, brief: bool) -> _Opening:
     state, secret = game.state(), game.secret()
     plan = None if state is None else find_plan(name, state, secret)
     content = game.opening if state is None else state
-    split: Split = "test" if derive_seed("textarena split", name, repr(content), secret) % TEST_SHARE == 0 else "train"
+    split: Split = content_split("textarena split", name, repr(content), secret)
     return _Opening(game, state, secret, None if plan is None else len(plan), split)
 
 

@@ -18,6 +18,7 @@ from handaxe.core.errors import InputError, Retry
 from handaxe.ops.cache_path import cache_path, content_digest
 from handaxe.ops.seeds import derive_seed
 from handaxe.tools.decorator import tool
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split
 
 __all__ = ["Game", "GameOpening", "Games", "Kind"]
@@ -25,8 +26,6 @@ __all__ = ["Game", "GameOpening", "Games", "Kind"]
 Kind = Literal["easy", "medium", "hard"]
 LEADS_ON = ("go", "take", "open", "unlock")
 """First words of the commands in brief descriptions; other commands have no use in these games."""
-TEST_SHARE = 4
-"""Number of games per test game."""
 
 PARSER = threading.RLock()
 """Lock for all use of textworld: its parser has one state per process, and rollouts have threads."""
@@ -42,7 +41,7 @@ class GameOpening(NamedTuple):
     @property
     def split(self) -> Split:
         """Split by the first description, so that no question is in both splits."""
-        return "test" if derive_seed("textworld", self.thing, self.seen) % TEST_SHARE == 0 else "train"
+        return content_split("textworld", self.thing, self.seen)
 
 
 class Games:

@@ -18,12 +18,11 @@ from handaxe.tools.index.build_index import build_index
 from handaxe.tools.index.search_index import open_index
 from handaxe.worlds.bfcl.notation import NOTATIONS, Notation
 from handaxe.worlds.bfcl.package import SINGLE_TURN, read_questions, tool_schema
+from handaxe.worlds.parts.content_split import content_split
 from handaxe.worlds.world import Split
 
 __all__ = ["Catalogue", "ToolEntry", "full_catalogue", "function_split", "name_words", "read_schemas", "stub_value"]
 
-TEST_SHARE = 4
-"""Number of functions per test function."""
 MOST_STUBS = 1024
 """Number of stubs in memory; construction takes some milliseconds."""
 LONGEST = 20_000
@@ -164,7 +163,7 @@ def stub_value(function: str, arguments: Mapping[str, Any]) -> int:
 
 def function_split(function: str) -> Split:
     """Return the split of a function by a digest of its name; about one in four is in test."""
-    return "test" if derive_seed("toolbox split", function) % TEST_SHARE == 0 else "train"
+    return content_split("toolbox split", function)
 
 
 def _unique(name: str, taken: set[str]) -> str:
