@@ -11,10 +11,12 @@ from typing import Literal, NamedTuple, Protocol
 from handaxe.asking.prompt import Prompt
 from handaxe.core.records import Sampling
 
-__all__ = ["Answerer", "Ask", "AskAnswer", "FailureKind", "Spent"]
+__all__ = ["Answerer", "Ask", "AskAnswer", "FailureKind", "OUTAGES", "Spent"]
 
 FailureKind = Literal["", "unreadable", "too_long", "unavailable", "refused", "budget"]
 """Reason of a missing answer; "" for none."""
+OUTAGES: tuple[FailureKind, ...] = ("unavailable", "budget")
+"""Failures of the model's server and of the budget, which say nothing about the question."""
 
 
 @dataclass(frozen=True, eq=False)

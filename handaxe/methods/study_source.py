@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from handaxe.asking.ask import OUTAGES
 from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.core.errors import InputError
 from handaxe.methods.judge_source import RULE, check_judge_source, make_other_answerer
@@ -11,8 +12,6 @@ from handaxe.methods.judge_source import RULE, check_judge_source, make_other_an
 __all__ = ["study_answer", "study_desk"]
 
 T = TypeVar("T")
-STOPS = ("unavailable", "budget")
-"""Failures of a server or a budget, and not of an answer."""
 
 
 def study_desk(source: str, *, option: str) -> AskDesk | None:
@@ -53,6 +52,6 @@ def study_answer(found: T | NoAnswer, *, role: str) -> T | None:
     """
     if not isinstance(found, NoAnswer):
         return found
-    if found.reason in STOPS:
+    if found.reason in OUTAGES:
         raise InputError(f"the {role} does not answer ({found.reason}): start the server, and run the study again")
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handaxe.asking.ask import Ask, AskAnswer
+from handaxe.asking.ask import OUTAGES, Ask, AskAnswer
 from handaxe.asking.desk import AskDesk, NoAnswer
 from handaxe.asking.prompt import find_prompt
 from handaxe.asking.read import Reader, Unreadable, json_object
@@ -19,8 +19,6 @@ __all__ = ["read_instruction", "reflection", "shown_rollout"]
 PROMPT = "inspo/reflect"
 TOKENS = 160
 """Limit of an answer."""
-ENDS_RUN = ("unavailable", "budget")
-"""Failures of the model's server and budget, not of its answer."""
 
 
 def reflection(
@@ -73,7 +71,7 @@ def reflection(
             asks.append(Ask(prompt, fields, role="reflector", sampling=Sampling(temperature=0.7, max_tokens=TOKENS)))
         found = desk.ask(asks, read_instruction(longest=longest))
         for one in found:
-            if isinstance(one, NoAnswer) and one.reason in ENDS_RUN:
+            if isinstance(one, NoAnswer) and one.reason in OUTAGES:
                 raise InfrastructureError(f"the model that reflects gave no answer: {one.reason} {one.text[:200]!r}")
         return list(dict.fromkeys(one for one in found if isinstance(one, str)))
 
