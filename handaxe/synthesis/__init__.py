@@ -1,1 +1,1 @@
-"""Data synthesis: drafts go through steps that propose, execute, filter and measure them; the rest becomes tasks."""
+"""Data synthesis: steps propose, execute, filter and measure drafts; the rest becomes tasks."""

@@ -55,7 +55,7 @@ def ask_values(desk: AskDesk, asks: Sequence[Ask], read: Reader[T]) -> list[Aske
 
 
 def need_answers(desk: AskDesk, asks: Sequence[Ask], read: Reader[T]) -> list[T | NoAnswer]:
-    """Ask questions as `ask_values` does, and leave their records at the desk, such as for the record of a judge.
+    """Ask questions as `ask_values` does, and leave the records at the desk, such as for the record of a judge.
 
     Raises:
         InputError: see `ask_values`.
@@ -73,5 +73,5 @@ def need_answers(desk: AskDesk, asks: Sequence[Ask], read: Reader[T]) -> list[T 
 
 
 def desk_settings(desk: AskDesk | None, prompt: str = "") -> dict[str, str]:
-    """Settings of a step that asks a desk: who answers, and the prompt with its digest; None for the rule."""
+    """Settings of a step that asks a desk: the answerer, and the prompt with its digest; None for the rule."""
     return {"by": "rule"} if desk is None else {"by": desk.answerer.fingerprint(), "prompt": prompt}

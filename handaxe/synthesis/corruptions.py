@@ -1,4 +1,4 @@
-"""Corruptions of a correct rollout: turns with one change, from which the rollout goes on."""
+"""Corruptions of a correct rollout: turns with one change, and the rollout's continuation."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def resumed(expert: Expert, right: Trajectory, turns: Sequence[Message]) -> Expe
 
 
 def copied_answer(answer: str, before: str, after: str) -> str:
-    """The text at the place of another reply from which an answer was copied; the answer if there is no such place.
+    """The text of another reply at the place from which an answer was copied; the answer without such a place.
 
     Example:
         copied_answer("luta", "mayor: luta.", "mayor: kemi.") -> "kemi"
@@ -90,7 +90,7 @@ def _argument(right: Trajectory, rng: random.Random) -> Sequence[Message] | None
 
 
 def _changed(arguments: Mapping[str, Any], rng: random.Random) -> dict[str, Any] | None:
-    """Arguments with another digit in one of them, so that the length stays; None without digits."""
+    """Arguments with one digit changed, at equal length; None without digits."""
     texts = {key: value for key, value in arguments.items() if isinstance(value, str) and re.search(r"\d", value)}
     if not texts:
         return None
@@ -121,7 +121,7 @@ def _order(right: Trajectory, rng: random.Random) -> Sequence[Message] | None:
 
 
 def _ending(right: Trajectory, rng: random.Random) -> Sequence[Message] | None:
-    """Another word of the conversation, of the same length and kind, in the place of the answer."""
+    """Another word of the conversation, of the same length and kind, instead of the answer."""
     *first, last = turn_messages(right)
     answer = last.content.strip()
     seen = " ".join([right.task.messages[-1].content, *(reply.content for reply in right.replies)])
@@ -137,7 +137,7 @@ CORRUPTIONS: Mapping[str, Corruption] = MappingProxyType(
 
 
 class WrongRollout(NamedTuple):
-    """Corrupted rollout that the oracle calls incorrect, and its kind; or None and the reason that there is none."""
+    """Corrupted rollout that the oracle calls incorrect, and the kind; or None and the reason."""
 
     trajectory: Trajectory | None
     by: str
@@ -178,12 +178,12 @@ class Corruptor:
             )
 
     def right(self, draft: SynthesisDraft) -> Trajectory | None:
-        """The expert's rollout at the task of a draft; None if it is not correct."""
+        """The expert's rollout at the task of a draft; None for an incorrect rollout."""
         one = self._play(draft_task(draft), self.world.need("expert"), "right")
         return one if self._verdict(one) else None
 
     def by_rule(self, right: Trajectory, seed: int) -> WrongRollout:
-        """The first corruption that is kept; the kinds have an order drawn for the task."""
+        """The first kept corruption; the kinds have an order drawn for the task."""
         reason, rng = SAME, random.Random(derive_seed("corrupt", seed, right.task.id))
         for kind in rng.sample(list(self.kinds), len(self.kinds)):
             for _ in range(self.tries):
@@ -197,7 +197,7 @@ class Corruptor:
         return WrongRollout(None, reason)
 
     def by_text(self, right: Trajectory, text: str) -> WrongRollout:
-        """The rollout with another text in the last turn, as a model writes it."""
+        """The rollout with another text in the last turn, as written by a model."""
         *first, last = turn_messages(right)
         return self._checked(right, script(*first, replace(last, content=text)), "model")
 
@@ -214,6 +214,6 @@ class Corruptor:
         return demonstrate(self.env, task, speaker, format=Transcript(), id=id, rollout=rollout)
 
     def _verdict(self, one: Trajectory) -> bool | None:
-        """Verdict of the world's rule; None for a rollout that cannot be scored."""
+        """Verdict of the world's rule; None for a rollout without a score."""
         (value,) = score_group(self.world.correct, Group(one.task, (one,)))[1].outcome
         return None if value != value else bool(value > CORRECT)

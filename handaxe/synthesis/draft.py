@@ -1,4 +1,4 @@
-"""Drafts: immutable JSON values that steps make of each other."""
+"""Drafts: immutable JSON values, the input and output of steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SynthesisDraft(NamedTuple):
     notes: Mapping[str, Any] = NOTHING
 
     def noted(self, notes: Mapping[str, Any]) -> SynthesisDraft:
-        """The draft with further notes; its id stays."""
+        """The draft with further notes and the same id."""
         return self._replace(notes={**self.notes, **notes})
 
     def as_json(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class SynthesisDraft(NamedTuple):
 def make_draft(
     kind: str, payload: Mapping[str, Any], *, parents: Sequence[str] = (), notes: Mapping[str, Any] = NOTHING
 ) -> SynthesisDraft:
-    """Make a draft with the id of its content.
+    """Make a draft with an id by content.
 
     Args:
         kind, payload, parents, notes: see `SynthesisDraft`.

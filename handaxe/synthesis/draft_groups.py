@@ -14,7 +14,7 @@ __all__ = ["LabelledRollout", "group_draft", "group_rollouts", "judging_draft", 
 
 
 class LabelledRollout(NamedTuple):
-    """Rollout of a group: its text, the outcome by the world's rule, its source, and labels of its steps.
+    """Rollout of a group: text, outcome by the world's rule, source, and labels of the steps.
 
     steps   turn, text up to it and label of each judged step: 1 for a correct one, -1 for an incorrect one
     """
@@ -26,7 +26,7 @@ class LabelledRollout(NamedTuple):
 
 
 def group_draft(draft: SynthesisDraft, rollouts: Sequence[LabelledRollout]) -> SynthesisDraft:
-    """Make a child of a task's draft with rollouts; notes stay. Steps that read tasks read it, too.
+    """Make a child of a task's draft with rollouts; notes stay. Steps that read tasks also read the child.
 
     Example:
         draft "12*34=?" with the texts "... 408" (1.0) and "... 403" (0.0)  ->  a draft of kind "group"
@@ -64,7 +64,7 @@ def judging_draft(draft: SynthesisDraft, text: str, answer: str) -> SynthesisDra
 
 
 def rollout_text(one: Trajectory) -> str:
-    """The turns of a rollout and the replies to them, a line "ROLE: TEXT" each; "" without turns.
+    """The turns and replies of a rollout, a line "ROLE: TEXT" each; "" without turns.
 
     Example:
         assistant: calculator({"expression": "12*34"})

@@ -80,7 +80,7 @@ class DraftRollouts:
         return {"by": by, "samples": self.samples, **limits}
 
     def play(self, tasks: Sequence[Task], at: SynthesisContext) -> list[tuple[Group, Scores]]:
-        """A group of rollouts and their scores for each task."""
+        """A group of rollouts and scores for each task."""
         if not tasks:
             return []
         shown = tasks if self.tools else [replace(one, tools=()) for one in tasks]
@@ -119,7 +119,7 @@ class DraftRollouts:
 
 
 def scored_ones(group: Group, scores: Scores) -> list[tuple[Trajectory, float]]:
-    """The rollouts that have a score, with their outcomes.
+    """The scored rollouts, with outcomes.
 
     Example:
         outcomes 1, NaN of a dead tool, 0  ->  the first with 1.0 and the third with 0.0

@@ -113,7 +113,7 @@ def _provenance(unit: StepRound) -> Iterable[dict[str, Any]]:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    """Write a file under another name first: a killed process leaves the old file or the new one."""
+    """Write a file under another name first: a killed process leaves the old file or the new file."""
     half = path.with_suffix(".part")
     with half.open("w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)

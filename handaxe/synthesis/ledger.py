@@ -1,4 +1,4 @@
-"""Outcomes of steps on disk, so that a stopped synthesis continues."""
+"""Outcomes of steps on disk, for continuing a stopped synthesis."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_KEYS = 500
 
 
 class Ledger:
-    """Outcomes by key. A commit holds all outcomes of a call of a step, or none of them.
+    """Outcomes by key. A commit holds all outcomes of a call of a step, or no outcome.
 
     Args:
         path: of the SQLite file; its folder must exist.
@@ -56,7 +56,7 @@ class Ledger:
         return found
 
     def put(self, rows: Sequence[tuple[str, str, int, str, DraftOutcome]]) -> None:
-        """Store (key, step, version, draft id, outcome) in one transaction; known keys stay as they are."""
+        """Store (key, step, version, draft id, outcome) in one transaction; known keys are unchanged."""
         ready = [(key, step, version, draft, json.dumps(_body(one))) for key, step, version, draft, one in rows]
         self._table.execute("BEGIN IMMEDIATE")
         try:

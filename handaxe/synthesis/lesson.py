@@ -1,4 +1,4 @@
-"""Lessons: the turns of a policy on a task, as JSON, and their play in an environment."""
+"""Lessons: the turns of a policy on a task, as JSON, played in an environment."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def lesson_turns_of(task: Task) -> list[LessonTurn]:
 def play_lesson(
     env: EnvFactory, task: Task, tool: LessonTool, *, format: ChatFormat, context: int = 1 << 20, seed: int = 0
 ) -> Trajectory | str:
-    """Play the turns of a task, and its answer as last turn; tools reply.
+    """Play the turns of a task, and the answer as last turn; tools reply.
 
     Args:
         env: of the task; every environment that is made is closed.

@@ -147,7 +147,7 @@ class Pipeline:
 
 
 class _Run(NamedTuple):
-    """What is equal for all steps of a run."""
+    """Values shared by all steps of a run."""
 
     ledger: Ledger
     seed: int
@@ -163,7 +163,7 @@ class _Run(NamedTuple):
         chunk: int,
         state: SynthesisState,
     ) -> tuple[tuple[DraftOutcome, ...], int]:
-        """Outcomes of a step in a round, and the number of those computed now."""
+        """Outcomes of a step in a round, and the number computed now."""
         at = SynthesisContext(self.seed, earlier if step.whole else (), self.workers)
         around = [[one.as_json() for one in group] for group in (drafts, at.earlier)] if step.whole else []
         chain = digest_of(chain, around)

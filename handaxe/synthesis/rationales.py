@@ -24,7 +24,7 @@ TELLS = "verdicts would tell"
 
 
 class Cell(NamedTuple):
-    """Class of a judging task among those that have to be equally frequent.
+    """Class of a judging task; the classes of a stratum have to be equally frequent.
 
     stratum   tasks that are balanced together, such as those about the first step
     kind      of the task, such as its answer
@@ -37,7 +37,7 @@ class Cell(NamedTuple):
 
 
 def rationale_settings(desk: AskDesk | None) -> dict[str, str]:
-    """JSON on which rationales depend; None for tasks without them."""
+    """JSON on which rationales depend; None for tasks without rationales."""
     if desk is None:
         return desk_settings(None)
     prompt = find_prompt(PROMPT, terse=desk.answerer.terse)

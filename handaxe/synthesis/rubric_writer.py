@@ -1,4 +1,4 @@
-"""Writer of rubrics: a rule, or a language model that reads retrieved seed rubrics; and the checks of its criteria."""
+"""Writer of rubrics: a rule, or a language model with retrieved seed rubrics; and the checks of criteria."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MET = 0.5
 
 
 class WrittenRubric(NamedTuple):
-    """Criteria, or the reason that there are none, and JSON about a question to a model."""
+    """Criteria, or the reason for their absence, and JSON about a question to a model."""
 
     criteria: tuple[Criterion, ...]
     reason: str = ""
@@ -61,7 +61,7 @@ class RuleRubrics(NamedTuple):
     def met(
         self, rollouts: Sequence[tuple[Sequence[Criterion], Trajectory]]
     ) -> list[tuple[np.ndarray | None, tuple[Mapping[str, Any], ...]]]:
-        """[C] bool for each rollout: criteria that are met after some turn."""
+        """[C] bool for each rollout: criteria met after some turn."""
         return [(np.asarray(apply_check(self.check, one, criteria).any(1)), ()) for criteria, one in rollouts]
 
 
@@ -140,7 +140,7 @@ RubricWriter = RuleRubrics | AskedRubrics
 
 
 def reference_rubrics(world: World) -> RuleRubrics:
-    """Make rubrics of a world's reference calls: a criterion for each call, and one for the answer.
+    """Make rubrics of a world's reference calls: a criterion for each call, and a criterion for the answer.
 
     Raises:
         InputError: the world has no reference calls.

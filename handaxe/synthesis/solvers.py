@@ -81,7 +81,7 @@ def rollout_solver(rollouts: DraftRollouts) -> Solver:
 
 
 def rule_solver(world: World, rule: Callable[[Task], str], *, name: str) -> Solver:
-    """Make a solver of one answer by a rule, such as one that knows a share of the facts by heart.
+    """Make a solver of one answer by a rule, such as knowledge of a share of the facts by heart.
 
     Args:
         world: decides what is correct.

@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 
 class DraftOutcome(NamedTuple):
-    """What a step made of a draft.
+    """Result of a step for one draft.
 
     kept     drafts that go on: the same draft, drafts made of it, or none
     reason   why none is kept; "" otherwise
@@ -71,7 +71,7 @@ class SynthesisStep:
 
 
 class StepRound(NamedTuple):
-    """A step in a round: its drafts, and an outcome for each."""
+    """A step in a round: drafts, and an outcome for each."""
 
     round: int
     step: SynthesisStep
@@ -80,17 +80,17 @@ class StepRound(NamedTuple):
 
     @property
     def kept(self) -> tuple[SynthesisDraft, ...]:
-        """Drafts that go on, without repetitions."""
+        """Kept drafts, without repetitions."""
         return tuple({one.id: one for outcome in self.outcomes for one in outcome.kept}.values())
 
 
 def kept(draft: SynthesisDraft, *more: SynthesisDraft) -> DraftOutcome:
-    """The outcome that keeps drafts."""
+    """The outcome with kept drafts."""
     return DraftOutcome((draft, *more))
 
 
 def dropped(reason: str) -> DraftOutcome:
-    """The outcome that keeps no draft, for a reason of a few words without details, which the funnel counts."""
+    """The outcome without a kept draft; the funnel counts the reason, a few words without details."""
     return DraftOutcome((), reason)
 
 

@@ -19,7 +19,7 @@ ORIGIN = "origin"
 
 
 def task_draft(task: Task, *, parents: Sequence[str] = (), notes: Mapping[str, Any] | None = None) -> SynthesisDraft:
-    """Make the draft of a task; the task's id is no part of it.
+    """Make the draft of a task, without the task's id.
 
     Raises:
         InputError: a message shows an image or makes calls, or a key of the metadata is a column of the world `jsonl`.
@@ -53,12 +53,12 @@ def draft_task(draft: SynthesisDraft) -> Task:
 
 
 def draft_text(draft: SynthesisDraft) -> str:
-    """The messages of a draft of kind "task", without those of the system, a line each."""
+    """The messages of a draft of kind "task", without system messages, a line each."""
     return message_text(draft.payload["messages"])
 
 
 def message_text(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Texts of messages as JSON, without those of the system, a line each."""
+    """Texts of messages as JSON, without system messages, a line each."""
     return "\n".join(str(one["content"]) for one in messages if one["role"] != "system")
 
 

@@ -32,7 +32,7 @@ def questions(
     high: float = 1.0,
     batch: int = 256,
 ) -> Pipeline:
-    """Propose questions, execute and compare them, and measure their difficulty.
+    """Propose questions, execute and compare them, and measure the difficulty.
 
         propose -> solve (rule) or replay (model) -> dedupe -> decontaminate -> difficulty, with a policy
 

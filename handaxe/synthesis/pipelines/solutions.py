@@ -24,7 +24,7 @@ def solutions(
     tries: int = 2,
     batch: int = 256,
 ) -> Pipeline:
-    """Draw tasks, replace the computations of their solutions by calls, and execute them.
+    """Draw tasks, replace computations in the solutions by calls, and execute the calls.
 
         propose -> write_calls -> execute_calls -> dedupe -> decontaminate
 
@@ -57,7 +57,7 @@ def lesson_pipeline(
     batch: int = 256,
     name: str = "solutions",
 ) -> Pipeline:
-    """Make a pipeline around steps that write lessons.
+    """Make a pipeline around lesson-writing steps.
 
         propose -> written ... -> execute_calls -> checks ... -> dedupe -> decontaminate
 

@@ -1,4 +1,4 @@
-"""Step: asks a model for tasks like those of a world."""
+"""Step: asks a model for tasks similar to a world's tasks."""
 
 from __future__ import annotations
 

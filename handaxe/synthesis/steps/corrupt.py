@@ -1,4 +1,4 @@
-"""Step: adds an incorrect rollout of similar length to the correct one of a task."""
+"""Step: adds an incorrect rollout of similar length to a task's correct rollout."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def corrupt(
     length: float = 0.2,
     max_tokens: int = 256,
 ) -> SynthesisStep:
-    """Make the step "corrupt": a task -> a group of the expert's rollout and an incorrect one with one change.
+    """Make the step "corrupt": a task -> a group of the expert's rollout and an incorrect rollout with one change.
 
         rule    one digit, argument, tool, order or ending changes; the environment replies to the changed turns, and
                 the expert goes on from there

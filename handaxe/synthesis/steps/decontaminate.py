@@ -17,7 +17,7 @@ __all__ = ["decontaminate"]
 
 
 def decontaminate(tests: Sequence[Task], *, words: int = 8) -> SynthesisStep:
-    """Make the step "decontaminate": drops a task that is a test task, or holds a part of one with its answer.
+    """Make the step "decontaminate": drops test tasks, and tasks with a part of a test task and the same answer.
 
         dropped  <=>  the words are those of a test task, or
                       an n-gram of the task is one of a test task with the same answer

@@ -1,4 +1,4 @@
-"""Step: drops tasks that repeat others."""
+"""Step: drops repeated tasks."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class _Known:
         self._places: dict[tuple[int, bytes], list[int]] = defaultdict(list)
 
     def reason(self, text: str) -> str:
-        """Why a text is dropped; "" for a new one, which is known from then on."""
+        """Reason for dropping a text; "" for a new text, which is known from then on."""
         words = normal_words(text)
         if tuple(words) in self._texts:
             return "repeated"

@@ -1,4 +1,4 @@
-"""Step: keeps tasks that a policy solves sometimes."""
+"""Step: keeps tasks with intermediate pass rates of a policy."""
 
 from __future__ import annotations
 

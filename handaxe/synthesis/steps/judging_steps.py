@@ -21,7 +21,7 @@ STEP_QUESTION = "Question: {question}\nSolution so far: {solution}\nIs its last 
 
 
 class _Step(NamedTuple):
-    """Step of a rollout: its number, text up to it, and label."""
+    """Step of a rollout: number, text up to the step, and label."""
 
     turn: int
     text: str
@@ -83,7 +83,7 @@ def _balanced(drafts: Sequence[SynthesisDraft], chosen: Sequence[_Step | None], 
 
 
 def _chosen(draft: SynthesisDraft, seed: int) -> _Step | None:
-    """A labelled step of a group: an incorrect one in half of the groups, as far as it has one, else a correct one."""
+    """A labelled step of a group: an incorrect step, if any, in half of the groups, else a correct step."""
     found = [_Step(*own) for one in group_rollouts(draft) for own in one.steps]
     found.sort(key=lambda one: digest_of(seed, one.turn, one.text))
     first = -1 if int(draft.id[-1], 16) % 2 else 1

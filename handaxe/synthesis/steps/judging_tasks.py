@@ -28,7 +28,7 @@ class _Pair(NamedTuple):
 
     @property
     def longer(self) -> int:
-        """1 if the correct text is longer, -1 if it is shorter, else 0."""
+        """1 for a longer correct text, -1 for a shorter correct text, else 0."""
         return (len(self.right) > len(self.wrong)) - (len(self.right) < len(self.wrong))
 
 

@@ -25,7 +25,7 @@ YES = 0.5
 
 
 class _Label(NamedTuple):
-    """Label of a turn by the rule, whether the judge agrees, and JSON about the question to it."""
+    """Label of a turn by the rule, whether the judge agrees, and JSON about the question to the judge."""
 
     turn: int
     correct: bool

@@ -35,7 +35,7 @@ def obscure(
     agree: float = 0.5,
     max_tokens: int = 128,
 ) -> SynthesisStep:
-    """Make the step "obscure": a task -> a task with a description in the place of a name.
+    """Make the step "obscure": a task -> a task with a description instead of a name.
 
         rule    chooses facts that single the named thing out, and writes the question
         model   reads question, names and description of the rule, and writes the question

@@ -1,4 +1,4 @@
-"""Step: writes a rubric for each task, and drops criteria that most rollouts meet."""
+"""Step: writes a rubric for each task, and drops criteria met by most rollouts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["rubric"]
 
 
 def rubric(writer: RubricWriter, rollouts: DraftRollouts, *, below: float = 0.75) -> SynthesisStep:
-    """Make the step "rubric": a task -> the task with a rubric in its metadata.
+    """Make the step "rubric": a task -> the task with a rubric in the metadata.
 
         p_c    share of the task's scored rollouts that meet criterion c
         kept   criteria with positive points and p_c < below, and those with negative points; a task keeps its rubric

@@ -1,4 +1,4 @@
-"""Step: samples rollouts of a task and labels them by the world's rule."""
+"""Step: samples rollouts of a task, with labels by the world's rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["sample_groups"]
 
 
 def sample_groups(rollouts: DraftRollouts) -> SynthesisStep:
-    """Make the step "sample_groups": a task -> a group of labelled rollouts with at least one of each label.
+    """Make the step "sample_groups": a task -> a group of labelled rollouts, with both labels.
 
     Args:
         rollouts: of a policy, or of the rule.

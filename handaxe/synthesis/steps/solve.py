@@ -1,4 +1,4 @@
-"""Step: keeps tasks that the expert of the world solves."""
+"""Step: keeps tasks solved by the world's expert."""
 
 from __future__ import annotations
 
