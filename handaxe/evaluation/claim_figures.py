@@ -20,6 +20,7 @@ BUDGET = 0.02
 LEAST_TURNS = 3
 ROUNDING = 1e-9
 """Share of the advantages' squared deviations within trajectories that float64 rounding explains."""
+UNREAD = "permuted rewards leave the policy unchanged, so there is no control"
 CONSTANT_TASKS = 0.85
 """Largest share of held-out tasks that all runs of both sides solve, or that none solves."""
 
@@ -70,6 +71,8 @@ class ClaimFigures(NamedTuple):
     control      None without runs with permuted rewards
     obstacle     one sentence on why the claim is not testable, "" otherwise
     unreached    one sentence if most runs never reach the level of the claim, "" otherwise
+    unread       one sentence if the method reads no reward of the run, so that permuted rewards change nothing; control
+                 is then None. "" otherwise
     """
 
     paired: PairedFigures
@@ -77,6 +80,7 @@ class ClaimFigures(NamedTuple):
     control: Control | None = None
     obstacle: str = ""
     unreached: str = ""
+    unread: str = ""
 
 
 def measure_claim(
@@ -100,8 +104,9 @@ def measure_claim(
         or _uneven(claim, result, others)
         or _constant(claim, result, others)
     )
+    unread = UNREAD if control and _same_policies(control, result) else ""
     moved = None
-    if control:
+    if control and not unread:
         paired = pair_figures(claim, control, others[: len(control)])
         kept = pair_figures(_stays(claim), control, others[: len(control)]) if claim.keeps else None
         moved = Control(_differences(paired), () if kept is None else _differences(kept))
@@ -111,6 +116,7 @@ def measure_claim(
         moved,
         obstacle,
         _never_reached(claim, result, others),
+        unread,
     )
 
 
@@ -229,6 +235,18 @@ def _constant(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[Run
     if not known or same <= CONSTANT_TASKS * len(known):
         return ""
     return f"{same} of {len(known)} held-out tasks are always solved or never solved by both sides"
+
+
+def _same_policies(control: Sequence[RunFigures], result: Sequence[RunFigures]) -> bool:
+    """Each run with permuted rewards has the last evaluation of the method's run with the same seed, task by task."""
+    return all(_last_tasks(one) == _last_tasks(other) != [] for one, other in zip(control, result))
+
+
+def _last_tasks(run: RunFigures) -> list[tuple[str, int, int, float, float]]:
+    if not run.evaluations:
+        return []
+    last = run.evaluations[max(run.evaluations)]
+    return [(one.id, one.scored, one.correct, one.calls, one.tokens) for one in last.tasks]
 
 
 def _never_reached(claim: Claim, result: Sequence[RunFigures], baseline: Sequence[RunFigures]) -> str:

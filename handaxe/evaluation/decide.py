@@ -133,7 +133,8 @@ def _decide_at(claim: Claim, figures: ClaimFigures, look: Look, looks: int) -> D
             return made("not testable", f"with permuted rewards {claim.measured} moves as far")
         if control == "unclear":
             return made("undecided", f"with permuted rewards {claim.measured} may move as far")
-        return made("holds", f"{claim.measured} goes {claim.direction}")
+        unread = f"; {figures.unread}" if figures.unread else ""
+        return made("holds", f"{claim.measured} goes {claim.direction}{unread}")
     if -margin < low and high < margin:
         return made("no effect", f"{claim.measured} moves by less than {margin:.3g}")
     pairs = _pairs_needed(paired, 0.0)

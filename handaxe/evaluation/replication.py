@@ -217,6 +217,7 @@ def _claim_figures(one: Mapping[str, Any]) -> ClaimFigures:
         None if control is None else Control(_numbers(control["moved"]), _numbers(control["kept"])),
         one["obstacle"],
         one["unreached"],
+        one.get("unread", ""),
     )
 
 

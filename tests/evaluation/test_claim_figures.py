@@ -137,3 +137,15 @@ def test_a_notebook_shows_every_pair_and_the_means():
     page = pair_values([1, 2, 3], [0, 0, 0])._repr_html_()
     rows = [[cell.text for cell in row] for row in ElementTree.fromstring(page).find("tbody")]
     assert rows[1] == ["2", "2", "0", "+2"] and rows[-1] == ["mean", "2", "0", "+2 [-0.4841, +4.484]"]
+
+
+def test_permuted_rewards_that_change_no_task_are_no_control():
+    """Equal figures alone are no sign: the runs of the last line solve other tasks."""
+    one = Claim("", "pass@1", "up")
+    ours = [evaluated(1, 1, 0, 1), evaluated(1, 0, 1, 1)]
+    theirs = [evaluated(0, 1, 0, 0), evaluated(0, 0, 1, 0)]
+    found = measure_claim(one, ours, theirs, control=ours[:1])
+    assert found.control is None and "no control" in found.unread
+    assert measure_claim(one, ours, theirs, control=[ours[0], evaluated(1, 1, 1, 0)]).control == Control((0.5, 0.5))
+    assert measure_claim(one, ours, theirs, control=[evaluated(1, 1, 1, 0)]).unread == ""
+    assert measure_claim(one, ours, theirs).unread == ""

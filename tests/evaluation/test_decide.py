@@ -131,6 +131,11 @@ def test_a_control_that_loses_keeps_does_not_count():
     assert decide(one, lost).verdict == "not testable"
 
 
+def test_a_claim_without_a_control_holds_and_says_so():
+    found = decide(claim(), figures(spread(-2.0, 0.1), unread="no control"))
+    assert found.verdict == "holds" and found.why.endswith("; no control")
+
+
 def test_control_pairs_are_half_and_at_least_four():
     assert [control_pairs(n) for n in (2, 4, 8, 16, 32)] == [2, 4, 4, 8, 16]
 
