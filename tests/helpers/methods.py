@@ -5,8 +5,8 @@ The test of a method, tests/papers/NAME/test_method.py (test_OTHER.py for a furt
     SHORT = ["--epochs", "1"]           options of a short run
     LAB = "reason"                      its reward cannot score rollouts that no policy made
     ASKS_MODEL = True                   its reward calls a model
-    FITTED = True                       its reward is fitted at run time, so its figures depend on the processor; also in
-                                        the test of a world
+    FITTED = True                       its reward is fitted at run time and depends on the processor; also in the test
+                                        of a world
     FALLS = "reason"                    why its reward falls to an attack, for docs/lab.md
     TRAINS_FORCED = True                it trains on tokens that the policy did not sample, by the paper
     JUDGE_LEARNS_RESULTS = True         its judge also learns the text of tool results, by the paper
