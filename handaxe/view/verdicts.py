@@ -53,7 +53,7 @@ def verdict_table(found: Replication) -> Table:
     for one in found.claims:
         verdict, why = one.decision.verdict, one.decision.why
         text = escaped_text(verdict, style=STYLES[verdict])
-        if verdict != "holds":
+        if verdict != "holds" or one.figures.unread:
             text.append(f": {why}", style="bright_black")
         table.add_row(
             escaped_text(claim_condition(one.claim)),
