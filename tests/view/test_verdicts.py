@@ -47,6 +47,14 @@ def test_verdict_table_has_condition_means_and_verdict():
     assert "channels without spread within groups, in every run: format, used" in silent
 
 
+def test_a_claim_that_holds_without_a_control_says_so():
+    figures = measure_claim(CLAIM, OURS, THEIRS)._replace(unread="there is no control")
+    decided = DecidedClaim.of(CLAIM, figures, "plain")
+    text = shown(verdict_table(dataclasses.replace(replication(), claims=(decided,))))
+    assert "holds: training/x goes down; there is no control" in text
+    assert "control" not in shown(verdict_table(replication()))
+
+
 @pytest.mark.parametrize(
     ("claim", "condition"),
     [
