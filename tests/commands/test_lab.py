@@ -173,7 +173,7 @@ def test_a_stale_page_is_found_and_a_written_page_is_not(tmp_path, monkeypatch):
         LabCase("well_formed()", arithmetic, lambda world: well_formed()),
     ]
     monkeypatch.setattr(lab_page, "lab_rows", lambda: lab_page.LabRows(cases, {"gate": "of its rewards"}))
-    monkeypatch.setattr(lab_page, "method_rows", lambda: lab_page.MethodRows({}, ["otc"], {}))
+    monkeypatch.setattr(lab_page, "method_rows", lambda: lab_page.MethodRows({}, ["otc"], ["world arithmetic"], {}))
     monkeypatch.setattr(reward_trials, "_names", lambda: ["grpo_no_kl", "otc"])
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "lab.md"
@@ -190,9 +190,12 @@ def test_a_stale_page_is_found_and_a_written_page_is_not(tmp_path, monkeypatch):
         and "| `otc` | arithmetic |" in text
     )
     assert lab.main([*where, "--check"]) == 0
-    # Lines of rewards that call a model are not compared; all other changes are found.
-    page.write_text(text.replace("| `otc` | arithmetic | 1.00", "| `otc` | arithmetic | 0.70"))
-    assert lab.main([*where, "--check"]) == 0
+    # Lines of rewards that call a model, or depend on the processor, are not compared; all other changes are found.
+    for own in ("otc", "world arithmetic"):
+        changed = text.replace(f"| `{own}` | arithmetic | 1.00", f"| `{own}` | arithmetic | 0.70")
+        assert changed != text
+        page.write_text(changed)
+        assert lab.main([*where, "--check"]) == 0
     page.write_text(text.replace("| **1.00** |", "| 1.00 |", 1))
     with pytest.raises(Exception, match="stale"):
         lab.main([*where, "--check"])
