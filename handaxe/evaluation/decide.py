@@ -74,6 +74,8 @@ def decide(claim: Claim, figures: ClaimFigures) -> Decision:
     end of the claim's interval. If only the interval contains 0, the claim is undecided at this look. A single control
     run has no interval, and moves as far if it reaches the near end.
 
+    Without a control, since the method reads no reward of the run (`ClaimFigures.unread`), a claim can hold; `why` says so.
+
     Args:
         claim: to decide.
         figures: of `measure_claim`, of all pairs.

@@ -20,7 +20,7 @@ def resample_failed_turn(
     back: int = 20,
     max_turns: int | Rules = 4,
 ) -> Rollout:
-    """Play like `linear`; after a failed call resample the end of the thought before it and the call, up to N times.
+    """Play like `linear`; resample a failed call and the end of the thought before the call, up to N times.
 
         turn t   = z_1 ... z_m c              c: from its first failed call on, as in `failed_calls`
         resample = z_1 ... z_(m-L) z' c'      z' c' sampled by the policy after the kept tokens, the environment

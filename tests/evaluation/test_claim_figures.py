@@ -69,7 +69,9 @@ def test_figure_reduces_a_run_by_over(over, level, direction, want):
 
 def test_a_level_that_most_runs_never_reach_is_reported():
     """2 of 3 unreached are more than half; 1 of 3 counts as twice the end."""
-    soon, late, never = run([0, 0, 1, 1]), run([0, 0, 0, 1]), run([0, 0, 0, 0])
+    soon = run([0, 0, 1, 1])
+    late = run([0, 0, 0, 1])
+    never = run([0, 0, 0, 0])
     one = claim(over="first", level=1.0)
     found = measure_claim(one, [never, never, late], [never, never, soon])
     assert found.unreached == "2 of 3 runs never reach 1, nor do 2 of 3 of the baseline"

@@ -12,7 +12,7 @@ from handaxe.synthesis import steps
 from handaxe.synthesis.draft import make_draft
 from handaxe.synthesis.pipeline import Pipeline
 from handaxe.synthesis.step import SynthesisStep, dropped, kept
-from handaxe.synthesis.task_drafts import draft_task, task_draft
+from handaxe.synthesis.task_drafts import task_draft
 
 FILES = ("tasks.jsonl", "provenance.jsonl", "card.json")
 TESTS = [Task("t", (Message("user", "What is 7 plus 7?"),), "14")]
@@ -171,14 +171,3 @@ def test_count_and_workers_start_at_1(tmp_path):
     for given in ({"count": 0}, {"count": 1, "workers": 0}):
         with pytest.raises(InputError, match="give 1 or more"):
             make().run(out=tmp_path, **given)
-
-
-def test_tasks_survive_the_way_through_a_draft():
-    task = Task("x", (Message("system", "s"), Message("user", "q")), [1, "a"], ("f",), {"gold_calls": [], "level": 2})
-    again = draft_task(task_draft(task))
-    assert (again.messages, again.answer, again.tools, again.metadata) == (
-        task.messages,
-        task.answer,
-        task.tools,
-        task.metadata,
-    )

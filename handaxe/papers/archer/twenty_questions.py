@@ -77,6 +77,9 @@ def twenty_questions() -> World:
 
     Example:
         "raw yes": ask {"about": "big"} returns "no", four more questions follow, and the answer is "owl"
+
+    Paper: arXiv:2402.19446 (ArCHer), its task Twenty Questions.
+    Differs: a table of 32 things and 12 attributes answers, instead of a language model about words.
     """
     return World(
         name="twenty_questions",

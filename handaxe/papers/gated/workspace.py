@@ -48,6 +48,9 @@ def workspace(*, count: int = 3, lines: int = 1) -> World:
 
     Example:
         "set k=5 in a b c": read "a" returns "m=3", read "b" returns "k=2", replace "b k=2 k=5", submit
+
+    Paper: arXiv:2508.10548 (G-RA), tasks with the outcomes no submission, no change, a change and a correct change.
+    Differs: files of keys replace repositories with tests.
     """
     if not 2 <= count <= len(NAMES) or not 1 <= lines <= 4:
         raise InputError(f"files are 2 to {len(NAMES)} and lines 1 to 4, not {count} and {lines}")

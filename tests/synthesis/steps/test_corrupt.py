@@ -14,7 +14,7 @@ from handaxe.core.errors import InputError
 from handaxe.engines.openai.engine import OpenAICompatible
 from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.rewards.outcome import outcome
-from handaxe.synthesis.corruptions import CORRUPTIONS, copied_answer
+from handaxe.synthesis.corruptions import CORRUPTIONS
 from handaxe.synthesis.draft_groups import group_rollouts
 from handaxe.synthesis.step import SynthesisContext
 from handaxe.synthesis.steps.corrupt import corrupt
@@ -106,13 +106,6 @@ def test_an_oracle_that_accepts_everything_drops_everything_and_one_that_refuses
     assert {one.reason for one in corrupt(lenient, ENV).run(DRAFTS[:6], HERE)} == {"no change is incorrect"}
     strict = replace(CHAINS, correct=outcome(lambda one: 0.0))
     assert {one.reason for one in corrupt(strict, ENV).run(DRAFTS[:6], HERE)} == {"the expert fails"}
-
-
-def test_a_copied_answer_is_found_by_its_place():
-    assert copied_answer("408", "408", "36") == "36"
-    assert copied_answer("luta", "mayor: luta.", "mayor: kemi.") == "kemi"
-    assert copied_answer("luta", "luta and luta", "kemi and tolven") == "luta"
-    assert copied_answer("7", "mayor: luta.", "mayor: kemi.") == "7"
 
 
 def test_a_served_model_rewrites_and_the_oracle_decides():
