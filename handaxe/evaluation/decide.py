@@ -74,7 +74,8 @@ def decide(claim: Claim, figures: ClaimFigures) -> Decision:
     end of the claim's interval. If only the interval contains 0, the claim is undecided at this look. A single control
     run has no interval, and moves as far if it reaches the near end.
 
-    A method that reads no reward of the run has no control (`ClaimFigures.unread`): a claim can hold, and `why` says so.
+    A method that reads no reward of the run has no control (`ClaimFigures.unread`); its claim can hold, and `why` says
+    so.
 
     Args:
         claim: to decide.
