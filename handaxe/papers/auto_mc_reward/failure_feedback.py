@@ -30,8 +30,8 @@ def failure_feedback(*, analysis: bool = True) -> FeedbackMaker:
     Differs: the sentences are made by rule.
     """
 
-    def feedback(trials: Sequence[ProgramTrial], seed: int) -> Feedback | None:
-        del seed
+    def feedback(trials: Sequence[ProgramTrial], past: Sequence[Feedback], seed: int) -> Feedback | None:
+        del past, seed
         best = best_trial(trials)
         if best is None:
             return None

@@ -34,8 +34,8 @@ def reflection(*, component_curves: bool = True) -> FeedbackMaker:
     Differs: the tips are in other words; the traceback of a round in which every program failed is not returned.
     """
 
-    def feedback(trials: Sequence[ProgramTrial], seed: int) -> Feedback | None:
-        del seed
+    def feedback(trials: Sequence[ProgramTrial], past: Sequence[Feedback], seed: int) -> Feedback | None:
+        del past, seed
         best = best_trial(trials)
         if best is None:
             return None

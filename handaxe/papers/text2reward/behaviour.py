@@ -26,8 +26,8 @@ def behaviour() -> FeedbackMaker:
     Differs: a sentence by rule on success and turns replaces the words of a person who watched the policy.
     """
 
-    def feedback(trials: Sequence[ProgramTrial], seed: int) -> Feedback | None:
-        del seed
+    def feedback(trials: Sequence[ProgramTrial], past: Sequence[Feedback], seed: int) -> Feedback | None:
+        del past, seed
         best = best_trial(trials)
         if best is None:
             return None

@@ -12,7 +12,7 @@ BROKEN = ProgramTrial("broken", FAILED, {}, "KeyError: wood")
 
 
 def test_failure_feedback_matches_its_example():
-    found = failure_feedback()([BROKEN, GOOD], 0)
+    found = failure_feedback()([BROKEN, GOOD], (), 0)
     assert found.text.splitlines() == [
         "good",
         "After training, the policy solves 50 % of the tasks.",
@@ -25,10 +25,10 @@ def test_failure_feedback_matches_its_example():
 
 
 def test_failure_feedback_without_analysis_names_no_cause():
-    found = failure_feedback(analysis=False)([GOOD], 0)
+    found = failure_feedback(analysis=False)([GOOD], (), 0)
     assert found.text == "good\nAfter training, the policy solves 50 % of the tasks."
     assert found.good.curves == {TASK: (0.1, 0.5)}
 
 
 def test_failure_feedback_is_none_if_every_program_failed():
-    assert failure_feedback()([BROKEN], 0) is None
+    assert failure_feedback()([BROKEN], (), 0) is None

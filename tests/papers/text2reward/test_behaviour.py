@@ -7,7 +7,7 @@ BROKEN = ProgramTrial("broken", FAILED, {}, "ZeroDivisionError: division by zero
 
 
 def test_behaviour_matches_its_example():
-    found = behaviour()([BROKEN, POOR], 0)
+    found = behaviour()([BROKEN, POOR], (), 0)
     assert found.text.splitlines() == [
         "poor",
         "After training, the policy solves 40 % of the tasks, from 10 % before, in 6.0 turns. Change the program so "
@@ -17,9 +17,9 @@ def test_behaviour_matches_its_example():
 
 
 def test_behaviour_asks_for_no_change_of_a_program_that_solves_the_tasks():
-    found = behaviour()([POOR, GOOD], 0)
+    found = behaviour()([POOR, GOOD], (), 0)
     assert found.good.text == "good" and found.text.endswith("in 5.2 turns. Keep the program.")
 
 
 def test_behaviour_is_none_if_every_program_failed():
-    assert behaviour()([BROKEN], 0) is None
+    assert behaviour()([BROKEN], (), 0) is None

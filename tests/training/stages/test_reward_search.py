@@ -28,7 +28,7 @@ class Author:
         return self.texts[start : start + count]
 
 
-def round_best(trials, seed):
+def round_best(trials, past, seed):
     best = best_trial(trials)
     return None if best is None else Feedback(best)
 

@@ -81,8 +81,8 @@ class Brief(NamedTuple):
 
 Writer = Callable[[Brief, int, int], Sequence[str]]
 """(brief, count, seed) -> texts of programs."""
-FeedbackMaker = Callable[[Sequence[ProgramTrial], int], Feedback | None]
-"""(trials of a round, seed) -> feedback; None keeps the feedback of the round before."""
+FeedbackMaker = Callable[[Sequence[ProgramTrial], Sequence[Feedback], int], Feedback | None]
+"""(trials of a round, feedback of earlier rounds, seed) -> feedback; None keeps the last one of the earlier rounds."""
 
 
 class SearchRound(NamedTuple):
@@ -107,7 +107,7 @@ def search_programs(
 
         texts_r    = author(brief_r, K)              K programs of round r
         trials_r   = trial(text)                     each from the same start
-        brief_r+1  = feedback(trials_r), or that of the round before if there is none
+        brief_r+1  = feedback(trials_r, feedback of rounds before r), or that of the round before if there is none
         best_r     = argmax score over the trials of rounds 0 to r that ran; the first of equal scores
 
     Args:
@@ -136,7 +136,7 @@ def search_programs(
         raise InputError(f"programs is {programs} and rounds {rounds}; give 1 or more of each")
     brief = Brief(tuple(names), Feedback(), check)
     best: ProgramTrial | None = None
-    out: list[SearchRound] = []
+    out, past = list[SearchRound](), list[Feedback]()
     for r in range(rounds):
         texts = list(author(brief, programs, derive_seed(seed, "author", r)))
         if len(texts) != programs:
@@ -144,8 +144,10 @@ def search_programs(
         trials = tuple(map(trial, texts))
         best = best_trial([*([] if best is None else [best]), *trials])
         out.append(SearchRound(trials, best))
-        found = feedback(trials, derive_seed(seed, "feedback", r))
-        brief = brief if found is None else brief._replace(feedback=found)
+        found = feedback(trials, past, derive_seed(seed, "feedback", r))
+        if found is not None:
+            past.append(found)
+            brief = brief._replace(feedback=found)
     return out
 
 

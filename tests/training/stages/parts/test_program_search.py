@@ -20,7 +20,7 @@ def trial_of(score, text="p"):
     return ProgramTrial(text, FAILED if failed else score, {} if failed else {TASK: (score,)}, "no" if failed else "")
 
 
-def round_best(trials, seed):
+def round_best(trials, past, seed):
     best = best_trial(trials)
     return None if best is None else Feedback(best)
 
@@ -53,6 +53,17 @@ def test_search_programs_matches_its_example():
     assert good[0] is None and [one.score for one in good[1:]] == [0.7, 0.6]
     assert all(brief.names == NAMES for brief, _ in briefs)
     assert len({seed for _, seed in briefs}) == 3
+
+
+def test_feedback_reads_the_feedback_of_all_rounds_before():
+    seen = []
+
+    def feedback(trials, past, seed):
+        seen.append([one.good.score for one in past])
+        return round_best(trials, past, seed)
+
+    run([0.3, 0.7, None, None, 0.6, 0.5, 0.1, 0.2], programs=2, feedback=feedback)
+    assert seen == [[], [0.7], [0.7], [0.7, 0.6]]
 
 
 def test_search_programs_repeats_the_request_after_a_round_of_failures():
