@@ -86,9 +86,9 @@ def build(
         check_siblings(settings.group_size, credit=method.credit, transform=method.transform, rollout=method.rollout)
     held_out, train = world.tasks("test", settings.held_out, 0), world.tasks("train", TRAIN, settings.seed)
     load = _remote_loader(settings) if machines and policy is None else None
-    policy = policy or (
-        _load_policy(settings, world, tools, progress) if load is None else dummy_policy(settings.model)
-    )
+    if policy is None and load is None:
+        policy = _load_policy(settings, world, tools, progress)
+    policy = policy or dummy_policy(settings.model, max_pixels=settings.max_pixels)
     if settings.model == START:  # of a replay, `policy` is a dummy
         policy = extend_to_start_context(policy, world)
     sampling, sources = Sampling(max_tokens=settings.max_tokens), _sources(method, settings, world)
@@ -172,6 +172,8 @@ def _check_start(settings: RunSettings) -> None:
         raise InputError("--model start is a tiny policy of float32 weights: leave --dtype and --quantize out")
     if settings.vision != "auto" or settings.lora_vision:
         raise InputError("--model start trains all weights of the world's policy: leave --vision and --lora-vision out")
+    if settings.max_pixels:
+        raise InputError("--model start is a tiny policy, which reads images in their own size: leave --max-pixels out")
 
 
 def make_updates(method: Method) -> Updates:
@@ -268,6 +270,7 @@ def _load_options(settings: RunSettings) -> dict[str, Any]:
         "quantize": None if settings.quantize == "none" else settings.quantize,
         "vision": None if settings.vision == "auto" else settings.vision,
         "lora_vision": settings.lora_vision,
+        "max_pixels": settings.max_pixels,
     }
 
 

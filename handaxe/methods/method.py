@@ -54,6 +54,8 @@ class RunSettings:
         lora_vision: put the adapter on vision tower and projector too, and not on the language model alone.
         vision: train or freeze vision tower and projector of a model that reads images; auto trains those of a tiny
             model alone. An adapter leaves both frozen.
+        max_pixels: of an image after resizing by the model's image processor, all tiles together; fewer pixels are
+            fewer tokens. 0 for the limits of the processor.
         dtype: of the model's weights; auto is float32, and for a saved adapter the dtype of its base. Trained bfloat16
             weights have float32 master weights in the optimizer.
         quantize: bits of the frozen weights below a LoRA adapter; see docs/memory.md.
@@ -94,6 +96,7 @@ class RunSettings:
     lora: int = 0
     lora_vision: bool = False
     vision: Literal["auto", "frozen", "trained"] = "auto"
+    max_pixels: int = 0
     dtype: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
     quantize: Literal["none", "4bit", "8bit"] = "none"
     tools: tuple[str, ...] | None = None

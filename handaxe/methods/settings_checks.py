@@ -19,6 +19,7 @@ LEAST = {
     "max_turns": 1,
     "max_tokens": 1,
     "max_images": 0,
+    "max_pixels": 0,
     "wait": 0,
     "wait_sigma": 0,
     "held_out": 1,

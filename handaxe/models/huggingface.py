@@ -153,6 +153,7 @@ def load_pretrained(
     trust_remote_code: bool = False,
     vision: VisionTraining = "frozen",
     lora_vision: bool = False,
+    max_pixels: int = 0,
 ) -> HuggingFaceModel:
     """Load a causal language model and its tokenizer, and for a vision-language model its image processor.
 
@@ -171,6 +172,7 @@ def load_pretrained(
             never runs, and no prompt asks.
         vision: "trained" also trains vision tower and projector of a vision-language model, without `lora`.
         lora_vision: put the adapter on vision tower and projector too; by default on the language model alone.
+        max_pixels: of an image after resizing, all tiles together; 0 for the limits of the image processor.
 
     Raises:
         InputError: no such model exists, a field of `lora` or the dtype is unknown, the model needs code of its own,
@@ -200,7 +202,7 @@ def load_pretrained(
         check_vision(lora=lora is not None, vision=vision, lora_vision=lora_vision)
     if saved_base is not None:
         _check_precision(source, saved_base, dtype, quantize)
-        files = read_files(path, None, None, trust_remote_code)
+        files = read_files(path, None, None, trust_remote_code, max_pixels=max_pixels)
         module = _read_base(path, saved_base, base, trust_remote_code)
         with quiet_torchao():
             module = PeftModel.from_pretrained(module, path / ADAPTER, is_trainable=True)
@@ -210,7 +212,7 @@ def load_pretrained(
         return model
     if base is not None:
         raise InputError(f"base= is for LoRA checkpoints, and {source} is none: remove base=")
-    files = read_files(source, gguf_file, dtype or "float32", trust_remote_code)
+    files = read_files(source, gguf_file, dtype or "float32", trust_remote_code, max_pixels=max_pixels)
     if quantize is not None and lora is None:
         raise InputError(f"quantize={quantize!r} needs an adapter, since quantized weights do not train: give lora=")
     if files.images is None and (vision == "trained" or lora_vision):

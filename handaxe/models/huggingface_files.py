@@ -51,13 +51,17 @@ def load_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     return read_files(source, None, None, images=False).tokenizer
 
 
-def load_processor(source: str | Path) -> ProcessorImages | None:
+def load_processor(source: str | Path, *, max_pixels: int = 0) -> ProcessorImages | None:
     """Load the image processor of a model, whose tokenizer it has; None for a model without vision.
+
+    Args:
+        source: folder or name on the hub.
+        max_pixels: as of `load_image_processor`.
 
     Raises:
         InputError: as `load_tokenizer`, or the files of the processor are missing.
     """
-    return read_files(source, None, None).images
+    return read_files(source, None, None, max_pixels=max_pixels).images
 
 
 def load_context(source: str | Path) -> int:
@@ -74,7 +78,13 @@ def load_context(source: str | Path) -> int:
 
 
 def read_files(
-    source: str | Path, gguf_file: str | None, dtype: str | None, trust: bool = False, *, images: bool = True
+    source: str | Path,
+    gguf_file: str | None,
+    dtype: str | None,
+    trust: bool = False,
+    *,
+    images: bool = True,
+    max_pixels: int = 0,
 ) -> ModelFiles:
     """Load tokenizer, module and image processor.
 
@@ -84,6 +94,10 @@ def read_files(
         dtype: of the module; None loads no module.
         trust: run code of the model's folder.
         images: load the image processor.
+        max_pixels: as of `load_image_processor`.
+
+    Raises:
+        InputError: no such files, or `max_pixels` for a model that reads no images.
     """
     try:
         from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
@@ -98,7 +112,13 @@ def read_files(
         family = "" if gguf_file is not None else _family(folder, trust, needed=dtype is not None)
         tokenizer = AutoTokenizer.from_pretrained(folder, **options)
         has_vision = images and family in FAMILIES
-        processor = load_image_processor(folder, tokenizer, family, trust_remote_code=trust) if has_vision else None
+        if max_pixels and not has_vision:
+            raise InputError(f"{source} reads no images: remove max_pixels={max_pixels}")
+        processor = (
+            load_image_processor(folder, tokenizer, family, trust_remote_code=trust, max_pixels=max_pixels)
+            if has_vision
+            else None
+        )
         if dtype is None:
             return ModelFiles(tokenizer, None, processor)
         kind = AutoModelForCausalLM if processor is None else AutoModelForImageTextToText

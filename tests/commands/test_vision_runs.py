@@ -99,3 +99,15 @@ def test_an_adapter_of_the_tower_too_is_trained_evaluated_resumed_and_exported(h
     assert main(["push", "grpo", "me/eyes", "--dry-run", "--keep", "pushed"]) == 0
     assert "pipeline_tag: image-text-to-text" in (here / "pushed" / "README.md").read_text()
     assert load("pushed").format.image_processor.describe() == policy.format.image_processor.describe()
+
+
+def test_a_limit_on_pixels_is_that_of_the_run_and_of_its_checkpoint(here, capsys):
+    own_model("qwen2_5_vl").save(here / "model")
+    words = ["--world", "own_world:halves", "--model", "model", "--lora", "8", "--max-pixels", "1568", *SHORT]
+    assert main(["train", "grpo", *words, "--out", "grpo"]) == 0, capsys.readouterr()
+    assert main(["resume", "grpo", "--steps", "3", "--quiet"]) == 0
+    policy = load("grpo")
+    for images in (policy.format.image_processor, policy.model.image_processor):
+        assert images.describe()["size"] == {"longest_edge": 1568, "shortest_edge": 784}
+    assert main(["train", "grpo", "--model", "start", "--max-pixels", "9"]) == 2
+    assert "leave --max-pixels out" in capsys.readouterr().err
