@@ -17,6 +17,7 @@ from rich.text import Text
 
 from handaxe.core.images import Image, image_spans, is_image_id
 from handaxe.core.records import Author, TokenSequence, Trajectory
+from handaxe.rollouts.in_roles import role_turns
 from handaxe.view.escape_markup import add_untrusted, escaped_text, shorten
 from handaxe.view.fitted_table import FittedTable
 
@@ -167,7 +168,16 @@ def _row(
         text.append("\n").append_text(note)
     advantage = "" if advantage_T is None else _range(advantage_T[start:stop])
     drawn = sequence.logp[start:stop][~sequence.forced[start:stop]]
-    return Text(f"{turn}", style="bold"), text, advantage, f"{float(np.mean(drawn)):.3f}" if len(drawn) else ""
+    mean = f"{float(np.mean(drawn)):.3f}" if len(drawn) else ""
+    return _label(trajectory, turn), text, advantage, mean
+
+
+def _label(trajectory: Trajectory, turn: int) -> Text:
+    """Number of a turn, and its role in a rollout in several roles."""
+    label, roles = Text(f"{turn}", style="bold"), role_turns(trajectory)
+    if turn < len(roles):
+        label.append("\n").append_text(escaped_text(roles[turn].role, max_chars=20))
+    return label
 
 
 def _sampled(

@@ -13,6 +13,7 @@ from handaxe.core.errors import HandaxeError
 from handaxe.core.images import Image, is_image_id, name_images, unique_images
 from handaxe.core.records import Author, Message, RatedGroup, TokenSequence, ToolReply, Trajectory, Turn
 from handaxe.ops.rewindable import NEW_SEQUENCE_NOTE
+from handaxe.rollouts.in_roles import role_turns
 from handaxe.training.record.groups import RecordedGroup, group_fate, is_trained
 from handaxe.view.call_box import cut_box
 from handaxe.view.trajectory import Decode, pieces
@@ -106,11 +107,13 @@ def _worded(one: Message | ToolReply) -> dict[str, Any]:
 
 
 def _turns(one: Trajectory) -> list[dict[str, Any]]:
-    """Turns; a call whose reply is a part of a shown image has this image's digest and the part's box."""
+    """Turns with the role of a rollout in several roles; a call whose reply is a part of a shown image has its digest
+    and the part's box."""
+    roles = dict(enumerate(turn.role for turn in role_turns(one)))
     shown = [image for message in one.task.messages for image in message.images]
     found = []
-    for turn in one.turns:
-        entry = _turn(turn)
+    for k, turn in enumerate(one.turns):
+        entry = _turn(turn) | {"role": roles.get(k, "")}
         replies = {reply.call_id: reply for reply in turn.replies}
         for call, made in zip(turn.parsed.calls, entry["calls"]):
             reply = replies.get(call.id)

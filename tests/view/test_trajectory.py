@@ -72,6 +72,13 @@ def test_panel_shows_turns_in_order(trajectory):
     assert places == sorted(places)
 
 
+def test_panel_names_the_roles_of_turns(trajectory):
+    named = replace(trajectory, notes={"roles": ["planner", "\x1b[31m[red]", "caller"]})
+    rows = show(panel(named), colour=False).splitlines()
+    assert any("planner" in row for row in rows) and any(r"\x1b[31m[red]" in row for row in rows)
+    assert "planner" not in show(panel(trajectory), colour=False)
+
+
 def test_panel_without_colours_has_no_control_characters(trajectory):
     text = show(panel(trajectory, 0.5), colour=False)
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]", text)
