@@ -97,7 +97,10 @@ def in_roles(*, first: str, follow: Follow, max_turns: int | Rules = 12) -> Roll
 
 def role_turns(trajectory: Trajectory) -> list[RoleTurn]:
     """Read the turns of a trajectory of `in_roles`; [] for a trajectory of another strategy."""
-    return _role_turns(trajectory.notes.get(NOTE, ()), trajectory.turns)
+    named = trajectory.notes.get(NOTE)
+    if not isinstance(named, list | tuple) or not all(isinstance(one, str) for one in named):
+        return []
+    return _role_turns(named, trajectory.turns)
 
 
 def _role_turns(roles: Sequence[str], turns: Sequence[Turn]) -> list[RoleTurn]:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,8 @@ def test_role_turns_have_texts_calls_and_results():
     ]
     assert role_turns(made)[1].calls[0].arguments == {"expression": "12*34"}
     assert role_turns(played(["answer"], linear(max_turns=1))) == []
+    for broken in (5, "act", ["plan", 3], {"plan": 1}):
+        assert role_turns(replace(made, notes={"roles": broken})) == []
     assert RoleTurn("plan", "x") == RoleTurn("plan", "x", (), ())
 
 

@@ -51,6 +51,7 @@ def group_of(step, seed):
     group = played.play(task, look, [ToolCall("look", {"query": "it"}), "it is caf\u00e9"], step=step)
     first, second, third = group
     fork = replace(third, branch_of=Branch(second.id, 0, second.turns[0].stop))
+    first = replace(first, notes={"roles": ["planner", "speaker"]})
     return rated(Group(task, (first, second, fork), step), [1.0, 0.0, seed / 4], right=[1, 0, 0], format=[1, 1, 1])
 
 
@@ -61,7 +62,8 @@ def hostile_group(step):
     one, two = group
     turn = one.turns[0]
     long = replace(turn, replies=(replace(turn.replies[0], content="long" * 250_000 + HOSTILE),))
-    one = replace(one, turns=(long, *one.turns[1:]), notes={HOSTILE: "\ud800"}, env={"state": HOSTILE})
+    notes = {HOSTILE: "\ud800", "roles": [HOSTILE] * 2}
+    one = replace(one, turns=(long, *one.turns[1:]), notes=notes, env={"state": HOSTILE})
     return rated(Group(task, (one, two), step), [1.0, 1.0], **{"evil<img src=x onerror='window.hacked=1'>": [1, 1]})
 
 

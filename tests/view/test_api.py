@@ -71,7 +71,7 @@ def test_rollout_has_every_token_of_the_record(answers, viewed):
     assert shown["gradient"] == ((group.advantages.tokens[place][0] != 0) & recorded.mask).tolist()
     assert "".join(text for text, _ in shown["text"]).endswith("it is caf\u00e9<END>")
     turn = found["turns"][0]
-    assert turn["role"] == ""
+    assert [one["role"] for one in found["turns"]] == ["planner", "speaker"]
     assert turn["calls"][0]["name"] == "look" and turn["replies"][0]["content"] == "found it"
     assert found["next"] is not None and len(found["siblings"]) == 3
 

@@ -117,7 +117,7 @@ function stretchOf(one, tokens, look, s, first, last, written) {
   const shared = one.branch && s === one.branch.sequence && first < one.branch.token;
   const spoke = [...new Set(one.sequences[s].author.slice(first, last))].join(", ");
   const name = turn?.role ? `${k}, ${turn.role}` : `${k}`;
-  const title = make("div", { class: "title" }, make("h3", {}, written ? `Turn ${name}` : `Context: ${spoke}`), make("span", { class: "note" }, many(last - first, "token")),
+  const title = make("div", { class: "title" }, put(make("h3"), written ? `Turn ${name}` : `Context: ${spoke}`), make("span", { class: "note" }, many(last - first, "token")),
     turn ? make("span", { class: "note" }, `${seconds(turn.seconds)}${turn.cost ? `, cost ${figure(turn.cost)}` : ""}`) : null,
     turn && turn.finish !== "stop" ? badge(`finish: ${turn.finish}`, "bad") : null, turn?.why && !one.why ? make("span", { class: "why" }, "no gradient: ", reasonOf(turn.why)) : null, shared ? badge(`shared up to token ${one.branch.token}`) : null);
   const parts = [title, tokens.stretch(s, first, last)];

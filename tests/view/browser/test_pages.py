@@ -133,6 +133,14 @@ def test_tokens_are_coloured_selected_by_keys_and_linked(look, address):
     page.wait_for_selector("h1:text-is('Step 1')")
 
 
+def test_turns_have_the_names_of_their_roles(look, address):
+    page = look(address).open("#/run/seed-0/rollout/1")
+    expect(page.locator("section.written h3")).to_have_text(["Turn 0, planner", "Turn 1, speaker"], timeout=PATIENCE)
+    assert page.locator("section[aria-label='turn 1, speaker']").count() == 1
+    plain = look(address).open("#/run/seed-0/rollout/2")
+    expect(plain.locator("section.written h3")).to_have_text(["Turn 0", "Turn 1"], timeout=PATIENCE)
+
+
 def test_folded_sequence_is_reached_by_keys(look, serve, decode, tmp_path):
     pytest.importorskip("bm25s", reason="bm25s is missing: pip install 'handaxe[search]'")
     write_folded(tmp_path / "folded")
