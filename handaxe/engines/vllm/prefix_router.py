@@ -1,19 +1,29 @@
 """Prefix-aware routing: a request goes to the server with its longest cached prefix, unless the server is
-overloaded."""
+overloaded. The load of a server counts its requests with their lengths.
+
+Idea: the prefix-aware weighted balancing of resumed rollouts in AgentMath (arXiv:2512.20745); the weights are guesses.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
-__all__ = ["PrefixRouter"]
+__all__ = ["PrefixRouter", "request_load"]
 
 BLOCK = 16
 """Tokens a block, equal to vLLM's block size."""
 MAX_BLOCKS = 2**17
 """Most blocks remembered."""
-MAX_IMBALANCE = 8
-"""Most requests that a server may have above the least loaded server and still receive a request by its prefix."""
+UNIT = 1024
+"""Load of a request without a token, in tokens."""
+MAX_IMBALANCE = 8 * UNIT
+"""Highest load that a server may have above the least loaded server and still receive a request by its prefix."""
+
+
+def request_load(ids: Sequence[int]) -> int:
+    """Load of a request, 1024 + length, in tokens: a request resumed with 2048 tokens counts as three new ones."""
+    return UNIT + len(ids)
 
 
 class PrefixRouter:
@@ -30,7 +40,7 @@ class PrefixRouter:
         """Choose a server for a sequence of ids.
 
         Args:
-            loads: running requests of each server; at least one server.
+            loads: sum of `request_load` over the running requests of each server; at least one server.
         """
         least_loaded = min(loads, key=lambda server: (loads[server], server))
         for block in reversed(_block_hashes(ids)):

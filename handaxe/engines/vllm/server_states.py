@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from handaxe.core.errors import InfrastructureError, InputError
 from handaxe.engines.vllm.server_process import Launch, RunningServer
 from handaxe.engines.vllm.vllm_http import ServerLostError, VllmHttp
 from handaxe.tools.web.http_loop import HttpLoop
 
-__all__ = ["ServerStates", "VllmServer"]
+__all__ = ["Placement", "ServerStates", "VllmServer"]
 
 HEALTH_INTERVAL = 5.0
 """Seconds between two health checks of a server."""
@@ -34,10 +34,19 @@ MAX_LOSSES = 3
 """Consecutive losses of a server, without a successful push in between, before it is given up."""
 
 
+class Placement(NamedTuple):
+    """Place of a request: number and generation of the server, and the load that the request adds there."""
+
+    server: int
+    generation: int
+    load: int
+
+
 @dataclass
 class VllmServer:
-    """A server. `generation` counts the starts, to tell requests of an earlier start from current requests;
-    `label` names the server's weights, "" for no or unknown weights."""
+    """A server. `generation` counts the starts, to tell requests of an earlier start from current requests; `load` is
+    the sum over running requests (`prefix_router.request_load`); `label` names the server's weights, ""
+    for no or unknown weights."""
 
     number: int
     url: str = ""

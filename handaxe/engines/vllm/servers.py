@@ -19,9 +19,9 @@ from pathlib import Path
 from handaxe.core.errors import InfrastructureError, InputError, NonFiniteError, TrainingError
 from handaxe.core.requests import Completion, Sample
 from handaxe.engines.vllm.owned_tempdir import OwnedTempdir
-from handaxe.engines.vllm.prefix_router import PrefixRouter
+from handaxe.engines.vllm.prefix_router import PrefixRouter, request_load
 from handaxe.engines.vllm.server_process import Launch, ServerProcess, server_options
-from handaxe.engines.vllm.server_states import HEALTH_INTERVAL, ServerStates, VllmServer
+from handaxe.engines.vllm.server_states import HEALTH_INTERVAL, Placement, ServerStates, VllmServer
 from handaxe.engines.vllm.vllm_http import ServerLostError, VllmHttp
 from handaxe.engines.vllm.vllm_stream import VllmStream
 from handaxe.engines.vllm.weight_transfer import (
@@ -167,31 +167,31 @@ class VllmServers:
             stream.close()
         return [done[ticket] for ticket in tickets]
 
-    def choose(self, ids: Sequence[int]) -> tuple[int, int] | None:
-        """Choose a server for a request and count the request there; return number and generation, or None without a
-        ready server."""
+    def choose(self, ids: Sequence[int]) -> Placement | None:
+        """Choose a server for a request and count the request there; None without a ready server."""
         loads = {server.number: server.load for server in self.states.servers if self._ready(server)}
         if not loads:
             return None
         server = self.states.servers[self.router.choose(ids, loads)]
-        server.load += 1
-        return server.number, server.generation
+        load = request_load(ids)
+        server.load += load
+        return Placement(server.number, server.generation, load)
 
-    def release(self, handle: tuple[int, int]) -> None:
+    def release(self, placed: Placement) -> None:
         """Count a request as no longer running on a server."""
-        server = self.states.servers[handle[0]]
-        if server.generation == handle[1]:
-            server.load -= 1
+        server = self.states.servers[placed.server]
+        if server.generation == placed.generation:
+            server.load -= placed.load
 
-    def http(self, handle: tuple[int, int]) -> VllmHttp | None:
+    def http(self, placed: Placement) -> VllmHttp | None:
         """Return the client of a server; None after the end of the generation."""
-        server = self.states.servers[handle[0]]
-        return server.http if server.generation == handle[1] and server.state == "up" else None
+        server = self.states.servers[placed.server]
+        return server.http if server.generation == placed.generation and server.state == "up" else None
 
-    def report_lost(self, handle: tuple[int, int], error: BaseException) -> None:
+    def report_lost(self, placed: Placement, error: BaseException) -> None:
         """Report the failure of a server; no effect after the end of the generation."""
-        server = self.states.servers[handle[0]]
-        if server.generation == handle[1]:
+        server = self.states.servers[placed.server]
+        if server.generation == placed.generation:
             self.states.lose(server, error)
 
     # --- weights -----------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from handaxe.engines.vllm.image_prompt import ImagePrompt, image_prompt
 from handaxe.engines.vllm.vllm_http import ServerLostError
 
 if TYPE_CHECKING:
+    from handaxe.engines.vllm.server_states import Placement
     from handaxe.engines.vllm.servers import VllmServers
 
 __all__ = ["VllmStream"]
@@ -43,7 +44,7 @@ class _Turn:
     request: Sample
     prompt: ImagePrompt | None = None
     start_time: float = field(default_factory=time.perf_counter)
-    server: tuple[int, int] | None = None
+    server: Placement | None = None
     name: str = ""
     future: concurrent.futures.Future[Generated] | None = None
     lost_servers: int = 0
@@ -162,7 +163,7 @@ class VllmStream:
                 max_length=policy.max_length,
                 prompt=turn.prompt,
             )
-            self._servers.router.learn(ids, server[0])
+            self._servers.router.learn(ids, server.server)
 
     def _collect(self) -> list[tuple[int, Any]]:
         done: list[tuple[int, Any]] = []
@@ -199,7 +200,7 @@ class VllmStream:
             del self._turns[turn.ticket]
             raise type(error)(f"request {turn.ticket}: {error}") from None
         sampled = _concatenate(partial_turn(turn.request), generated, len(generated.ids))
-        self._servers.router.learn([*turn.request.ids, *sampled.ids], server[0])
+        self._servers.router.learn([*turn.request.ids, *sampled.ids], server.server)
         return make_completion(turn.ticket, turn.request, sampled, time.perf_counter() - turn.start_time)
 
     def _check_wait(self, turn: _Turn) -> InfrastructureError | None:

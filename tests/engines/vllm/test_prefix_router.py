@@ -1,7 +1,7 @@
 """Requests go to the server with their prefix, unless it is overloaded."""
 
 from handaxe.engines.vllm import prefix_router
-from handaxe.engines.vllm.prefix_router import BLOCK, MAX_IMBALANCE, PrefixRouter
+from handaxe.engines.vllm.prefix_router import BLOCK, MAX_IMBALANCE, UNIT, PrefixRouter, request_load
 
 PROMPT = list(range(3 * BLOCK))
 
@@ -28,6 +28,16 @@ def test_overloaded_server_is_skipped():
     router.learn(PROMPT, 0)
     assert router.choose(PROMPT, {0: MAX_IMBALANCE, 1: 0}) == 0
     assert router.choose(PROMPT, {0: MAX_IMBALANCE + 1, 1: 0}) == 1
+
+
+def test_requests_are_balanced_by_their_lengths():
+    """Loads of 6, 5, 4 and 4 units (a unit a request, and 5, 4, 3 and 3 of tokens): 6 | 5, 6 | 5 + 4, 6 + 4 | 9."""
+    router, loads, chosen = PrefixRouter(), {0: 0, 1: 0}, []
+    for number, length in enumerate((5, 4, 3, 3)):
+        ids = [number] * length * UNIT
+        chosen.append(router.choose(ids, loads))
+        loads[chosen[-1]] += request_load(ids)
+    assert chosen == [0, 1, 1, 0] and loads == {0: 10 * UNIT, 1: 9 * UNIT}
 
 
 def test_unavailable_server_is_never_chosen():
