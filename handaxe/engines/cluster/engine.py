@@ -18,7 +18,7 @@ from torch import Tensor
 
 from handaxe.core.batch import Batch, LossOut
 from handaxe.core.errors import InputError, NonFiniteError, TrainingError
-from handaxe.core.heads import Head
+from handaxe.core.heads import HEAD, Head
 from handaxe.core.model_api import AdapterModel, Model, VisionModel
 from handaxe.core.protocols import HiddenMeasure, Loss, Stream
 from handaxe.core.requests import Completion, Measure, Sample
@@ -28,6 +28,7 @@ from handaxe.engines.cluster.rank_images import ImageSender
 from handaxe.engines.cluster.ranks import Ranks
 from handaxe.engines.cluster.shard_rows import RankRows, scatter_rows, select_rows, shard_rows, slice_rows
 from handaxe.engines.cluster.sharded_trainer import ShardedOptions
+from handaxe.engines.local.heads import check_head_names
 from handaxe.engines.local.loss_grad import check_trainable, loss_grad
 from handaxe.engines.local.measure_requests import measure_requests
 from handaxe.engines.local.nonfinite import UNTOUCHED, explain_gradient
@@ -63,7 +64,7 @@ class ClusterEngine(DriverCheckpointing):
         address: of a Ray cluster, as in `Ranks`; None starts processes on this machine.
         device: of the ranks, "cpu" or "cuda"; None is "cuda" if this machine has one GPU a rank.
         timeout: seconds that a call to the ranks may take.
-        critic, reference, weight_decay, betas, clip_norm, packing, pack_tokens, gradient_checkpointing: as in
+        critic, heads, reference, weight_decay, betas, clip_norm, packing, pack_tokens, gradient_checkpointing: as in
             `LocalEngine`; each rank packs trees of `pack_tokens`.
         micro_batch_rows: rows that a rank reads at a time in `forward`. `forward_backward` reads the whole batch, each
             rank its rows.
@@ -89,6 +90,7 @@ class ClusterEngine(DriverCheckpointing):
         device: str | None = None,
         timeout: float = 600.0,
         critic: bool = False,
+        heads: Mapping[str, Head] | None = None,
         reference: bool = False,
         weight_decay: float = 0.0,
         betas: tuple[float, float] = (0.9, 0.95),
@@ -116,6 +118,7 @@ class ClusterEngine(DriverCheckpointing):
         }
         self._options = ShardedOptions(
             critic,
+            dict(heads or {}),
             reference,
             weight_decay,
             (betas[0], betas[1]),
@@ -124,9 +127,11 @@ class ClusterEngine(DriverCheckpointing):
             pack_tokens,
             gradient_checkpointing,
         )
+        check_head_names(self._options.heads)
+        self.heads = self._options.heads
         self.version = 0
         self.micro_batch_rows, self.clip_norm = micro_batch_rows, clip_norm
-        self._has_gradient, self._weight_loads = False, 0
+        self._has_gradient, self._reaches_model, self._weight_loads = False, False, 0
         self._images: list[ImageSender] = []
         self._servers: VllmServers | None = None
         self._owned = not isinstance(trainers, Ranks)
@@ -229,14 +234,18 @@ class ClusterEngine(DriverCheckpointing):
         """
         if reference and not self._options.reference:
             raise InputError("this engine has no reference model; construct it with reference=True")
-        check_measures(names, critic=self._options.critic, reference=reference)
+        check_measures(names, critic=self._options.critic, reference=reference, heads=self.heads)
+        widths = {HEAD + name: (head.outputs,) for name, head in self.heads.items()}
         shards = self._shard(batch)
         passes = -(-max(map(len, shards)) // self.micro_batch_rows)
         arguments = [
             (rows, tuple(names), reference, self.micro_batch_rows, passes)
             for rows in self._prepare_images([select_rows(batch, index) for index in shards] if passes else [])
         ]
-        out = {name: torch.zeros(batch.ids_BT.shape, dtype=self._dtype) for name in measure_names(names)}
+        out = {
+            name: torch.zeros(batch.ids_BT.shape + widths.get(name, ()), dtype=self._dtype)
+            for name in measure_names(names)
+        }
         for index, values in zip(shards, self._call("forward", "measure", arguments)) if passes else ():
             scatter_rows(out, values, index)
         return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}
@@ -269,7 +278,7 @@ class ClusterEngine(DriverCheckpointing):
         batch = batch.map(lambda tensor: tensor.cpu())
         shards = self._shard(batch)
         parts = [select_rows(batch, index) for index in shards]
-        names = ("logp", "value") if self._options.critic else ("logp",)
+        names = ("logp", *["value"] * self._options.critic, *(HEAD + name for name in self.heads))
         outputs = self._call("read", "forward", [(rows, names) for rows in self._prepare_images(parts)])
         out, grads = self._loss(batch, loss, shards, outputs)
         if grads:
@@ -278,7 +287,8 @@ class ClusterEngine(DriverCheckpointing):
                 for index, rows in zip(shards, parts)
             ]
             self._call("backward", "backward", [(grad,) for grad in rank_grads])
-            self._has_gradient = True
+            earlier = self._has_gradient and self._reaches_model
+            self._has_gradient, self._reaches_model = True, earlier or not grads.keys() <= self._frozen_trunks()
         else:
             self._call("backward", "release")
         return out
@@ -287,7 +297,8 @@ class ClusterEngine(DriverCheckpointing):
         self, batch: Batch, loss: Loss, shards: Sequence[Tensor], outputs: Sequence[dict[str, Tensor]]
     ) -> tuple[LossOut, dict[str, Tensor]]:
         def join(rank_outputs: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
-            joined = {name: torch.zeros(batch.ids_BT.shape, dtype=part.dtype) for name, part in rank_outputs[0].items()}
+            shape = batch.ids_BT.shape
+            joined = {name: part.new_zeros(shape + part.shape[2:]) for name, part in rank_outputs[0].items()}
             for index, values in zip(shards, rank_outputs):
                 scatter_rows(joined, values, index)
             return joined
@@ -297,11 +308,22 @@ class ClusterEngine(DriverCheckpointing):
 
         joined = join(outputs)
         try:
-            return loss_grad(loss, batch, logp_BT=joined["logp"], entropy=entropy, value_BT=joined.get("value"))
+            return loss_grad(
+                loss,
+                batch,
+                logp_BT=joined["logp"],
+                entropy=entropy,
+                value_BT=joined.get("value"),
+                heads={name: joined[HEAD + name] for name in self.heads},
+            )
         except Exception:
             if not self.ranks.ended:
                 self._call("backward", "release")
             raise
+
+    def _frozen_trunks(self) -> set[str]:
+        """Outputs that carry no gradient to the model."""
+        return {HEAD + name for name, head in self.heads.items() if head.trunk == "frozen"}
 
     def optim_step(self, *, learning_rate: float, critic_rate: float | None = None) -> dict[str, float]:
         """Clip the gradient, step the optimiser, zero the gradient, increment the version; see
@@ -318,7 +340,7 @@ class ClusterEngine(DriverCheckpointing):
         check_learning_rate(learning_rate, critic_rate, critic=self._options.critic)
         if not self._has_gradient:
             raise TrainingError("there is no gradient to step along; call forward_backward first")
-        results = self._call("step", "step", [(learning_rate, critic_rate)] * self.ranks.count)
+        results = self._call("step", "step", [(learning_rate, critic_rate, self._reaches_model)] * self.ranks.count)
         self._has_gradient = False
         norm = results[0][0]
         if not math.isfinite(norm):
@@ -336,22 +358,19 @@ class ClusterEngine(DriverCheckpointing):
         clip_norm: float = 1.0,
         heads: Mapping[str, Head] | None = None,
     ) -> ClusterEngine:
-        """Copy the engine onto the same ranks: policy and reference start from the current policy, a critic from 0.
+        """Copy the engine onto the same ranks: policy and reference start from the current policy, a critic from 0, and
+        heads from their initialization.
 
         Raises:
             InputError: a reference is requested for an adapter model after optimiser steps: the reference of an adapter
-                model is the base model, not the current policy. Or heads, which ranks do not have.
+                model is the base model, not the current policy.
         """
-        if heads:
-            raise InputError(
-                f"the heads {', '.join(heads)} need an engine of one process: give the part its own, such as "
-                "LocalEngine(model, heads=...)"
-            )
         if reference and self.version and isinstance(self._meta, AdapterModel):
             raise InputError(
                 "the reference of an adapter model is the model without its adapter: call twin before the first step"
             )
         options = self._options._asdict() | {"critic": critic, "reference": reference, "clip_norm": clip_norm}
+        options["heads"] = heads
         return ClusterEngine(
             self.full_model(), trainers=self.ranks, micro_batch_rows=self.micro_batch_rows, **options, **self._sampling
         )

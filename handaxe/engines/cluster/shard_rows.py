@@ -77,9 +77,10 @@ def _shown(batch: Batch) -> tuple[Image, ...]:
 
 
 def slice_rows(value_BT: Tensor, index: Tensor, rows: RankRows | None) -> Tensor:
-    """Select the rows of a tensor for a rank; a single 0 for a rank without rows, which runs a one-token dummy row."""
+    """Select the rows of a tensor [B, T] or [B, T, K] for a rank; 0 for a rank without rows, which runs a one-token
+    dummy row."""
     if rows is None:
-        return value_BT.new_zeros(1, 1)
+        return value_BT.new_zeros(1, 1, *value_BT.shape[2:])
     return value_BT[index, : rows.ids_BT.shape[1]]
 
 

@@ -18,6 +18,7 @@ from torch import distributed as dist
 from handaxe.core.model_api import AdapterModel, Model
 from handaxe.engines.cluster.meta_model import materialize
 from handaxe.engines.local.checkpoint_files import check_frozen, check_tensors, read_state, write_state
+from handaxe.engines.local.heads import EngineHead
 from handaxe.engines.local.modules import engine_tensors, moment_shapes, moments, set_moments, training_setup
 from handaxe.ops.tensor_digest import tensor_digest
 
@@ -35,6 +36,7 @@ class ShardedCheckpointing:
     device: torch.device
     _adapter: AdapterModel | None
     _critic: nn.Linear | None
+    _heads: dict[str, EngineHead]
     _meta: Model
     _reference: Model | None
     _optimizer: torch.optim.AdamW
@@ -153,7 +155,7 @@ class ShardedCheckpointing:
     @torch.no_grad()
     def restart(self, critic: bool = False) -> None:
         """Reset the optimiser's moments and set the reference model, if any, to the current policy. `critic`: also
-        reset the critic to 0."""
+        reset the critic to 0, and initialize heads."""
         self._optimizer.state.clear()
         if self._reference is not None:
             pairs: list[tuple[Tensor, Tensor]] = [
@@ -164,6 +166,11 @@ class ShardedCheckpointing:
                 _local(old).copy_(_local(new))
         for parameter in self._critic.parameters() if critic and self._critic is not None else ():
             _local(parameter).zero_()
+        for head in self._heads.values() if critic else ():
+            fresh = EngineHead(head.spec, self.model.hidden_size, head.layers[0].weight.dtype, self.device)
+            for layer, new in zip(head.layers, fresh.layers, strict=True):
+                for old, full in ((layer.weight, new.weight), (layer.bias, new.bias)):
+                    _local(old).copy_(_local(_shard_like(full, old)))
 
     def training_setup(self) -> str:
         """A string that is equal for engines with equal optimiser settings and equal trained parameters."""

@@ -26,6 +26,7 @@ from torch import distributed as dist
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
+from handaxe.core.heads import Head
 from handaxe.core.images import Image
 from handaxe.core.model_api import AdapterModel, LinearHeadModel, Model, ShardableModel, TreeModel, VisionModel
 from handaxe.core.protocols import HiddenMeasure
@@ -33,10 +34,16 @@ from handaxe.engines.cluster.meta_model import meta_model, replace_parameters
 from handaxe.engines.cluster.rank_images import ImageReceiver
 from handaxe.engines.cluster.shard_rows import RankRows
 from handaxe.engines.cluster.sharded_checkpointing import ShardedCheckpointing
+from handaxe.engines.local.heads import EngineHead, head_parameters, make_heads
 from handaxe.engines.local.measure_requests import bare_batch
 from handaxe.engines.local.modules import adamw, eval_mode, value_head
 from handaxe.engines.local.nonfinite import nonfinite_names
-from handaxe.engines.local.optimizer_step import drop_policy_gradient, gradient_norm, take_step
+from handaxe.engines.local.optimizer_step import (
+    drop_model_gradient,
+    drop_policy_gradient,
+    gradient_norm,
+    take_step,
+)
 from handaxe.engines.local.packing import Layout, Packing, hidden_states
 from handaxe.engines.local.token_measures import TokenMeasures, make_reader
 from handaxe.ops.token_trees import build_forest, make_pack
@@ -48,6 +55,7 @@ class ShardedOptions(NamedTuple):
     """Options of every rank of an engine; see `ClusterEngine`."""
 
     critic: bool = False
+    heads: Mapping[str, Head] = {}
     reference: bool = False
     weight_decay: float = 0.0
     betas: tuple[float, float] = (0.9, 0.95)
@@ -86,10 +94,11 @@ def probe_model(model: Model) -> Model:
 class _Root(nn.Module):
     """FSDP unit of the weights outside the layers: a call gathers the weights and runs a forward function."""
 
-    def __init__(self, module: nn.Module, critic: nn.Linear | None):
+    def __init__(self, module: nn.Module, critic: nn.Linear | None, heads: Mapping[str, EngineHead]):
         super().__init__()
         self.module = module
         self.critic = critic
+        self.heads = nn.ModuleDict({name: nn.ModuleList(head.layers) for name, head in heads.items()})
 
     def forward(self, run: Callable[[], Tensor]) -> Tensor:
         hidden_ND = run()
@@ -118,12 +127,14 @@ class ShardedTrainer(ShardedCheckpointing):
         floating = next(p.dtype for p in model.module.parameters() if p.is_floating_point())
         dtype = torch.promote_types(floating, torch.float32)
         self._critic = value_head(model.hidden_size, dtype, self.device) if options.critic else None
+        self._heads = make_heads(options.heads, model.hidden_size, dtype, self.device)
         self._adapter = model if options.reference and isinstance(model, AdapterModel) else None
         self._reference = meta_model(model) if options.reference and self._adapter is None else None
-        self._root, self._reference_root = _shard_model(model, self._critic, self._reference, self.device)
+        self._root, self._reference_root = _shard_model(model, self._critic, self._heads, self._reference, self.device)
         self._trained = {f"weights.{k}": p for k, p in model.module.named_parameters() if p.requires_grad}
         if self._critic is not None:
             self._trained |= {f"critic.{k}": p for k, p in self._critic.named_parameters()}
+        self._trained |= head_parameters(self._heads)
         if not self._trained:
             raise InputError("no parameter of the model requires a gradient: there is nothing to train")
         self._optimizer = adamw(self._trained, weight_decay=options.weight_decay, betas=options.betas)
@@ -138,7 +149,7 @@ class ShardedTrainer(ShardedCheckpointing):
     def measure(
         self, rows: RankRows | None, names: Sequence[str | HiddenMeasure], reference: bool, size: int, passes: int
     ) -> dict[str, Tensor]:
-        """[B, T] tensors by name, without gradient; reads `size` rows at a time in exactly `passes` passes."""
+        """[B, T] or [B, T, K] tensors by name, without gradient; reads `size` rows at a time in `passes` passes."""
         batch = self._batch(rows)
         order_B = self._reader.order(self.model, batch)
         parts = [*order_B.split(size), *[None] * passes][:passes]
@@ -147,9 +158,9 @@ class ShardedTrainer(ShardedCheckpointing):
         with switched:
             for index in parts:
                 part = self._batch(None) if index is None else batch.rows(index.to(batch.ids_BT.device))
-                values = self._forward(part, reference=reference)[0].measure(names, self._critic)
+                values = self._forward(part, reference=reference)[0].measure(names, self._critic, self._heads)
                 for name, value_BT in values.items() if index is not None else ():
-                    out_BT = out.setdefault(name, value_BT.new_zeros(batch.ids_BT.shape))
+                    out_BT = out.setdefault(name, value_BT.new_zeros(batch.ids_BT.shape + value_BT.shape[2:]))
                     out_BT[index, : value_BT.shape[1]] = value_BT
         self._reshard(reference)
         return {name: value_BT.cpu() for name, value_BT in out.items()}
@@ -193,7 +204,7 @@ class ShardedTrainer(ShardedCheckpointing):
         """Further tensors of the last forward pass."""
         assert self._measures is not None
         with eval_mode(self._root):
-            self._outputs |= self._measures.measure(names, self._critic)
+            self._outputs |= self._measures.measure(names, self._critic, self._heads)
         return {name: self._outputs[name].detach().cpu() for name in names}
 
     def backward(self, grads: Mapping[str, Tensor]) -> None:
@@ -217,9 +228,21 @@ class ShardedTrainer(ShardedCheckpointing):
         self._outputs = {}
         self._reshard()
 
-    def step(self, learning_rate: float, critic_rate: float | None = None) -> tuple[float, list[str]]:
-        """Clip the gradient, step, zero the gradient. Returns the norm before clipping and the names of non-finite
-        gradients; a non-finite norm skips the step and leaves the weights unchanged."""
+    def step(
+        self, learning_rate: float, critic_rate: float | None = None, reaches_model: bool = True
+    ) -> tuple[float, list[str]]:
+        """Clip the gradient, step, zero the gradient.
+
+        Args:
+            learning_rate, critic_rate: as of the engine.
+            reaches_model: False if only heads with a frozen trunk have a gradient; the model's, 0, is dropped.
+
+        Returns:
+            The norm before clipping and the names of non-finite gradients; a non-finite norm skips the step and leaves
+            the weights unchanged.
+        """
+        if not reaches_model:
+            drop_model_gradient(self._trained)
         if critic_rate is not None and learning_rate == 0:
             drop_policy_gradient(self._trained)
         trained = self._trained.values()
@@ -250,7 +273,11 @@ def _hidden_states(model: Model, batch: Batch, layout: Layout) -> Tensor:
 
 
 def _shard_model(
-    model: Model, critic: nn.Linear | None, copy: Model | None, device: torch.device
+    model: Model,
+    critic: nn.Linear | None,
+    heads: Mapping[str, EngineHead],
+    copy: Model | None,
+    device: torch.device,
 ) -> tuple[nn.Module, nn.Module | None]:
     """Shard a model and its frozen copy, if any; returns the FSDP units of the weights outside the layers.
 
@@ -261,8 +288,8 @@ def _shard_model(
     from torch.distributed.fsdp import FSDPModule, fully_shard
 
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
-    root = _Root(model.module, critic)
-    copy_root = None if copy is None else _Root(copy.module.requires_grad_(False), None)
+    root = _Root(model.module, critic, heads)
+    copy_root = None if copy is None else _Root(copy.module.requires_grad_(False), None, {})
     for module in [root] if copy_root is None else [root, copy_root]:
         for name, buffer in module.named_buffers():
             owner, _, buffer_name = name.rpartition(".")

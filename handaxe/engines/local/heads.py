@@ -16,7 +16,7 @@ from handaxe.core.heads import Head
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["EngineHead", "head_parameters", "make_heads"]
+__all__ = ["EngineHead", "check_head_names", "head_parameters", "make_heads"]
 
 PREFIX = "heads."
 
@@ -54,17 +54,18 @@ class EngineHead:
                 layer.weight.copy_(drawn / drawn.shape[1] ** 0.5)
 
 
-def make_heads(
-    heads: Mapping[str, Head], width: int, dtype: torch.dtype, device: torch.device
-) -> dict[str, EngineHead]:
-    """Heads by name.
-
-    Raises:
-        InputError: a name with a dot or a slash, which would be ambiguous in a checkpoint.
-    """
+def check_head_names(heads: Mapping[str, Head]) -> None:
+    """Raise InputError for a name with a dot or a slash, which would be ambiguous in a checkpoint."""
     for name in heads:
         if not name or "." in name or "/" in name:
             raise InputError(f"a head is named {name!r}; use letters, digits and _")
+
+
+def make_heads(
+    heads: Mapping[str, Head], width: int, dtype: torch.dtype, device: torch.device
+) -> dict[str, EngineHead]:
+    """Heads by name. Raises InputError as `check_head_names`."""
+    check_head_names(heads)
     return {name: EngineHead(spec, width, dtype, device) for name, spec in heads.items()}
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from handaxe.core.errors import InputError, TrainingError
 from handaxe.engines.local.modules import is_critic
 
-__all__ = ["check_learning_rate", "drop_policy_gradient", "gradient_norm", "take_step"]
+__all__ = ["check_learning_rate", "drop_model_gradient", "drop_policy_gradient", "gradient_norm", "take_step"]
 
 
 def check_learning_rate(learning_rate: float, critic_rate: float | None = None, *, critic: bool = False) -> None:
@@ -34,6 +34,13 @@ def drop_policy_gradient(trained: Mapping[str, nn.Parameter]) -> None:
             parameter.grad = None
     if all(parameter.grad is None for parameter in trained.values()):
         raise TrainingError("only the critic steps, and it has no gradient: add a value term to the loss")
+
+
+def drop_model_gradient(trained: Mapping[str, nn.Parameter]) -> None:
+    """Drop the gradients of the model's weights, and keep those of critic and heads."""
+    for name, parameter in trained.items():
+        if name.startswith("weights."):
+            parameter.grad = None
 
 
 def gradient_norm(trained: Iterable[nn.Parameter]) -> Tensor:

@@ -17,6 +17,7 @@ from safetensors.torch import load as read_tensors
 
 from handaxe.core.batch import LossOut
 from handaxe.core.errors import CheckpointError, InputError, TrainingError
+from handaxe.core.heads import HEAD, Head
 from handaxe.core.images import Image
 from handaxe.core.records import Sampling
 from handaxe.core.requests import Measure, Sample
@@ -38,7 +39,7 @@ def tiny():
 def test_every_option_of_the_local_engine_is_one_of_the_cluster():
     """Options of a run, such as --engine.prefill-chunk, are passed to either engine."""
     local = set(inspect.signature(LocalEngine.__init__).parameters)
-    assert local - set(inspect.signature(ClusterEngine.__init__).parameters) <= {"model", "heads"}
+    assert local - set(inspect.signature(ClusterEngine.__init__).parameters) <= {"model"}
 
 
 def batch_from_rows(rows=5, seed=0):
@@ -160,6 +161,77 @@ def test_ranks_equal_one_process(request, count, case):
     assert len(sizes) == {"two": 2, "three": 3}[count]
     for rank in sizes:
         assert rank["parameters"] <= total * share and rank["moments"] <= 2 * total * share
+
+
+HEADS = {
+    "reward": Head(3, hidden=(8,), init="normal"),
+    "frozen": Head(at="before", trunk="frozen", init="normal", seed=1),
+}
+
+
+def scored(*names, policy=False):
+    """Squared distance of the scores of heads to 1, and optionally a policy loss."""
+
+    def loss(out, batch):
+        value, metrics, _ = coupled_loss(out, batch) if policy else LossOut(torch.zeros((), dtype=torch.float64), {})
+        for name in names:
+            each_BT = ((out.heads[name] - 1) ** 2).sum(-1)
+            value = value + torch.where(batch.mask_BT, each_BT, 0.0).sum() / batch.denominators.tokens
+        return LossOut(value, metrics)
+
+    return loss
+
+
+@pytest.mark.parametrize("count", ["two", "three"])
+def test_heads_on_ranks_equal_one_process(request, count):
+    """Also a head with a frozen trunk alone, whose steps leave the model as it is, weight decay included."""
+    options = {"heads": HEADS, "critic": True, "weight_decay": 0.1}
+    one = LocalEngine(tiny(), **options)
+    with ClusterEngine(tiny(), trainers=request.getfixturevalue(count), micro_batch_rows=2, **options) as several:
+        measures = [HEAD + name for name in HEADS]
+        for step, (rows, loss) in enumerate(
+            [(5, scored("frozen")), (2, scored("reward", policy=True)), (1, scored(*HEADS)), (3, scored("frozen"))]
+        ):
+            batch = batch_from_rows(rows, seed=step)
+            want, got = (engine.forward(batch, names=("logp", *measures)) for engine in (one, several))
+            assert got["head/reward"].shape == (*batch.ids_BT.shape, 3)
+            for name in want:
+                same(got[name], want[name], f"{name} at step {step}")
+            want, got = (engine.forward_backward(batch, loss) for engine in (one, several))
+            same(got.value, want.value, f"the loss of step {step}")
+            norms = [engine.optim_step(learning_rate=1e-2)["grad_norm"] for engine in (one, several)]
+            assert norms[1] == pytest.approx(norms[0], abs=1e-12)
+        want, got = one.state_dict()["tensors"], several.state_dict()["tensors"]
+        assert want.keys() == got.keys() and any(name.startswith("heads.reward.") for name in got)
+        for name in want:
+            same(got[name], want[name], f"{name} after 4 steps")
+
+
+def test_heads_are_saved_loaded_initialized_and_copied(two, three, tmp_path):
+    first, batch = ClusterEngine(tiny(), trainers=two, heads=HEADS), batch_from_rows()
+    first.forward_backward(batch, scored(*HEADS))
+    first.optim_step(learning_rate=1e-2)
+    first.save(tmp_path / "saved")
+    measures = [HEAD + name for name in HEADS]
+    want = first.forward(batch, names=measures)
+    fresh = LocalEngine(tiny(), heads=HEADS)
+    with ClusterEngine(tiny(), trainers=three, heads=HEADS) as other:
+        for engine in (other, fresh):
+            engine.load(tmp_path / "saved")
+            found = engine.forward(batch, names=measures)
+            for name in measures:
+                same(found[name], want[name], f"{name} of the checkpoint")
+            engine.load_weights(tmp_path / "saved")
+        for name in measures:  # initialized again
+            same(other.forward(batch, names=measures)[name], fresh.forward(batch, names=measures)[name], name)
+            assert (other.forward(batch, names=measures)[name] - want[name]).abs().max() > 1e-4
+    with first.twin(heads={"other": Head(2)}) as twin:
+        assert not twin.forward(batch, names=("head/other",))["head/other"].any()
+        with pytest.raises(InputError, match="reward"):
+            twin.forward(batch, names=("head/reward",))
+    first.close()
+    with pytest.raises(InputError, match="a head is named 'a.b'"):
+        ClusterEngine(tiny(), trainers=two, heads={"a.b": Head()})
 
 
 @pytest.mark.parametrize("packing", ["tree", "rows"])
