@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import processes
+from helpers.reward_models import labelled_group
 from safetensors.torch import load as read_tensors
 
 from handaxe.core.batch import LossOut
@@ -24,7 +25,9 @@ from handaxe.core.requests import Measure, Sample
 from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.engines.cluster.ranks import Ranks
 from handaxe.engines.local.engine import LocalEngine
+from handaxe.judges.reward_model import reward_model
 from handaxe.models.tiny import TinyConfig, TinyModel
+from handaxe.selection.pairs.ordered import ordered
 from handaxe.testing.engine_case import example_batch, example_loss
 from handaxe.testing.engine_contract import check_engine
 
@@ -163,6 +166,12 @@ def test_ranks_equal_one_process(request, count, case):
         assert rank["parameters"] <= total * share and rank["moments"] <= 2 * total * share
 
 
+def small_policy():
+    model = TinyModel.new(TinyConfig(width=16, layers=1, heads=2, max_length=96), seed=0)
+    model.module.double()
+    return model
+
+
 HEADS = {
     "reward": Head(3, hidden=(8,), init="normal"),
     "frozen": Head(at="before", trunk="frozen", init="normal", seed=1),
@@ -205,6 +214,21 @@ def test_heads_on_ranks_equal_one_process(request, count):
         assert want.keys() == got.keys() and any(name.startswith("heads.reward.") for name in got)
         for name in want:
             same(got[name], want[name], f"{name} after 4 steps")
+
+
+def test_a_reward_model_on_ranks_equals_one_process(two):
+    """Fitted on pairs, as a twin of the policy with a head."""
+    groups = [labelled_group(seed) for seed in range(4)]
+    scores = []
+    with ClusterEngine(small_policy(), trainers=two) as policy:
+        for engine in (policy, LocalEngine(small_policy())):
+            judge = reward_model(head=Head(init="normal"), pairs=ordered(), learning_rate=0.01, fit_epochs=3)
+            judge.begin(engine)
+            before = np.concatenate([judge.score(group) for group, _ in groups])
+            judge.fit(groups)
+            scores.append(np.concatenate([judge.score(group) for group, _ in groups]))
+            assert np.abs(scores[-1] - before).max() > 1e-3
+    np.testing.assert_allclose(scores[0], scores[1], rtol=0, atol=1e-10)
 
 
 def test_heads_are_saved_loaded_initialized_and_copied(two, three, tmp_path):
