@@ -2,7 +2,9 @@
 
 import json
 import os
-import warnings
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,8 @@ from handaxe.synthesis.pipeline import Pipeline
 from handaxe.synthesis.step import SynthesisStep, dropped, kept
 from handaxe.synthesis.task_drafts import task_draft
 
+BOUNDARIES = 12
+"""Commits of the run of `make()` with 9 tasks."""
 FILES = ("tasks.jsonl", "provenance.jsonl", "card.json")
 TESTS = [Task("t", (Message("user", "What is 7 plus 7?"),), "14")]
 
@@ -78,25 +82,45 @@ def commits(tmp_path):
     return len(seen)
 
 
-@pytest.mark.parametrize("boundary", range(12))
-def test_a_run_killed_at_any_commit_continues_to_the_same_files(boundary, tmp_path):
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    assert commits(whole) == 12
+def dying(boundary):
+    """Progress callback that ends the process at a commit, without any clean-up."""
+    left = iter(range(boundary))
 
     def die(state):
-        nonlocal boundary
-        if boundary == 0:
+        if next(left, None) is None:
             os._exit(9)
-        boundary -= 1
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    return die
+
+
+def kill_at_every_commit(folder):
+    """Fork at each boundary, and write the exit code of the child. For a process of one thread."""
+    for boundary in range(BOUNDARIES):
         child = os.fork()
-    if child == 0:  # the process ends at the boundary, without any clean-up
-        make().run(out=cut, count=9, progress=die)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 9 and not (cut / "tasks.jsonl").exists()
+        if child == 0:
+            make().run(out=folder / f"{boundary}", count=9, progress=dying(boundary))
+            os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        (folder / f"{boundary}.status").write_text(f"{code}")
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """Folders of runs killed at each boundary; a process of its own forks, since this one has threads."""
+    folder = tmp_path_factory.mktemp("killed")
+    code = (
+        f"import pathlib, sys; sys.path[:0] = [{str(Path(__file__).parent)!r}]; import test_pipeline; "
+        f"test_pipeline.kill_at_every_commit(pathlib.Path({str(folder)!r}))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+    return folder
+
+
+@pytest.mark.parametrize("boundary", range(BOUNDARIES))
+def test_a_run_killed_at_any_commit_continues_to_the_same_files(boundary, killed, tmp_path):
+    whole, cut = tmp_path / "whole", killed / f"{boundary}"
+    assert commits(whole) == BOUNDARIES
+    assert (killed / f"{boundary}.status").read_text() == "9" and not (cut / "tasks.jsonl").exists()
     report = make().run(out=cut, count=9)
     assert contents(cut) == contents(whole) and report.known > 0
 
