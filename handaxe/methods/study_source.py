@@ -53,5 +53,5 @@ def study_answer(found: T | NoAnswer, *, role: str) -> T | None:
     if not isinstance(found, NoAnswer):
         return found
     if found.reason in OUTAGES:
-        raise InputError(f"the {role} does not answer ({found.reason}): start the server, and run the study again")
+        raise InputError(f"the {role} does not answer ({found.reason}): start the server, and run the command again")
     return None

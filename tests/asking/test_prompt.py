@@ -15,6 +15,8 @@ DIGESTS = {
     "agent_evolver/propose": "agent_evolver/propose@1 d6e43746aab9 agent_evolver/propose.terse@1 c05079bd7c3a",
     "agent_evolver/tip": "agent_evolver/tip@1 d2d5cab02f07 agent_evolver/tip.terse@1 143a82445db2",
     "answer": "answer@1 4fb2a00b42b3 answer.terse@1 354513b30c09",
+    "auto_mc_reward/analyse": "auto_mc_reward/analyse@1 23146e148fb4 auto_mc_reward/analyse.terse@1 5f38850479ae",
+    "auto_mc_reward/critique": "auto_mc_reward/critique@1 91ac2eb12e30 auto_mc_reward/critique.terse@1 ba42fe3442ab",
     "check": "check@1 ae390fcfac8f check.terse@1 f04d32137f72",
     "correct_call": "correct_call@1 272f9e97e464 correct_call.terse@1 71c5aa74f4f6",
     "corrupt": "corrupt@1 5ad5a2e291d8 corrupt.terse@1 a4d7d25b8ef5",

@@ -4,8 +4,9 @@ from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.methods.program_author import program_author
 from handaxe.methods.rl_stage import update_arguments
+from handaxe.methods.text_source import check_text_source
 from handaxe.papers.auto_mc_reward.advised import advised
-from handaxe.papers.auto_mc_reward.analysed_search import analysed_search
+from handaxe.papers.auto_mc_reward.analysed_search import ReviewRoles, analysed_search
 from handaxe.papers.auto_mc_reward.bounded_programs import bounded_programs
 from handaxe.papers.auto_mc_reward.failure_feedback import failure_feedback
 from handaxe.papers.auto_mc_reward.sign_bounded import sign_bounded
@@ -26,6 +27,8 @@ def auto_mc_reward(
     analysis: bool = True,
     bounded: bool = True,
     author: str = "grammar",
+    reviewer: str = "rule",
+    analyser: str = "rule",
 ) -> Method:
     """Add signs of a searched program to the sign of the correctness rule; the base's other roles stay.
 
@@ -38,7 +41,11 @@ def auto_mc_reward(
         bounded: take signs of both parts; without, the plain sum of correctness and program.
         author: who writes the programs: grammar, the name or folder of a model, or http://HOST/v1#NAME for a model of
             a chat server.
+        reviewer: the critic of a program that runs: rule (a total of one sign), self, a model, or http://HOST/v1#NAME.
+        analyser: who reads failed rollouts, likewise; the rule compares numbers of failed and solved rollouts.
     """
+    check_text_source(reviewer, option="--reviewer")
+    check_text_source(analyser, option="--analyser")
     correct = base.world.correct
     own = replace(base, credit=sign_bounded(credit=base.credit, bounded=bounded))
     run = base.settings
@@ -54,6 +61,7 @@ def auto_mc_reward(
         arguments={**update_arguments(own), **sizes, "steps": trial_steps},
         programs=programs,
         rounds=rounds,
+        roles=ReviewRoles(base.world.name, reviewer, analyser),
     )
     both = rewards.weighted({"program": (1.0, reward), TASK: (1.0, correct)})
     return replace(own, reward=both, stages=(*base.stages, search))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from handaxe.core.protocols import Reward, Stage, StageContext
-from handaxe.core.records import Task
+from handaxe.core.records import Task, Trajectory
+from handaxe.methods.text_source import text_desk
+from handaxe.papers.auto_mc_reward.asked_roles import asked_analyser, asked_objection
 from handaxe.papers.auto_mc_reward.critic import Critic
 from handaxe.papers.auto_mc_reward.failure_causes import RolloutLog, failure_curves, rank_causes
 from handaxe.training.stages.parts.program_search import Brief, Check, FeedbackMaker, ProgramTrial, SearchRound, Writer
@@ -14,7 +18,25 @@ from handaxe.training.stages.parts.searched_reward import SearchedReward
 from handaxe.training.stages.parts.try_program import try_program
 from handaxe.training.stages.reward_search import reward_search
 
-__all__ = ["analysed_search"]
+__all__ = ["ReviewRoles", "analysed_search"]
+
+
+@dataclass(frozen=True)
+class ReviewRoles:
+    """Who reviews programs and failed rollouts.
+
+    Args:
+        goal: name of the tasks.
+        reviewer: the critic, a source of `methods.text_source`: rule, self, a model, or http://HOST/v1#NAME.
+        analyser: likewise.
+    """
+
+    goal: str = ""
+    reviewer: str = "rule"
+    analyser: str = "rule"
+
+
+RULES = ReviewRoles()
 
 
 def analysed_search(
@@ -26,12 +48,14 @@ def analysed_search(
     arguments: Mapping[str, Any],
     programs: int,
     rounds: int,
+    roles: ReviewRoles = RULES,
 ) -> Stage:
     """Make a stage: `reward_search` with a critic as check of a program, and failures among the curves of a trial.
 
     Args:
         reward, task, author, feedback, programs, rounds: see `reward_search`.
         arguments: of `train` for a trial: at least credit and loss. The credit gets the channels "program" and "task".
+        roles: critic and analyser.
 
     Returns:
         A stage: a row of metrics a round, those of `reward_search` and
@@ -49,26 +73,19 @@ def analysed_search(
     Differs: several programs a round, and the best of all rounds.
     """
 
-    critics = list[Critic]()
-    objections = list[int]()
-
-    def critic(check: Check) -> Check:
-        """Start a search."""
-        critics[:] = [Critic(check)]
-        objections.clear()
-        return critics[0]
+    review = _Review(roles)
 
     def write(brief: Brief, count: int, seed: int) -> Sequence[str]:
         texts = author(brief, count, seed)
-        objections.append(critics[0].objections - sum(objections))
+        review.end_round()
         return texts
 
     def figures(number: int, found: SearchRound) -> dict[str, float]:
         causes = rank_causes(max(found.trials, key=lambda one: one.score).curves)
         lack = causes[0].solved - causes[0].failed if causes else 0.0
-        return {"rejected": objections[number] / len(found.trials), "lack": lack}
+        return {"rejected": review.objections[number] / len(found.trials), "lack": lack}
 
-    return reward_search(
+    search = reward_search(
         reward=reward,
         task=task,
         author=write,
@@ -76,17 +93,53 @@ def analysed_search(
         arguments=arguments,
         programs=programs,
         rounds=rounds,
-        play=_analysed_trial,
-        critic=critic,
+        play=review.play,
+        critic=review.begin,
         figures=figures,
     )
 
+    @wraps(search)
+    def stage(site: StageContext) -> Any:
+        review.open(site)
+        return search(site)
 
-def _analysed_trial(
-    text: str, site: StageContext, *, tasks: Sequence[Task], task: Reward, arguments: Mapping[str, Any]
-) -> ProgramTrial:
-    """`try_program`, with failures of its rollouts among the curves."""
-    log = RolloutLog(task)
-    found = try_program(text, site, tasks=tasks, task=log, arguments=arguments)
-    failures = failure_curves(log.rollouts) if found.runs else {}
-    return found._replace(curves={**found.curves, **failures})
+    return stage
+
+
+class _Review:
+    """Critic and analyser of a search, and the objections of each round."""
+
+    def __init__(self, roles: ReviewRoles):
+        self._roles = roles
+        self._objection: Callable[[str], str] | None = None
+        self._analyse: Callable[[Sequence[tuple[Trajectory, float]]], str] | None = None
+        self.objections: list[int] = []
+
+    def open(self, site: StageContext) -> None:
+        """Open the desks of models."""
+        goal = self._roles.goal
+        criticism = text_desk(self._roles.reviewer, site, option="--reviewer")
+        analysis = text_desk(self._roles.analyser, site, option="--analyser")
+        self._objection = None if criticism is None else asked_objection(criticism, goal=goal)
+        self._analyse = None if analysis is None else asked_analyser(analysis, goal=goal)
+
+    def begin(self, check: Check) -> Check:
+        """Begin a search; returns the critic."""
+        self._critic = Critic(check, self._objection)
+        self.objections = []
+        return self._critic
+
+    def end_round(self) -> None:
+        """Count the objections since the last round."""
+        self.objections.append(self._critic.objections - sum(self.objections))
+
+    def play(
+        self, text: str, site: StageContext, *, tasks: Sequence[Task], task: Reward, arguments: Mapping[str, Any]
+    ) -> ProgramTrial:
+        """`try_program`, with failures of its rollouts among the curves, and the analyser's comment."""
+        log = RolloutLog(task)
+        found = try_program(text, site, tasks=tasks, task=log, arguments=arguments)
+        if not found.runs:
+            return found
+        comment = "" if self._analyse is None else self._analyse(log.rollouts)
+        return found._replace(curves={**found.curves, **failure_curves(log.rollouts)}, comment=comment)

@@ -28,6 +28,8 @@ class Critic:
 
     Args:
         check: runs a text on rollouts of the start: sentence on the failure, "" for none.
+        objection: text of a program that ran -> objection of a language model, in place of the rule on signs; None for
+            the rule.
 
     Attributes:
         objections: number of verdicts other than "".
@@ -37,11 +39,12 @@ class Critic:
 
     Paper: arXiv:2312.09238 (Auto MC-Reward), the reward critic: errors, fields that do not exist, and consistency.
     Unconfirmed: the critic's questions; at most 3 rounds.
-    Differs: two rules on executed programs replace a language model that reads the code.
+    Differs: by default two rules on executed programs replace a language model that reads the code.
     """
 
-    def __init__(self, check: Callable[[str], str]):
+    def __init__(self, check: Callable[[str], str], objection: Callable[[str], str] | None = None):
         self._check = check
+        self._objection = objection or self._one_sign
         self.objections = 0
 
     def __call__(self, text: str) -> str:
@@ -50,8 +53,9 @@ class Critic:
         return verdict
 
     def _verdict(self, text: str) -> str:
-        if error := self._check(text):
-            return error
+        return self._check(text) or self._objection(text)
+
+    def _one_sign(self, text: str) -> str:
         signs = [word for relation, word in CONSTANT.items() if not self._check(_probe(text, relation))]
         if len(signs) != 1:  # both without any turn
             return ""

@@ -16,6 +16,8 @@ def failure_feedback(*, analysis: bool = True) -> FeedbackMaker:
 
         good = the first program of the round's highest score, with the curves of task and failures
 
+    The comment of a trial, which an analyser wrote, replaces the sentences and the curves of failures.
+
     Args:
         analysis: False leaves the causes out.
 
@@ -27,7 +29,7 @@ def failure_feedback(*, analysis: bool = True) -> FeedbackMaker:
         "Failed rollouts: door changes in 20 %, in 100 % of the solved rollouts. Suggestion: reward a decrease of door."
 
     Paper: arXiv:2312.09238 (Auto MC-Reward), the summary of failed trajectories for the designer.
-    Differs: the sentences are made by rule.
+    Differs: without a comment, the sentences are made by rule.
     """
 
     def feedback(trials: Sequence[ProgramTrial], past: Sequence[Feedback], seed: int) -> Feedback | None:
@@ -35,12 +37,13 @@ def failure_feedback(*, analysis: bool = True) -> FeedbackMaker:
         best = best_trial(trials)
         if best is None:
             return None
+        by_rule = analysis and not best.comment
         kept = {
-            name: own for name, own in best.curves.items() if name == TASK or (analysis and name.startswith(FAILURE))
+            name: own for name, own in best.curves.items() if name == TASK or (by_rule and name.startswith(FAILURE))
         }
         seen = f"After training, the policy solves {_percent(best.curves[TASK][-1])} of the tasks."
-        causes = map(_sentence, rank_causes(kept)[:SHOWN])
-        return Feedback(best._replace(curves=kept), None, "\n".join([best.text, seen, *causes]))
+        causes = [*map(_sentence, rank_causes(kept)[:SHOWN]), *[best.comment] * (analysis and bool(best.comment))]
+        return Feedback(best._replace(curves=kept, comment=""), None, "\n".join([best.text, seen, *causes]))
 
     return feedback
 

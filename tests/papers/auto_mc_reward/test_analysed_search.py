@@ -4,9 +4,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from handaxe.asking.ask import AskAnswer
 from handaxe.core.errors import InputError
 from handaxe.core.records import Scores
-from handaxe.papers.auto_mc_reward.analysed_search import analysed_search
+from handaxe.papers.auto_mc_reward.analysed_search import ReviewRoles, analysed_search
 from handaxe.papers.auto_mc_reward.bounded_programs import bounded_programs
 from handaxe.papers.auto_mc_reward.failure_feedback import failure_feedback
 from handaxe.papers.auto_mc_reward.sign_bounded import sign_bounded
@@ -25,7 +26,7 @@ def even(group):
     return Scores(np.array([float(value % 2 == 0) for value in sums]))
 
 
-def searched(world, *, site=None):
+def searched(world, *, site=None, **options):
     briefs = []
 
     def author(brief, count, seed):
@@ -43,7 +44,9 @@ def searched(world, *, site=None):
         arguments={**arguments, "credit": sign_bounded(credit=arguments["credit"])},
         programs=2,
         rounds=2,
+        **options,
     )
+    assert stage.__qualname__.startswith("reward_search.")  # names of figures in claims
     site = site or world.site()
     return stage(site), reward, briefs, site
 
@@ -76,6 +79,40 @@ def test_a_resumed_stage_repeats_no_trial(whole, world, tmp_path):
     (tmp_path / "trials.json").write_text(json.dumps(trials[:3]))
     again, reward, _, _ = searched(world, site=world.site(out=tmp_path, resume=True))
     assert again == rows and reward.text == text
+
+
+class Reviewer:
+    """Objects to the program that pays for tokens, and names a cause of failures."""
+
+    terse = True
+    asked = []
+
+    def fingerprint(self):
+        return "reviewer"
+
+    def answer(self, asks):
+        type(self).asked += [ask.role for ask in asks]
+        return [AskAnswer(text=self._text(ask), by="reviewer") for ask in asks]
+
+    def _text(self, ask):
+        if ask.role == "analyser":
+            return "The agent waits."
+        return "It pays for tokens." if "tokens" in ask.fields["program"] else "fine"
+
+
+def test_models_review_programs_and_failures(world, tmp_path):
+    Reviewer.asked.clear()
+    source = f"{__name__}:Reviewer"
+    roles = ReviewRoles("sums", source, source)
+    rows, _, briefs, _ = searched(world, site=world.site(out=tmp_path), roles=roles)
+    assert [row["rejected"] for row in rows] == [0.5, 0.5]
+    assert briefs[1].feedback.text.endswith("The agent waits.")
+    assert list(briefs[1].feedback.good.curves) == ["task"], "the rule's causes are left out"
+    assert Reviewer.asked == ["critic", "critic", "analyser"], "equal questions are asked once"
+    before = len(Reviewer.asked)
+    again, _, resumed, _ = searched(world, site=world.site(out=tmp_path, resume=True), roles=roles)
+    assert again == rows and resumed[1].feedback == briefs[1].feedback
+    assert len(Reviewer.asked) == before, "a resumed stage asks no model"
 
 
 def test_the_stage_needs_an_engine_that_can_be_copied(world):

@@ -1,7 +1,9 @@
 """Constants of the method auto_mc_reward, read by the tests of every method (tests/papers), and its reward."""
 
+import pytest
 from helpers.methods import made
 
+from handaxe.core.errors import InputError
 from handaxe.core.records import Group
 from handaxe.testing.make_records import make_trajectory
 
@@ -26,3 +28,9 @@ def test_the_reward_adds_the_program_of_the_search_to_correctness():
     assert scores.outcome.tolist() == [1.1, 0.1]
     assert scores.channels["task"].tolist() == [1.0, 0.0] and scores.channels["program"].tolist() == [0.1, 0.1]
     assert len(method.stages) == 1
+
+
+@pytest.mark.parametrize("option", ["--reviewer", "--analyser"])
+def test_a_reviewer_writes_texts(option):
+    with pytest.raises(InputError, match=f"{option} trained: texts are written"):
+        made("auto_mc_reward", option, "trained")

@@ -45,12 +45,14 @@ class ProgramTrial(NamedTuple):
     score   maximum of the task's measure over the steps; FAILED for a program that failed
     curves  means over the rollouts of each step: TASK, "turns", "total", and each component under "component/NAME"
     error   sentence on the failure; "" for none
+    comment further text on the trial, such as an analysis of failed rollouts
     """
 
     text: str
     score: float
     curves: Mapping[str, tuple[float, ...]]
     error: str = ""
+    comment: str = ""
 
     @property
     def runs(self) -> bool:

@@ -36,10 +36,7 @@ class TrialLog:
             try:
                 rows = json.loads(self._file.read_text(encoding="utf-8"))
                 self._old = [
-                    ProgramTrial(
-                        one["text"], one["score"], {k: tuple(v) for k, v in one["curves"].items()}, one["error"]
-                    )
-                    for one in rows
+                    ProgramTrial(**{**one, "curves": {k: tuple(v) for k, v in one["curves"].items()}}) for one in rows
                 ]
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise CheckpointError(f"{self._file} is damaged: {error!r}. Start again in another folder") from error
