@@ -14,17 +14,18 @@ from handaxe.engines.openai.address import is_address, split_address
 from handaxe.models.chat_formats.transcript import Transcript
 from handaxe.models.check_model_name import check_model_name
 from handaxe.models.load import NAMED, load
-from handaxe.training.stages.parts.asked_author import GRAMMAR, ProgramAuthor, asked_author
+from handaxe.training.stages.parts.asked_author import GRAMMAR, Describe, ProgramAuthor, asked_author
 
 __all__ = ["program_author"]
 
 
-def program_author(source: str, *, goal: str) -> ProgramAuthor:
+def program_author(source: str, *, goal: str, describe: Describe | None = None) -> ProgramAuthor:
     """Make the author of a source; a model loads at the first request.
 
     Args:
         source: see the module.
         goal: name of the tasks, for a model.
+        describe: as of `asked_author`, for a model.
 
     Raises:
         InputError: no such source.
@@ -37,7 +38,7 @@ def program_author(source: str, *, goal: str) -> ProgramAuthor:
         split_address(source, option="--author")
     else:
         check_model_name(source, NAMED)
-    return asked_author(engine=lambda: _engine(source), goal=goal)
+    return asked_author(engine=lambda: _engine(source), goal=goal, describe=describe)
 
 
 def _engine(source: str) -> tuple[Engine, ChatFormat]:

@@ -34,7 +34,7 @@ from handaxe.engines.local.measure_requests import measure_requests
 from handaxe.engines.local.nonfinite import UNTOUCHED, explain_gradient
 from handaxe.engines.local.optimizer_step import check_learning_rate
 from handaxe.engines.local.packing import Packing
-from handaxe.engines.local.token_measures import Reader, check_measures, measure_names
+from handaxe.engines.local.token_measures import Reader, check_measures, zero_measures
 from handaxe.engines.vllm.servers import VllmServers
 from handaxe.engines.vllm.weight_transfer import ServedPolicy, write_config
 
@@ -131,7 +131,8 @@ class ClusterEngine(DriverCheckpointing):
         self.heads = self._options.heads
         self.version = 0
         self.micro_batch_rows, self.clip_norm = micro_batch_rows, clip_norm
-        self._has_gradient, self._reaches_model, self._weight_loads = False, False, 0
+        self._has_gradient = self._reaches_model = False
+        self._weight_loads = 0
         self._images: list[ImageSender] = []
         self._servers: VllmServers | None = None
         self._owned = not isinstance(trainers, Ranks)
@@ -235,17 +236,13 @@ class ClusterEngine(DriverCheckpointing):
         if reference and not self._options.reference:
             raise InputError("this engine has no reference model; construct it with reference=True")
         check_measures(names, critic=self._options.critic, reference=reference, heads=self.heads)
-        widths = {HEAD + name: (head.outputs,) for name, head in self.heads.items()}
         shards = self._shard(batch)
         passes = -(-max(map(len, shards)) // self.micro_batch_rows)
         arguments = [
             (rows, tuple(names), reference, self.micro_batch_rows, passes)
             for rows in self._prepare_images([select_rows(batch, index) for index in shards] if passes else [])
         ]
-        out = {
-            name: torch.zeros(batch.ids_BT.shape + widths.get(name, ()), dtype=self._dtype)
-            for name in measure_names(names)
-        }
+        out = zero_measures(names, batch, self.heads, self._dtype)
         for index, values in zip(shards, self._call("forward", "measure", arguments)) if passes else ():
             scatter_rows(out, values, index)
         return {name: value_BT.to(batch.ids_BT.device) for name, value_BT in out.items()}

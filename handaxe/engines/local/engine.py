@@ -35,7 +35,7 @@ from handaxe.engines.local.nonfinite import UNTOUCHED, explain_gradient, nonfini
 from handaxe.engines.local.optimizer_step import check_learning_rate, drop_policy_gradient, gradient_norm, take_step
 from handaxe.engines.local.packing import Packing
 from handaxe.engines.local.static_batching import RoundStream
-from handaxe.engines.local.token_measures import check_measures, make_reader, measure_names
+from handaxe.engines.local.token_measures import check_measures, make_reader, zero_measures
 
 __all__ = ["LocalEngine"]
 
@@ -212,11 +212,7 @@ class LocalEngine(LocalCheckpointing):
         if reference and self._reference is None and self._adapter is None:
             raise InputError("this engine has no reference model; construct it with reference=True")
         check_measures(names, critic=self._critic is not None, reference=reference, heads=self._heads)
-        widths = {HEAD + name: (head.spec.outputs,) for name, head in self._heads.items()}
-        out = {
-            name: torch.zeros(batch.ids_BT.shape + widths.get(name, ()), dtype=self._dtype)
-            for name in measure_names(names)
-        }
+        out = zero_measures(names, batch, self.heads, self._dtype)
         order_B = self._reader.order(self.model, batch)
         with eval_mode(self.model.module):
             for index in order_B.split(self.micro_batch_rows) if len(batch) else ():

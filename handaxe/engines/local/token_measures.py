@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
-from handaxe.core.heads import HEAD
+from handaxe.core.heads import HEAD, Head
 from handaxe.core.images import is_image_id
 from handaxe.core.model_api import LinearHeadModel, Model, RecomputingModel, TreeModel
 from handaxe.core.protocols import HiddenMeasure
@@ -25,7 +25,7 @@ from handaxe.engines.local.packing import Layout, Packing, hidden_states, padded
 from handaxe.ops.chunked import ENTRIES, chunked_measures
 from handaxe.ops.logprob import token_collision, token_entropy, token_logp
 
-__all__ = ["Reader", "TokenMeasures", "check_measures", "make_reader", "measure_names"]
+__all__ = ["Reader", "TokenMeasures", "check_measures", "make_reader", "zero_measures"]
 
 KNOWN = ("collision", "entropy", "logp", "value")
 
@@ -76,9 +76,13 @@ def make_reader(model: Model, *, packing: Packing, pack_tokens: int, gradient_ch
     return Reader(packing, pack_tokens)
 
 
-def measure_names(names: Sequence[str | HiddenMeasure]) -> list[str]:
-    """Names of the returned tensors."""
-    return [name if isinstance(name, str) else name.name for name in names]
+def zero_measures(
+    names: Sequence[str | HiddenMeasure], batch: Batch, heads: Mapping[str, Head], dtype: torch.dtype
+) -> dict[str, Tensor]:
+    """Zeros by name: [B, T, K] for a head of K outputs, [B, T] for any other measure."""
+    widths = {HEAD + name: (head.outputs,) for name, head in heads.items()}
+    words = [name if isinstance(name, str) else name.name for name in names]
+    return {name: torch.zeros(batch.ids_BT.shape + widths.get(name, ()), dtype=dtype) for name in words}
 
 
 def check_measures(

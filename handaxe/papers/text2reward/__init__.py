@@ -4,6 +4,7 @@ from handaxe.methods.method import Method
 from handaxe.methods.program_author import program_author
 from handaxe.methods.search_reward import search_reward
 from handaxe.papers.text2reward.behaviour import behaviour
+from handaxe.papers.text2reward.numbers_class import numbers_class
 from handaxe.training.stages.parts.repaired import repaired
 
 __all__ = ["text2reward"]
@@ -22,7 +23,7 @@ def text2reward(
         author: who writes the programs: grammar, the name or folder of a model, or http://HOST/v1#NAME for a model of
             a chat server.
     """
-    written_by = program_author(author, goal=base.world.name)
+    written_by = program_author(author, goal=base.world.name, describe=numbers_class)
     return search_reward(
         base,
         author=repaired(author=written_by.write, repair=written_by.repair, repairs=repairs),

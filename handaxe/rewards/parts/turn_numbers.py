@@ -7,7 +7,7 @@ from typing import Any
 from handaxe.core.records import Trajectory
 from handaxe.rewards.parts.checks import is_number
 
-__all__ = ["ABSENT", "common_names", "turn_numbers"]
+__all__ = ["ABSENT", "common_names", "seen_values", "turn_numbers"]
 
 ABSENT = -1.0
 """Value of a number that the environment reports after some turns alone."""
@@ -65,6 +65,20 @@ def common_names(rollouts: Sequence[Trajectory]) -> tuple[str, ...]:
     """
     found = [set(turn_numbers(one)[0]) for one in rollouts if one.turns]
     return tuple(sorted(set.intersection(*found))) if found else COUNTS
+
+
+def seen_values(rollouts: Sequence[Trajectory]) -> dict[str, tuple[float, ...]]:
+    """Collect the distinct values of each number, in ascending order.
+
+    Example:
+        rollouts with facts {"at": [1]} after a turn and {"at": [4]} after another -> at_0 (1, 4), turn (0, 1), ...
+    """
+    found: dict[str, set[float]] = {}
+    for one in rollouts:
+        for row in turn_numbers(one):
+            for name, value in row.items():
+                found.setdefault(name, set()).add(value)
+    return {name: tuple(sorted(values)) for name, values in found.items()}
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, float]:

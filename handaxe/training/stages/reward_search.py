@@ -11,7 +11,7 @@ from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.protocols import Copyable, Reward, Stage, StageContext
 from handaxe.core.records import Group, Task
 from handaxe.ops.seeds import derive_seed
-from handaxe.rewards.parts.turn_numbers import common_names
+from handaxe.rewards.parts.turn_numbers import common_names, seen_values
 from handaxe.rewards.program import program
 from handaxe.training.loop.progress import Bar
 from handaxe.training.loop.train_arguments import check_train_arguments
@@ -115,6 +115,7 @@ def reward_search(
         look = play_at(quiet, {**LOOK, "reward": task})
         tasks = list({one.id: one for one in site.tasks.next(0, steps * arguments.get("groups", GROUPS))}.values())
         leave_step(site.tasks)
+        looked = [one for rated in look for one in rated.group]
         trials = TrialLog(site.out, resume=site.resume)
 
         def trial(text: str) -> ProgramTrial:
@@ -127,7 +128,8 @@ def reward_search(
                 author=author,
                 trial=trial,
                 feedback=feedback,
-                names=common_names([one for rated in look for one in rated.group]),
+                names=common_names(looked),
+                values=seen_values(looked),
                 check=critic(lambda text: _check(text, [rated.group for rated in look])),
                 programs=programs,
                 rounds=rounds,

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from handaxe.rewards.parts.turn_numbers import common_names, turn_numbers
+from handaxe.rewards.parts.turn_numbers import common_names, seen_values, turn_numbers
 from handaxe.testing.make_records import make_trajectory
 
 
@@ -64,3 +64,9 @@ def test_common_names_are_those_of_every_rollout():
     counts = ("calls", "failed", "ok", "tokens", "turn")
     assert common_names([rollout({"at": [1]}), rollout({"at": [1, 2]})]) == ("at_0", *counts)
     assert set(common_names([])) == set(counts)
+
+
+def test_seen_values_are_distinct_and_ascending():
+    found = seen_values([rollout({"at": [4]}), rollout({"at": [1]}), rollout({"at": [4]})])
+    assert found["at_0"] == (1.0, 4.0) and found["turn"] == (0.0, 1.0)
+    assert seen_values([]) == {}

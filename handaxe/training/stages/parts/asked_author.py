@@ -15,7 +15,7 @@ from handaxe.ops.seeds import derive_seed
 from handaxe.training.stages.parts.program_grammar import grammar, repair_program
 from handaxe.training.stages.parts.program_search import Brief, Writer
 
-__all__ = ["GRAMMAR", "ProgramAuthor", "asked_author", "read_code"]
+__all__ = ["Describe", "GRAMMAR", "ProgramAuthor", "asked_author", "read_code"]
 
 REQUEST = """\
 Write a reward program in Python for reinforcement learning of an agent that acts in turns.
@@ -26,6 +26,9 @@ Only math can be imported. Print nothing. Answer with one block of code."""
 EARLIER = "This program was tried before:"
 BROKEN = "The program below fails. Write it again without the error."
 BLOCK = re.compile(r"```(?:python)?[ \t]*\n(.*?)```", re.DOTALL)
+
+
+Describe = Callable[[Brief], str]
 
 
 class ProgramAuthor(NamedTuple):
@@ -39,7 +42,12 @@ GRAMMAR = ProgramAuthor(grammar(), repair_program)
 
 
 def asked_author(
-    *, engine: Callable[[], tuple[Engine, ChatFormat]], goal: str, max_tokens: int = 1024, temperature: float = 1.0
+    *,
+    engine: Callable[[], tuple[Engine, ChatFormat]],
+    goal: str,
+    describe: Describe | None = None,
+    max_tokens: int = 1024,
+    temperature: float = 1.0,
 ) -> ProgramAuthor:
     """Make an author: programs sampled from a language model, each in a separate conversation.
 
@@ -49,6 +57,7 @@ def asked_author(
     Args:
         engine: makes engine and chat format, at the first request.
         goal: name of the tasks, as in "solve the tasks of NAME".
+        describe: request -> description of the numbers, after the names; None for the names alone.
         max_tokens: of an answer.
         temperature: of the samples; 1 in Eureka.
 
@@ -80,6 +89,7 @@ def asked_author(
 
     def request(brief: Brief) -> str:
         text = REQUEST.format(goal=goal, names=", ".join(brief.names))
+        text = text if describe is None else f"{text}\n\n{describe(brief)}"
         return f"{text}\n\n{EARLIER}\n{brief.feedback.text}" if brief.feedback.text else text
 
     def write(brief: Brief, count: int, seed: int) -> list[str]:

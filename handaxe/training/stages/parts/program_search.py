@@ -68,17 +68,22 @@ class Feedback(NamedTuple):
     text: str = ""
 
 
+NO_VALUES: Mapping[str, tuple[float, ...]] = {}
+
+
 class Brief(NamedTuple):
     """Request to an author.
 
     names      of the numbers that programs read
     feedback   of the last round that has any; `feedback.good` is None in the first round
     check      runs a text on rollouts of the start: sentence on the failure, "" for none
+    values     distinct values of each number on these rollouts, in ascending order
     """
 
     names: tuple[str, ...]
     feedback: Feedback
     check: Check = _accept
+    values: Mapping[str, tuple[float, ...]] = NO_VALUES
 
 
 Writer = Callable[[Brief, int, int], Sequence[str]]
@@ -101,6 +106,7 @@ def search_programs(
     feedback: FeedbackMaker,
     names: Sequence[str],
     check: Check = _accept,
+    values: Mapping[str, tuple[float, ...]] = NO_VALUES,
     programs: int,
     rounds: int,
     seed: int,
@@ -116,7 +122,7 @@ def search_programs(
         author: writes programs.
         trial: trains with a program.
         feedback: of a round.
-        names, check: of every request, see `Brief`.
+        names, check, values: of every request, see `Brief`.
         programs: K, >= 1.
         rounds: >= 1.
         seed: of author and feedback.
@@ -136,7 +142,7 @@ def search_programs(
     """
     if programs < 1 or rounds < 1:
         raise InputError(f"programs is {programs} and rounds {rounds}; give 1 or more of each")
-    brief = Brief(tuple(names), Feedback(), check)
+    brief = Brief(tuple(names), Feedback(), check, values)
     best: ProgramTrial | None = None
     out, past = list[SearchRound](), list[Feedback]()
     for r in range(rounds):

@@ -64,6 +64,13 @@ def test_asked_author_samples_programs_with_distinct_seeds_and_shows_the_feedbac
     assert model.asked(-1).endswith("This program was tried before:\nthe curves")
 
 
+def test_asked_author_shows_a_description_of_the_numbers():
+    model = Model()
+    author = asked_author(engine=lambda: (model, FORMAT), goal="grids", describe=lambda brief: f"class {brief.names}")
+    author.write(Brief(("ok",), Feedback(text="the curves")), 1, 8)
+    assert "\n\nclass ('ok',)\n\nThis program" in model.asked(0)
+
+
 def test_asked_author_repairs_with_the_error_in_the_request():
     model = Model()
     author = asked_author(engine=lambda: (model, FORMAT), goal="grids")
