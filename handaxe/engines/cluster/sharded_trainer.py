@@ -98,7 +98,7 @@ class _Root(nn.Module):
         super().__init__()
         self.module = module
         self.critic = critic
-        self.heads = nn.ModuleDict({name: nn.ModuleList(head.layers) for name, head in heads.items()})
+        self.heads = nn.ModuleList(nn.ModuleList(head.layers) for head in heads.values())
 
     def forward(self, run: Callable[[], Tensor]) -> Tensor:
         hidden_ND = run()

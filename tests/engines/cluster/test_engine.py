@@ -249,8 +249,8 @@ def test_heads_are_saved_loaded_initialized_and_copied(two, three, tmp_path):
         for name in measures:  # initialized again
             same(other.forward(batch, names=measures)[name], fresh.forward(batch, names=measures)[name], name)
             assert (other.forward(batch, names=measures)[name] - want[name]).abs().max() > 1e-4
-    with first.twin(heads={"other": Head(2)}) as twin:
-        assert not twin.forward(batch, names=("head/other",))["head/other"].any()
+    with first.twin(heads={"values": Head(2)}) as twin:
+        assert not twin.forward(batch, names=("head/values",))["head/values"].any()
         with pytest.raises(InputError, match="reward"):
             twin.forward(batch, names=("head/reward",))
     first.close()
