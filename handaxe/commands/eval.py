@@ -64,6 +64,7 @@ class EvalOptions:
         reward: name of a reward, or MODULE:ATTRIBUTE of your own, that scores rollouts on the tasks of the record.
         max_turns: turns per rollout; by default as in training, 4 if unknown.
         max_tokens: tokens per turn; by default as in training, 256 if unknown.
+        max_pixels: as of training, for a vision-language model that is no run; 0 for the limits of its processor.
         device: cpu, cuda, cuda:1, ...; by default that of the run's method, cpu without one.
         json: write the evaluation to this file.
         server: base address of a chat server, such as http://127.0.0.1:8000/v1, to evaluate instead of the run.
@@ -84,6 +85,7 @@ class EvalOptions:
     reward: str = ""
     max_turns: int | None = None
     max_tokens: int | None = None
+    max_pixels: int = 0
     device: str | None = None
     json: Path | None = None
     server: str | None = None
@@ -109,7 +111,9 @@ def main(arguments: list[str]) -> int:
     facts = run_facts(options.run)
     if world is None and not (facts.method and not options.reward):
         world = _recorded_tasks(facts, options)
-    policy = dummy_policy(options.run) if options.server is not None else load(str(options.run))
+    policy = (
+        load(str(options.run), max_pixels=options.max_pixels) if options.server is None else dummy_policy(options.run)
+    )
     if world is None:
         engine, held_out = _of_method(facts, policy, options)
     else:

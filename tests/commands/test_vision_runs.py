@@ -109,5 +109,9 @@ def test_a_limit_on_pixels_is_that_of_the_run_and_of_its_checkpoint(here, capsys
     policy = load("grpo")
     for images in (policy.format.image_processor, policy.model.image_processor):
         assert images.describe()["size"] == {"longest_edge": 1568, "shortest_edge": 784}
+    untrained = ["eval", "model", "--world", "own_world:halves", "--tasks", "2", "--max-pixels", "1568"]
+    assert main([*untrained, "--json", "eval.json"]) == 0
+    assert len(json.loads((here / "eval.json").read_text())["tasks"]) == 2
+    assert main([*untrained[:-1], "5"]) == 2 and "give 784 or more" in capsys.readouterr().err
     assert main(["train", "grpo", "--model", "start", "--max-pixels", "9"]) == 2
     assert "leave --max-pixels out" in capsys.readouterr().err
