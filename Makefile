@@ -11,7 +11,7 @@ PIP_VLLM = $(VENV_VLLM)/bin/pip install --quiet --no-compile --constraint constr
 CORE_TESTS = tests/advantages tests/core tests/credit tests/curricula tests/losses tests/ops tests/rules tests/selection \
   --ignore tests/rules/test_docs.py --ignore tests/rules/test_readme.py
 
-.PHONY: quickstart check test test-slow test-long test-starts test-browser test-vllm exact lint types layers papers docs cold-start cold-start-vision bench sandbox browser clean
+.PHONY: quickstart check test test-slow test-long test-starts test-browser test-vllm exact lint types layers check-papers check-bias papers docs cold-start cold-start-vision bench sandbox browser clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/handaxe quickstart
@@ -22,10 +22,15 @@ check: $(VENV)/.check lint types layers
 	$(VENV)/bin/pytest -n 2 --dist loadfile -m "not slow" $(CORE_TESTS)
 
 # CI runs this. The tests need all extras, bubblewrap and Chromium; a test whose program is missing is skipped.
-test: $(VENV)/.test sandbox browser lint types layers
-	$(VENV)/bin/handaxe papers --check
-	$(VENV)/bin/handaxe bias --check
+test: $(VENV)/.test sandbox browser
+	$(MAKE) --jobs 2 types lint layers check-bias check-papers
 	$(VENV)/bin/pytest -n 2 --dist loadfile -m "not slow"
+
+check-papers: $(VENV)/.test
+	$(VENV)/bin/handaxe papers --check
+
+check-bias: $(VENV)/.test
+	$(VENV)/bin/handaxe bias --check
 
 # Tests of more than ten seconds: a real model of 135M parameters, whole runs that are killed, the examples.
 test-slow: $(VENV)/.test sandbox
