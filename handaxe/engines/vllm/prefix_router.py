@@ -1,7 +1,8 @@
 """Prefix-aware routing: a request goes to the server with its longest cached prefix, unless the server is
 overloaded. The load of a server counts its requests with their lengths.
 
-Idea: the prefix-aware weighted balancing of resumed rollouts in AgentMath (arXiv:2512.20745); the weights are guesses.
+Idea: the prefix-aware weighted balancing of resumed rollouts in AgentMath (arXiv:2512.20745).
+Unconfirmed: the weights of requests.
 """
 
 from __future__ import annotations
