@@ -1,12 +1,14 @@
 """Change of a method: a search before the run replaces the reward by a program."""
 
+from typing import Any
+
 from handaxe.methods.method import Method, replace
 from handaxe.methods.rl_stage import update_arguments
 from handaxe.training.stages.parts.program_search import FeedbackMaker, Writer
 from handaxe.training.stages.parts.searched_reward import SearchedReward
 from handaxe.training.stages.reward_search import reward_search
 
-__all__ = ["search_reward"]
+__all__ = ["search_reward", "trial_arguments"]
 
 
 def search_reward(
@@ -22,16 +24,21 @@ def search_reward(
         author, feedback, programs, rounds: see `reward_search`.
         trial_steps: training steps of a trial.
     """
-    own = base.settings
     reward = SearchedReward(base.reward)
-    sizes = {"groups": own.groups, "group_size": own.group_size, "learning_rate": own.learning_rate}
     search = reward_search(
         reward=reward,
         task=base.world.correct,
         author=author,
         feedback=feedback,
-        arguments={**update_arguments(base), **sizes, "steps": trial_steps},
+        arguments=trial_arguments(base, steps=trial_steps),
         programs=programs,
         rounds=rounds,
     )
     return replace(base, reward=reward, stages=(*base.stages, search))
+
+
+def trial_arguments(method: Method, *, steps: int) -> dict[str, Any]:
+    """Arguments of `train` for a trial: credit, loss, sizes and learning rate of a method, and a number of steps."""
+    own = method.settings
+    sizes = {"groups": own.groups, "group_size": own.group_size, "learning_rate": own.learning_rate}
+    return {**update_arguments(method), **sizes, "steps": steps}

@@ -3,8 +3,7 @@
 from handaxe import rewards
 from handaxe.methods.method import Method, replace
 from handaxe.methods.program_author import program_author
-from handaxe.methods.rl_stage import update_arguments
-from handaxe.methods.text_source import check_text_source
+from handaxe.methods.search_reward import trial_arguments
 from handaxe.papers.auto_mc_reward.advised import advised
 from handaxe.papers.auto_mc_reward.analysed_search import ReviewRoles, analysed_search
 from handaxe.papers.auto_mc_reward.bounded_programs import bounded_programs
@@ -39,29 +38,23 @@ def auto_mc_reward(
         critic_rounds: most objections of the critic that return to the author of a program; 0 for no critic.
         analysis: return causes of failed rollouts to the author; without, the best program alone.
         bounded: take signs of both parts; without, the plain sum of correctness and program.
-        author: who writes the programs: grammar, the name or folder of a model, or http://HOST/v1#NAME for a model of
-            a chat server.
+        author: who writes the programs: grammar, a model, or http://HOST/v1#NAME for a model of a chat server.
         reviewer: the critic of a program that runs: rule (a total of one sign), self, a model, or http://HOST/v1#NAME.
         analyser: who reads failed rollouts, likewise; the rule compares numbers of failed and solved rollouts.
     """
-    check_text_source(reviewer, option="--reviewer")
-    check_text_source(analyser, option="--analyser")
-    correct = base.world.correct
     own = replace(base, credit=sign_bounded(credit=base.credit, bounded=bounded))
-    run = base.settings
-    sizes = {"groups": run.groups, "group_size": run.group_size, "learning_rate": run.learning_rate}
     written_by = program_author(author, goal=base.world.name)
     designed = repaired(author=advised(author=written_by.write), repair=written_by.repair, repairs=critic_rounds)
-    reward = SearchedReward(rewards.weighted({TASK: (0.0, correct)}))
+    reward = SearchedReward(rewards.weighted({TASK: (0.0, base.world.correct)}))
     search = analysed_search(
         reward=reward,
-        task=correct,
+        task=base.world.correct,
         author=bounded_programs(author=designed, bounded=bounded),
         feedback=failure_feedback(analysis=analysis),
-        arguments={**update_arguments(own), **sizes, "steps": trial_steps},
+        arguments=trial_arguments(own, steps=trial_steps),
         programs=programs,
         rounds=rounds,
         roles=ReviewRoles(base.world.name, reviewer, analyser),
     )
-    both = rewards.weighted({"program": (1.0, reward), TASK: (1.0, correct)})
+    both = rewards.weighted({"program": (1.0, reward), TASK: (1.0, base.world.correct)})
     return replace(own, reward=both, stages=(*base.stages, search))

@@ -9,7 +9,7 @@ from typing import Any
 
 from handaxe.core.protocols import Reward, Stage, StageContext
 from handaxe.core.records import Task, Trajectory
-from handaxe.methods.text_source import text_desk
+from handaxe.methods.text_source import check_text_source, text_desk
 from handaxe.papers.auto_mc_reward.asked_roles import asked_analyser, asked_objection
 from handaxe.papers.auto_mc_reward.critic import Critic
 from handaxe.papers.auto_mc_reward.failure_causes import RolloutLog, failure_curves, rank_causes
@@ -29,11 +29,18 @@ class ReviewRoles:
         goal: name of the tasks.
         reviewer: the critic, a source of `methods.text_source`: rule, self, a model, or http://HOST/v1#NAME.
         analyser: likewise.
+
+    Raises:
+        InputError: no such source.
     """
 
     goal: str = ""
     reviewer: str = "rule"
     analyser: str = "rule"
+
+    def __post_init__(self) -> None:
+        check_text_source(self.reviewer, option="--reviewer")
+        check_text_source(self.analyser, option="--analyser")
 
 
 RULES = ReviewRoles()

@@ -6,11 +6,11 @@ from handaxe.core.errors import InputError
 from handaxe.core.protocols import Pairs
 from handaxe.core.records import Pair, RatedGroup
 
-__all__ = ["num_queries", "preference_queries"]
+__all__ = ["preference_queries"]
 
 
 def preference_queries(*, pairs: Pairs, queries: int) -> Pairs:
-    """Take the first pair of each group, then the second of each, up to a number of pairs.
+    """Take the first pair of each group, then the second of each, by the ids of tasks, up to a number of pairs.
 
     Args:
         pairs: of a group, in order.
@@ -34,21 +34,7 @@ def preference_queries(*, pairs: Pairs, queries: int) -> Pairs:
 
     def chosen(rated: Sequence[RatedGroup]) -> list[Pair]:
         ranked = [(place, pair) for one in rated for place, pair in enumerate(pairs([one]))]
-        ranked.sort(key=lambda own: own[0])  # stable: groups stay in order
+        ranked.sort(key=lambda own: (own[0], own[1].chosen.task.id))
         return [pair for _, pair in ranked[:queries]]
 
     return chosen
-
-
-def num_queries(programs: int, rounds: int) -> int:
-    """Count the comparisons of a search by preferences.
-
-        ((K - 1) + max(K - 2, 0)) N + (N - 1)    best and worst of K programs in N rounds, best of all
-
-    Example:
-        6 programs in 5 rounds -> 49; 4 programs in 3 rounds -> 17
-
-    Paper: arXiv:2410.17233 (ICPL), 49 queries in its comparison.
-    Unconfirmed: the sum behind that number.
-    """
-    return (programs - 1 + max(programs - 2, 0)) * rounds + rounds - 1

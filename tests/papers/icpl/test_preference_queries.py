@@ -1,23 +1,32 @@
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from handaxe.core.errors import InputError
-from handaxe.papers.icpl.preference_queries import num_queries, preference_queries
+from handaxe.papers.icpl.preference_queries import preference_queries
 from handaxe.selection.pairs.ordered import ordered
 from handaxe.testing.make_records import make_group, make_rated, make_trajectory
 
+CONTRACT = [{"pairs": ordered(), "queries": 3}]
+
+
+def named(task, name):
+    return SimpleNamespace(chosen=SimpleNamespace(task=SimpleNamespace(id=task)), name=name)
+
 
 def test_preference_queries_match_the_example():
-    own = {"A": ["a", "b", "c"], "B": ["d", "e"]}
-    chosen = preference_queries(pairs=lambda groups: own[groups[0]], queries=4)
-    assert chosen(["A", "B"]) == ["a", "d", "b", "e"]
-    assert preference_queries(pairs=lambda groups: own[groups[0]], queries=9)(["A", "B"]) == ["a", "d", "b", "e", "c"]
+    own = {task: [named(task, name) for name in names] for task, names in (("A", "abc"), ("B", "de"))}
+    for groups in (["A", "B"], ["B", "A"]):
+        chosen = preference_queries(pairs=lambda given: own[given[0]], queries=4)(groups)
+        assert [one.name for one in chosen] == ["a", "d", "b", "e"]
+    assert len(preference_queries(pairs=lambda given: own[given[0]], queries=9)(["A", "B"])) == 5
 
 
 @given(st.lists(st.integers(0, 4), max_size=5), st.integers(1, 12))
 def test_preference_queries_equal_a_loop_over_places(sizes, queries):
-    groups = [[(g, place) for place in range(size)] for g, size in enumerate(sizes)]
+    groups = [[named(g, (g, place)) for place in range(size)] for g, size in enumerate(sizes)]
     looped = [group[place] for place in range(5) for group in groups if place < len(group)][:queries]
     assert preference_queries(pairs=lambda own: own[0], queries=queries)(groups) == looped
 
@@ -39,8 +48,3 @@ def test_preference_queries_limit_the_pairs_of_rollouts():
 def test_no_query_is_an_error():
     with pytest.raises(InputError, match="queries is 0; give 1 or more"):
         preference_queries(pairs=ordered(), queries=0)
-
-
-@pytest.mark.parametrize(("programs", "rounds", "expected"), [(6, 5, 49), (4, 3, 17), (2, 1, 1), (1, 1, 0)])
-def test_num_queries_counts_comparisons(programs, rounds, expected):
-    assert num_queries(programs, rounds) == expected
