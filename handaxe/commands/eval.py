@@ -164,20 +164,24 @@ def _check(options: EvalOptions) -> None:
         raise InputError("--server evaluates a remote model: leave --trainers and --servers out")
     if options.server is not None and not (options.server and options.server_model):
         raise InputError("--server needs --server-model, the name of the model on the server")
+    if options.server is not None and options.max_pixels:
+        raise InputError("--server evaluates a remote model, which has its own image processor: leave --max-pixels out")
+    if options.max_pixels < 0:
+        raise InputError(f"--max-pixels is {options.max_pixels}; give 1 or more, or 0 for the limits of the processor")
     for name in ("tasks", "samples", "max_turns", "max_tokens"):
         if (value := getattr(options, name)) is not None and value < 1:
             raise InputError(f"{flag(name)} is {value}; give 1 or more")
     find_tools(options.tools or ())
 
 
-FIXED = ("world", "tools", "reward", "max_turns", "max_tokens")
+FIXED = ("world", "tools", "reward", "max_turns", "max_tokens", "max_pixels")
 """Options that are part of the definition of a benchmark."""
 
 
 def _benchmark(options: EvalOptions) -> int:
     """Play a benchmark and print its table."""
     benchmark = find_benchmark(options.benchmark)
-    if given := [flag(name) for name in FIXED if getattr(options, name) not in (None, "")]:
+    if given := [flag(name) for name in FIXED if getattr(options, name) not in (None, "", 0)]:
         raise InputError(f"--benchmark {options.benchmark} fixes its tasks and limits: leave {', '.join(given)} out")
     return run_benchmark(
         benchmark,

@@ -86,9 +86,7 @@ def build(
         check_siblings(settings.group_size, credit=method.credit, transform=method.transform, rollout=method.rollout)
     held_out, train = world.tasks("test", settings.held_out, 0), world.tasks("train", TRAIN, settings.seed)
     load = _remote_loader(settings) if machines and policy is None else None
-    if policy is None and load is None:
-        policy = _load_policy(settings, world, tools, progress)
-    policy = policy or dummy_policy(settings.model, max_pixels=settings.max_pixels)
+    policy = policy or _load_policy(settings, world, tools, progress, weights=load is None)
     if settings.model == START:  # of a replay, `policy` is a dummy
         policy = extend_to_start_context(policy, world)
     sampling, sources = Sampling(max_tokens=settings.max_tokens), _sources(method, settings, world)
@@ -255,7 +253,12 @@ def _learning_rate(settings: RunSettings) -> float | Callable[[int], float]:
     return make_schedule(settings.schedule, settings.learning_rate, steps=settings.steps, warmup_steps=settings.warmup)
 
 
-def _load_policy(settings: RunSettings, world: World, tools: Sequence[Any], progress: bool) -> Policy:
+def _load_policy(
+    settings: RunSettings, world: World, tools: Sequence[Any], progress: bool, *, weights: bool = True
+) -> Policy:
+    """Load the policy of the settings; without weights, its chat format beside a dummy model."""
+    if not weights:
+        return dummy_policy(settings.model, max_pixels=settings.max_pixels)
     if settings.model == START:
         _check_start(settings)
         return start_policy(world, tools=tools, progress=progress)

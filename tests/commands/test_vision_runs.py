@@ -113,5 +113,10 @@ def test_a_limit_on_pixels_is_that_of_the_run_and_of_its_checkpoint(here, capsys
     assert main([*untrained, "--json", "eval.json"]) == 0
     assert len(json.loads((here / "eval.json").read_text())["tasks"]) == 2
     assert main([*untrained[:-1], "5"]) == 2 and "give 784 or more" in capsys.readouterr().err
+    assert main([*untrained[:-1], "-5"]) == 2 and "--max-pixels is -5" in capsys.readouterr().err
+    assert main([*untrained, "--server", "http://127.0.0.1:9/v1", "--server-model", "m"]) == 2
+    assert "leave --max-pixels out" in capsys.readouterr().err
+    assert main(["eval", "model", "--benchmark", "bfcl", "--max-pixels", "1568"]) == 2
+    assert "leave --max-pixels out" in capsys.readouterr().err
     assert main(["train", "grpo", "--model", "start", "--max-pixels", "9"]) == 2
     assert "leave --max-pixels out" in capsys.readouterr().err

@@ -74,6 +74,19 @@ def test_a_limit_fills_the_tiles_of_smolvlm(most, edge):
         limit_pixels(SimpleNamespace(image_processor=images), "smolvlm", 262_143)
 
 
+@pytest.mark.parametrize(("width", "height"), [(2000, 2000), (1600, 900), (300, 3000)])
+def test_the_tokens_of_the_page_on_models(width, height):
+    """401,408 pixels: 512 tokens of 28 by 28 at most, and one tile of 448 by 448."""
+    images = transformers.Qwen2VLImageProcessorPil()
+    limit_pixels(SimpleNamespace(image_processor=images), "qwen2_5_vl", 401_408)
+    made = images(noise(6, width, height).pillow(), return_tensors="np")
+    tokens = int(made["image_grid_thw"].prod()) // images.merge_size**2
+    assert 400 <= tokens <= 512
+    tiles = SimpleNamespace(size={"height": 448, "width": 448}, min_patches=1, max_patches=12)
+    limit_pixels(SimpleNamespace(image_processor=tiles), "internvl", 401_408)
+    assert tiles.max_patches == 1
+
+
 @pytest.mark.parametrize("lora", [0, 2])
 @pytest.mark.parametrize("family", EACH_FAMILY)
 def test_a_limited_model_reads_images_and_keeps_its_limit(family, lora, tmp_path):

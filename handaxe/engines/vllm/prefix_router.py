@@ -18,8 +18,9 @@ MAX_BLOCKS = 2**17
 """Most blocks remembered."""
 UNIT = 1024
 """Load of a request without a token, in tokens."""
-MAX_IMBALANCE = 8 * UNIT
-"""Highest load that a server may have above the least loaded server and still receive a request by its prefix."""
+MAX_IMBALANCE = 8
+"""Highest load that a server may have above the least loaded server and still receive a request by its prefix, in
+multiples of the request's load: siblings with a long common prompt stay together like those with a short one."""
 
 
 def request_load(ids: Sequence[int]) -> int:
@@ -47,7 +48,8 @@ class PrefixRouter:
         for block in reversed(_block_hashes(ids)):
             server = self._blocks.get(block)
             if server is not None and server in loads:
-                return server if loads[server] <= loads[least_loaded] + MAX_IMBALANCE else least_loaded
+                allowed = loads[least_loaded] + MAX_IMBALANCE * request_load(ids)
+                return server if loads[server] <= allowed else least_loaded
         return least_loaded
 
     def learn(self, ids: Sequence[int], server: int) -> None:

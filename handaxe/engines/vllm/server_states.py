@@ -37,7 +37,7 @@ MAX_LOSSES = 3
 class Placement(NamedTuple):
     """Place of a request: number and generation of the server, and the load that the request adds there."""
 
-    server: int
+    number: int
     generation: int
     load: int
 

@@ -179,18 +179,18 @@ class VllmServers:
 
     def release(self, placed: Placement) -> None:
         """Count a request as no longer running on a server."""
-        server = self.states.servers[placed.server]
+        server = self.states.servers[placed.number]
         if server.generation == placed.generation:
             server.load -= placed.load
 
     def http(self, placed: Placement) -> VllmHttp | None:
         """Return the client of a server; None after the end of the generation."""
-        server = self.states.servers[placed.server]
+        server = self.states.servers[placed.number]
         return server.http if server.generation == placed.generation and server.state == "up" else None
 
     def report_lost(self, placed: Placement, error: BaseException) -> None:
         """Report the failure of a server; no effect after the end of the generation."""
-        server = self.states.servers[placed.server]
+        server = self.states.servers[placed.number]
         if server.generation == placed.generation:
             self.states.lose(server, error)
 

@@ -163,7 +163,7 @@ class VllmStream:
                 max_length=policy.max_length,
                 prompt=turn.prompt,
             )
-            self._servers.router.learn(ids, server.server)
+            self._servers.router.learn(ids, server.number)
 
     def _collect(self) -> list[tuple[int, Any]]:
         done: list[tuple[int, Any]] = []
@@ -200,7 +200,7 @@ class VllmStream:
             del self._turns[turn.ticket]
             raise type(error)(f"request {turn.ticket}: {error}") from None
         sampled = _concatenate(partial_turn(turn.request), generated, len(generated.ids))
-        self._servers.router.learn([*turn.request.ids, *sampled.ids], server.server)
+        self._servers.router.learn([*turn.request.ids, *sampled.ids], server.number)
         return make_completion(turn.ticket, turn.request, sampled, time.perf_counter() - turn.start_time)
 
     def _check_wait(self, turn: _Turn) -> InfrastructureError | None:

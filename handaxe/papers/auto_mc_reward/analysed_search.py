@@ -71,7 +71,7 @@ def analysed_search(
             lack       largest difference between solved and failed rollouts in the trial of the round's best program
 
     Raises:
-        InputError: an unknown argument of `train`; an engine that cannot be copied.
+        InputError: an unknown argument of `train`; an engine that cannot be copied; a model of `roles` is away.
 
     Example:
         programs 4, rounds 3, steps 4: 12 trials of 4 steps; rounds 1 and 2 read the failures of the round before

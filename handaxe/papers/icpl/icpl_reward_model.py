@@ -1,4 +1,4 @@
-"""The comparison of ICPL: a reward model learns from as many preferences as the search of reward programs has."""
+"""ICPL (arXiv:2410.17233), the comparison: a reward model of as many preferences as the search of programs has."""
 
 from handaxe import rewards
 from handaxe.methods.method import Method, replace

@@ -26,13 +26,26 @@ def test_longer_prefix_wins():
 def test_overloaded_server_is_skipped():
     router = PrefixRouter()
     router.learn(PROMPT, 0)
-    assert router.choose(PROMPT, {0: MAX_IMBALANCE, 1: 0}) == 0
-    assert router.choose(PROMPT, {0: MAX_IMBALANCE + 1, 1: 0}) == 1
+    most = MAX_IMBALANCE * request_load(PROMPT)
+    assert router.choose(PROMPT, {0: most, 1: 0}) == 0
+    assert router.choose(PROMPT, {0: most + 1, 1: 0}) == 1
+
+
+def test_siblings_with_a_long_prompt_stay_together_like_those_with_a_short_one():
+    for length in (2 * BLOCK, 2000 * BLOCK):
+        router, prompt = PrefixRouter(), list(range(length))
+        loads, chosen = {0: 0, 1: 0}, []
+        for _ in range(10):
+            chosen.append(router.choose(prompt, loads))
+            router.learn(prompt, chosen[-1])
+            loads[chosen[-1]] += request_load(prompt)
+        assert chosen == [0] * 9 + [1]
 
 
 def test_requests_are_balanced_by_their_lengths():
     """Loads of 6, 5, 4 and 4 units (a unit a request, and 5, 4, 3 and 3 of tokens): 6 | 5, 6 | 5 + 4, 6 + 4 | 9."""
-    router, loads, chosen = PrefixRouter(), {0: 0, 1: 0}, []
+    router, chosen = PrefixRouter(), []
+    loads = {0: 0, 1: 0}
     for number, length in enumerate((5, 4, 3, 3)):
         ids = [number] * length * UNIT
         chosen.append(router.choose(ids, loads))

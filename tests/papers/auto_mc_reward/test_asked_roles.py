@@ -10,7 +10,7 @@ from handaxe.testing.make_records import make_trajectory
 
 
 class Writes(Says):
-    """Answers with a text; a question with the word "away" fails."""
+    """Answers every question with a text, or with a failure."""
 
     def __init__(self, text, failure=""):
         super().__init__({})
