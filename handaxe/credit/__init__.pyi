@@ -6,6 +6,7 @@ from .kl_return import kl_return as kl_return
 from .leave_one_out import leave_one_out as leave_one_out
 from .optimal_baseline import optimal_baseline as optimal_baseline
 from .return_to_go import return_to_go as return_to_go
+from .token_subset import token_subset as token_subset
 from .total import total as total
 from .transformed import transformed as transformed
 from .turn_gae import turn_gae as turn_gae

@@ -2,7 +2,6 @@
 
 from handaxe import credit, rewards
 from handaxe.methods.method import Method, replace
-from handaxe.papers.deepagent.token_subset import token_subset
 
 __all__ = ["deepagent"]
 
@@ -15,7 +14,7 @@ def deepagent(base: Method, *, action: float = 1.0, per_call: float = 1.0) -> Me
         per_call: lambda_1, reward of a call that equals a reference call. Unconfirmed.
     """
     actions = rewards.action_score(per_call=per_call, fold=0.0, gold=base.world.need("reference"))
-    on_calls = token_subset(credit.group_norm(channel="action"))
+    on_calls = credit.token_subset(credit.group_norm(channel="action"))
     success = credit.group_norm(channel="success")
     return replace(
         base,

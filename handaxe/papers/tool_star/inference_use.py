@@ -1,4 +1,4 @@
-"""Stage: measures how often debugger and backtracer act."""
+"""Stage: measures how often debugger, backtracer and chain refiner act."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def inference_use(*, source: Source) -> Stage:
     """Make a stage that measures the inference tools on played rollouts, without training.
 
     Args:
-        source: of rollouts with `code_debugger` and `resample_failed_turn`.
+        source: of rollouts of `inference_rollout`.
 
     Returns:
         A stage: one row with the figures of `measure_use`.
@@ -33,10 +33,10 @@ def inference_use(*, source: Source) -> Stage:
 
 
 def measure_use(groups: Sequence[RatedGroup]) -> dict[str, float]:
-    """Shares of rollouts with a debugged call, and with a resampled turn.
+    """Shares of rollouts with a debugged call, with a resampled turn, and with a refined chain.
 
     Example:
-        four rollouts, one with two debugged calls, none resampled  ->  debugged 0.25, resampled 0
+        four rollouts, one with two debugged calls, none resampled or refined  ->  0.25, 0, 0
 
     Idea: an inference tool that never acts proves nothing.
     """
@@ -45,4 +45,5 @@ def measure_use(groups: Sequence[RatedGroup]) -> dict[str, float]:
     return {
         "debugged": sum(bool(one.env.get("debugged")) for one in rollouts) / count,
         "resampled": sum(bool(one.notes.get("redrawn")) for one in rollouts) / count,
+        "refined": sum(bool(one.notes.get("refined")) for one in rollouts) / count,
     }

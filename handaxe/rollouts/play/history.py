@@ -37,10 +37,12 @@ class Continuation(NamedTuple):
 
     messages      messages with a `name`, appended to the reply
     new_sequence  opening of a new sequence (see `Play.new_sequence`); None continues the current one
+    ending        ends the rollout after the reply; None continues
     """
 
     messages: tuple[Message, ...] = ()
     new_sequence: tuple[Message, ...] | None = None
+    ending: Ending | None = None
 
 
 CONTINUE = Continuation()

@@ -56,9 +56,12 @@ class Rules:
         snapshots: bool = False,
         continuation: Callable[[Play], Continuation] | None = None,
     ) -> Rules:
-        """Return the rules of a strategy from its `max_turns`: a number of turns, or the user's `Rules`."""
+        """Return the rules of a strategy from its `max_turns`: a number of turns, or the user's `Rules`.
+
+        A continuation of the user stays if the strategy has none.
+        """
         rules = Rules(max_turns=limits) if isinstance(limits, int) else limits
-        return replace(rules, snapshots=snapshots, continuation=continuation)
+        return replace(rules, snapshots=snapshots, continuation=continuation or rules.continuation)
 
 
 class Mark(NamedTuple):

@@ -17,6 +17,8 @@ def rated(*notes):
 
 def test_by_hand():
     groups = [rated((2, []), (0, [])), rated((0, [{"turn": 0}]), (0, []))]
-    assert measure_use(groups) == {"debugged": 0.25, "resampled": 0.25}
-    assert measure_use([]) == {"debugged": 0.0, "resampled": 0.0}
-    assert inference_use(source=lambda site: groups)(None) == [{"step": 0.0, "debugged": 0.25, "resampled": 0.25}]
+    assert measure_use(groups) == {"debugged": 0.25, "resampled": 0.25, "refined": 0.0}
+    assert measure_use([]) == {"debugged": 0.0, "resampled": 0.0, "refined": 0.0}
+    assert inference_use(source=lambda site: groups)(None) == [
+        {"step": 0.0, "debugged": 0.25, "resampled": 0.25, "refined": 0.0}
+    ]

@@ -4,7 +4,7 @@ import pytest
 
 from handaxe.core.records import Message, Task, ToolCall, ToolSchema
 from handaxe.models.chat_formats.compact import CALL, CALL_END, Compact
-from handaxe.papers.deepagent.token_masks import tool_call_tokens
+from handaxe.ops.token_masks import tool_call_tokens
 from handaxe.training.sft.scripted import trajectory_from_messages
 
 ADD = ToolSchema("add", "Add.", {"type": "object", "properties": {"x": {"type": "string"}}})

@@ -9,10 +9,10 @@ from handaxe.core.records import Advantages
 from handaxe.credit.group_norm import group_norm
 from handaxe.credit.leave_one_out import leave_one_out
 from handaxe.credit.return_to_go import return_to_go
+from handaxe.credit.token_subset import token_subset
 from handaxe.credit.total import total
 from handaxe.evaluation.gradient_bias import BiasCase
-from handaxe.papers.deepagent.token_masks import tool_call_tokens, turn_tokens
-from handaxe.papers.deepagent.token_subset import token_subset
+from handaxe.ops.token_masks import tool_call_tokens, turn_tokens
 from handaxe.testing.make_records import make_group, make_scores, make_trajectory
 
 CONTRACT = [

@@ -6,7 +6,7 @@ from handaxe.core.protocols import Credit
 from handaxe.core.records import RatedGroup
 from handaxe.credit.transformed import transformed
 from handaxe.ops.ragged import gather, scatter
-from handaxe.papers.deepagent.token_masks import TokenMask, tool_call_tokens
+from handaxe.ops.token_masks import TokenMask, tool_call_tokens
 
 __all__ = ["token_subset"]
 
