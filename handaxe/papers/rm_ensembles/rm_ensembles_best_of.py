@@ -1,0 +1,155 @@
+"""Study: best of n by single reward models, and by ensembles of fine-tuning and of pretraining seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handaxe.core.deferred import DeferredModule
+from handaxe.core.protocols import Engine
+from handaxe.core.records import Group, RatedGroup, Sampling
+from handaxe.evaluation.best_of import best_of_curve
+from handaxe.evaluation.play_groups import play_groups
+from handaxe.judges.reward_model import RewardModel
+from handaxe.methods.method import StudyFunction
+from handaxe.ops.stats import interval_figures
+from handaxe.papers.rm_ensembles.members_of import members_of
+from handaxe.training.sft.cold_start import start_policy
+from handaxe.worlds.arithmetic import arithmetic
+
+if TYPE_CHECKING:
+    import handaxe.engines.local.engine as local
+else:
+    local = DeferredModule("handaxe.engines.local.engine")
+
+__all__ = ["pair_agreement", "rm_ensembles_best_of"]
+
+HOT = Sampling(temperature=1.5, max_tokens=48)
+KINDS = ("finetune", "pretrain")
+SIBLINGS = 8
+"""Rollouts of a labelled task, and of a task at the high temperature."""
+
+
+def rm_ensembles_best_of(
+    *, members: int = 3, labelled: int = 48, tasks: int = 48, samples: int = 16, fit_epochs: int = 4
+) -> StudyFunction:
+    """Fit reward models to the same labels, and choose among rollouts by single members and by their mean score.
+
+        finetune   the cold start of one seed, and heads of different seeds
+        pretrain   cold starts of different seeds, each with a head
+
+    Rollouts are those of the first cold start. Only tasks with a correct and a wrong rollout count.
+
+    Figures; KIND is finetune or pretrain:
+        best/KIND, best/KIND/single   correctness of the choice among all samples, by the mean score, and by a member
+        best/oracle, best/random      of a perfect and of a random choice
+        gain/KIND                     the first less the second, with /low and /high of the 95 % interval over tasks
+        gain/between                  gain/pretrain less gain/finetune, with the interval
+        agree/KIND                    share of pairs, a correct and a wrong rollout, that two members order alike
+        agree/KIND/hot                the same for rollouts at temperature 1.5
+        fall                          agreement less that at temperature 1.5, mean of both kinds
+        agree/between                 agree/pretrain/hot less agree/finetune/hot
+        shared/KIND                   share of the ensemble's wrong choices that every member makes, too
+
+    Args:
+        members: reward models of an ensemble, >= 2.
+        labelled: labelled groups, with 8 rollouts each.
+        tasks: held-out tasks.
+        samples: rollouts of a held-out task.
+        fit_epochs: passes over the labelled pairs.
+
+    Example:
+        two members choose a wrong rollout each, their mean a correct one: best 1, single 0, gain 1
+
+    Paper: arXiv:2312.09244, best-of-n reranking by ensembles.
+    Differs: seeds of the cold start replace those of pretraining; the truth is the correctness of an answer.
+    """
+
+    def measure(seed: int) -> dict[str, float]:
+        world = arithmetic()
+        starts = [start_policy(world, seed=own) for own in range(members)]
+        engines = [local.LocalEngine(policy.model) for policy in starts]
+
+        play = partial(play_groups, engines[0], starts[0].format, world, seed=seed)
+        lessons = play(split="train", tasks=labelled, siblings=SIBLINGS)
+        held_out = [one for one in play(split="test", tasks=tasks, siblings=samples) if _is_mixed(one)]
+        hot = [one for one in play(split="test", tasks=tasks, siblings=SIBLINGS, sampling=HOT) if _is_mixed(one)]
+        scores, hot_scores = dict[str, list[np.ndarray]](), dict[str, list[np.ndarray]]()
+        for kind in KINDS:
+            judges = _fitted(engines if kind == "pretrain" else engines[:1] * members, lessons, fit_epochs)
+            scores[kind] = [_member_scores(judges, one.group) for one in held_out]
+            hot_scores[kind] = [_member_scores(judges, one.group) for one in hot]
+        truths, hot_truths = ([one.scores.outcome for one in groups] for groups in (held_out, hot))
+        return _figures(scores, truths, hot_scores, hot_truths)
+
+    return measure
+
+
+def pair_agreement(score_MG: np.ndarray, truth_G: np.ndarray) -> float:
+    """Share of pairs, a correct and a wrong rollout, that two members order alike; the mean over pairs of members.
+
+    Args:
+        score_MG: [M, G] scores of members, M >= 2.
+        truth_G: [G] 1 for correct, with both kinds.
+
+    Example:
+        scores 2, 1 and 0, 3 of a correct and a wrong rollout  ->  0;  scores 2, 1 and 5, 3  ->  1
+
+    Paper: arXiv:2312.09244, agreement of reward models in and out of distribution.
+    Differs: pairs are correct and wrong rollouts, in place of preferences by people.
+    """
+    right_G = truth_G > 0
+    first_MP = np.array([np.subtract.outer(own_G[right_G], own_G[~right_G]).ravel() > 0 for own_G in score_MG])
+    return float(np.mean([np.mean(a == b) for a, b in combinations(first_MP, 2)]))
+
+
+def _is_mixed(one: RatedGroup) -> bool:
+    return 0 < one.scores.outcome.mean() < 1
+
+
+def _fitted(engines: Sequence[Engine], lessons: Sequence[RatedGroup], fit_epochs: int) -> list[RewardModel]:
+    """Reward models on the labelled groups, one for each engine."""
+    judges = members_of(count=len(engines), fit_epochs=fit_epochs)
+    for judge, engine in zip(judges, engines, strict=True):
+        judge.begin(engine)
+        judge.fit([(one.group, replace(one.scores, channels={"correct": one.scores.outcome})) for one in lessons])
+    return judges
+
+
+def _member_scores(judges: Sequence[RewardModel], group: Group) -> np.ndarray:
+    return np.array([judge.score(group) for judge in judges], np.float64)
+
+
+def _figures(
+    scores: Mapping[str, Sequence[np.ndarray]],
+    truths: Sequence[np.ndarray],
+    hot_scores: Mapping[str, Sequence[np.ndarray]],
+    hot_truths: Sequence[np.ndarray],
+) -> dict[str, float]:
+    figures = {
+        "best/oracle": float(np.mean([truth_G.max() for truth_G in truths])),
+        "best/random": float(np.mean([truth_G.mean() for truth_G in truths])),
+        "tasks": float(len(truths)),
+    }
+    gains = dict[str, np.ndarray]()
+    for kind, own in scores.items():
+        pairs = list(zip(own, truths, strict=True))
+        whole_T = np.array([best_of_curve(score_MG.mean(0), truth_G)[-1] for score_MG, truth_G in pairs])
+        single_TM = np.array([[best_of_curve(one_G, truth_G)[-1] for one_G in score_MG] for score_MG, truth_G in pairs])
+        gains[kind] = whole_T - single_TM.mean(1)
+        figures |= {f"best/{kind}": float(whole_T.mean()), f"best/{kind}/single": float(single_TM.mean())}
+        figures |= interval_figures(f"gain/{kind}", gains[kind])
+        wrong_T = whole_T == 0
+        figures[f"shared/{kind}"] = float((single_TM[wrong_T].max(1) == 0).mean()) if wrong_T.any() else 0.0
+        figures[f"agree/{kind}"] = float(np.mean([pair_agreement(*pair) for pair in pairs]))
+        hot_pairs = zip(hot_scores[kind], hot_truths, strict=True)
+        figures[f"agree/{kind}/hot"] = float(np.mean([pair_agreement(*pair) for pair in hot_pairs]))
+    figures |= interval_figures("gain/between", gains["pretrain"] - gains["finetune"])
+    figures["fall"] = float(np.mean([figures[f"agree/{kind}"] - figures[f"agree/{kind}/hot"] for kind in KINDS]))
+    figures["agree/between"] = figures["agree/pretrain/hot"] - figures["agree/finetune/hot"]
+    return dict(sorted(figures.items()))
