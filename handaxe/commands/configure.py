@@ -202,7 +202,7 @@ def parse(kinds: Mapping[str, tuple[Any, Any]], words: list[str], *, prog: str, 
         for name, (kind, default) in kinds.items()
     ]
     whole = dataclasses.make_dataclass("Options", fields, kw_only=True)
-    config = (tyro.conf.FlagCreatePairsOff,)
+    config = (tyro.conf.FlagCreatePairsOff, tyro.conf.HelptextFromCommentsOff)  # comments are read by parsing files
     return dict(vars(tyro.cli(whole, args=words, prog=prog, description=description, config=config)))
 
 

@@ -170,7 +170,8 @@ def parse_words(
     kind = option_class("Options", options, None)
     try:
         with redirect_stdout(printed), redirect_stderr(printed):
-            found: Any = tyro.cli(kind, args=list(words), prog=command, config=(tyro.conf.FlagCreatePairsOff,))
+            config = (tyro.conf.FlagCreatePairsOff, tyro.conf.HelptextFromCommentsOff)
+            found: Any = tyro.cli(kind, args=list(words), prog=command, config=config)
     except SystemExit as error:
         shown = " ".join(printed.getvalue().split())
         raise MethodError(f"{command!r} does not parse: {shown:.300}") from error

@@ -11,6 +11,7 @@ MODULE:ATTRIBUTE names an object of the user's own.
 """
 
 import difflib
+import functools
 import importlib
 from collections.abc import Sequence
 from importlib.metadata import entry_points
@@ -109,7 +110,9 @@ def _exported(kind: Kind) -> dict[str, str]:
     return {name: name for name in names}
 
 
+@functools.cache
 def _plugins(kind: Kind) -> dict[str, Any]:
+    """Entry points of installed packages, which are found by reading the metadata of all of them."""
     return {point.name: point for point in entry_points(group=f"handaxe.{kind}")}
 
 

@@ -75,4 +75,8 @@ class Point:
 
 def test_entry_points_add_worlds_of_other_packages(monkeypatch):
     monkeypatch.setattr(lookup, "entry_points", lambda group: [Point()] if group == "handaxe.worlds" else [])
-    assert find("worlds", "mine") is arithmetic and "mine" in list_names("worlds")
+    lookup._plugins.cache_clear()
+    try:
+        assert find("worlds", "mine") is arithmetic and "mine" in list_names("worlds")
+    finally:
+        lookup._plugins.cache_clear()
