@@ -166,6 +166,7 @@ def test_the_page_shows_every_case_and_method():
     assert not {name for name in shown if f"`{name}`" not in page}, "rewrite it: handaxe lab --page"
 
 
+@pytest.mark.slow
 def test_a_stale_page_is_found_and_a_written_page_is_not(tmp_path, monkeypatch):
     cases = [
         LabCase("exact_match()", arithmetic, lambda world: exact_match()),

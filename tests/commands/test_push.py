@@ -105,6 +105,7 @@ def test_hub_without_network_is_one_sentence(finished):
     one_line(push(address, finished, "me/a"), 1, f"the hub at {address} cannot be reached (")
 
 
+@pytest.mark.slow
 def test_dry_run_writes_the_files_and_needs_no_token(finished, tmp_path):
     done = push("http://127.0.0.1:9", finished, "me/a", "--dry-run", "--keep", tmp_path / "files", token="")
     assert done.returncode == 0, done.stderr

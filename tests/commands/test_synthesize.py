@@ -13,6 +13,7 @@ from handaxe.worlds.jsonl import jsonl
 SERVE = [sys.executable, "-c", "import sys; from handaxe.cli import main; sys.exit(main())", "serve"]
 
 
+@pytest.mark.slow
 def test_a_thousand_tasks_and_their_funnel(tmp_path, capsys):
     out = tmp_path / "made"
     assert main(["synthesize", "questions", "--count", "1000", "--out", str(out)]) == 0

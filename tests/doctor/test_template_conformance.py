@@ -12,6 +12,7 @@ pytestmark = pytest.mark.hf
 PAGE = Path(__file__).parents[2] / "docs" / "chat_formats.md"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_page_has_the_table_row_of_a_family(name):
     pytest.importorskip("transformers")

@@ -40,6 +40,7 @@ def test_trial_steps_train_and_state_is_restored(made):
     assert step.level == "ok" and "2 played and trained, 16 rollouts in 4 groups" in step.found
 
 
+@pytest.mark.slow
 def test_images_can_be_read_as_long_as_the_trial_is_kept(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     pytest.importorskip("PIL")

@@ -190,6 +190,7 @@ def test_mask_of_half_of_the_tokens_has_a_batch_difference_of_a_half(measure):
     assert differences(found) == pytest.approx([0.5, 0.5, 0.5], abs=0.05) and min(angles(found)) > 0
 
 
+@pytest.mark.slow
 def test_clip_acts_after_the_first_optimiser_step_only(measure):
     still = measure("wider")
     assert angles(still) == [0, 0, 0] and not still.acts

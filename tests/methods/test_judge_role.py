@@ -131,6 +131,7 @@ def rows_of(out):
         return record.metrics()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["self", "self@start", "trained", "head:tiny", "tiny"])
 def test_a_run_with_each_source_records_its_questions(tmp_path, source):
     assert judged(tmp_path / "run", source, "--judge-min-coverage", "0") == 0
@@ -180,11 +181,13 @@ def test_a_coverage_near_zero_ends_the_run_with_advice(tmp_path, capsys):
     assert "puts a mass of" in error and "--judge-min-coverage 0" in error
 
 
+@pytest.mark.slow
 def test_a_method_that_asks_no_judge_says_so(tmp_path, capsys):
     assert main(["train", "grpo", *SMALL, "--judge", "self", "--out", str(tmp_path / "run")]) == 0
     assert "warning: method grpo asks no judge, so --judge self is ignored" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_spent_budget_ends_the_run_unscored(tmp_path, capsys):
     assert judged(tmp_path / "run", "head:tiny", "--judge-budget", "1") != 0
     assert "budget" in capsys.readouterr().err

@@ -94,6 +94,7 @@ def test_the_base_of_a_claim_has_the_same_curriculum():
     assert base.template.curriculum.name == "few_tasks" and base.options["curriculum"] == {"count": 2}
 
 
+@pytest.mark.slow
 def test_a_run_of_the_command_line_equals_the_method_and_resumes_exactly(tmp_path):
     words = ["--curriculum", "prune_solved", "--curriculum.rate", "0.5", "--curriculum.above", "0.1"]
     runs = [tmp_path / name for name in ("line", "python", "part")]

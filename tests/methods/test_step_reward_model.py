@@ -17,6 +17,7 @@ def test_a_world_without_verdicts_is_an_error():
         step_reward_model(made("grpo", "--world", "arithmetic"))
 
 
+@pytest.mark.slow
 def test_steps_are_ordered_by_the_verdicts_of_the_world():
     base = made("grpo", "--world", "worked_steps", "--world.mistakes", "1")
     world = base.world

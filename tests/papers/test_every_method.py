@@ -160,7 +160,9 @@ def test_a_method_runs_on_another_base(base, tmp_path):
     assert len(result.metrics) == 2
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "grpo_no_kl" and not own(name, "LAB")])
+@pytest.mark.parametrize(
+    "name", slow_for_papers(name for name in NAMES if name != "grpo_no_kl" and not own(name, "LAB"))
+)
 def test_the_selection_of_another_base_accepts_the_scores_of_the_method(name):
     made = chosen(name, "--base", "dapo", "--base.rounds", "1", "--model", "tiny")
     world = make_world(made)

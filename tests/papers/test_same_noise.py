@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from helpers.methods import methods_with, own
+from helpers.methods import methods_with, own, slow_for_papers
 
 from handaxe.commands.configure import parse_train
 from handaxe.commands.train import RunOptions
@@ -61,7 +61,7 @@ def unfair(own, other):
     return ""
 
 
-@pytest.mark.parametrize("name", sorted(LISTED))
+@pytest.mark.parametrize("name", slow_for_papers(sorted(LISTED)))
 def test_both_sides_of_a_claim_meet_the_same_noise(name):
     for claim in LISTED[name].page.claims:
         other = side(name, claim.baseline)

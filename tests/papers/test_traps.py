@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("reasoning_gym")
 
-from helpers.methods import methods_with, own
+from helpers.methods import methods_with, own, slow_for_papers
 
 from handaxe.commands.configure import parse_train
 from handaxe.core.records import Ending, Group, Message
@@ -161,7 +161,7 @@ def dead_parts(played):
     return dead
 
 
-@pytest.mark.parametrize("name", PAYING)
+@pytest.mark.parametrize("name", slow_for_papers(PAYING))
 def test_no_part_is_dead_and_no_wrong_rollout_outranks_a_correct_one(name):
     played = Played(name)
     reward, world = played.method.reward, played.method.world

@@ -133,6 +133,7 @@ def test_server_has_minimal_environment_and_own_folder(monkeypatch):
     assert not Path(folder).exists()
 
 
+@pytest.mark.slow
 def test_timeout_cancels_the_request_and_keeps_the_session():
     made = mcp(command=stateful(), timeout=3.0, timeout_is="policy")()
     assert call(made, "hang", seconds=600)[0] == "timeout"
@@ -275,6 +276,7 @@ def test_calls_are_retried_if_listed_as_repeatable():
         mcp(command=raw("flaky"), retries=1, repeatable=["nothing"])()
 
 
+@pytest.mark.slow
 def test_retry_after_timeout_uses_the_same_session():
     made = mcp(command=raw("late"), retries=1, repeatable=["plain"], timeout=2.0)()
     assert call(made, "plain") == ("ok", f"call 2 {ToolContext('c0', 0).key}")
@@ -597,6 +599,7 @@ def play(factory, script, samples=1):
     return played
 
 
+@pytest.mark.slow
 def test_tool_chat_runs_whole_rollouts():
     note = ToolCall("remember", {"key": "a", "value": "caf\u00e9"})
     played = play(mcp(command=stateful()), [note, ToolCall("shout", {"count": 2}), "Done."], samples=2)
@@ -622,6 +625,7 @@ def remembering(word):
     return [ToolCall("create_entities", {"entities": [entity]}, "c0"), ToolCall("read_graph", {}, "c1")]
 
 
+@pytest.mark.slow
 def test_check_mcp_detects_a_shared_file(memory, tmp_path):
     own = {"MEMORY_FILE_PATH": "{folder}/memory.json"}
     check_mcp(mcp(command=["node", str(memory)], env=own), remembering)

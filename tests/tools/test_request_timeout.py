@@ -58,6 +58,7 @@ def answers(connection, text):
 HEAD = b"POST %s HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "half", [b"", b"GET / HT", HEAD % b"/", HEAD % b"/" + b"ab", b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" + b"GET /"]
 )

@@ -265,6 +265,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_queries_are_contained(database, tools):
     """Each query is refused or stopped, or reveals nothing; the file is unchanged; the next query works."""
     kind = "duckdb" if database.suffix == ".duckdb" else "sqlite"

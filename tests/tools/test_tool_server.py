@@ -126,6 +126,7 @@ def test_a_killed_process_costs_the_rollouts_in_progress_their_scores_and_is_sta
     assert server.starts == starts + 1
 
 
+@pytest.mark.slow
 def test_a_process_that_opens_no_session_is_replaced(server):
     stuck = ToolServer(NAMES[:1])
     stuck()
@@ -140,6 +141,7 @@ def test_a_process_that_opens_no_session_is_replaced(server):
     assert stuck.pid is None
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_its_program():
     code = (
         "import time; from handaxe.tools.tool_server import ToolServer\n"

@@ -200,6 +200,7 @@ def test_slow_tasks_are_trained_as_often_as_they_are_drawn(world, tmp_path):
     assert trained == {f"t{i}": 1 for i in range(24)}
 
 
+@pytest.mark.slow
 def test_killed_at_random_and_resumed_no_task_is_lost_or_trained_twice(world, tmp_path):
     """Groups in flight at a kill are launched again: every task in its step, every attempt once."""
     steps, rng = 6, random.Random(3)

@@ -141,6 +141,7 @@ def status_of(found):
 # --- routes -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUERIES)
 def test_every_query_gets_its_status(check, name):
     @REQUESTS

@@ -154,7 +154,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("count", ["two", "three"])
+@pytest.mark.parametrize("count", ["two", pytest.param("three", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES)
 def test_ranks_equal_one_process(request, count, case):
     ranks = request.getfixturevalue(count)

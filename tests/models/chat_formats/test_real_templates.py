@@ -141,6 +141,7 @@ def test_encoding_work_is_linear_in_the_text(format, kind):
     assert counting.characters - first <= 6 * (3 * len(text) + tool_text)
 
 
+@pytest.mark.slow
 def test_pattern_shares_prefixes_of_thousands_of_names(load):
     encoder = SafeEncoder(load("gemma3"))
     assert len(encoder.control) > 6_000

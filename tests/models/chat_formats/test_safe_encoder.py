@@ -57,6 +57,7 @@ def test_untrusted_text_round_trips_without_control_ids(tokenizer, text):
     assert decode_after(tokenizer, ids) == "".join("?" if set(c.encode()) & set(missing) else c for c in text)
 
 
+@pytest.mark.slow
 def test_names_of_control_tokens_stay_text(tokenizer):
     names = [str(token) for token in tokenizer.added_tokens_decoder.values()]
     assert len(names) > 10

@@ -151,6 +151,7 @@ def render(format, trajectory):
     return screen.file.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.hf
 @settings(deadline=None, max_examples=12, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(

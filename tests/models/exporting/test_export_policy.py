@@ -170,6 +170,7 @@ def test_code_block_of_the_documentation_runs(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.endswith(" ()\n") and (tmp_path / "exported" / "tools.json").exists()
 
 
+@pytest.mark.slow
 def test_adapter_exports_merged_and_separate(policy, tmp_path):
     if isinstance(policy[0], TinyModel):
         with pytest.raises(InputError, match="has no adapter"):

@@ -91,6 +91,7 @@ def test_template_marks_keep_names_of_control_tokens_as_text(format_case, tokeni
     assert [i for i in ids if i in control] == [i for i in harmless if i in control]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["prepend", "always"])
 def test_prefix_space_is_added_only_before_template_text(mistral_tokenizer, kind, tmp_path):
     """Runs that start with template text get a prefix space, runs that start with user text get none."""

@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from handaxe.papers.astra.sub_questions import SubQuestion
 from handaxe.papers.astra.tool_writing import accepts_tool, call_tool, merge_tools, write_tool
 
@@ -10,6 +12,7 @@ OTHER = SubQuestion("town", "1377", "4093", -1, 1)
 MAYOR = SubQuestion("mayor", "4410", "3071", 0, 0)
 
 
+@pytest.mark.slow
 def test_the_sandbox_accepts_a_tool_whose_output_holds_the_answer():
     assert accepts_tool(write_tool("town", (("1204", "4410"),)), TOWN)
     assert not accepts_tool(write_tool("town", (("1204", "44100"),)), TOWN), "the answer is a whole word"

@@ -15,6 +15,7 @@ def test_every_model_is_measured_in_every_style():
     assert found["gap_fall"] == pytest.approx(abs(found["gap/vanilla"]) - abs(found["gap/crome"]), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_seed_counts_once_in_the_figure_of_a_random_answer():
     """Two seeds: the 95 % interval is mean +- 12.706 |a - b| / 2, by Student's t with one degree of freedom."""
     small = {"tasks": 3, "samples": 4, "held_out": 5, "presented": 8}

@@ -29,6 +29,7 @@ def group(found):
     return Group(found[0].task, tuple(found))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 10**6), total=st.integers(1, 8), most=st.integers(1, 4))
 def test_the_tree_has_the_requested_number_of_leaves(dice, seed, total, most):

@@ -9,6 +9,7 @@ pytest.importorskip("bfcl_eval")
 pytest.importorskip("bm25s")
 
 
+@pytest.mark.slow
 def test_the_study_compares_rankings_agents_and_indexes(monkeypatch):
     requests = folder.labelled_requests("test")
     single = [one for one in requests if len(one.needed) == 1][:2]

@@ -227,6 +227,7 @@ CHAT_BODIES = st.one_of(
 QUESTION = {"messages": [{"role": "user", "content": "12*34=?"}], "max_tokens": 4}
 
 
+@pytest.mark.slow
 @fuzz
 @given(CHAT_BODIES)
 def test_chat_completions_answer_fuzzed_bodies(chat, drawn):
@@ -292,6 +293,7 @@ MCP_BODIES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @fuzz
 @given(MCP_BODIES)
 def test_mcp_answers_fuzzed_bodies(tools, drawn):

@@ -113,6 +113,7 @@ def test_what_is_kept_in_c_is_pickled():
     assert of(random.Random(0)) == of(random.Random(0)) != of(random.Random(1))
 
 
+@pytest.mark.slow
 def test_it_is_the_same_in_another_process():
     code = (
         "from handaxe.training.record.value_fingerprint import code_version, fingerprint\n"

@@ -29,6 +29,7 @@ def shelf(count=30, **changes):
     return Games(**{"kind": "easy", "rooms": 3, "length": 2, "count": count} | changes)
 
 
+@pytest.mark.slow
 def test_games_are_equal_across_processes(tmp_path):
     mine = shelf()
     wanted = str([mine.opening(n) for n in (3, 1)])

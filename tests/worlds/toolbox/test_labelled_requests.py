@@ -14,6 +14,7 @@ from handaxe.worlds.toolbox.labelled_requests import (  # noqa: E402
 )
 
 
+@pytest.mark.slow
 def test_splits_share_no_request_and_every_call_is_accepted():
     both = {split: labelled_requests(split) for split in ("train", "test")}
     ids = [{one.id for one in own} for own in both.values()]
