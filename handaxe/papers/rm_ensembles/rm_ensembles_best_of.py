@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 else:
     local = DeferredModule("handaxe.engines.local.engine")
 
-__all__ = ["pair_agreement", "rm_ensembles_best_of"]
+__all__ = ["order_agreement", "rm_ensembles_best_of"]
 
 HOT = Sampling(temperature=1.5, max_tokens=48)
 KINDS = ("finetune", "pretrain")
@@ -90,7 +90,7 @@ def rm_ensembles_best_of(
     return measure
 
 
-def pair_agreement(score_MG: np.ndarray, truth_G: np.ndarray) -> float:
+def order_agreement(score_MG: np.ndarray, truth_G: np.ndarray) -> float:
     """Share of pairs, a correct and a wrong rollout, that two members order alike; the mean over pairs of members.
 
     Args:
@@ -146,9 +146,9 @@ def _figures(
         figures |= interval_figures(f"gain/{kind}", gains[kind])
         wrong_T = whole_T == 0
         figures[f"shared/{kind}"] = float((single_TM[wrong_T].max(1) == 0).mean()) if wrong_T.any() else 0.0
-        figures[f"agree/{kind}"] = float(np.mean([pair_agreement(*pair) for pair in pairs]))
+        figures[f"agree/{kind}"] = float(np.mean([order_agreement(*pair) for pair in pairs]))
         hot_pairs = zip(hot_scores[kind], hot_truths, strict=True)
-        figures[f"agree/{kind}/hot"] = float(np.mean([pair_agreement(*pair) for pair in hot_pairs]))
+        figures[f"agree/{kind}/hot"] = float(np.mean([order_agreement(*pair) for pair in hot_pairs]))
     figures |= interval_figures("gain/between", gains["pretrain"] - gains["finetune"])
     figures["fall"] = float(np.mean([figures[f"agree/{kind}"] - figures[f"agree/{kind}/hot"] for kind in KINDS]))
     figures["agree/between"] = figures["agree/pretrain/hot"] - figures["agree/finetune/hot"]

@@ -335,9 +335,7 @@ class Play:
         continuation = self.rules.continuation(self) if self.rules.continuation else CONTINUE
         before, new = self.history, [*reply, *continuation.messages]
         self.messages += new  # before a request that may be stopped
-        if continuation.ending is not None:
-            return continuation.ending
-        said = yield from interjected(self, self.messages)
+        said = continuation.ending or (yield from interjected(self, self.messages))
         if isinstance(said, Ending):
             return said
         own = [*said, *budget_messages(self.rules.tell_budget, self._remaining(k + 1))]

@@ -1,20 +1,20 @@
 import numpy as np
 import pytest
 
-from handaxe.papers.rm_ensembles.rm_ensembles_best_of import _figures, pair_agreement
+from handaxe.papers.rm_ensembles.rm_ensembles_best_of import _figures, order_agreement
 
 TRUTH = np.array([1.0, 0.0, 0.0])
 
 
-def test_pair_agreement_by_hand():
+def test_order_agreement_by_hand():
     """Member 1 orders both pairs rightly, member 2 one of them, member 3 none: alike in 1, 0 and 1 of 2 pairs."""
     score_MG = np.array([[3, 1, 2], [2, 1, 3], [0, 1, 2]])
-    assert pair_agreement(score_MG, TRUTH) == pytest.approx((1 / 2 + 0 + 1 / 2) / 3)
-    assert pair_agreement(score_MG[:1].repeat(2, 0), TRUTH) == 1.0
+    assert order_agreement(score_MG, TRUTH) == pytest.approx((1 / 2 + 0 + 1 / 2) / 3)
+    assert order_agreement(score_MG[:1].repeat(2, 0), TRUTH) == 1.0
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_pair_agreement_equals_a_slow_loop(seed):
+def test_order_agreement_equals_a_slow_loop(seed):
     rng = np.random.default_rng(seed)
     score_MG, truth_G = rng.normal(size=(4, 8)), rng.permutation([1, 1, 1, 0, 0, 0, 0, 0])
     alike = []
@@ -24,7 +24,7 @@ def test_pair_agreement_equals_a_slow_loop(seed):
                 for j in range(8):
                     if truth_G[i] and not truth_G[j]:
                         alike.append((score_MG[a, i] > score_MG[a, j]) == (score_MG[b, i] > score_MG[b, j]))
-    assert pair_agreement(score_MG, truth_G) == pytest.approx(np.mean(alike), abs=1e-12)
+    assert order_agreement(score_MG, truth_G) == pytest.approx(np.mean(alike), abs=1e-12)
 
 
 def test_figures_by_hand():
