@@ -1,18 +1,14 @@
 """B-STaR (arXiv:2412.17256): self-train at the temperature and threshold that balance exploration and exploitation."""
 
-from handaxe import judges, rewards
-from handaxe.core.protocols import Reward
+from handaxe import judges
 from handaxe.methods.method import Method, replace
+from handaxe.papers.b_star.answer_and_steps import SOUND, answer_and_steps
 from handaxe.papers.b_star.balance_monitor import BalanceMonitor
 from handaxe.papers.b_star.balanced_sampling import balanced_sampling
-from handaxe.papers.b_star.lowest_step import lowest_step
 from handaxe.training.stages.repeat import repeat
 from handaxe.training.stages.teach import teach
 
 __all__ = ["b_star"]
-
-SOUND = "sound"
-"""Channel: 1 for a correct answer after correct steps."""
 
 
 def b_star(
@@ -45,16 +41,12 @@ def b_star(
         temperatures=temperatures, thresholds=thresholds, correct=SOUND, groups=tasks, group_size=tries, monitor=monitor
     )
     stage = teach(source=source, learning_rate=3e-4, optional=True)
+    rule = judges.exact_steps(verdicts=base.world.need("verdicts"))
     return replace(
         base,
-        reward=_answer_and_steps(base, label_noise),
+        reward=answer_and_steps(
+            right=base.reward, rule=rule, judge=judges.noisy(judge=rule, spread=0.5, flip=label_noise)
+        ),
         stages=(*base.stages, repeat(stages=[stage], times=rounds)),
         learners=(*base.learners, monitor),
     )
-
-
-def _answer_and_steps(base: Method, label_noise: float) -> Reward:
-    truth = judges.exact_steps(verdicts=base.world.need("verdicts"))
-    process = lowest_step(judge=judges.noisy(judge=truth, spread=0.5, flip=label_noise))
-    sound = rewards.product({"right": base.reward, "steps": lowest_step(judge=truth)})
-    return rewards.weighted({"right": (1.0, base.reward), "process": (0.2, process), SOUND: (0.0, sound)})
