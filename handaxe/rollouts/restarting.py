@@ -26,13 +26,15 @@ def restarting(
     starts: Starts,
     share: float = 0.5,
     answered: bool = True,
+    spread: bool = False,
     max_turns: int | Rules = 4,
     seed: int = 0,
 ) -> Rollout:
-    """Start a share of the groups at a stored state, the same for all siblings; continue as `linear`.
+    """Start a share of the groups inside a stored trajectory, the same for all siblings; continue as `linear`.
 
-        a group restarts  <=>  u(step, task) < share, and the store has a start for its task
+        a group restarts  <=>  u(step, task) < share, and the store has a start for its task, at turn K
         sibling           =    recorded turns 0 .. k - 1, replayed (see `rewind`), then new turns
+        k                 =    K;  with `spread`, K - (i mod K) for sibling i: K, K - 1, ..., 1, K, ...
 
     The recorded part precedes the trajectory's `branch_of`; `advantages.mask_shared_prefix` excludes it from training.
     Evaluations need another strategy, which a method provides.
@@ -42,6 +44,8 @@ def restarting(
         share: of the groups, in [0, 1]; drawn per group.
         answered: False: no environment is made at a stored start, no recorded turn is replayed, and the rollout ends
             after one turn without a reply, truncated for "turns".
+        spread: siblings start at different turns. They are no samples at one state then: for credits that compare no
+            siblings.
         max_turns: turns or `Rules`, as in `linear`, of the whole, recorded turns included.
         seed: of the draws.
 
@@ -56,8 +60,8 @@ def restarting(
         a store with turn 2 of t/0, share 1: all rollouts of the group of task t have turns 0 and 1 of t/0 and
         continue from there
 
-    Paper: arXiv:2512.24873 (ROME), resampling from the beginning of a chunk; arXiv:2402.19446 (ArCHer), actions sampled
-    at states of a replay buffer, with answered=False.
+    Paper: arXiv:2512.24873 (ROME), resampling from the beginning of a chunk, with `spread` of several at once;
+    arXiv:2402.19446 (ArCHer), actions sampled at states of a replay buffer, with answered=False.
     Unconfirmed: which groups restart, and how often.
     Differs: a state is reached by replaying the record, not by a copy of the environment; ROME's share is not given.
     """
@@ -80,7 +84,8 @@ def restarting(
         found = place(attempt)
         if found is None:
             return [(yield from Play(attempt, rules).run())]
-        recorded, turn = found
+        recorded, last = found
+        turn = last - attempt.sibling % last if spread else last
         if answered:
             return [(yield from rewind(attempt, rules, recorded, turn=turn).run())]
         alone = replace(attempt, env=_Silent)

@@ -63,6 +63,14 @@ def test_siblings_start_at_one_place_while_the_store_changes(dice, recorded):
     assert play(dice, rollout, 3).branch_of.token == recorded.turns[1].start, "a retry of the first step's group"
 
 
+def test_spread_siblings_start_at_different_turns(dice, recorded):
+    """K = 3: siblings 0 to 3 have 3, 2, 1 and 3 recorded turns."""
+    rollout = restarting(starts=lambda attempt: (recorded, 3), share=1.0, spread=True, max_turns=6)
+    for sibling, turn in enumerate([3, 2, 1, 3]):
+        one = play(dice, rollout, sibling)
+        assert one.branch_of.token == recorded.turns[turn].start and one.turns[:turn] == recorded.turns[:turn]
+
+
 def test_share_is_the_fraction_of_groups(dice, recorded):
     rollout = restarting(starts=lambda attempt: (recorded, 2), share=0.25, max_turns=6)
     began = [[play(dice, rollout, n, step=step).branch_of is not None for n in range(2)] for step in range(60)]

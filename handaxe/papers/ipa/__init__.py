@@ -12,21 +12,24 @@ from handaxe.papers.ipa.turn_replay import turn_replay
 __all__ = ["ipa"]
 
 
-def ipa(base: Method, *, restarts: float = 0.5, unit: Unit = "turn", top_p: float = 0.7) -> Method:
+def ipa(
+    base: Method, *, restarts: float = 0.5, parallel: bool = False, unit: Unit = "turn", top_p: float = 0.7
+) -> Method:
     """Train on discounted returns of turns, from states inside successful rollouts.
 
     Args:
         restarts: share of groups that start inside a success. Unconfirmed.
+        parallel: siblings restart at different turns of the success, instead of all at one that moves back.
         unit: unit of the ratio and of the mask between sampler and trainer; "turn" in the paper.
         top_p: nucleus of the sampler; below 0.8 the mask drops tokens.
     """
-    starts, own = rollback_starts(), base.settings
+    starts, own = rollback_starts(moves=not parallel), base.settings
     chunk_return = credit.return_to_go(gamma=0.9)
     success, failure = rewards.outcome(lambda _: 1.0), rewards.outcome(lambda _: -1.0)
     return replace(
         base,
         reward=rewards.gate(on=base.reward, then=success, otherwise=failure),
-        rollout=rollouts.restarting(starts=starts, share=restarts, max_turns=own.max_turns),
+        rollout=rollouts.restarting(starts=starts, share=restarts, spread=parallel, max_turns=own.max_turns),
         learners=(*base.learners, starts),
         sampling=Sampling(top_p=top_p, max_tokens=own.max_tokens),
         credit=credit.transformed(chunk_return, mask_shared_prefix()),

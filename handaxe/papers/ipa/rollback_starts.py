@@ -15,7 +15,7 @@ __all__ = ["RollbackStarts", "rollback_starts"]
 
 
 def rollback_starts(
-    *, above: float = 0.5, solved: float = 0.5, channel: str | None = None, tasks: int = 4096
+    *, above: float = 0.5, solved: float = 0.5, moves: bool = True, channel: str | None = None, tasks: int = 4096
 ) -> "RollbackStarts":
     """Make a store of the latest success of each task and of the depth at which rollouts restart in it.
 
@@ -28,6 +28,7 @@ def rollback_starts(
     Args:
         above: a success has a reward above this, in units of reward.
         solved: share of a group, in (0, 1].
+        moves: False keeps d = 1, for `restarting` with `spread`.
         channel: read this channel of the scores instead.
         tasks: maximum number of stored tasks; beyond it, the task without a success for the longest is dropped.
 
@@ -45,22 +46,22 @@ def rollback_starts(
 
     Paper: arXiv:2512.24873 (ROME), section 3.2.4.4, chunk-initialised resampling with sequential rollback.
     Unconfirmed: the share of a group at which d rises; the paper goes back once the tail is learned, without a number.
-    Differs: the store holds the policy's own successes, and none of a teacher. The paper's final scheme restarts at
-        several anchor chunks of a trajectory in parallel.
+    Differs: the store holds the policy's own successes, and none of a teacher.
     """
     if not 0 < solved <= 1 or tasks < 1:
         raise InputError(f"solved is {solved} and tasks {tasks}; give a share in (0, 1], and 1 or more")
-    return RollbackStarts(above, solved, channel, tasks)
+    return RollbackStarts(above, solved, moves, channel, tasks)
 
 
 class RollbackStarts:
     """Store of `rollback_starts`: `stored` maps a task id to a success, a rated group of one; `depth` maps it to d."""
 
-    def __init__(self, above: float, solved: float, channel: str | None, tasks: int):
+    def __init__(self, above: float, solved: float, moves: bool, channel: str | None, tasks: int):
         self.stored: dict[str, RatedGroup] = {}
         self.depth: dict[str, int] = {}
         self._above = above
         self._solved = solved
+        self._moves = moves
         self._channel = channel
         self._tasks = tasks
 
@@ -104,7 +105,7 @@ class RollbackStarts:
         self.depth = {name: int(depth) for name, depth, _ in state["tasks"]}
 
     def _go_back(self, name: str, *, solved: bool) -> None:
-        if solved and name in self.stored:
+        if solved and self._moves and name in self.stored:
             most = len(self.stored[name].group[0].turns)  # beyond it there is nothing to go back to
             self.depth[name] = min(self.depth[name] + 1, most)
 

@@ -19,7 +19,7 @@ Arrays = tuple[np.ndarray, ...]
 def turn_replay(*, starts: RollbackStarts, credit: Credit, weight: float = 1.0) -> Selector:
     """Replace a sibling by the stored success if every sibling restarted in it and none is correct.
 
-        every sibling started in the success of `starts`, at turn k, and no scored sibling is correct
+        every sibling started in the success of `starts`, the latest at turn k, and no scored sibling is correct
             ->  sibling 0 is replaced by that success, with A_t = w G_t at the tokens t of its turns up to k
 
     G_t is the advantage that `credit` gives the success alone, in the paper the discounted return of the token's turn.
@@ -86,13 +86,15 @@ def _replayed(one: RatedGroup, starts: RollbackStarts, credit: Credit, weight: f
 
 
 def _restart_turn(one: RatedGroup, stored: RatedGroup) -> Turn | None:
-    """Turn of the stored success at which every sibling restarted; None without such a turn."""
-    places = {sibling.branch_of for sibling in one.group}
-    place, success = places.pop(), stored.group[0]
-    if places or place is None or place.trajectory != success.id:
-        return None
-    found = [turn for turn in success.turns if (turn.sequence, turn.start) == (place.sequence, place.token)]
-    return found[0] if found else None
+    """Latest turn of the stored success at which a sibling restarted; None unless every sibling restarted in it."""
+    success, places = stored.group[0], set[tuple[int, int]]()
+    for sibling in one.group:
+        place = sibling.branch_of
+        if place is None or place.trajectory != success.id:
+            return None
+        places.add((place.sequence, place.token))
+    found = [turn for turn in success.turns if (turn.sequence, turn.start) in places]
+    return found[-1] if len(found) == len(places) else None
 
 
 def _as_drawn(sequence: TokenSequence) -> TokenSequence:

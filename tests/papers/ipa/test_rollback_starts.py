@@ -42,6 +42,13 @@ def test_a_solved_start_moves_one_turn_back():
     assert place(store, "t") == ("tb/2", 2), "the latest success, one turn earlier"
 
 
+def test_a_store_that_does_not_move_keeps_the_last_turn():
+    store = rollback_starts(moves=False)
+    store.learn([group("t", [0, 1, 0, 0])], step=0)
+    found = store.learn([group("t", [1, 1, 1, 1], began=True, tag="b")], step=1)
+    assert (found["depth"], found["solved"], place(store, "t")) == (1, 1, ("tb/3", 3))
+
+
 def test_an_unsolved_start_stays():
     store = rollback_starts()
     store.learn([group("t", [1, 1])], step=0)

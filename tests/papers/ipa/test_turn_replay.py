@@ -148,3 +148,17 @@ def test_replayed_groups_have_value_targets_and_channels():
     (one,) = select([replace(group, advantages=full)])
     assert set(one.advantages.returns[0][0].tolist()) == {7.0} and one.advantages.returns[1] is ones[1]
     assert not one.advantages.channels["more"][0][0].any() and one.advantages.channels["more"][1] is ones[1]
+
+
+def test_siblings_that_began_at_different_turns_get_the_success_up_to_the_latest():
+    """Two began at the second turn and two at the third: turns 1 to 3 train. One that began elsewhere forbids it."""
+    select, _ = known()
+    failed = played([0.0] * 4)
+    third = Branch("a/0/1", 0, 14)
+    spread = [replace(one, branch_of=third) if i % 2 else one for i, one in enumerate(failed.group)]
+    (one,) = select([failed.with_group(replace(failed.group, trajectories=tuple(spread)))])
+    assert np.flatnonzero(one.training_mask(0)[0]).tolist() == [3, 4, 8, 9, 10, 14]
+    np.testing.assert_allclose(one.advantages.tokens[0][0][[3, 8, 14]], [0.81, 0.9, 1.0])
+    spread[0] = replace(spread[0], branch_of=None)
+    (same,) = select([failed.with_group(replace(failed.group, trajectories=tuple(spread)))])
+    assert "/replay/" not in same.group[0].id
