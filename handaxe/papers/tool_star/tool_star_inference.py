@@ -28,7 +28,7 @@ def tool_star_inference(
         refiner: prune redundant exchanges of a chain at its limit of turns, and go on.
         retries: resamples of a failed turn. Unconfirmed.
         rewind_tokens: tokens before the call that are resampled, too. Unconfirmed.
-        measured: rollouts after training in which the use of the tools is counted.
+        measured: rollouts of the first policy in which the use of the tools is counted.
     """
     rollout = inference_rollout(
         base.world,
@@ -41,4 +41,4 @@ def tool_star_inference(
         back=rewind_tokens,
     )
     source = played(groups=measured, group_size=1, arguments={"rollout": rollout})
-    return replace(base, evaluate_rollout=rollout, closing=(*base.closing, inference_use(source=source)))
+    return replace(base, evaluate_rollout=rollout, stages=(*base.stages, inference_use(source=source)))

@@ -12,10 +12,10 @@ def tool_star_refiner(base: Method, *, measured: int = 64) -> Method:
     """Train as the base does; in evaluations, prune chains at the limit of turns, and go on.
 
     Args:
-        measured: rollouts after training in which refined chains are counted.
+        measured: rollouts of the first policy in which refined chains are counted.
     """
     rollout = inference_rollout(
         base.world, max_turns=base.settings.max_turns, desk=None, debugger=False, backtracer=False
     )
     source = played(groups=measured, group_size=1, arguments={"rollout": rollout})
-    return replace(base, evaluate_rollout=rollout, closing=(*base.closing, inference_use(source=source)))
+    return replace(base, evaluate_rollout=rollout, stages=(*base.stages, inference_use(source=source)))
