@@ -22,7 +22,7 @@ else:
 
 __all__ = ["fathom_synthesizer"]
 
-SAMPLING = Sampling(temperature=0.0, max_tokens=160)
+SAMPLING = Sampling(temperature=0.0, max_tokens=96)
 
 
 def fathom_synthesizer(*, tasks: int = 100) -> StudyFunction:

@@ -16,7 +16,7 @@ from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.people_facts import FIELDS, PersonQuestion, build_people, people_tasks
 from handaxe.worlds.world import Facts, Split, Start, World
 
-__all__ = ["Statement", "planned_sources", "report_text", "reports", "statements"]
+__all__ = ["CitedFact", "planned_sources", "report_text", "reports", "statements"]
 
 Form = Literal["plan", "cite", "bare"]
 FORMS = ("plan", "cite", "bare")
@@ -24,10 +24,10 @@ STATEMENT = re.compile(r"(\d{3} (?:age|desk|rank)) is (\d{1,2})(?: \[(\d)\])?")
 ENTRY = re.compile(r"(\d{3} (?:age|desk|rank)) (\d)(?=[;|])")
 END = "|"
 """Ends the plan."""
-START = Start(skill=600, steps=0, batch_size=16)
+START = Start(skill=400, steps=0, batch_size=12)
 
 
-class Statement(NamedTuple):
+class CitedFact(NamedTuple):
     """Sentence of a report: fact, value, and number of the source, 0 without one."""
 
     fact: str
@@ -35,7 +35,7 @@ class Statement(NamedTuple):
     source: int
 
 
-def reports(*, form: Form = "plan", asked: int = 3, others: int = 3, size: int = 200, world_seed: int = 0) -> World:
+def reports(*, form: Form = "plan", asked: int = 2, others: int = 3, size: int = 200, world_seed: int = 0) -> World:
     """Reports on facts of people; the task holds the results of the searches, each with a number.
 
         plan   the source of each fact, then a sentence for each fact with the number of its source
@@ -117,14 +117,14 @@ def report_text(asked: list[str], sources: Mapping[str, list[str | int]], form: 
     return plan + " ".join(said)
 
 
-def statements(text: str) -> list[Statement]:
+def statements(text: str) -> list[CitedFact]:
     """Read the sentences of a report, without the plan.
 
     Example:
         "417 desk 3|417 desk is 52 [3]. 233 age is 40." is ("417 desk", "52", 3) and ("233 age", "40", 0)
     """
     found = STATEMENT.findall(text.rpartition(END)[2])
-    return [Statement(fact, value, int(source or 0)) for fact, value, source in found]
+    return [CitedFact(fact, value, int(source or 0)) for fact, value, source in found]
 
 
 def planned_sources(text: str) -> dict[str, int]:
@@ -137,7 +137,7 @@ def planned_sources(text: str) -> dict[str, int]:
     return {fact: int(source) for fact, source in ENTRY.findall(plan + end)}
 
 
-def _holds(one: Trajectory, said: Statement) -> bool:
+def _holds(one: Trajectory, said: CitedFact) -> bool:
     value, number = one.task.metadata["sources"].get(said.fact, ("", 0))
     return said.source == number and said.value == value
 

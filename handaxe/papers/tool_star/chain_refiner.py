@@ -29,6 +29,8 @@ class Exchange(NamedTuple):
 def refined_chain(*, max_turns: int, refinements: int = 2) -> Rules:
     """Create limits of a rollout that prunes its chain at the limit of turns instead of ending.
 
+    A turn without a call that ends nothing is redundant, too, so this is not for conversations with a user.
+
         chain of max_turns exchanges, some redundant     a new sequence: the opening, and the others
         chain of max_turns exchanges, none redundant     ends as truncated, by turns
 
