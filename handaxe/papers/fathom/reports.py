@@ -20,11 +20,11 @@ __all__ = ["CitedFact", "planned_sources", "report_text", "reports", "statements
 
 Form = Literal["plan", "cite", "bare"]
 FORMS = ("plan", "cite", "bare")
-STATEMENT = re.compile(r"(\d{3} (?:age|desk|rank)) is (\d{1,2})(?: \[(\d)\])?")
-ENTRY = re.compile(r"(\d{3} (?:age|desk|rank)) (\d)(?=[;|])")
+STATEMENT = re.compile(r"(\d{3} (?:age|desk|rank)) (\d{1,2})\b(?: \[(\d)\])?")
+ENTRY = re.compile(r"(\d{3} (?:age|desk|rank)) \[(\d)\](?=[;|])")
 END = "|"
 """Ends the plan."""
-START = Start(skill=400, steps=0, batch_size=12)
+START = Start(skill=500, steps=0, batch_size=12)
 
 
 class CitedFact(NamedTuple):
@@ -35,7 +35,7 @@ class CitedFact(NamedTuple):
     source: int
 
 
-def reports(*, form: Form = "plan", asked: int = 2, others: int = 3, size: int = 200, world_seed: int = 0) -> World:
+def reports(*, form: Form = "plan", asked: int = 2, others: int = 2, size: int = 200, world_seed: int = 0) -> World:
     """Reports on facts of people; the task holds the results of the searches, each with a number.
 
         plan   the source of each fact, then a sentence for each fact with the number of its source
@@ -48,7 +48,7 @@ def reports(*, form: Form = "plan", asked: int = 2, others: int = 3, size: int =
     Args:
         form: of the expert's reports, and what makes one correct.
         asked: facts of a report, 1 to 4.
-        others: further results, among them other fields of the same people, 0 to 5.
+        others: further results, of other people, 0 to 5.
         size, world_seed: of the people, see `people_facts`.
 
     Returns:
@@ -59,12 +59,12 @@ def reports(*, form: Form = "plan", asked: int = 2, others: int = 3, size: int =
         InputError: another form, or a number out of range.
 
     Example:
-        "417 rank 7 [1]\\n233 age 40 [2]\\n417 desk 52 [3]\\nreport 417 desk, 233 age": the plan "417 desk 3;233 age 2|"
-        and the report "417 desk is 52 [3]. 233 age is 40 [2]."
+        "305 rank 7 [1]\\n233 age 40 [2]\\n417 desk 52 [3]\\nreport 417 desk, 233 age": the plan
+        "417 desk [3];233 age [2]|" and the report "417 desk 52 [3]. 233 age 40 [2]."
 
     Paper: arXiv:2509.24107 (Fathom), the synthesizer, which plans a report from evidence and cites it.
     Unconfirmed: the form of the plan.
-    Differs: evidence has a line a source, and a report a sentence a fact.
+    Differs: evidence has a line a source, and a report repeats the lines of the asked facts.
     """
     if form not in FORMS or not 1 <= asked <= 4 or not 0 <= others <= 5:
         raise InputError(
@@ -75,8 +75,8 @@ def reports(*, form: Form = "plan", asked: int = 2, others: int = 3, size: int =
 
     def ask(name: str, rng: random.Random) -> PersonQuestion:
         half = next(own for own in people.halves if name in own)
-        names = [name, *rng.sample([one for one in half if one != name], 2)]
-        facts = rng.sample([(one, field) for one in names for field in FIELDS], asked + others)
+        names = [name, *rng.sample([one for one in half if one != name], asked + others - 1)]
+        facts = [(one, rng.choice(list(FIELDS))) for one in names]
         wanted = [f"{one} {field}" for one, field in facts[:asked]]
         shown = rng.sample(facts, len(facts))
         sources = {f"{one} {field}": [str(people.facts[one, field]), n + 1] for n, (one, field) in enumerate(shown)}
@@ -109,11 +109,11 @@ def report_text(asked: list[str], sources: Mapping[str, list[str | int]], form: 
     """Write a report.
 
     Example:
-        ["417 desk"], {"417 desk": ["52", 3]}: "417 desk 3|417 desk is 52 [3]." with a plan, "417 desk is 52." when bare
+        ["417 desk"], {"417 desk": ["52", 3]}: "417 desk [3]|417 desk 52 [3]." with a plan, "417 desk 52." when bare
     """
     cites = "" if form == "bare" else " [{}]"
-    said = [f"{fact} is {sources[fact][0]}{cites.format(sources[fact][1])}." for fact in asked]
-    plan = ";".join(f"{fact} {sources[fact][1]}" for fact in asked) + END if form == "plan" else ""
+    said = [f"{fact} {sources[fact][0]}{cites.format(sources[fact][1])}." for fact in asked]
+    plan = ";".join(f"{fact} [{sources[fact][1]}]" for fact in asked) + END if form == "plan" else ""
     return plan + " ".join(said)
 
 
@@ -121,7 +121,7 @@ def statements(text: str) -> list[CitedFact]:
     """Read the sentences of a report, without the plan.
 
     Example:
-        "417 desk 3|417 desk is 52 [3]. 233 age is 40." is ("417 desk", "52", 3) and ("233 age", "40", 0)
+        "417 desk [3]|417 desk 52 [3]. 233 age 40." is ("417 desk", "52", 3) and ("233 age", "40", 0)
     """
     found = STATEMENT.findall(text.rpartition(END)[2])
     return [CitedFact(fact, value, int(source or 0)) for fact, value, source in found]
@@ -131,7 +131,7 @@ def planned_sources(text: str) -> dict[str, int]:
     """Read the sources of a plan; {} without a plan.
 
     Example:
-        "417 desk 3;233 age 2|417 desk is 52 [3]." is {"417 desk": 3, "233 age": 2}
+        "417 desk [3];233 age [2]|417 desk 52 [3]." is {"417 desk": 3, "233 age": 2}
     """
     plan, end, _ = text.partition(END)
     return {fact: int(source) for fact, source in ENTRY.findall(plan + end)}

@@ -8,7 +8,7 @@ from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 SOURCES = {"417 rank": ["7", 1], "233 age": ["40", 2], "417 desk": ["52", 3]}
-PLANNED = "417 desk 3;233 age 2|417 desk is 52 [3]. 233 age is 40 [2]."
+PLANNED = "417 desk [3];233 age [2]|417 desk 52 [3]. 233 age 40 [2]."
 
 
 @pytest.mark.parametrize("form", ["plan", "cite", "bare"])
@@ -19,11 +19,11 @@ def test_reports_keeps_the_world_contract(form):
 def test_texts_by_hand():
     asked = ["417 desk", "233 age"]
     assert report_text(asked, SOURCES, "plan") == PLANNED
-    assert report_text(asked, SOURCES, "cite") == "417 desk is 52 [3]. 233 age is 40 [2]."
-    assert report_text(asked, SOURCES, "bare") == "417 desk is 52. 233 age is 40."
+    assert report_text(asked, SOURCES, "cite") == "417 desk 52 [3]. 233 age 40 [2]."
+    assert report_text(asked, SOURCES, "bare") == "417 desk 52. 233 age 40."
     assert statements(PLANNED) == [CitedFact("417 desk", "52", 3), CitedFact("233 age", "40", 2)]
-    assert statements("417 desk is 52. nothing") == [CitedFact("417 desk", "52", 0)]
-    assert planned_sources(PLANNED) == {"417 desk": 3, "233 age": 2} and planned_sources("417 desk is 52.") == {}
+    assert statements("417 desk 52. nothing") == [CitedFact("417 desk", "52", 0)]
+    assert planned_sources(PLANNED) == {"417 desk": 3, "233 age": 2} and planned_sources("417 desk 52.") == {}
 
 
 def score(form, text, world=None):
@@ -56,7 +56,7 @@ def test_every_asked_fact_is_among_the_results_and_splits_share_no_person():
         tasks = world.tasks(split, 20, 0)
         for task in tasks:
             lines = task.messages[0].content.split("\n")
-            assert len(lines) == 6 and lines[-1] == f"report {', '.join(task.metadata['asked'])}"
+            assert len(lines) == 5 and lines[-1] == f"report {', '.join(task.metadata['asked'])}"
             for fact in task.metadata["asked"]:
                 value, number = task.metadata["sources"][fact]
                 assert lines[number - 1] == f"{fact} {value} [{number}]"
