@@ -39,8 +39,9 @@ def token_subset(credit: Credit, *, where: TokenMask = CALLS) -> Credit:
         token_subset(group_norm(channel="action")))}) gives tokens of calls 0.7071 - 0.7071 = 0 and -0.7071 + 0.7071 =
         0, all others 0.7071 and -0.7071
 
-    Paper: arXiv:2510.21618 (DeepAgent), the advantage of ToolPO: A_succ + 1[y_t in a call] * A_action.
-    Unconfirmed: the paper's scale of A_action; here both scales come from `credit`.
+    Paper: arXiv:2510.21618 (DeepAgent), the advantage of ToolPO: A_succ + 1[y_t in a call] * A_action;
+    arXiv:2509.01055 (VerlTool), MT-GRPO of its repository: an advantage of executed calls on the first turn.
+    Unconfirmed: ToolPO's scale of A_action; here both scales come from `credit`.
     Differs: nothing.
     """
 
