@@ -19,7 +19,7 @@ from handaxe.worlds.world import Facts, Split, Start, World
 __all__ = ["CitedFact", "planned_sources", "report_text", "reports", "statements"]
 
 Form = Literal["plan", "cite", "bare"]
-FORMS = ("plan", "cite", "bare")
+FORMS: tuple[Form, ...] = ("plan", "cite", "bare")
 STATEMENT = re.compile(r"(\d{3} (?:age|desk|rank)) (\d{1,2})\b(?: \[(\d)\])?")
 ENTRY = re.compile(r"(\d{3} (?:age|desk|rank)) \[(\d)\](?=[;|])")
 END = "|"
@@ -79,7 +79,9 @@ def reports(*, form: Form = "plan", asked: int = 2, others: int = 2, size: int =
         facts = [(one, rng.choice(list(FIELDS))) for one in names]
         wanted = [f"{one} {field}" for one, field in facts[:asked]]
         shown = rng.sample(facts, len(facts))
-        sources = {f"{one} {field}": [str(people.facts[one, field]), n + 1] for n, (one, field) in enumerate(shown)}
+        sources: dict[str, list[str | int]] = {
+            f"{one} {field}": [str(people.facts[one, field]), n + 1] for n, (one, field) in enumerate(shown)
+        }
         lines = [f"{fact} {value} [{number}]" for fact, (value, number) in sources.items()]
         metadata = {"asked": wanted, "sources": sources}
         text = "\n".join([*lines, f"report {', '.join(wanted)}"])
