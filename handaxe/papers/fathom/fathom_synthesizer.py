@@ -33,10 +33,10 @@ def fathom_synthesizer(*, tasks: int = 100) -> StudyFunction:
     Figures:
         right/FORM         share of correct reports
         stated/FORM        share of the asked facts with the right value
-        cited/FORM         share of the sentences whose source holds them; plan and cite
+        cited/FORM         share of the sentences with a source of equal fact and value; plan and cite
         planned            share of the asked facts with the right source in the plan
         gain/plan          right/plan less right/cite, with /low and /high of the 95 % interval over tasks
-        gain/cited         facts with the right value a report, of plan less those of bare, with the interval
+        gain/cited         correct facts a report, of plan less correct facts of bare, with the interval
 
     Args:
         tasks: held-out reports.

@@ -42,18 +42,19 @@ def reports(*, form: Form = "plan", asked: int = 2, others: int = 2, size: int =
         cite   the sentences alone
         bare   the sentences without numbers
 
-    A report is correct if its sentences are the asked facts with their values, each with a source that holds it; in the
-    form "bare", sources are not read.
+    A report is correct if its sentences are the asked facts with their values, each with the number
+    of its result; in the form "bare", numbers are not read.
 
     Args:
-        form: of the expert's reports, and what makes one correct.
+        form: of the expert's reports, and of a correct report.
         asked: facts of a report, 1 to 4.
         others: further results, of other people, 0 to 5.
         size, world_seed: of the people, see `people_facts`.
 
     Returns:
         A world without tools. Gauges: stated (share of the asked facts with the right value), cited (share of the
-        sentences whose source holds them) and planned (share of the asked facts with the right source in the plan).
+        sentences with a source of equal fact and value) and planned (share of the asked facts with the right source in
+        the plan).
 
     Raises:
         InputError: another form, or a number out of range.

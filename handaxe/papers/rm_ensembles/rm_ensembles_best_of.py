@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from handaxe.core.deferred import DeferredModule
 from handaxe.core.protocols import Engine
-from handaxe.core.records import Group, RatedGroup, Sampling
+from handaxe.core.records import RatedGroup, Sampling
 from handaxe.evaluation.best_of import best_of_curve
 from handaxe.evaluation.play_groups import play_groups
 from handaxe.judges.reward_model import RewardModel
@@ -35,6 +35,20 @@ SIBLINGS = 8
 """Rollouts of a labelled task, and of a task at the high temperature."""
 
 
+class _Scored(NamedTuple):
+    """Rollouts of a task.
+
+    truth_G   [G] correctness
+    score_MG  kind -> [M, G] scores of the members
+    """
+
+    truth_G: np.ndarray
+    score_MG: dict[str, np.ndarray]
+
+    def agreement(self) -> dict[str, float]:
+        return {kind: order_agreement(own_MG, self.truth_G) for kind, own_MG in self.score_MG.items()}
+
+
 def rm_ensembles_best_of(
     *, members: int = 3, labelled: int = 48, tasks: int = 48, samples: int = 16, fit_epochs: int = 4
 ) -> StudyFunction:
@@ -43,18 +57,19 @@ def rm_ensembles_best_of(
         finetune   the cold start of one seed, and heads of different seeds
         pretrain   cold starts of different seeds, each with a head
 
-    Rollouts are those of the first cold start. Only tasks with a correct and a wrong rollout count.
+    The first cold start plays all rollouts. Only tasks with a correct and a wrong rollout count.
 
     Figures; KIND is finetune or pretrain:
         best/KIND, best/KIND/single   correctness of the choice among all samples, by the mean score, and by a member
         best/oracle, best/random      of a perfect and of a random choice
         gain/KIND                     the first less the second, with /low and /high of the 95 % interval over tasks
         gain/between                  gain/pretrain less gain/finetune, with the interval
-        agree/KIND                    share of pairs, a correct and a wrong rollout, that two members order alike
+        agree/KIND                    share of pairs, a correct and a wrong rollout, in equal order by two members
         agree/KIND/hot                the same for rollouts at temperature 1.5
-        fall                          agreement less that at temperature 1.5, mean of both kinds
-        agree/between                 agree/pretrain/hot less agree/finetune/hot
-        shared/KIND                   share of the ensemble's wrong choices that every member makes, too
+        fall                          agreement less that at temperature 1.5, mean of both kinds, at tasks with both,
+                                      with the interval
+        agree/between                 agree/pretrain/hot less agree/finetune/hot, with the interval
+        shared/KIND                   share of the ensemble's wrong choices with a wrong choice of every member
 
     Args:
         members: reward models of an ensemble, >= 2.
@@ -67,7 +82,7 @@ def rm_ensembles_best_of(
         two members choose a wrong rollout each, their mean a correct one: best 1, single 0, gain 1
 
     Paper: arXiv:2312.09244, best-of-n reranking by ensembles.
-    Differs: seeds of the cold start replace those of pretraining; the truth is the correctness of an answer.
+    Differs: seeds of the cold start replace seeds of pretraining; the truth is the correctness of an answer.
     """
 
     def measure(seed: int) -> dict[str, float]:
@@ -79,19 +94,15 @@ def rm_ensembles_best_of(
         lessons = play(split="train", tasks=labelled, siblings=SIBLINGS)
         held_out = [one for one in play(split="test", tasks=tasks, siblings=samples) if _is_mixed(one)]
         hot = [one for one in play(split="test", tasks=tasks, siblings=SIBLINGS, sampling=HOT) if _is_mixed(one)]
-        scores, hot_scores = dict[str, list[np.ndarray]](), dict[str, list[np.ndarray]]()
-        for kind in KINDS:
-            judges = _fitted(engines if kind == "pretrain" else engines[:1] * members, lessons, fit_epochs)
-            scores[kind] = [_member_scores(judges, one.group) for one in held_out]
-            hot_scores[kind] = [_member_scores(judges, one.group) for one in hot]
-        truths, hot_truths = ([one.scores.outcome for one in groups] for groups in (held_out, hot))
-        return _figures(scores, truths, hot_scores, hot_truths)
+        arms = {"finetune": engines[:1] * members, "pretrain": engines}
+        judges = {kind: _fitted(own, lessons, fit_epochs) for kind, own in arms.items()}
+        return _figures(_scored(judges, held_out), _scored(judges, hot))
 
     return measure
 
 
 def order_agreement(score_MG: np.ndarray, truth_G: np.ndarray) -> float:
-    """Share of pairs, a correct and a wrong rollout, that two members order alike; the mean over pairs of members.
+    """Share of pairs, a correct and a wrong rollout, in equal order by two members; the mean over pairs of members.
 
     Args:
         score_MG: [M, G] scores of members, M >= 2.
@@ -121,24 +132,28 @@ def _fitted(engines: Sequence[Engine], lessons: Sequence[RatedGroup], fit_epochs
     return judges
 
 
-def _member_scores(judges: Sequence[RewardModel], group: Group) -> np.ndarray:
-    return np.array([judge.score(group) for judge in judges], np.float64)
+def _scored(judges: Mapping[str, Sequence[RewardModel]], groups: Sequence[RatedGroup]) -> dict[str, _Scored]:
+    """Scores of the members of each kind, and truths, by task."""
+    return {
+        one.group.task.id: _Scored(
+            one.scores.outcome,
+            {kind: np.array([judge.score(one.group) for judge in own], np.float64) for kind, own in judges.items()},
+        )
+        for one in groups
+    }
 
 
-def _figures(
-    scores: Mapping[str, Sequence[np.ndarray]],
-    truths: Sequence[np.ndarray],
-    hot_scores: Mapping[str, Sequence[np.ndarray]],
-    hot_truths: Sequence[np.ndarray],
-) -> dict[str, float]:
+def _figures(cold: Mapping[str, _Scored], hot: Mapping[str, _Scored]) -> dict[str, float]:
+    truths = [one.truth_G for one in cold.values()]
     figures = {
         "best/oracle": float(np.mean([truth_G.max() for truth_G in truths])),
         "best/random": float(np.mean([truth_G.mean() for truth_G in truths])),
         "tasks": float(len(truths)),
     }
     gains = dict[str, np.ndarray]()
-    for kind, own in scores.items():
-        pairs = list(zip(own, truths, strict=True))
+    agree, hot_agree = ({task: one.agreement() for task, one in scored.items()} for scored in (cold, hot))
+    for kind in KINDS:
+        pairs = [(one.score_MG[kind], one.truth_G) for one in cold.values()]
         whole_T = np.array([best_of_curve(score_MG.mean(0), truth_G)[-1] for score_MG, truth_G in pairs])
         single_TM = np.array([[best_of_curve(one_G, truth_G)[-1] for one_G in score_MG] for score_MG, truth_G in pairs])
         gains[kind] = whole_T - single_TM.mean(1)
@@ -146,10 +161,12 @@ def _figures(
         figures |= interval_figures(f"gain/{kind}", gains[kind])
         wrong_T = whole_T == 0
         figures[f"shared/{kind}"] = float((single_TM[wrong_T].max(1) == 0).mean()) if wrong_T.any() else 0.0
-        figures[f"agree/{kind}"] = float(np.mean([order_agreement(*pair) for pair in pairs]))
-        hot_pairs = zip(hot_scores[kind], hot_truths, strict=True)
-        figures[f"agree/{kind}/hot"] = float(np.mean([order_agreement(*pair) for pair in hot_pairs]))
+        figures[f"agree/{kind}"] = float(np.mean([own[kind] for own in agree.values()]))
+        figures[f"agree/{kind}/hot"] = float(np.mean([own[kind] for own in hot_agree.values()]))
     figures |= interval_figures("gain/between", gains["pretrain"] - gains["finetune"])
-    figures["fall"] = float(np.mean([figures[f"agree/{kind}"] - figures[f"agree/{kind}/hot"] for kind in KINDS]))
-    figures["agree/between"] = figures["agree/pretrain/hot"] - figures["agree/finetune/hot"]
+    both = [task for task in agree if task in hot_agree]
+    figures |= interval_figures(
+        "fall", [float(np.mean([agree[task][kind] - hot_agree[task][kind] for kind in KINDS])) for task in both]
+    )
+    figures |= interval_figures("agree/between", [own["pretrain"] - own["finetune"] for own in hot_agree.values()])
     return dict(sorted(figures.items()))

@@ -1,4 +1,4 @@
-"""Inference tool: prunes redundant exchanges of a chain that has reached its limit, so that it can go on."""
+"""Inference tool: prunes redundant exchanges of a chain at the limit of turns, and goes on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ __all__ = ["Exchange", "pruned", "refined_chain"]
 
 NOTE = "refined"
 """Key of the notes with the number of exchanges that each refinement removed."""
-FAILED = frozenset({"retry", "failed", "invalid", "timeout"})
+SOUND = frozenset({"ok", "infra_error"})
+"""Statuses for which the policy is not at fault."""
 
 
 class Exchange(NamedTuple):
@@ -27,9 +28,9 @@ class Exchange(NamedTuple):
 
 
 def refined_chain(*, max_turns: int, refinements: int = 2) -> Rules:
-    """Create limits of a rollout that prunes its chain at the limit of turns instead of ending.
+    """Create limits of a rollout: at the limit of turns the chain is pruned, and the rollout goes on.
 
-    A turn without a call that ends nothing is redundant, too, so this is not for conversations with a user.
+    A turn without a call counts as redundant: not for conversations with a user.
 
         chain of max_turns exchanges, some redundant     a new sequence: the opening, and the others
         chain of max_turns exchanges, none redundant     ends as truncated, by turns
@@ -49,7 +50,7 @@ def refined_chain(*, max_turns: int, refinements: int = 2) -> Rules:
         two turns, "12*" fails and "12*34" returns 408: the next turn reads question, "12*34" and 408, and answers
 
     Paper: arXiv:2505.16410 (Tool-Star), reasoning chain refiner, an inference tool.
-    Unconfirmed: the number of refinements.
+    Unconfirmed: what is removed, and when, from memory; the number of refinements.
     Differs: a rule prunes by `pruned`, where the paper has a language model; the limit is one of turns instead of
     tokens.
     """
@@ -72,7 +73,7 @@ def refined_chain(*, max_turns: int, refinements: int = 2) -> Rules:
 
 
 def pruned(chain: Sequence[Exchange]) -> list[Exchange]:
-    """Remove exchanges without a call, with a failed call, or with the calls of an earlier exchange that stays.
+    """Remove exchanges without a call, with a failed call, or with the calls of an earlier kept exchange.
 
     Example:
         calls a (failed), b, c, b  ->  b, c
@@ -80,7 +81,7 @@ def pruned(chain: Sequence[Exchange]) -> list[Exchange]:
     kept, seen = list[Exchange](), set[str]()
     for one in chain:
         calls = json.dumps([[call.name, dict(call.arguments)] for call in one.said.calls], sort_keys=True)
-        if one.said.calls and not FAILED & set(one.statuses) and calls not in seen:
+        if one.said.calls and SOUND.issuperset(one.statuses) and calls not in seen:
             kept.append(one)
             seen.add(calls)
     return kept

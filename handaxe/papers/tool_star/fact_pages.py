@@ -1,4 +1,4 @@
-"""Questions of `fact_products` whose facts stand on pages: a search finds the page, and a browser reads it."""
+"""Questions of `fact_products` with facts on pages: a search finds the page, and a browser reads a sentence of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fact_pages(*, size: int = 200, world_seed: int = 0) -> World:
     """Questions for a number on a page, or for its product with another number.
 
     As `fact_products`, with a page for each person. The search finds pages by their titles and shows nothing of their
-    text; the tool `browse` returns the sentence of a page that fits a request best.
+    text; the tool `browse` returns the best sentence of a page for a request.
 
     Args:
         size, world_seed: as for `fact_products`.
@@ -48,7 +48,7 @@ def fact_pages(*, size: int = 200, world_seed: int = 0) -> World:
         returns "417 sits at desk 52", calculator {"expression": "52*38"} returns "1976", which is the answer
 
     Paper: arXiv:2505.16410 (Tool-Star), the web browser as a tool between search and answer.
-    Differs: a page is read by a rule, where the paper has a language model that reads pages of the web.
+    Differs: a page is read by a rule, where the paper has a language model on pages of the web.
     """
     inner, people = fact_products(size=size, world_seed=world_seed), build_people(seed=world_seed, size=size)
     pages = pages_of(people)
@@ -81,7 +81,7 @@ def pages_of(people: People) -> dict[str, list[str]]:
 
 
 def browser(pages: Mapping[str, list[str]]) -> Tool:
-    """Create the tool `browse`, which reads a page for a request.
+    """Create the tool `browse`, for reading a page.
 
         reply = first sentence of the page with most words of the request
 
@@ -95,7 +95,7 @@ def browser(pages: Mapping[str, list[str]]) -> Tool:
         browse("417", "desk") is "417 sits at desk 52"
 
     Paper: arXiv:2505.16410 (Tool-Star), the web browser agent.
-    Differs: word overlap chooses a sentence, where the paper has a language model that summarizes.
+    Differs: word overlap chooses a sentence, where the paper has summaries of a language model.
     """
 
     @tool(timeout=None)

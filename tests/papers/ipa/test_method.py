@@ -51,3 +51,14 @@ def test_a_failure_has_the_reward_minus_one():
     right, wrong = (make_trajectory(texts=[text], task=answer) for text in ("5", "6"))
     scores = method.reward(make_group(trajectories=[right, wrong], task=answer))
     assert scores.outcome.tolist() == [1.0, -1.0]
+
+
+def test_parallel_restarts_leave_the_start_at_the_last_turn():
+    for words, turn in (([], 1), (["--parallel"], 2)):
+        (store,) = made("ipa", *words).learners
+        task = make_task(id="a")
+        group = make_group(layouts=["UUt pp tTt ppp tTt p"] * 2, task=task)
+        store.learn([make_rated(group=group, scores=make_scores([0, 1]))], step=0)
+        begun = [replace(one, branch_of=Branch(group[1].id, 0, 14)) for one in group]
+        store.learn([make_rated(group=make_group(trajectories=begun, task=task), scores=make_scores([1, 1]))], step=1)
+        assert len(store.stored["a"].group[0].turns) - store.depth["a"] == turn

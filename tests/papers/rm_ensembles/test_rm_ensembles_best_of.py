@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from handaxe.papers.rm_ensembles.rm_ensembles_best_of import _figures, order_agreement
+from handaxe.papers.rm_ensembles.rm_ensembles_best_of import KINDS, _figures, _Scored, order_agreement
 
 TRUTH = np.array([1.0, 0.0, 0.0])
 
@@ -30,18 +30,22 @@ def test_order_agreement_equals_a_slow_loop(seed):
 def test_figures_by_hand():
     """Fine-tuning: both members choose the same wrong rollout. Pretraining: each a wrong one, and the mean the correct.
 
-    At temperature 1.5 the members of both kinds contradict each other.
+    At temperature 1.5 the members of both kinds contradict each other at this task, and agree at another one.
     """
     same = np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 0.0]])
     other = np.array([[2.0, 3.0, -9.0], [2.0, -9.0, 3.0]])
     against = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
-    hot = {"finetune": [against], "pretrain": [against]}
-    found = _figures({"finetune": [same], "pretrain": [other]}, [TRUTH], hot, [TRUTH])
+    cold = {"t": _Scored(TRUTH, {"finetune": same, "pretrain": other})}
+    hot = {
+        "t": _Scored(TRUTH, {"finetune": against, "pretrain": against}),
+        "u": _Scored(TRUTH, dict.fromkeys(KINDS, same)),
+    }
+    found = _figures(cold, hot)
     assert (found["best/finetune"], found["best/finetune/single"], found["gain/finetune"]) == (0.0, 0.0, 0.0)
     assert (found["best/pretrain"], found["best/pretrain/single"], found["gain/pretrain"]) == (1.0, 0.0, 1.0)
     assert found["gain/between"] == 1.0 and found["best/oracle"] == 1.0
     assert found["best/random"] == pytest.approx(1 / 3)
     assert (found["shared/finetune"], found["shared/pretrain"]) == (1.0, 0.0)
     assert (found["agree/finetune"], found["agree/pretrain"]) == (1.0, 0.0)
-    assert found["agree/finetune/hot"] == found["agree/pretrain/hot"] == 0.0
-    assert found["fall"] == pytest.approx(0.5) and found["agree/between"] == 0.0
+    assert found["agree/finetune/hot"] == found["agree/pretrain/hot"] == 0.5
+    assert found["fall"] == pytest.approx(0.5) and found["agree/between"] == 0.0, "the fall is of task t alone"
