@@ -32,7 +32,7 @@ check-papers: $(VENV)/.test
 check-bias: $(VENV)/.test
 	$(VENV)/bin/handaxe bias --check
 
-# Tests of more than three seconds, and all papers under the tests of every method: a real model of 135M parameters, whole
+# Tests of more than a second or two, and all papers under the tests of every method: a real model of 135M parameters, whole
 # runs that are killed, the examples.
 test-slow: $(VENV)/.test sandbox
 	$(VENV)/bin/pytest -n 2 --dist loadfile -m "slow and not long and not browser and not starts"

@@ -614,6 +614,7 @@ def files_of_at_most(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["record", "checkpoint"])
 def test_full_disk(handaxe_, page, finished, what):
     """The disk fills up during a run; with free space, the run resumes and has every step once."""

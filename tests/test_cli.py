@@ -168,6 +168,7 @@ for kind in ("methods", "worlds", "curricula"):
 """
 
 
+@pytest.mark.slow
 def test_no_method_world_or_curriculum_imports_torch():
     """Options are read from signatures; torch takes seconds and is imported when a method is applied."""
     subprocess.run([sys.executable, "-c", FOUND], check=True)
@@ -248,6 +249,7 @@ def test_debug_keeps_the_traceback_of_the_users_code(monkeypatch):
         main(["methods", "--debug"])
 
 
+@pytest.mark.slow
 def test_closed_pipe_is_no_error():
     code = "import sys; from handaxe.cli import main; sys.exit(main(['methods']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

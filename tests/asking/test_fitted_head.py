@@ -53,6 +53,7 @@ def test_it_learns_what_the_states_tell_and_answers_with_all_mass():
     assert said[0].spent.read == len(Compact().start(STEP.render(others[0].fields), ()).ids)
 
 
+@pytest.mark.slow
 def test_an_answer_is_a_sigmoid_of_the_state_at_the_last_token():
     judge, (asks, answers) = head(), labelled(40, 0)
     judge.fit(asks, answers)
@@ -67,6 +68,7 @@ def test_an_answer_is_a_sigmoid_of_the_state_at_the_last_token():
     assert judge.answer([asks[3]])[0].label_logp["yes"] == pytest.approx(-math.log1p(math.exp(-logit)), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_order_and_company_of_questions_change_nothing():
     judge, (asks, answers) = head(), labelled(40, 0)
     judge.fit(asks, answers)
@@ -75,6 +77,7 @@ def test_order_and_company_of_questions_change_nothing():
     np.testing.assert_allclose(alone, together, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_threshold_of_the_best_f1_is_one_half():
     """States 0 to 99 and a tenth positive: without the shift, nothing reaches one half."""
     rng = np.random.default_rng(0)
@@ -107,6 +110,7 @@ def test_what_cannot_be_fitted_is_one_sentence():
         head().fit([], [])
 
 
+@pytest.mark.slow
 def test_a_question_that_does_not_fit_or_has_no_head_fails():
     judge, (asks, answers) = head(), labelled(40, 0)
     judge.fit(asks, answers)

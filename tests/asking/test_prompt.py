@@ -112,6 +112,7 @@ def test_text_of_a_policy_stays_in_its_field(evil):
     assert len(lines) == 5 and json.loads(lines[2]) == evil and lines[1] == lines[3] not in evil
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300), st.integers(0, 400))
 def test_a_cut_keeps_both_ends_and_says_how_much_is_gone(text, cut):
     prompt = parse_prompt(TEXT, source="own.md")

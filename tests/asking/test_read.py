@@ -71,6 +71,7 @@ def test_numbers_off_the_scale_are_unreadable(text):
         number(0, 10)(AskAnswer(text))
 
 
+@pytest.mark.slow
 def test_the_last_json_object_is_read():
     read = json_object({"steps": list, "sure": bool})
     text = 'First {"steps": [0], "sure": true}, no: {"steps": [1, 0], "sure": false, "more": 1} I think'

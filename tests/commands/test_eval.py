@@ -26,6 +26,7 @@ def test_eval_with_default_seed_equals_the_last_evaluation_of_the_run(run):
     assert again.metrics["tokens"] == after.metrics["tokens"] and again.endings == after.endings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--world", "arithmetic"]], ids=["of the method", "of a world"])
 def test_a_device_replaces_that_of_the_run(run, capsys, words):
     assert main(["eval", str(run), *words, "--device", "gpu"]) == 2

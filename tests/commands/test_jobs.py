@@ -38,6 +38,7 @@ def test_killed_run_resumes_and_finished_run_is_not_repeated(tmp_path):
     assert finished(one) and (one.folder / "record.sqlite").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_failed_run_is_named_with_its_last_lines(tmp_path):
     bad = TrainingJob("bad, seed 1", ("train", str(tmp_path / "no.json")), tmp_path / "runs" / "bad", 1)
     with pytest.raises(HandaxeError, match="(?s)bad, seed 1 failed .exit code 2.*no.json cannot be read"):

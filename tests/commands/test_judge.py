@@ -25,6 +25,7 @@ FEW = [
 ]
 
 
+@pytest.mark.slow
 def test_judges_are_compared_with_the_rule(tmp_path, capsys):
     file = tmp_path / "found.json"
     assert main(["judge", "agree", "tp_grpo", "--judge", "head:tiny", "--judge=self", *FEW, "--json", str(file)]) == 0
@@ -37,6 +38,7 @@ def test_judges_are_compared_with_the_rule(tmp_path, capsys):
     assert all(0 <= one[name]["value"] <= 1 for one in (head, own) for name in ("accuracy", "constant_f1"))
 
 
+@pytest.mark.slow
 def test_judges_are_attacked_beside_the_rule(tmp_path, capsys):
     file = tmp_path / "found.json"
     few = [*FEW[:2], *FEW[6:], "--scenes", "1", "--json", str(file)]
@@ -67,6 +69,7 @@ def run(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_questions_of_a_run_are_shown(run, capsys):
     assert main(["judge", "show", str(run), "--most", "1", "--turn", "1"]) == 0
     shown = capsys.readouterr().out

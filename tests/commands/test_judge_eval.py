@@ -138,6 +138,7 @@ def test_a_file_is_judged_and_its_leak_is_named(measure, tmp_path):
     assert found["controls"]["longer"]["pair"]["value"] == 1 and "(longer) has pair accuracy 1.00" in shown
 
 
+@pytest.mark.slow
 def test_a_head_is_taught_and_answers_every_question(measure):
     pytest.importorskip("sklearn")
     words = ("--bench", "answers", "--tasks", "6", "--judge-labels", "64", "--world.easy", "0")

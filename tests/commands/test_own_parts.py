@@ -77,6 +77,7 @@ def line(mark):
     return 1 + next(k for k, text in enumerate(OWN.splitlines()) if text.endswith(f"# {mark}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part, error",
     [

@@ -179,5 +179,6 @@ def test_folder_without_a_checkout_is_an_error(tmp_path, capsys):
     assert "not a checkout" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_pages_of_this_checkout_are_up_to_date():
     assert main(["papers", "--check", "--root", str(Path(handaxe.__file__).parents[1])]) == 0

@@ -80,6 +80,7 @@ def test_existing_repository_needs_update(finished, hub):
     assert (folder / "me" / "taken" / "README.md").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "repository, token, code, message",
     [
@@ -118,5 +119,6 @@ def test_folder_without_run_is_named(tmp_path, hub):
     one_line(push(hub[1], tmp_path / "missing", "me/a"), 2, "missing is no run")
 
 
+@pytest.mark.slow
 def test_unset_token_variable_is_named(finished, hub):
     one_line(push(hub[1], finished, "me/a", "--token-env", "NOT_SET"), 2, "variable NOT_SET is not set")

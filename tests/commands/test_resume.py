@@ -11,6 +11,7 @@ from handaxe.cli import main
 from handaxe.training.record.run_record import RunRecord
 
 
+@pytest.mark.slow
 def test_resume_extends_a_finished_run(run, capsys):
     result = run.parent / "result.json"
     assert main(["resume", str(run), "--steps", "3", "--quiet", "--json", str(result)]) == 0
@@ -32,6 +33,7 @@ def test_run_of_a_script_names_its_script(tmp_path, capsys):
     assert "not made by a method" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "ignored"),
     [

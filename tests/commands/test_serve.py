@@ -122,6 +122,7 @@ def test_invalid_token_is_an_error(words, message, capsys, monkeypatch):
     assert message in error and TOKEN not in error and "sh0rt" not in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_signal_ends_a_stdio_server_with_a_silent_client(number):
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}}
@@ -174,6 +175,7 @@ def test_wrong_arguments_for_a_policy_are_an_error(words, message, small_model, 
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_tools_of_the_library_and_of_the_current_folder_are_served(tmp_path):
     (tmp_path / "my_notes.py").write_text(NOTES)
     command = [*HANDAXE, "my_notes:Notes", "handaxe.tools.calculator:calculator", "--name", "lab"]

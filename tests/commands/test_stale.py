@@ -69,6 +69,7 @@ def test_an_option_that_is_new_since_the_result_is_no_change(made):
     assert not check_results([one._replace(result=replace(one.result, arguments=arguments))], made)[0].stale
 
 
+@pytest.mark.slow
 def test_a_result_with_other_held_out_tasks_is_not_stale(made):
     one = stamped("dr_grpo", made)
     arguments = {**one.result.arguments, "held_out": 200, "samples": 2}

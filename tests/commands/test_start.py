@@ -68,6 +68,7 @@ def test_cold_start_with_a_users_own_tool(mine, capsys):
     assert set(found) == {"before", "after"} and "pass@1" in found["after"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 2])  # in the first phase, in the last step of all
 def test_ctrl_c_leaves_no_partial_checkpoint(mine, monkeypatch, capsys, number):
     """A policy stopped in a phase is not trained further and not written; the same command starts from scratch."""
@@ -93,6 +94,7 @@ def test_ctrl_c_leaves_no_partial_checkpoint(mine, monkeypatch, capsys, number):
     assert len(begun) == number + 1 + 3 and load("begun").model.vocab_size == 264
 
 
+@pytest.mark.slow
 def test_a_start_with_nothing_left_to_learn_prints_a_command_that_leaves_something(mine, capsys, monkeypatch):
     monkeypatch.setattr(start, "FULL", 0.0)
     assert main(["start", *WORLD, *EXPERT, "--out", "be gun", *SHORT[:2], *SHORT[4:]]) == 0

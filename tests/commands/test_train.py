@@ -140,6 +140,7 @@ def convert(inches: float) -> float:
 """
 
 
+@pytest.mark.slow
 def test_users_own_questions_and_tool_train(tmp_path, small_model):
     questions = [{"question": f"how many cm are {n} inches?", "answer": 2.54 * n} for n in range(1, 60)]
     (tmp_path / "my.jsonl").write_text("\n".join(json.dumps(one) for one in questions))
@@ -287,6 +288,7 @@ def dying(base):
 '''
 
 
+@pytest.mark.slow
 def test_run_without_scored_rollouts_fails_and_so_does_its_resume(tmp_path, small_model, monkeypatch, capsys):
     (tmp_path / "own_dying.py").write_text(DYING)
     monkeypatch.chdir(tmp_path)

@@ -97,6 +97,7 @@ def test_tool_text_that_is_altered_is_an_error():
     assert found.level == "error" and "does not decode back in the extension" in found.found
 
 
+@pytest.mark.slow
 @pytest.mark.hf
 def test_real_template_that_drops_thoughts_of_earlier_turns_is_a_warning(small_llamas):
     """A tokenizer of transformers, with a template that keeps thoughts and one that drops them."""

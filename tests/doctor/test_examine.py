@@ -53,6 +53,7 @@ def test_sound_run_passes_and_keeps_its_state(made):
     assert time.figures["forecast"] > 3 * time.figures["step"] and "2 evaluations" in time.found
 
 
+@pytest.mark.slow
 def test_random_reward_and_failing_expert_are_both_errors(made):
     rng = np.random.default_rng(0)
     home = held_out_of(made).world

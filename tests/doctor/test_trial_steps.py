@@ -24,6 +24,7 @@ def same(found, before):
     return all(torch.equal(value, before[name]) for name, value in found.items())
 
 
+@pytest.mark.slow
 def test_trial_steps_train_and_state_is_restored(made):
     engine, before = made["engine"], weights(made["engine"])
     state = made["tasks"].state_dict()

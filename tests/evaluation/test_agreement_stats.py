@@ -33,6 +33,7 @@ def test_it_equals_scikit_learn():
     assert {name: one.value for name, one in found.items()} == pytest.approx(want)
 
 
+@pytest.mark.slow
 def test_intervals_resample_tasks_and_not_questions():
     """Forty equal questions of each of four tasks tell no more than one of each."""
     label = [True, True, False, True]

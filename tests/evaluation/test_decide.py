@@ -173,6 +173,7 @@ def draws(seed=0):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["normal", pytest.param("heavy", marks=pytest.mark.slow), pytest.param("discrete", marks=pytest.mark.slow)]
 )

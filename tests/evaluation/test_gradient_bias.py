@@ -70,6 +70,7 @@ def test_forks_sum_to_probability_one_and_share_a_prefix():
     assert len(forked) == 9 and all(group[1].branch_of == (group[0].id, 0, 6) for group in forked)
 
 
+@pytest.mark.slow
 def test_two_groups_a_batch_halve_the_variance():
     one = estimate_moments(StopOrGo(), leave_one_out(), 2)
     two = estimate_moments(StopOrGo(), leave_one_out(), 2, groups=2)

@@ -45,6 +45,7 @@ def test_judges_that_see_no_text_win_half_of_the_pairs(items):
         assert found["pair"].value == 0.5 and found["ties"].value == 0
 
 
+@pytest.mark.slow
 def test_splits_share_no_task_and_seeds_differ(items):
     train = {one.task for one in tied_answers(split="train", count=10_000, seed=0)}
     assert not train & {one.task for one in items} and len(train) > len(items) > 50

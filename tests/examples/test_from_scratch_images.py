@@ -186,6 +186,7 @@ def double():
     torch.set_default_dtype(torch.float32)
 
 
+@pytest.mark.slow
 def test_example_and_library_train_equal_weights(page, tmp_path, double):
     torch.manual_seed(1)
     start, ours, theirs = (page.seeing_decoder(width=16) for _ in range(3))

@@ -68,12 +68,14 @@ def test_a_policy_uses_the_tools_of_a_server():
     assert shown.count("attempt ") == 2 and "12*34" in shown
 
 
+@pytest.mark.slow
 def test_a_server_is_evaluated():
     with chat.ChatServer(polite) as server:
         shown = run("chat_server.py", server.url, "m")
     assert shown == "correct 1.00  calls 1.00\n"
 
 
+@pytest.mark.slow
 def test_the_blocks_of_the_page_about_mcp():
     names = {}
     for block in blocks("mcp.md"):
@@ -83,6 +85,7 @@ def test_the_blocks_of_the_page_about_mcp():
     names["notes"].close()
 
 
+@pytest.mark.slow
 def test_the_blocks_of_the_page_about_chat_servers(capsys):
     names = {}
     with chat.ChatServer(many_parts) as server:

@@ -63,6 +63,7 @@ def train(server, out):
     return main(["train", "tp_grpo", *SMALL, "--judge", judge, "--out", str(out)])
 
 
+@pytest.mark.slow
 def test_a_run_scores_what_was_answered_and_nothing_else(tmp_path):
     """A server that filters questions about a turn without a tool's reply."""
     pytest.importorskip("reasoning_gym")
@@ -76,6 +77,7 @@ def test_a_run_scores_what_was_answered_and_nothing_else(tmp_path):
     assert calls and all((one.value is None) == bool(one.failure) for one in calls)
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_ends_the_run_without_a_score(tmp_path, capsys):
     pytest.importorskip("reasoning_gym")
     with ChatServer((400, {"error": "filtered"})) as server:

@@ -166,12 +166,14 @@ def differences(found):
     return [one.batch_difference for one in found.steps]
 
 
+@pytest.mark.slow
 def test_method_equal_to_its_base_has_figures_of_exactly_0(measure):
     found = measure("same")
     assert found.steps == (ActivationStep(1, 0.0, 0.0), ActivationStep(2, 0.0, 0.0), ActivationStep(3, 0.0, 0.0))
     assert not found.acts and found.base == "acting:start"
 
 
+@pytest.mark.slow
 def test_negated_reward_has_an_angle_of_2_before_momentum_accumulates(measure):
     found = measure("negated")
     first, second, third = angles(found)
@@ -185,6 +187,7 @@ def test_scaled_advantages_change_the_batch_and_not_the_update(measure):
     assert angles(found)[0] < 1e-3 and differences(found) == [1]
 
 
+@pytest.mark.slow
 def test_mask_of_half_of_the_tokens_has_a_batch_difference_of_a_half(measure):
     found = measure("masked")
     assert differences(found) == pytest.approx([0.5, 0.5, 0.5], abs=0.05) and min(angles(found)) > 0
@@ -216,6 +219,7 @@ def test_other_tasks_and_stages_that_move_the_policy_count_in_full(measure):
     assert differences(measure("staged", moves=False)) == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_tokens_older_than_the_base_allows_count(measure):
     first, second, _ = differences(measure("stale"))
     assert (first, second) == (0, 1), "groups of the second step are launched in the first"
@@ -233,6 +237,7 @@ def test_method_that_trains_differs_from_a_frozen_base_in_full(measure):
     assert found.steps == (ActivationStep(1, 1.0, 1.0),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["dapo", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cispo", "ppo", "acting:stale"))]
 )

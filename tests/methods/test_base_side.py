@@ -47,6 +47,7 @@ def test_base_scores_rollouts_that_the_reward_of_the_method_left_unscored(rated)
     assert first < 0 < second
 
 
+@pytest.mark.slow
 def test_base_reads_its_own_features_only(rated):
     (without,) = side("rloo").rate([rated], 0, ("ref_logp",))
     assert "ref_logp" not in without.group[0].sequences[0].features

@@ -105,6 +105,7 @@ def test_a_run_of_the_command_line_equals_the_method_and_resumes_exactly(tmp_pat
     assert ids_of(runs[0]) == ids_of(runs[1]) == ids_of(runs[2])
 
 
+@pytest.mark.slow
 def test_a_configuration_file_names_a_curriculum(tmp_path, capsys):
     words = ["train", "grpo_no_kl", *SHORT, "--steps", "1", "--curriculum", "few_tasks", "--curriculum.count", "2"]
     assert main([*words, "--print-config"]) == 0

@@ -76,6 +76,7 @@ def test_files_of_parts_and_of_options_are_replaced():
     }
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_another_folder_without_its_files(files, tmp_path, monkeypatch, capsys):
     run = tmp_path / "run"
     words = ["--world", "mixture", "--world.parts", *PARTS, "--world.weights", "a", "3", "b", "1"]

@@ -108,6 +108,7 @@ def test_stage_gets_the_roles_of_the_run(tmp_path):
     assert seen == [(0, tmp_path / "run" / "stages", 2, 12)] and len(result.metrics) == 1
 
 
+@pytest.mark.slow
 def test_closing_stages_run_before_the_last_evaluation_and_checkpoint(make_spec, tmp_path, monkeypatch):
     def closed(base):
         taught = with_teaching(base)

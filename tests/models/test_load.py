@@ -80,6 +80,7 @@ def test_dummy_policy_needs_no_weights(tmp_path):
         load(str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.hf
 def test_dummy_policy_of_a_transformers_model_needs_no_weights(smollm2_tokenizer, tmp_path):
     """Prompt ids and context length are equal without the weights."""

@@ -136,6 +136,7 @@ def test_missing_package_is_named(folder, monkeypatch):
         load_pretrained(folder, lora={"r": 4}, quantize="8bit")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", EACH_FAMILY)
 def test_of_a_vision_model_the_language_model_is_quantized(family, tmp_path):
     own_model(family).save(tmp_path / "base")

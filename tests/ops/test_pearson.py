@@ -18,6 +18,7 @@ def test_a_constant_side_has_no_correlation(constant):
     assert pearson(constant, range(len(constant))) == pearson(range(len(constant)), constant) == 0.0
 
 
+@pytest.mark.slow
 @given(st.integers(2, 9), st.integers(0, 99))
 def test_the_correlation_equals_a_loop_and_numpys(size, seed):
     x, y = np.random.default_rng(seed).normal(size=(2, size))

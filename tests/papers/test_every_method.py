@@ -63,14 +63,15 @@ def test_a_method_is_short_and_has_no_branches(one):
     assert not [node for part in body for node in ast.walk(part) if isinstance(node, deciding)]
 
 
-@pytest.mark.parametrize("one", LISTED, ids=NAMES)
-def test_the_page_of_a_method_with_a_judge_says_who_answers(one):
-    answered = run_template(one.name).page.judge
-    assert made(one.name).judge.asked == bool(answered)
-    assert answered in ("", "oracle", "noise") or one.page.settings.get("judge", "rule") != "rule"
+@pytest.mark.parametrize("name", slow_for_papers(NAMES))
+def test_the_page_of_a_method_with_a_judge_says_who_answers(name):
+    page = run_template(name).page
+    answered = page.judge
+    assert made(name).judge.asked == bool(answered)
+    assert answered in ("", "oracle", "noise") or page.settings.get("judge", "rule") != "rule"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_for_papers(NAMES))
 def test_the_command_line_is_built_and_shows_its_help(name, capsys):
     with pytest.raises(SystemExit) as stop:
         chosen(name, "--help")
@@ -145,6 +146,7 @@ def test_two_steps_are_recorded_and_evaluated(name, tmp_path, batches, held_out)
         assert own(name, "EVALUATES_FORCED") or not any(s.forced.any() for s in one.sequences), "nor forced"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "moves"), [("grpo_no_kl", True), ("no_training", False)])
 def test_weights_change_unless_the_method_trains_nothing(name, moves, tmp_path):
     parts = build(chosen(name))
@@ -154,6 +156,7 @@ def test_weights_change_unless_the_method_trains_nothing(name, moves, tmp_path):
     assert any(not torch.equal(a, b) for a, b in zip(before, parts["engine"].model.module.parameters())) == moves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["grpo", "dapo", "gspo", "ppo"])
 def test_a_method_runs_on_another_base(base, tmp_path):
     result = run(chosen("otc", "--base", base, "--model", "tiny"), RunConfig(progress=False))

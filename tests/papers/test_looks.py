@@ -50,6 +50,7 @@ def region(task):
     return " ".join(map(str, task.metadata["gold"]))
 
 
+@pytest.mark.slow
 def test_deepeyes_rewards_a_correct_answer_with_a_look_by_2():
     """The paper's numbers are 2, 0.8, 0 and -0.2; a format of 1 and 0 instead of 0 and -1 adds 0.2 to each."""
     method = method_of("deepeyes")

@@ -96,6 +96,7 @@ def gradient(groups, packing):
     return {name: p.grad.clone() for name, p in model.module.named_parameters() if p.grad is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["branching", "tree"])
 def test_token_trees_give_the_gradient_of_rows(tiny, name):
     """Packed as trees or as plain rows."""

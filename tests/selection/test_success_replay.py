@@ -125,6 +125,7 @@ def test_replayed_rollouts_are_not_stored_again():
     assert len(select.stored["a"]) == 1
 
 
+@pytest.mark.slow
 def test_the_draw_is_uniform_and_depends_on_step_and_group_only():
     select = success_replay(credit=CREDIT, place="random")
     select([played([1.0] * 8)])

@@ -79,6 +79,7 @@ def test_a_killed_run_continues_to_the_same_files(name, tmp_path):
     check(ready(name), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["judgements of pairs", "judgements of steps"])
 def test_a_killed_run_with_a_served_model_continues_to_the_same_files(name, tmp_path):
     """The verdicts are those of a digest of the task."""

@@ -21,6 +21,7 @@ def fail(folder):
     raise SystemExit(3)
 
 
+@pytest.mark.slow
 def test_kill_until_done_counts_kills(tmp_path):
     kill_until_done(HERE, "count_to", (tmp_path, 0, 0.0), after=[])  # the server has started now
     kills = kill_until_done(HERE, "count_to", (tmp_path, 4, 0.5), after=[0.2, 0.2])

@@ -34,6 +34,7 @@ def test_good_engine_passes(tmp_path):
     assert names[13:] == ["joining", "interrupting", "prefixes", "new_weights", "refusals"]
 
 
+@pytest.mark.slow
 def test_good_engine_of_a_model_with_grouped_queries_passes(tmp_path):
     grouped = partial(make_model, replace(CONFIG, width=16, heads=4, kv_heads=2))
     check_engine(lambda: LocalEngine(grouped()), grouped, folder=tmp_path)

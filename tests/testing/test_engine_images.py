@@ -34,6 +34,7 @@ def make_case(folder, model_class=TinyModel, engine_class=LocalEngine, **options
     )
 
 
+@pytest.mark.slow
 def test_tiny_policy_with_vision_passes_the_engine_contract(tmp_path):
     names = check_engine(
         lambda: LocalEngine(vision_model()), vision_model, folder=tmp_path, tolerance=1e-6, gradient=gradient
@@ -65,6 +66,7 @@ def test_other_ways_of_reading_pass(check, options, tmp_path):
     getattr(engine_images, check)(make_case(tmp_path, **options))
 
 
+@pytest.mark.slow
 def test_text_model_has_no_image_checks(tmp_path):
     text = replace(CONFIG, patch=0, width=16, max_length=20, vocab_size=24)
     names = check_engine(

@@ -42,6 +42,7 @@ def case_of(kind, folder):
     return EngineCase(lambda: Engine(make_model()), make_model, folder, 1e-5, None, None, False)
 
 
+@pytest.mark.slow
 def test_good_stream_passes(tmp_path):
     for check in CHECKS.values():
         check(case_of(SlotStream, tmp_path))

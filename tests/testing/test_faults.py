@@ -134,6 +134,7 @@ def test_faulty_environment_keeps_auxiliary_replies():
     assert isinstance(env, OnAuxReply) and env.on_aux_reply(ParsedTurn("hi"), seed=0) == "hi"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [echo, aecho])
 def test_faulty_environment_fails_steps(made):
     task = Task("t", (Message("user", "go"),))
@@ -204,6 +205,7 @@ def kinds_of(trajectories):
     return collections.Counter(next(kind for sign, kind in signs.items() if sign in reason) for reason in reasons)
 
 
+@pytest.mark.slow
 @pytest.mark.exact
 def test_rollouts_without_faults_are_unchanged():
     model, chat = load("tiny")

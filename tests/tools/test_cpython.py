@@ -50,6 +50,7 @@ def test_names_stay_between_calls(make):
     assert session("int(x.sum())") == "6"
 
 
+@pytest.mark.slow
 def test_numpy_sympy_and_pandas_are_available(make):
     session = make(packages=("numpy", "sympy", "pandas"), limits=SMALL._replace(memory=2**30))
     code = "import numpy as np, sympy, pandas as pd\nx = sympy.Symbol('x')\n"

@@ -123,6 +123,7 @@ def test_noise_on_stdout_is_ignored(tools):
     assert call(tools, "noise") == ("ok", "quiet again")
 
 
+@pytest.mark.slow
 def test_server_has_minimal_environment_and_own_folder(monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "s3cret")
     made = mcp(command=stateful(), env={"GIVEN": "1"})()
@@ -183,6 +184,7 @@ def test_unsendable_arguments_are_retry(shared):
         close(made)
 
 
+@pytest.mark.slow
 def test_unsendable_arguments_do_not_disturb_other_calls():
     with mcp(command=raw("waits"), shared=True) as factory, concurrent.futures.ThreadPoolExecutor(4) as pool:
         honest = [pool.submit(call, factory(), "plain", number=k) for k in range(4)]
@@ -291,6 +293,7 @@ def test_ended_session_is_not_restarted_for_a_retry(tmp_path):
     close(made)
 
 
+@pytest.mark.slow
 def test_ended_shared_session_is_restarted_for_a_retry(tmp_path):
     with mcp(command=stateful(), shared=True, retries=1, repeatable=["die_once"]) as factory:
         first, second = factory(), factory()
@@ -305,6 +308,7 @@ def test_ended_shared_session_is_restarted_for_a_retry(tmp_path):
     assert not factory._ready
 
 
+@pytest.mark.slow
 def test_limit_counts_all_rollouts_and_tools():
     with mcp(command=stateful(), shared=True, limit=2) as factory, concurrent.futures.ThreadPoolExecutor(6) as pool:
         rollouts = [factory() for _ in range(6)]
@@ -316,6 +320,7 @@ def test_limit_counts_all_rollouts_and_tools():
 # --- sessions --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_concurrent_rollouts_share_nothing():
     factory = mcp(command=stateful())
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -327,6 +332,7 @@ def test_concurrent_rollouts_share_nothing():
     close(*sessions)
 
 
+@pytest.mark.slow
 def test_concurrent_rollouts_share_nothing_over_http(url):
     factory = mcp(url=url)
     sessions = [factory() for _ in range(3)]
@@ -396,6 +402,7 @@ def test_second_close_does_nothing_and_later_calls_fail():
 # --- a folder of its own, and how many at a time ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_folder_placeholder_is_replaced_in_command_and_env():
     made = mcp(command=stateful(), env={"NOTES": "{folder}/notes:{folder}", "OTHER": "{other}"})()
     folder, *_ = call(made, "surroundings")[1].split("\n")
@@ -474,6 +481,7 @@ def test_children_of_a_server_are_killed():
     assert dies(child)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "1/0"])
 def test_servers_end_with_the_program(end, tmp_path):
     """The program is killed, or ends by an error, without closing anything; the sessions' folders are deleted."""
@@ -653,6 +661,7 @@ def test_reference_server_works_over_stdio_without_our_secrets(everything, monke
     close(made)
 
 
+@pytest.mark.slow
 def test_reference_server_works_over_http(everything):
     port = free_port()
     process = subprocess.Popen(

@@ -136,6 +136,7 @@ def test_images_of_an_error_are_named_and_the_number_of_images_is_limited(tmp_pa
         tools[0].owner.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_images_go_there_and_back(transport, tmp_path):
     command = [sys.executable, str(SERVERS / "images.py")]

@@ -51,6 +51,7 @@ def test_calls_from_several_event_loops_are_answered():
     open_.close()
 
 
+@pytest.mark.slow
 def test_closing_ends_a_running_call():
     open_ = McpSession(Server(tuple(helpers.stateful())), startup=60.0).wait()
     failed = []

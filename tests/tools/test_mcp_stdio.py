@@ -97,6 +97,7 @@ def test_oversized_message_ends_the_session(monkeypatch):
     assert process.last_words() == "it wrote a line of more than 1048576 bytes"
 
 
+@pytest.mark.slow
 def test_server_without_reads_is_ended():
     async def flood(process):
         async with process.transport() as (_, outgoing):

@@ -175,6 +175,7 @@ def test_stdio_server_answers_the_mcp_tool():
     close(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_stdio_server_keeps_state_for_the_sdk_client(mode):
     """Also one of the newest protocol, whose requests stand each for itself, finds the state of its process."""
@@ -198,6 +199,7 @@ def url():
         process.wait()
 
 
+@pytest.mark.slow
 def test_http_sessions_have_separate_state(url):
     first, second = mcp(url=url)(), mcp(url=url)()
     assert [call(first, "count"), call(first, "count"), call(second, "count")] == [

@@ -287,6 +287,7 @@ def test_hostile_queries_are_contained(database, tools):
     assert not [text for text in answered if "regexp_matches" not in text]
 
 
+@pytest.mark.slow
 def test_killed_worker_is_replaced(database):
     query, _ = sql(database, seconds=1.0, workers=1)
     bomb = "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c"
@@ -296,6 +297,7 @@ def test_killed_worker_is_replaced(database):
         assert ask(query, "select 1 as a") == ("ok", "a\n1\n(1 row)")
 
 
+@pytest.mark.slow
 def test_memory_limit_stops_a_query_and_frees_the_memory(database):
     """Half a gigabyte, which there is time for but, by default, no memory."""
     query, _ = sql(database, seconds=120, workers=1)

@@ -78,6 +78,7 @@ def run(tools, name, **arguments):
     return reply.status, reply.content
 
 
+@pytest.mark.slow
 def test_one_process_serves_several_kinds_of_tools_with_a_session_each(server):
     first, second = server(), server()
     assert server.starts == 1
@@ -96,6 +97,7 @@ def test_one_process_serves_several_kinds_of_tools_with_a_session_each(server):
     assert met == [("ok", "met")] * 2  # neither call returns before the other has begun
 
 
+@pytest.mark.slow
 def test_a_killed_process_costs_the_rollouts_in_progress_their_scores_and_is_started_again(server):
     questions = ["1+1", "die", "2+2", "no call"]  # the last one needs no call, so that one rollout always has a score
 
@@ -183,6 +185,7 @@ def test_training_and_evaluation_of_a_run_call_the_same_server(monkeypatch):
         build(run_template("grpo_no_kl").read({**SMALL, "tools": ("none",), "tool_server": True}))
 
 
+@pytest.mark.slow
 def test_bad_tools_are_refused():
     assert tool_name(calculator) == NAMES[0] and tool_name(python) == NAMES[1]
     for tool in (lambda: calculator, [calculator]):

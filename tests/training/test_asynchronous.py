@@ -565,6 +565,7 @@ def long_ones(group):
     return Scores(np.array([float(len(t.turns) >= 3) for t in group]))
 
 
+@pytest.mark.slow
 def test_the_bias_of_over_provisioning_measured_on_what_was_stopped(world, tmp_path):
     """The stopped attempts, played to their end, are those of the same seeds in a run that stops nobody."""
     kept = errands(world, tmp_path / "kept", group_size=4, spare=4)
@@ -588,6 +589,7 @@ def test_the_bias_of_over_provisioning_measured_on_what_was_stopped(world, tmp_p
     assert all(m["stopped"] == 0 and "stopped/tokens" not in m for m in full)
 
 
+@pytest.mark.slow
 def test_an_exact_stop_rule_changes_nothing_that_is_trained(world, tmp_path):
     """Groups with at most a quarter or at least three quarters of successes are dropped, stopped early or not."""
 

@@ -40,6 +40,7 @@ def test_an_attempt_is_a_whole_group_of_which_what_was_given_up_is_not_scored(wo
     assert (stopped > 0) == (name == "tree")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "branching")) for name in SIZE]
 )

@@ -114,6 +114,7 @@ def test_a_step_that_is_filled_up_keeps_what_was_added(world):
     assert max(fresh) == 3 and again and set(again) == {2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["selector", pytest.param("split", marks=pytest.mark.slow)])
 def test_killed_and_resumed_is_uninterrupted(world, tmp_path, name):
     steps, engine = 6, world.make_engine()

@@ -59,6 +59,7 @@ def test_a_step_out_of_the_chain_is_incorrect(messages, expected):
     assert verdicts(*messages) == expected
 
 
+@pytest.mark.slow
 def test_the_next_step_completes_any_correct_beginning():
     for task in TASKS:
         calls = [as_message(one) for one in reference_calls(task)]

@@ -47,6 +47,7 @@ def test_the_train_command_runs(mine):
     assert main([*words, *shlex.split(short)]) == 0
 
 
+@pytest.mark.slow
 def test_the_start_and_train_commands_of_bfcl_run(mine):
     """As printed, except for duration."""
     pytest.importorskip("bfcl_eval")

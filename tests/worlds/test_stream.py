@@ -67,6 +67,7 @@ def test_training_goes_through_all_rows_and_begins_with_the_tasks(data):
     assert set(found[: len(train)]) == train and len(train) > 400
 
 
+@pytest.mark.slow
 def test_equal_questions_are_in_one_split(data):
     world = stream(data=data([*ROWS, *ROWS[::2]]), **SMALL)
     test = {task.id for task in world.tasks("test", 10_000, 0)}
@@ -75,6 +76,7 @@ def test_equal_questions_are_in_one_split(data):
     assert {task.id for task in world.tasks("test", 10_000, 9)} == test
 
 
+@pytest.mark.slow
 def test_resume_gives_the_same_tasks(data):
     folder = data(ROWS)
     whole, part = (stream(data=folder, **SMALL).curriculum([], 0) for _ in range(2))

@@ -191,6 +191,7 @@ def scored(*names, policy=False):
     return loss
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", ["two", "three"])
 def test_heads_on_ranks_equal_one_process(request, count):
     """Also a head with a frozen trunk alone, whose steps leave the model as it is, weight decay included."""
@@ -231,6 +232,7 @@ def test_a_reward_model_on_ranks_equals_one_process(two):
     np.testing.assert_allclose(scores[0], scores[1], rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_heads_are_saved_loaded_initialized_and_copied(two, three, tmp_path):
     first, batch = ClusterEngine(tiny(), trainers=two, heads=HEADS), batch_from_rows()
     first.forward_backward(batch, scored(*HEADS))
@@ -304,6 +306,7 @@ def steps(engine, seeds):
         engine.optim_step(learning_rate=1e-2)
 
 
+@pytest.mark.slow
 def test_checkpoint_resumes_on_any_number_of_ranks_and_in_one_process(one, two, three, tmp_path):
     want = LocalEngine(tiny(), reference=True, critic=True)
     steps(want, range(4))
@@ -491,6 +494,7 @@ def alive(pid):
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent_signal, words, advice",
     [

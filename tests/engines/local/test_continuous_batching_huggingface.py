@@ -67,6 +67,7 @@ def play(made, sample_requests):
     return [done[ticket] for ticket in range(len(sample_requests))], stream, polls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_rows", [1, 5, 64])
 def test_drafts_sample_equal_tokens_in_fewer_forward_passes(max_rows):
     sample_requests = requests(40)

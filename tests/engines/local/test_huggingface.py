@@ -33,6 +33,7 @@ def gpt2():
     return transformers.GPT2LMHeadModel(config).double()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [llama, gpt2])
 def test_transformers_model_passes_the_engine_contract(tmp_path, make):
     check_engine(

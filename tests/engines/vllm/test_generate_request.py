@@ -109,6 +109,7 @@ def test_requests_of_a_lying_server_move_to_another_server(serve, local, lie):
     assert servers.states.servers[0].generation > 0 and servers.states.servers[1].generation == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", ["log-prob NaN", lying_vllm.NESTED])
 def test_server_that_lies_to_probes_is_given_up(serve, lie):
     """Not reported as damaged weights of the policy."""

@@ -45,6 +45,7 @@ def process_tree(server, count):
     return found
 
 
+@pytest.mark.slow
 def test_server_starts_with_options_and_stops_with_all_processes(python, tmp_path):
     server = ServerProcess(tmp_path, server_options(max_length=64), python=python, environment={"OWN": "7"})
     found = process_tree(server, 4)
@@ -82,6 +83,7 @@ def test_tail_contains_the_first_error(tmp_path, filler):
     assert tail.startswith("RuntimeError: no compiler") == (filler > 3000)
 
 
+@pytest.mark.slow
 def test_server_ends_with_a_killed_program(python, tmp_path):
     code = f"""
 import sys, time
@@ -102,6 +104,7 @@ time.sleep(300)
     assert not psutil.wait_procs(found, timeout=10)[1]
 
 
+@pytest.mark.slow
 def test_child_processes_end_with_the_server(python, tmp_path):
     server = ServerProcess(tmp_path, [], python=python)
     found = process_tree(server, 4)

@@ -28,6 +28,7 @@ def test_requests_fail_if_all_servers_were_given_up(sampled):
         engine.sample(requests(1))
 
 
+@pytest.mark.slow
 def test_server_without_health_answer_is_restarted(sampled, monkeypatch):
     monkeypatch.setattr("handaxe.engines.vllm.server_states.HEALTH_INTERVAL", 0.05)
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), pace=0.02), timeout=3.0)

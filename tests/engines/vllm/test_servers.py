@@ -68,6 +68,7 @@ def test_probe_detects_stale_weights(sampled):
     assert engine.servers.metrics["push_gap"] > 1e-3
 
 
+@pytest.mark.slow
 def test_killed_server_with_running_requests_changes_no_token(sampled):
     want = LocalEngine(make_model()).sample(requests(12))
     engine = sampled(lambda number, folder: SmallVllm(make_model(seed=77), pace=0.3), count=2)

@@ -152,6 +152,7 @@ def test_partial_turn_after_an_image_is_continued(seeing):
     assert engine.sample([request._replace(prefix=part)])[0].ids == whole.ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.0, 0.3])
 def test_bytes_of_an_image_are_sent_once_to_a_server_and_again_after_a_push(seeing, delay):  # trap 27
     engine = seeing()

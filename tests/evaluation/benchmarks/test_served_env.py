@@ -46,6 +46,7 @@ def seen(env, calls):
     return [(one.call_id, one.name, one.status, one.content) for one in reply.replies], reply.messages, reply.facts
 
 
+@pytest.mark.slow
 def test_same_calls_give_the_same_results_over_a_server_and_a_dead_server_is_an_infra_error():
     here, there = (company_world(2, brief=True, served=served) for served in (False, True))
     (task,) = here.tasks("test", 1, 0)

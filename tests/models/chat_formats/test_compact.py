@@ -70,6 +70,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from([("calculator", "expression"), ("compute", "left"), ("other", "x")]), JSON, st.text(min_size=1))
 def test_parse_returns_encoded_calls(parameter, value, text):
     name, key = parameter

@@ -48,7 +48,7 @@ def count(filter: dict, note: str = "") -> str:
     return json.dumps(filter, ensure_ascii=False)
 
 
-LARGE = ("gemma3", "llama4", "kimi_k2")
+LARGE = ("gemma3", "llama4", "kimi_k2", "gptoss", "deepseek_v3")
 """Families whose tokenizers take longest to read."""
 
 

@@ -16,6 +16,8 @@ HARMONY = """{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content
 {%- if add_generation_prompt %}<|start|>assistant<|message|>{% endif %}"""
 """Template for gpt-oss, whose package has none: the tokens for roles and ends, without channels."""
 NAMES = ["gemma3", "qwen3", "llama3_1", "deepseek_v3", "gptoss"]
+LARGE = ("gemma3", "deepseek_v3", "gptoss")
+"""Names of the tokenizers that take longest to read."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def load(npm_files):
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name == "gemma3")) for name in NAMES]
+    scope="module", params=[pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in NAMES]
 )
 def tokenizer(request, load):
     return load(request.param)

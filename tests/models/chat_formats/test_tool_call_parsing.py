@@ -25,6 +25,7 @@ def write_text(content, calls):
     return "".join(piece.text for piece in SYNTAX.write(content, calls))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200, derandomize=True)
 @given(content=contents, calls=call_lists)
 def test_read_inverts_write(content, calls):

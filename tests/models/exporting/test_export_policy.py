@@ -81,6 +81,7 @@ def test_exported_model_has_equal_logits(policy, exported):
         assert logits_1TV.dtype == torch.float64 and torch.allclose(logits_1TV, wanted, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_generate_gives_equal_greedy_tokens_for_rows_and_padded_batches(policy, exported):
     (model, format), generator = policy, exported[0]
     rows = [format.start(chat, TOOLS).ids for chat in CHATS]
@@ -218,6 +219,7 @@ def test_export_errors_leave_no_files(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
 
 
+@pytest.mark.slow
 def test_export_of_a_custom_call_syntax_is_an_input_error(smollm2_tokenizer, tmp_path):
     class CustomCalls:
         example = "CALL name"

@@ -75,6 +75,7 @@ def tokenizer(format_case, tmp_path_factory):
     return export_tokenizer(format_case.format, tmp_path_factory.mktemp("exported"))
 
 
+@pytest.mark.slow
 def test_export_has_the_ids_of_each_format(format_case, tokenizer):
     assert count_equal(format_case.format, tokenizer) >= 12
     assert check_same_ids(format_case.format, tokenizer, [CALCULATOR]) >= 8
@@ -115,6 +116,7 @@ def test_prefix_space_is_added_only_before_template_text(mistral_tokenizer, kind
     assert count_equal(format, export_tokenizer(format, tmp_path)) >= 20
 
 
+@pytest.mark.slow
 def test_export_contains_options_and_date(smollm2_tokenizer, tmp_path):
     import datetime
 

@@ -65,6 +65,7 @@ def wanted_ids(policy, messages):
     return policy.format.start(messages, [CROP]).ids
 
 
+@pytest.mark.slow
 def test_transformers_computes_equal_logits_and_greedy_tokens(exported):
     policy, folder, result = exported
     family = policy.model.image_processor.family
@@ -110,6 +111,7 @@ def test_text_of_users_and_tools_stands_for_no_image(exported):
     assert whole == parts and images.placeholder_id not in whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["qwen2_5_vl", "gemma3"])
 def test_adapter_exports_merged_and_separate(family, tmp_path):
     from peft import PeftModel
@@ -138,6 +140,7 @@ def test_adapter_exports_merged_and_separate(family, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_model_card_shows_an_image_and_its_code_block_runs(tmp_path, monkeypatch, capsys):
     export_policy(*policy_of("gemma3"), tmp_path / "out", tools=[CROP])
     page = (tmp_path / "out" / "README.md").read_text()

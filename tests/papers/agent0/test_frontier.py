@@ -62,6 +62,7 @@ def made(world, site, *, low=0.0, high=1.0, second=None):
     )(site)
 
 
+@pytest.mark.slow
 def test_the_pool_has_the_uncertain_questions_and_is_restored_on_resume(world, tmp_path):
     found = []
     for options in ({}, {"out": tmp_path}, {"out": tmp_path, "resume": True}):

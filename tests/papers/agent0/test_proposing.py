@@ -197,6 +197,7 @@ class Counting:
         return self._loss(out, batch)
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**20), size=st.integers(2, 4), samples=st.integers(1, 3))
 def test_solver_rollouts_are_recorded_and_neither_scored_nor_trained(tmp_path_factory, seed, size, samples):

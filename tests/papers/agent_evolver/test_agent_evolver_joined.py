@@ -37,6 +37,7 @@ def propose(fact, answer):
     return reply(json.dumps({"question": f"{fact}?", "answer": answer, "calls": calls}))
 
 
+@pytest.mark.slow
 def test_a_run_trains_on_tasks_and_tips_of_a_server(tmp_path):
     """Facts of two training people; the last proposal is false, and its replay drops it."""
     proposals = iter([propose("2320 ally", "1535"), propose("8673 idol", "7063"), propose("7063 boss", "0000")])

@@ -29,6 +29,7 @@ def test_hinted_tokens_train_at_measured_log_probs_under_a_wider_clip():
     assert len(method.stages) == 1 and "old_logp" in method.annotate and len(method.adjustments) == 1
 
 
+@pytest.mark.slow
 def test_a_run_trains_on_rollouts_without_their_tips(tmp_path):
     spec = chosen()
     recipe = {"name": "agent_evolver_tips", "arguments": spec.arguments()}

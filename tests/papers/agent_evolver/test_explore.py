@@ -31,6 +31,7 @@ def stage(proposing=propose, **options):
     return explore(world=world, attempts=4, **options)
 
 
+@pytest.mark.slow
 def test_the_pool_has_the_explored_tasks_and_is_restored_on_resume(world, tmp_path):
     found = []
     for options in ({}, {"out": tmp_path}, {"out": tmp_path, "resume": True}):

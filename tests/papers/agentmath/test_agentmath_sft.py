@@ -19,6 +19,7 @@ def test_one_stage_precedes_the_partial_rollouts_of_the_base():
     assert len(method.stages) == 1 and method.async_config.segment_tokens == 48
 
 
+@pytest.mark.slow
 def test_lessons_have_a_failed_call_before_its_correction(tmp_path):
     spec = parse_train("agentmath_sft", [*SMALL, *SHORT, "--corrections", "1"], prog="handaxe train", also=ALSO)[0]
     recipe = {"name": "agentmath_sft", "arguments": spec.arguments()}

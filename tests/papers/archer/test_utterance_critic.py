@@ -97,6 +97,7 @@ def test_target_networks_follow_by_polyak_averaging():
         np.testing.assert_allclose(after["target"][name], wanted, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_q_of_the_present_policy_is_learned_from_turns_of_an_older_one():
     """On the exact world, whose old policy tossed a coin; the one of now goes on by 3/4, 1/2 and 1/4."""
     goes, gamma = (0.75, 0.5, 0.25), 0.9

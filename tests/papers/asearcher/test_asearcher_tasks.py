@@ -49,6 +49,7 @@ def test_without_known_facts_no_question_is_dropped_by_the_closed_book(tmp_path)
     assert not every.drafts and set(reasons(every)["closed_book"]) == {"too many votes"}
 
 
+@pytest.mark.slow
 def test_a_server_writes_questions_and_answers_directly(tmp_path):
     """The server keeps to the form for even lengths and else writes freely; it knows the regions of towns by heart."""
 

@@ -90,6 +90,7 @@ def test_balanced_sampling_matches_a_slow_grid(world, tmp_path):
     assert scores[0.5, 0.5] == pytest.approx(1 / 6)  # one answer, said eight times
 
 
+@pytest.mark.slow
 def test_each_round_plays_further_tasks_and_none_of_the_probed(world, tmp_path):
     """Also where the second of three rounds was the last before a kill."""
 

@@ -79,6 +79,7 @@ def test_a_second_try_is_scored_by_its_attributes():
     assert world.gauges["attributes"].top(one, 0.0) == wanted
 
 
+@pytest.mark.slow
 def test_a_chart_that_fails_to_redraw_is_not_scored(monkeypatch):
     world = chart_code()
     (task,) = world.tasks("train", 1, 0)

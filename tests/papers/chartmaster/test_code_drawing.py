@@ -78,6 +78,7 @@ def test_pyplot_figures_and_other_sizes_are_supported(drawer):
     assert made.numbers == (1.0, 2.0) and made.texts == ("one",) and np.shape(made.pixels) == (HEIGHT, WIDTH, 3)
 
 
+@pytest.mark.slow
 def test_a_timed_out_persistent_session_is_replaced(monkeypatch):
     """The failed chart is not cached: the next call draws it."""
     pool, ended = [], []

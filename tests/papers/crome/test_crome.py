@@ -4,6 +4,7 @@ from handaxe.papers.crome import MODELS, crome
 from handaxe.papers.crome.styled_answers import STYLES
 
 
+@pytest.mark.slow
 def test_every_model_is_measured_in_every_style():
     found = crome(seeds=1, tasks=4, samples=5, held_out=5, presented=20)(2)
     for style in STYLES:

@@ -13,6 +13,7 @@ from handaxe.testing.worlds import check_world
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"brief": False, "choices": 3, "digits": 3, "ordered": False}])
 def test_journeys_keeps_the_world_contract(options):
     check_world(journeys(**options))

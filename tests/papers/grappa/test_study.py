@@ -22,6 +22,7 @@ refusing = Refusing()
 SMALL = {"scenes": 2, "episodes": 2, "size": 5, "limit": 30}
 
 
+@pytest.mark.slow
 def test_the_study_compares_arms_on_equal_episodes():
     found = grappa(**SMALL)(7)
     assert found["zero/same"] == 1 and 0 < found["moved"] < 1 and found["failed"] == 0
@@ -30,11 +31,13 @@ def test_the_study_compares_arms_on_equal_episodes():
     assert grappa(**SMALL)(7) == found
 
 
+@pytest.mark.slow
 def test_weight_0_gives_equal_figures_for_every_arm_with_it():
     found = grappa(**SMALL, alpha=0.0)(7)
     assert found["shifted/base"] == found["shifted/first"] == found["shifted/kept"] and found["moved"] == 0
 
 
+@pytest.mark.slow
 def test_a_server_advises():
     with ChatServer(reply("```python\ndef guidance(state):\n    return 0\n```")) as server:
         found = grappa(**{**SMALL, "limit": 10}, advisor=f"{server.url}#m")(7)
@@ -42,6 +45,7 @@ def test_a_server_advises():
     assert found["failed"] == 0 and found["shifted/guided"] <= 1
 
 
+@pytest.mark.slow
 def test_kept_guidance_asks_no_advisor(tmp_path, monkeypatch):
     """Every request is refused, so that no scene has guidance to keep: 4 requests in each episode of 8 arms."""
     (tmp_path / "refusing_advisor.py").write_text(REFUSING)

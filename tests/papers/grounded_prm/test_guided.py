@@ -45,6 +45,7 @@ def test_guided_has_one_stage_and_two_learners_and_replaces_another_judge(chosen
     assert len(again.stages) == 1 and len(again.learners) == 2 and again.rollout is first.rollout
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_equal_metrics(chosen, tmp_path, monkeypatch):
     found = []
     for resume in (False, True):

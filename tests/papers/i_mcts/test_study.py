@@ -5,6 +5,7 @@ from handaxe.papers.i_mcts import i_mcts
 pytest.importorskip("sklearn")
 
 
+@pytest.mark.slow
 def test_the_study_compares_all_searches():
     found = i_mcts(seeds=1, executions=3, samples=5, rows=48)(7)
     for name in ("no_introspection", "no_hybrid", "mcts", "random"):

@@ -16,6 +16,7 @@ def ask(response, number=0):
     return solution_question(Task("t", (Message("user", f"{number}+1=?"),), "1"), response)
 
 
+@pytest.mark.slow
 def test_a_fitted_judge_separates_its_lessons():
     pytest.importorskip("sklearn")
     engine = LocalEngine(TinyModel.new(TinyConfig(width=32, layers=1, heads=2, max_length=160), seed=1))

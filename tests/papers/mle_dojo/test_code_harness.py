@@ -31,6 +31,7 @@ def packed(table):
     return base64.b64encode(buffer.getvalue()).decode()
 
 
+@pytest.mark.slow
 def test_programs_share_tables_and_nothing_else(tmp_path):
     tables = [packed([[0.0], [1.0]]), packed([0, 1]), packed([[1.0], [0.0]])]
     request = {"key": "a", "seconds": 5, "tables": None}

@@ -25,6 +25,7 @@ def kinds(folder):
         return {one.task.metadata["kind"] for one in record.trajectories()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["edit", "optimise"])
 def test_edits_train_first_and_improvements_second(first, tmp_path):
     made = chosen("--first-stage", first)
@@ -37,6 +38,7 @@ def test_edits_train_first_and_improvements_second(first, tmp_path):
     assert versions == {1}, "the second stage samples from the weights that the first one left"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["grpo", "ppo", "dapo"])
 def test_the_first_stage_runs_on_every_base(base, tmp_path):
     made = chosen("--base", base)

@@ -12,6 +12,7 @@ LAB = "scores drawings of the world canvas alone"
 SCORES = {"followed": [1.0, 0.0], "kept": [0.0, 1.0]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept, rewards", [("0", {0.731059}), ("1", {0.731059, 0.268941})])
 def test_the_reward_is_the_yes_by_a_criterion_with_a_weight(monkeypatch, kept, rewards):
     monkeypatch.setattr(TaggedJudge, "fit", lambda self, questions: 0.0)

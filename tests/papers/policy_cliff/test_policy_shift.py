@@ -22,6 +22,7 @@ def test_a_bandit_matches_the_numbers_worked_by_hand():
     assert total_variation(np.array([1.0, 0.0]), np.array([0.25, 0.75])) == pytest.approx(0.75)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([0.05, 0.5, 2.0]), st.sampled_from([0.0, 0.8]))
 def test_no_shift_with_entropy_exceeds_the_bound(seed, temperature, discount):
     rng = np.random.default_rng(seed)

@@ -88,6 +88,7 @@ def test_unfinished_trajectories_keep_their_number_and_dropped_ones_are_listed(d
     assert given_up > 20
 
 
+@pytest.mark.slow
 def test_kept_turns_are_sampled_uniformly(dice):
     """Of three with three next turns each, three are kept: one keeps none as often as chance says."""
     none = total = 0

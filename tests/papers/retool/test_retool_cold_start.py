@@ -15,6 +15,7 @@ SHORT = ["--solutions", "3", "--epochs", "1"]
 SMALL = ["--steps", "1", "--groups", "2", "--group-size", "2", "--held-out", "2", "--seed", "1"]
 
 
+@pytest.mark.slow
 def test_programs_are_fine_tuned_on_before_training(tmp_path):
     assert len(made("retool_cold_start").stages) == len(made("retool").stages) + 1
     words = [*SMALL, *SHORT]

@@ -31,6 +31,7 @@ def of(world, name):
     return next(task for task in world.tasks("train", 20, 0) if task.metadata["set"] == name)
 
 
+@pytest.mark.slow
 def test_ml_engineering_keeps_the_world_contract(world):
     check_world(world, count=8)
     check_env(world.env(()), world.tasks("train", 1, 0)[0])

@@ -41,6 +41,7 @@ def server():
         yield found
 
 
+@pytest.mark.slow
 def test_tools_of_a_running_server_come_and_go(server):
     session, served = server
     vectors = TextVectors(count_words)
@@ -60,6 +61,7 @@ def test_tools_of_a_running_server_come_and_go(server):
     assert json.loads(synced.show(name))["name"] == name and len(synced.changes) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_step", [True, False])
 def test_a_release_within_a_rollout_is_survived_by_the_synchronized_index_alone(server, in_step):
     session, served = server

@@ -115,6 +115,7 @@ def test_a_judge_of_the_whole_rollout_reads_more_and_needs_no_evidence():
     assert own.channels["verdict"].tolist() == [-1] and everything.channels["verdict"].tolist() == [1]
 
 
+@pytest.mark.slow
 def test_votes_are_drawn_at_the_temperature():
     """p = 0.8 at 0.7: 0.8787; a vote for success is 0.8787^2 = 0.7721, the majority of three 0.8655."""
     group = make_group(trajectories=[rollout(name=f"one-{n}") for n in range(1200)])

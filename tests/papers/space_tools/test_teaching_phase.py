@@ -11,6 +11,7 @@ pytest.importorskip("skimage")
 SIZES = {"specialist_steps": 0, "specialist_tasks": 2, "teacher": 4, "batch_size": 2}
 
 
+@pytest.mark.slow
 def test_the_specialist_has_tasks_of_one_tool():
     world = made("space_tools").world
     tasks = single_tool_tasks(world.tasks("train", 40, 0), kinds=KINDS, tool=TOOL)

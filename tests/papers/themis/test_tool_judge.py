@@ -44,6 +44,7 @@ CONTRACT = []
 """It needs an engine; see below."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"tools": ()}, {"tools": (calculator,)}])
 def test_the_judge_keeps_the_contract(options):
     judge = made(**options, learning_rate=0.01)

@@ -19,6 +19,7 @@ def played(folder, *words):
     run(spec, RunConfig(out=folder, progress=False, recipe={"name": "thor_tirgen", "arguments": spec.arguments()}))
 
 
+@pytest.mark.slow
 def test_lessons_are_fine_tuned_on_before_training(tmp_path):
     assert len(made("thor_tirgen").stages) == len(made("thor").stages) + 1
     played(tmp_path)
@@ -26,6 +27,7 @@ def test_lessons_are_fine_tuned_on_before_training(tmp_path):
     assert [RunRecord.open(one).steps() for one in stages] == [[0]]
 
 
+@pytest.mark.slow
 def test_a_model_that_writes_no_step_leaves_no_lesson_and_no_rule_answers(tmp_path):
     with pytest.raises(InputError, match="has no lesson that fits: .*(no step|no answer|another answer)"):
         played(tmp_path, "--actor", "self", "--refiner", "self")

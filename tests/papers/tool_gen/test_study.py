@@ -34,6 +34,7 @@ def test_joined_requests_have_the_steps_of_both(data):
     assert joined == join_requests(data.test, 20, 900)
 
 
+@pytest.mark.slow
 def test_untrained_models_name_tools_with_constraints_alone(data, monkeypatch):
     monkeypatch.setattr(folder, "split_questions_of_tools", lambda tools, seed: data)
     monkeypatch.setattr(folder, "embed", lambda texts: np.eye(len(texts), 512, dtype=np.float32))

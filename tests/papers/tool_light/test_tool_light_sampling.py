@@ -13,6 +13,7 @@ def figures():
         return study.tool_light_sampling(tasks=12, seeds=2, samples=3, max_tokens=32)(5)
 
 
+@pytest.mark.slow
 def test_every_figure_has_an_interval(figures):
     names = {name.removesuffix("/low").removesuffix("/high") for name in figures}
     assert names == {

@@ -12,6 +12,7 @@ def test_shared_and_distinct_tokens_by_hand():
     assert found == {"shared": 3, "distinct": 5, "comparisons": 1}
 
 
+@pytest.mark.slow
 def test_both_topologies_are_measured_at_every_budget():
     found = tree_preferences_budget(seeds=1, budgets=(2, 4), tasks=8, held_out=5, samples=4, presented=4)(1)
     assert {f"pair/{name}/{n}" for name in ("tree", "chain") for n in (2, 4)} <= found.keys()

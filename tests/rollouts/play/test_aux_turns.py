@@ -209,6 +209,7 @@ def tiny(seed):
     return TinyModel.new(TinyConfig(layers=1, width=32, heads=2), seed=seed)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**20), size=st.integers(2, 4))
 def test_aux_turns_are_neither_scored_nor_trained(seed, size):

@@ -240,6 +240,7 @@ def test_chat_completions_answer_fuzzed_bodies(chat, drawn):
 GETS = {"/v1/models": 200, "/v1/models/tiny": 200, "/v1/models/other": 404, "/health": 200, "/v1": 404}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [pytest.param(path, marks=[pytest.mark.slow] * (GETS[path] == 404)) for path in GETS])
 @fuzz
 @given(CHAT_BODIES, st.sampled_from(["GET", "POST"]))
@@ -305,6 +306,7 @@ def test_mcp_answers_fuzzed_bodies(tools, drawn):
 # --- incomplete requests ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

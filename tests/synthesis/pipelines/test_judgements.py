@@ -29,6 +29,7 @@ def rows(tmp_path_factory):
     return [(*(json.loads(line.partition(": ")[2]) for line in row["question"].splitlines()[:3]), row) for row in found]
 
 
+@pytest.mark.slow
 def test_two_hundred_tasks_are_read_as_a_world(rows, tmp_path):
     file = tmp_path / "tasks.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for *_, row in rows))
@@ -74,6 +75,7 @@ def test_words_of_the_texts_alone_do_not_tell(rows):
     assert hits <= 50 + 4 * 5
 
 
+@pytest.mark.slow
 def test_a_policy_plays_both_texts(tmp_path):
     words = ["--world", "fact_chains", "--policy", "tiny", "--samples", "2", "--batch", "4", "--rounds", "1"]
     assert main(["synthesize", "judgements", *words, "--tests", "20", "--out", str(tmp_path), "--quiet"]) == 0
@@ -125,6 +127,7 @@ def test_a_server_corrupts(tmp_path):
     assert card["cost"]["corruptor"]["asks"] == 24 and card["tasks"] == 12
 
 
+@pytest.mark.slow
 def test_steps_are_labelled_by_rule_and_their_place_tells_nothing(tmp_path):
     judgements(CONTEXT, of="steps").run(out=tmp_path, count=60)
     rows = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]

@@ -19,6 +19,7 @@ def context(tests):
     return PipelineContext(WORLD, "", ENV, tests)
 
 
+@pytest.mark.slow
 def test_planted_test_tasks_are_refused(tmp_path):
     """The generator draws some of the test tasks, as a proposer that has seen them would."""
     drawn = questions(context(WORLD.tasks("test", 50, 0))).run(out=tmp_path / "a", count=20)

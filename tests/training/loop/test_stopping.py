@@ -123,6 +123,7 @@ RATES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill", [pytest.param(2, marks=pytest.mark.slow), 8, pytest.param(13, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", RATES)
 def test_killed_run_resumes_to_the_rates_and_the_end_of_the_uninterrupted_run(world, tmp_path, name, kill):

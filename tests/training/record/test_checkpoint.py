@@ -148,6 +148,7 @@ checkpoints.save(2, Engine(), {})
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("removed", [1, 2, 4])
 def test_kill_during_removal_leaves_whole_checkpoints_only(tmp_path, removed):
     done = subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(removed)])

@@ -73,6 +73,7 @@ def test_a_folder_of_stages_has_one_writer(world, tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["writer.lock"]
 
 
+@pytest.mark.slow
 @pytest.mark.exact
 def test_what_is_kept_changes_nothing_and_is_resumed_when_done(world, tmp_path):
     unkept, kept, again = world.site(), world.site(out=tmp_path), world.site(out=tmp_path, resume=True)
@@ -96,6 +97,7 @@ def rows(result):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, seed):
     """A child process, killed at random instants until it is done: the same weights, to the bit."""
@@ -110,6 +112,7 @@ def test_killed_at_random_and_resumed_is_uninterrupted(world, tmp_path, seed):
         assert world.same(torch.load(folder / "final.pt"), world.weights(whole.engine))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [0, 1, 2])
 def test_ctrl_c_stops_all_stages_and_they_go_on_from_there(world, tmp_path, stage):
     whole, first, second = world.site(), world.site(out=tmp_path), world.site(out=tmp_path, resume=True)
@@ -182,6 +185,7 @@ def test_shared_stages_are_done_once_for_all_seeds_and_engines(world, cache, tmp
         assert torch.equal(site.engine.forward(batch)["logp"], site.engine.forward(batch, reference=True)["logp"])
 
 
+@pytest.mark.slow
 @pytest.mark.exact
 def test_what_follows_shared_stages_is_as_after_them(world, cache, tmp_path):
     """Made here, found there: the stages after them draw and come to the same."""
@@ -219,6 +223,7 @@ def test_a_shared_stage_that_needs_the_runs_own_roles_is_refused(world, cache):
     assert not [name for name in made(cache) if not name.endswith(".work")]  # nothing that a run could take for done
 
 
+@pytest.mark.slow
 def test_processes_at_once_and_killed_ones_begin_from_the_same_file(world, tmp_path):
     """Two children at once, one of them killed on its way, and a third after them."""
     file = Path(world.__file__)

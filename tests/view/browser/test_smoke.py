@@ -18,6 +18,7 @@ def test_served_pages_show_runs_and_rollouts(look, served):
     assert "found it" in page.locator(".call").inner_text()
 
 
+@pytest.mark.slow
 def test_report_file_shows_runs_and_rollouts(look, reported):
     looker = look(reported)
     page = looker.open("#/run/seed-1")
@@ -27,6 +28,7 @@ def test_report_file_shows_runs_and_rollouts(look, reported):
     assert "found it" in page.locator(".call").inner_text()
 
 
+@pytest.mark.slow
 def test_damaged_runs_and_results_are_listed_beside_the_others(look, serve, decode, viewed, tmp_path):
     folder = shutil.copytree(viewed, tmp_path / "folder")
     damaged = folder / os.fsdecode(b"caf\xe9<img src=x onerror='window.hacked=1'>")

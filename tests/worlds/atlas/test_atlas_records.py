@@ -29,6 +29,7 @@ def by_name(table, name):
     return next(one for one in table.values() if one.name == name)
 
 
+@pytest.mark.slow
 def test_known_facts_are_kept(records):
     sweden, stockholm = by_name(records.countries, "Sweden"), by_name(records.cities, "Stockholm")
     assert (sweden.code, sweden.dial, sweden.money, sweden.domain) == ("752", "46", "SEK", ".se")

@@ -117,6 +117,7 @@ def test_results_of_a_search_have_other_real_pages():
     assert {name.split()[0] for name, _ in found} != {"752"}
 
 
+@pytest.mark.slow
 def test_entities_of_test_chains_start_no_training_question():
     for options in ({}, {"level": "medium"}):
         world = atlas(**options)
@@ -197,6 +198,7 @@ def test_invalid_options_raise(options, message):
         atlas(**options)
 
 
+@pytest.mark.slow
 def test_a_budget_without_a_question_is_one_error():
     with pytest.raises(InputError, match="fits in 1 calls .* raise the budget"):
         atlas(level="hard", budget=1).tasks("train", 1, 0)

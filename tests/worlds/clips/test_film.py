@@ -98,6 +98,7 @@ def test_a_film_survives_json():
         assert again == film and isinstance(again, Film)
 
 
+@pytest.mark.slow
 def test_a_number_is_readable_on_a_sheet_of_one_and_not_of_sixteen():
     """A nearest-neighbour reader of training cards."""
 

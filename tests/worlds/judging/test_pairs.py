@@ -26,6 +26,7 @@ def test_judging_keeps_the_world_contract(options):
     check_world(judging(**options), count=12)
 
 
+@pytest.mark.slow
 def test_the_oracle_of_the_source_decides_the_gold_verdict():
     for kind, make in SOURCES.items():
         source = make()

@@ -42,6 +42,7 @@ def test_games_are_equal_across_processes(tmp_path):
     assert found.stdout.strip() == wanted
 
 
+@pytest.mark.slow
 def test_games_are_cached_and_split_by_their_opening():
     mine = shelf()
     train, test = (set(itertools.islice(mine.cycle(split, 0), 60)) for split in ("train", "test"))

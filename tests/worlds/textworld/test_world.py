@@ -43,6 +43,7 @@ def opened(world, task):
     return env
 
 
+@pytest.mark.slow
 def test_textworld_keeps_the_world_contract(world):
     check_world(world, count=12)
 
