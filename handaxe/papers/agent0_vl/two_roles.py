@@ -22,7 +22,17 @@ from handaxe.core.requests import Attempt
 from handaxe.ops.turn_positions import initial_messages, turn_positions
 from handaxe.rollouts.play import Continuation, Play, Rules
 
-__all__ = ["Step", "Verdict", "is_repaired", "read_verdict", "solver_answer", "solver_steps", "step_text", "two_roles"]
+__all__ = [
+    "SPEAKER",
+    "Step",
+    "Verdict",
+    "is_repaired",
+    "read_verdict",
+    "solver_answer",
+    "solver_steps",
+    "step_text",
+    "two_roles",
+]
 
 NOTE = "steps"
 """Key of the notes with the solver's steps."""
