@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     local = DeferredModule("handaxe.engines.local.engine")
 
-__all__ = ["check_steps", "verifier_best_of"]
+__all__ = ["checked_rollouts", "verifier_best_of"]
 
 LOOKS = 3
 """Turns of a check: a call of the verifier's own, the verdict, and one more."""
@@ -69,15 +69,15 @@ def verifier_best_of(*, steps: int = 30, tasks: int = 64, samples: int = 8) -> S
         solver = local.LocalEngine(other.model)
         played = play_groups(solver, other.format, world, split="test", tasks=tasks, siblings=samples, seed=seed)
         method, made = _built(seed, steps)
-        scored = {"start": check_steps(made["engine"], made["format"], played, seed=seed)}
+        scored = {"start": checked_rollouts(made["engine"], made["format"], played, seed=seed)}
         run_built(method, made, RunConfig())
-        scored["trained"] = check_steps(made["engine"], made["format"], played, seed=seed)
+        scored["trained"] = checked_rollouts(made["engine"], made["format"], played, seed=seed)
         return _figures(played, scored)
 
     return measure
 
 
-def check_steps(
+def checked_rollouts(
     verifier: Engine, format: ChatFormat, played: Sequence[RatedGroup], *, seed: int
 ) -> dict[str, list[Sequence[Step]]]:
     """Have every step of rollouts checked by a policy in the role of the verifier.

@@ -40,7 +40,8 @@ def retrieved_examples(
         goal "grid", instructions "walk in a grid" and "add numbers", count 1 -> the program of "walk in a grid"
 
     Paper: arXiv:2309.11489 (Text2Reward), few-shot examples of instruction and reward code from a pool.
-    Unconfirmed: which embedding ranks the paper's pool, and how many examples a request has.
+    Unconfirmed: which embedding ranks the pool, and how many examples a request has.
+    Differs: examples have other keys than the task; the class of the environment is part of the query.
     """
     if not 0 <= count <= len(pool):
         raise InputError(f"--examples is {count}, and the pool has {len(pool)}: give 0 to {len(pool)}")

@@ -11,11 +11,11 @@ import numpy as np
 
 from handaxe import rollouts
 from handaxe.core.protocols import ChatFormat, Engine, Rollout, RolloutPlan
-from handaxe.core.records import STOPPED, Ending, Group, Sampling, Trajectory
+from handaxe.core.records import STOPPED, Ending, Group, Sampling, Task, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.ops.seeds import derive_seed
 from handaxe.papers.toolchain_star.call_meter import CallMeter, call_meter
-from handaxe.papers.toolchain_star.frontier_search import ANSWER, Guide, Order, frontier_search
+from handaxe.papers.toolchain_star.frontier_search import ANSWER, Order, frontier_search
 from handaxe.papers.toolchain_star.guides import likelihood_guide, plan_guide
 from handaxe.papers.toolchain_star.plan_costs import memory_match, plan_costs
 from handaxe.papers.toolchain_star.plan_steps import Plan, plan_steps
@@ -23,7 +23,7 @@ from handaxe.rewards.outcome import outcome
 from handaxe.rollouts import driver
 from handaxe.worlds.world import World
 
-__all__ = ["Search", "compare_searches", "make_searches", "repeated"]
+__all__ = ["Search", "Searched", "compare_searches", "make_searches", "plan_search", "play_search", "repeated"]
 
 COMPLETED = Ending("completed")
 Choose = Callable[[Sequence[Trajectory]], Trajectory | None]
@@ -35,6 +35,14 @@ class Search(NamedTuple):
     rollout: Rollout
     choose: Choose
     temperature: float = 1.0
+
+
+class Searched(NamedTuple):
+    """Chosen trajectory of a search, None without an answer; whether it is correct; and calls and turns of the task."""
+
+    chosen: Trajectory | None
+    correct: bool
+    used: CallMeter
 
 
 def repeated(*, most: int, max_turns: int) -> Rollout:
@@ -59,6 +67,27 @@ def repeated(*, most: int, max_turns: int) -> Rollout:
     return rollout
 
 
+def plan_search(memory: Sequence[Plan], *, candidates: int, calls: int, max_turns: int, weight: float = 0.5) -> Search:
+    """Make the search of ToolChain*: best-first, by costs from a memory of plans and from the policy.
+
+    Args:
+        memory: complete plans.
+        candidates: samples of an expansion.
+        calls: budget of a rollout.
+        max_turns: of a trajectory.
+        weight: alpha and beta of `plan_costs`; 1 leaves the policy's own scores out.
+
+    Example:
+        compare_searches({"astar": plan_search(memory, candidates=4, calls=12, max_turns=7)}, ...)
+
+    Paper: arXiv:2310.13227 (ToolChain*), A* over the tree of calls.
+    Differs: see `plan_costs`.
+    """
+    guide = plan_guide(plan_costs(memory, alpha=weight, beta=weight), max_turns=max_turns)
+    search = frontier_search(guide=guide, candidates=candidates, calls=calls, max_turns=max_turns)
+    return Search(search, _noted)
+
+
 def make_searches(
     memory: Sequence[Plan], *, candidates: int, calls: int, width: int, max_turns: int
 ) -> dict[str, Search]:
@@ -80,14 +109,14 @@ def make_searches(
         max_turns: of a trajectory.
     """
 
-    def frontier(guide: Guide, order: Order = "best", width: int | None = None) -> Search:
+    def likely(order: Order, width: int | None = None) -> Search:
         search = frontier_search(
-            guide=guide, candidates=candidates, calls=calls, order=order, width=width, max_turns=max_turns
+            guide=likelihood_guide(), candidates=candidates, calls=calls, order=order, width=width, max_turns=max_turns
         )
         return Search(search, _noted)
 
     def planned(weight: float) -> Search:
-        return frontier(plan_guide(plan_costs(memory, alpha=weight, beta=weight), max_turns=max_turns))
+        return plan_search(memory, candidates=candidates, calls=calls, max_turns=max_turns, weight=weight)
 
     def match(one: Trajectory) -> float:
         return float(one.ending == COMPLETED) * memory_match(plan_steps(one), memory)
@@ -98,8 +127,8 @@ def make_searches(
     return {
         "greedy": Search(rollouts.linear(max_turns=max_turns), _first, 0.0),
         "vote": Search(repeated(most=calls, max_turns=max_turns), _most_frequent),
-        "beam": frontier(likelihood_guide(), "breadth", width),
-        "depth": frontier(likelihood_guide(), "depth"),
+        "beam": likely("breadth", width),
+        "depth": likely("depth"),
         "mcts": Search(tree, lambda found: max(_completed(found), key=match, default=None)),
         "astar": planned(0.5),
         "memory": planned(1.0),
@@ -141,26 +170,56 @@ def compare_searches(
     tasks = [(seed, task) for seed in seeds for task in world.tasks("test", count, seed)]
     found = dict[str, dict[str, np.ndarray]]()
     for name, search in searches.items():
-        sampling, meters = Sampling(temperature=search.temperature, max_tokens=max_tokens), dict[str, CallMeter]()
-        env, context = world.env(world.tools), engine.max_length
-        attempts = [
-            Attempt(task, env, format, sampling, f"{task.id}/0", 0, derive_seed(seed, task.id), context)
-            for seed, task in tasks
-        ]
-        metered = call_meter(search.rollout, calls=calls, meters=meters)
-        played = driver.run(attempts, metered, engine, workers=1, lockstep=True)
-        chosen = [search.choose(trajectories) for trajectories in played]
-        used = [meters[attempt.id] for attempt in attempts]
+        played = play_search(
+            search, tasks, world=world, engine=engine, format=format, calls=calls, max_tokens=max_tokens
+        )
         columns = {
-            "pass@1": [one is not None and world.correct(Group(one.task, (one,))).outcome[0] > 0.5 for one in chosen],
-            "answered": [one is not None for one in chosen],
-            "calls": [one.calls for one in used],
-            "turns": [one.turns for one in used],
+            "pass@1": [one.correct for one in played],
+            "answered": [one.chosen is not None for one in played],
+            "calls": [one.used.calls for one in played],
+            "turns": [one.used.turns for one in played],
         }
         shaped = {key: np.array(own, np.float64).reshape(len(seeds), count) for key, own in columns.items()}
         found[name] = {key: own_SN.mean(axis=1) for key, own_SN in shaped.items()}
         found[name]["most_calls"] = shaped["calls"].max(axis=1)
     return found
+
+
+def play_search(
+    search: Search,
+    tasks: Sequence[tuple[int, Task]],
+    *,
+    world: World,
+    engine: Engine,
+    format: ChatFormat,
+    calls: int,
+    max_tokens: int,
+) -> list[Searched]:
+    """Play tasks by a search, within a budget of executed calls each.
+
+    Args:
+        search: strategy and choice.
+        tasks: seed of the rollout, and task.
+        world, engine, format, calls, max_tokens: as of `compare_searches`.
+
+    Example:
+        a search that ends without an answer  ->  Searched(None, False, ...)
+
+    Paper: arXiv:2310.13227 (ToolChain*), a search a task.
+    Differs: nothing known.
+    """
+    meters, env = dict[str, CallMeter](), world.env(world.tools)
+    sampling = Sampling(temperature=search.temperature, max_tokens=max_tokens)
+    attempts = [
+        Attempt(task, env, format, sampling, f"{task.id}/0", 0, derive_seed(seed, task.id), engine.max_length)
+        for seed, task in tasks
+    ]
+    metered = call_meter(search.rollout, calls=calls, meters=meters)
+    chosen = map(search.choose, driver.run(attempts, metered, engine, workers=1, lockstep=True))
+    return [
+        Searched(one, one is not None and bool(world.correct(Group(one.task, (one,))).outcome[0] > 0.5), meters[own.id])
+        for one, own in zip(chosen, attempts, strict=True)
+    ]
 
 
 def _completed(found: Sequence[Trajectory]) -> list[Trajectory]:

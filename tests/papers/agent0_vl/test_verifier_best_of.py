@@ -7,7 +7,7 @@ from handaxe.models.tiny_image_processor import TinyImageProcessor
 from handaxe.papers.agent0_vl import verifier_best_of as module
 from handaxe.papers.agent0_vl.checked_plates import checked_plates
 from handaxe.papers.agent0_vl.two_roles import Step, Verdict, solver_steps, two_roles
-from handaxe.papers.agent0_vl.verifier_best_of import check_steps, verifier_best_of
+from handaxe.papers.agent0_vl.verifier_best_of import checked_rollouts, verifier_best_of
 from handaxe.testing.make_records import make_rated
 from handaxe.worlds.parts.demonstrate import demonstrate
 
@@ -58,13 +58,13 @@ def verdicts(monkeypatch):
     return asked, said
 
 
-def test_check_steps_matches_its_example(verdicts):
+def test_checked_rollouts_matches_its_example(verdicts):
     asked, said = verdicts
     played = [rated(TASKS[0], "11", "12")]
     step = solver_steps(played[0].group[0])[0]
     said[f"{TASKS[0].id}-check-0-0"] = "4 4 6 6 .5"
     said[f"{TASKS[0].id}-check-1-1"] = "12 .8"
-    (first, second) = check_steps(None, FORMAT, played, seed=0)[TASKS[0].id]
+    (first, second) = checked_rollouts(None, FORMAT, played, seed=0)[TASKS[0].id]
     assert first[0] == step._replace(verdicts=(Verdict("4 4 6 6", -1.0, 0.5),)) and first[1].verdicts == ()
     assert second[0].verdicts == () and second[1].verdicts == (Verdict("12", 1.0, 0.8),)
     assert [one.id[len(TASKS[0].id) :] for one in asked] == ["-check-0-0", "-check-0-1", "-check-1-0", "-check-1-1"]
@@ -73,7 +73,7 @@ def test_check_steps_matches_its_example(verdicts):
 def test_a_check_is_the_sequence_of_the_verifier_in_training(verdicts):
     asked, _ = verdicts
     played = [rated(TASKS[0], "11")]
-    check_steps(None, FORMAT, played, seed=0)
+    checked_rollouts(None, FORMAT, played, seed=0)
     sequences = [FORMAT.decode(one.ids.tolist()) for one in played[0].group[0].sequences]
     for task, place in zip(asked, (1, 3), strict=True):
         one = demonstrate(WORLD.env(()), task, lambda task, facts: Message("assistant", "17 .9"), format=FORMAT)
