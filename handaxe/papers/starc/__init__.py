@@ -1,5 +1,7 @@
 """STARC (arXiv:2309.15257): correlate distances between rewards with regret on random processes."""
 
+from functools import partial
+
 import numpy as np
 import scipy  # scipy.stats takes a second: imported on use
 
@@ -7,11 +9,19 @@ from handaxe.methods.method import StudyFunction
 from handaxe.ops.finite_mdp import random_mdp
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import mean_interval
+from handaxe.papers.starc.earlier_distances import dard_distance, epic_distance
 from handaxe.papers.starc.regret import mutual_regret
 from handaxe.papers.starc.reward_distance import reward_distance
 from handaxe.papers.starc.reward_pairs import reward_pairs
 
 __all__ = ["starc"]
+
+DISTANCES = {
+    "": reward_distance,
+    "raw": partial(reward_distance, canonical=False),
+    "epic": epic_distance,
+    "dard": dard_distance,
+}
 
 
 def starc(
@@ -19,12 +29,12 @@ def starc(
 ) -> StudyFunction:
     """Compute Spearman's correlation of distance and regret over pairs of rewards, in each of several processes.
 
-    Figures:
-        spearman, spearman/raw          of the STARC distance, and of the same distance without canonicalisation; mean
-                                        over processes. /low: lower end of the 95 % interval of the mean
-        gain, gain/low                  difference of both
+    Figures; OTHER is raw (the STARC distance without canonicalisation), epic or dard:
+        spearman, spearman/OTHER        of the STARC distance, and of another one; mean over processes. /low: lower end
+                                        of the 95 % interval of the mean
+        gain/OTHER                      difference of both, with /low
         plain/spearman, plain/gain...   likewise, for pairs without changes that keep the order of policies
-        equivalent, equivalent/raw      largest distance of a reward and an equivalent one
+        equivalent, equivalent/OTHER    largest distance of a reward and an equivalent one
 
     Args:
         processes: random processes.
@@ -35,30 +45,41 @@ def starc(
     """
 
     def measure(seed: int) -> dict[str, float]:
-        every_NK, plain_NK = (
-            np.array([correlations(seed, n, equivalents) for n in range(processes)]) for equivalents in (True, False)
-        )
-        largest = {"equivalent": float(every_NK[:, 2].max()), "equivalent/raw": float(every_NK[:, 3].max())}
-        return _correlation_figures(every_NK, "") | largest | _correlation_figures(plain_NK, "plain/")
+        figures = dict[str, float]()
+        for prefix, equivalents in (("", True), ("plain/", False)):
+            found = [correlations(seed, n, equivalents) for n in range(processes)]
+            figures |= _correlation_figures(np.array([rank for rank, _ in found]), prefix)
+            if equivalents:
+                largest_K = np.array([nearest for _, nearest in found]).max(0)
+                figures |= {_name("equivalent", own): float(one) for own, one in zip(DISTANCES, largest_K, strict=True)}
+        return figures
 
-    def correlations(seed: int, n: int, equivalents: bool) -> tuple[float, float, float, float]:
+    def correlations(seed: int, n: int, equivalents: bool) -> tuple[list[float], list[float]]:
+        """Correlation of each distance, and each distance of the first pair."""
         rng = generator("starc", seed, n)
         mdp = random_mdp(rng, states=states, actions=actions, discount=discount)
         drawn = reward_pairs(rng, mdp, count=pairs, equivalents=equivalents)
         regrets = [mutual_regret(mdp, *pair) for pair in drawn]
-        near, raw = ([reward_distance(mdp, *pair, canonical=own) for pair in drawn] for own in (True, False))
-        return _rank_correlation(near, regrets), _rank_correlation(raw, regrets), near[0], raw[0]
+        found = [[distance(mdp, *pair) for pair in drawn] for distance in DISTANCES.values()]
+        return [_rank_correlation(one, regrets) for one in found], [one[0] for one in found]
 
     return measure
 
 
-def _correlation_figures(found_NK: np.ndarray, prefix: str) -> dict[str, float]:
-    """Mean over processes, and low end of the interval, of both correlations and of the gain."""
-    values = {"spearman": found_NK[:, 0], "spearman/raw": found_NK[:, 1], "gain": found_NK[:, 0] - found_NK[:, 1]}
+def _correlation_figures(rank_NK: np.ndarray, prefix: str) -> dict[str, float]:
+    """Means over processes, and low ends of the intervals, of all correlations and of the gains of the first."""
     figures = dict[str, float]()
-    for name, value_N in values.items():
-        figures |= {f"{prefix}{name}": float(value_N.mean()), f"{prefix}{name}/low": mean_interval(value_N).low}
+    for k, name in enumerate(DISTANCES):
+        values = {_name("spearman", name): rank_NK[:, k]}
+        if k:
+            values[f"gain/{name}"] = rank_NK[:, 0] - rank_NK[:, k]
+        for key, value_N in values.items():
+            figures |= {f"{prefix}{key}": float(value_N.mean()), f"{prefix}{key}/low": mean_interval(value_N).low}
     return figures
+
+
+def _name(figure: str, distance: str) -> str:
+    return f"{figure}/{distance}" if distance else figure
 
 
 def _rank_correlation(distances: list[float], regrets: list[float]) -> float:

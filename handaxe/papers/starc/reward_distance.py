@@ -7,7 +7,7 @@ import numpy as np
 from handaxe.core.errors import InputError
 from handaxe.ops.finite_mdp import FiniteMdp, expected_reward, policy_values
 
-__all__ = ["canonical_reward", "reward_distance", "standard_reward"]
+__all__ = ["canonical_reward", "checked_reward", "reward_distance", "standard_reward"]
 
 
 def reward_distance(
@@ -66,7 +66,7 @@ def standard_reward(
     Example:
         one state, two arms, discount 0, R = (1, 0)  ->  (0.7071, -0.7071); with canonical=False (1, 0)
     """
-    found_SAZ = canonical_reward(mdp, reward_SAZ, policy_SA=policy_SA) if canonical else _checked(mdp, reward_SAZ)
+    found_SAZ = canonical_reward(mdp, reward_SAZ, policy_SA=policy_SA) if canonical else checked_reward(mdp, reward_SAZ)
     size = np.linalg.norm(found_SAZ)
     rounding = 1e-12 * np.linalg.norm(reward_SAZ) / (1 - mdp.discount)
     return found_SAZ / size if size > rounding else np.zeros_like(found_SAZ)
@@ -84,7 +84,7 @@ def canonical_reward(mdp: FiniteMdp, reward_SAZ: np.ndarray, *, policy_SA: np.nd
     Example:
         one state, two arms, discount 0, R = (1, 0), uniform policy: V = 0.5  ->  (0.5, -0.5)
     """
-    mean_SA = expected_reward(mdp, _checked(mdp, reward_SAZ))
+    mean_SA = expected_reward(mdp, checked_reward(mdp, reward_SAZ))
     if policy_SA is None:
         policy_SA = np.full(mean_SA.shape, 1 / mean_SA.shape[1])
     value_S = policy_values(mdp, policy_SA, mean_SA)
@@ -92,7 +92,15 @@ def canonical_reward(mdp: FiniteMdp, reward_SAZ: np.ndarray, *, policy_SA: np.nd
     return np.repeat(levelled_SA[:, :, None], len(value_S), axis=2)
 
 
-def _checked(mdp: FiniteMdp, reward_SAZ: np.ndarray) -> np.ndarray:
+def checked_reward(mdp: FiniteMdp, reward_SAZ: np.ndarray) -> np.ndarray:
+    """Return a reward in float64.
+
+    Raises:
+        InputError: a reward of another shape than the transitions, or not finite.
+
+    Example:
+        two arms of one state, and a reward [2]  ->  InputError
+    """
     if reward_SAZ.shape != mdp.transition_SAZ.shape or not np.isfinite(reward_SAZ).all():
         raise InputError(
             f"a reward has shape {reward_SAZ.shape} and transitions {mdp.transition_SAZ.shape}; give finite numbers of"
