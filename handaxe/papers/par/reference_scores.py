@@ -38,6 +38,11 @@ class ReferenceScores:
         return self._found.get(task.id, np.zeros(0))
 
     @property
+    def scores(self) -> np.ndarray:
+        """[N] scores of all references."""
+        return np.concatenate([np.zeros(0), *self._found.values()])
+
+    @property
     def stage(self) -> Stage:
         """The stage that fills the references; its metrics are their number and mean."""
 
@@ -45,7 +50,7 @@ class ReferenceScores:
             for one in self._source(site):
                 score_G = np.asarray(one.scores.outcome, np.float64)
                 self._found[one.group.task.id] = score_G[~np.isnan(score_G)]
-            scores = np.concatenate([np.zeros(0), *self._found.values()])
+            scores = self.scores
             return [
                 {"step": 0.0, "references": float(len(scores)), "mean": float(scores.mean()) if len(scores) else 0.0}
             ]

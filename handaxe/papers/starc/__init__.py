@@ -1,12 +1,13 @@
 """STARC (arXiv:2309.15257): correlate distances between rewards with regret on random processes."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import scipy  # scipy.stats takes a second: imported on use
 
 from handaxe.methods.method import StudyFunction
-from handaxe.ops.finite_mdp import random_mdp
+from handaxe.ops.finite_mdp import FiniteMdp, random_mdp
 from handaxe.ops.seeds import generator
 from handaxe.ops.stats import mean_interval
 from handaxe.papers.starc.earlier_distances import dard_distance, epic_distance
@@ -16,7 +17,7 @@ from handaxe.papers.starc.reward_pairs import reward_pairs
 
 __all__ = ["starc"]
 
-DISTANCES = {
+DISTANCES: dict[str, Callable[[FiniteMdp, np.ndarray, np.ndarray], float]] = {
     "": reward_distance,
     "raw": partial(reward_distance, canonical=False),
     "epic": epic_distance,

@@ -9,5 +9,5 @@ LAB = "a stage fits its reward model on rollouts of the policy; see reward_model
 
 def test_the_reward_model_never_learns_in_the_loop():
     method = made("par")
-    assert len(method.stages) == 2 and len(method.learners) == 1
+    assert len(method.stages) == 2 and len(method.learners) == 2
     assert len(method.tasks(method.world.tasks("train", 60, 0), 0).tasks) == 48
