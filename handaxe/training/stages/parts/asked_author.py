@@ -25,7 +25,7 @@ numbers before and after the turn, with the keys {names}. total is a float, comp
 Only math can be imported. Print nothing. Answer with one block of code."""
 EARLIER = "This program was tried before:"
 BROKEN = "The program below fails. Write it again without the error."
-BLOCK = re.compile(r"```(?:python)?[ \t]*\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```(?:python)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
 Describe = Callable[[Brief], str]
@@ -102,6 +102,6 @@ def asked_author(
 
 
 def read_code(answer: str) -> str:
-    """Read the first block of code of an answer, or the whole answer without a block."""
+    """Read the first block of code of an answer, also one that was cut; the whole answer without a block."""
     found = BLOCK.search(answer)
     return found.group(1) if found else answer

@@ -37,7 +37,8 @@ class Model:
         ("Here:\n```python\nx = 1\n```", "x = 1\n"),
         ("```\nx = 1\n```\n```\ny\n```", "x = 1\n"),
         ("x = 1", "x = 1"),
-        ("```python\nx = 1", "```python\nx = 1"),
+        ("```python\nx = 1", "x = 1"),
+        ("Here:\n```\nx = 1\ny =", "x = 1\ny ="),
         ("", ""),
     ],
 )
