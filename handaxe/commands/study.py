@@ -13,6 +13,7 @@ from handaxe.core.errors import MethodError
 from handaxe.methods.catalog import list_studies
 from handaxe.methods.flags import dump_options
 from handaxe.methods.run_spec import NamedFactory
+from handaxe.training.loop.progress import Bar, ticking
 from handaxe.view.fitted_table import FittedTable
 
 __all__ = ["StudyOptions", "main"]
@@ -52,7 +53,8 @@ def main(arguments: list[str]) -> int:
     options: StudyOptions = parsed["study"]
     given = {each.name: getattr(parsed["own"], each.name) for each in factory.options()}
     changed = [each for each in factory.options() if given[each.name] != each.default]
-    figures = dict(factory.make(**given)(options.seed))
+    with Bar(None, title=f"study {name}") as bar, ticking(bar):
+        figures = dict(factory.make(**given)(options.seed))
     table = FittedTable(box=SIMPLE_HEAD)
     for name in ("figure", "value"):
         table.add_column(name)

@@ -3,8 +3,12 @@
 step 12/30  3:05 left  reward 0.656  calls 1.20  sampling 34/96
 """
 
+from __future__ import annotations
+
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.live import Live
@@ -12,7 +16,7 @@ from rich.text import Text
 
 from handaxe.core.escape import escape
 
-__all__ = ["Bar", "clock_time", "fitted", "is_live"]
+__all__ = ["Bar", "clock_time", "fitted", "is_live", "ticking"]
 
 EVERY = 10.0
 """Minimum seconds between two lines of a log file."""
@@ -56,11 +60,18 @@ EARLY = 0.03
 """Share of the steps before the remaining time is shown; earlier estimates are unreliable with concurrent work."""
 
 
+_OPEN: list[Bar] = []
+"""Displays that are open, the innermost last. It alone is shown."""
+
+
 class Bar:
     """Progress display of a run.
 
+    A display that opens within another one hides it until it closes.
+
     Args:
-        total: total number of steps; `done` of them are done.
+        total: total number of steps; `done` of them are done. None: title and time alone are shown, and nothing of
+            them stays on a terminal.
         enabled: False shows only the lines of `say`.
         title: name of the counted unit.
         console: output; None is stderr.
@@ -69,7 +80,7 @@ class Bar:
 
     def __init__(
         self,
-        total: int,
+        total: int | None,
         *,
         done: int = 0,
         enabled: bool = True,
@@ -88,9 +99,15 @@ class Bar:
         self._told: float | None = None
         self._live = live
         self.begin()
-        self._drawn = Live(console=self._console, get_renderable=self._render, refresh_per_second=PER_SECOND)
+        self._drawn = Live(
+            console=self._console, get_renderable=self._render, refresh_per_second=PER_SECOND, transient=total is None
+        )
 
-    def __enter__(self) -> "Bar":
+    def __enter__(self) -> Bar:
+        if self._live or self._lines:
+            if _OPEN:
+                _OPEN[-1]._drawn.stop()
+            _OPEN.append(self)
         if self._live:
             self._drawn.start()
         return self
@@ -99,6 +116,10 @@ class Bar:
         self._phase, self._under = "", ()
         if self._live:
             self._drawn.stop()
+        if self in _OPEN:
+            _OPEN.remove(self)
+        if _OPEN and _OPEN[-1]._live:
+            _OPEN[-1]._drawn.start()
 
     def begin(self) -> None:
         """Start the clock of the steps: the remaining time is estimated from step durations, without setup."""
@@ -109,6 +130,11 @@ class Bar:
         """Show the progress of a phase within the current step."""
         self._phase = f"{phase} {done}/{total}"
         self._tell()
+
+    def tick(self) -> None:
+        """Print a line of a log file if one is due, and no display is open within this one."""
+        if _OPEN and _OPEN[-1] is self:
+            self._tell()
 
     def step(self, notes: Sequence[str] = ()) -> None:
         """Count one step and show its notes, the most important first."""
@@ -147,12 +173,15 @@ class Bar:
 
     def _text(self, width: int) -> str:
         """Step and time first, then the notes that fit, then the phase."""
-        head = fitted([f"{self._title} {self._done}/{self._total}", self._time()], width)
+        title = self._title if self._total is None else f"{self._title} {self._done}/{self._total}"
+        head = fitted([title, self._time()], width)
         ending = f"  {self._phase}" if self._phase and len(head) + 2 + len(self._phase) <= width else ""
         return fitted([head, *self._notes], width - len(ending)) + ending
 
     def _time(self) -> str:
         now, steps = self._clock(), self._done - self._first
+        if self._total is None:
+            return f"{clock_time(now - self._start)} so far"
         if self._done >= self._total:
             return f"in {clock_time(now - self._start)}"
         if steps <= 0 or steps < EARLY * (self._total - self._first):
@@ -160,6 +189,32 @@ class Bar:
         each = (self._reached - self._start) / steps
         left = each * (self._total - self._done) - min(each, now - self._reached)
         return f"{clock_time(left)} left"
+
+
+@contextmanager
+def ticking(bar: Bar, *, seconds: float = 1.0) -> Iterator[None]:
+    """Let a display tell the time in a log file while other code computes.
+
+    Args:
+        bar: an open display.
+        seconds: between two ticks.
+
+    Example:
+        with Bar(None, title="study") as bar, ticking(bar): a line "study  0:10 so far" every ten seconds
+    """
+    ended = threading.Event()
+
+    def tick() -> None:
+        while not ended.wait(seconds):
+            bar.tick()
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _cut(line: str, width: int) -> str:

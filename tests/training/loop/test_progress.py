@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from handaxe.training.loop.progress import Bar, clock_time, fitted, is_live
+from handaxe.training.loop.progress import Bar, clock_time, fitted, is_live, ticking
 
 
 class Terminal(io.StringIO):
@@ -128,3 +128,44 @@ def test_the_time_left_goes_down_while_a_step_is_at_work():
         for now, left in ((10, "0:30"), (14, "0:26"), (60, "0:20")):
             clock.now = now
             assert bar._render().plain == f"step 1/4  {left} left"
+
+
+def test_a_display_without_a_number_of_steps_tells_the_time():
+    out, clock = console(), Watch()
+    with Bar(None, title="study", console=out, clock=clock) as bar:
+        for _ in range(25):
+            clock.now += 1
+            bar.tick()
+    assert out.file.getvalue().splitlines() == ["study  0:10 so far", "study  0:20 so far"]
+
+
+def test_a_display_within_another_one_is_shown_alone():
+    out, clock = console(), Watch()
+    with Bar(None, title="study", console=out, clock=clock) as outer:
+        with Bar(2, console=out, clock=clock) as inner:
+            clock.now += 11
+            outer.tick()
+            inner.step()
+        with Bar(2, enabled=False, console=out, clock=clock):
+            outer.tick()
+    assert out.file.getvalue().splitlines() == ["step 1/2  0:11 left", "study  0:11 so far"]
+
+
+def test_a_terminal_shows_the_inner_display_and_then_the_outer_one_again():
+    terminals = Console(file=Terminal(), force_terminal=True, width=60), Console(file=Terminal(), force_terminal=True)
+    with Bar(None, title="study", console=terminals[0]) as outer:
+        assert outer._drawn.is_started
+        with pytest.raises(RuntimeError), Bar(2, console=terminals[1]) as inner:
+            assert inner._drawn.is_started and not outer._drawn.is_started
+            raise RuntimeError
+        assert outer._drawn.is_started and not inner._drawn.is_started
+    assert not outer._drawn.is_started
+
+
+def test_the_time_is_told_while_other_code_computes():
+    out, clock = console(), Watch()
+    with Bar(None, title="study", console=out, clock=clock) as bar, ticking(bar, seconds=0.01):
+        clock.now = 12.0
+        while not out.file.getvalue():
+            pass
+    assert out.file.getvalue() == "study  0:12 so far\n"
