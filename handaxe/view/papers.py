@@ -39,6 +39,9 @@ TALLY = {
     UNDECIDED: "were not replicated yet",
 }
 """Verdict -> the verb phrase of the sentence that counts it."""
+NOT_RUN = "not run yet"
+BOUND_TALLY = {"holds": "hold", "does not hold": "do not hold", NOT_RUN: NOT_RUN}
+"""Verdict on a bound of a study -> the same of several bounds."""
 
 HEADER = """# Papers
 
@@ -53,6 +56,8 @@ never reach the level of the claim. "not testable": the mechanism did not act, t
 paper removes, nearly all tasks have one outcome on both sides, or the figure moves as far with permuted rewards. Most
 policies have 0.85M parameters and train for minutes. Interquartile mean and probability of improvement, on the page of
 a paper, have percentile bootstrap intervals of 95 % over runs; they decide nothing.
+
+A study computes figures in one run, without pairs, and compares them with bounds. Each bound holds or does not hold.
 """
 
 
@@ -111,6 +116,7 @@ def index_page(entries: Sequence[Entry], studies: Sequence[StudyEntry], root: Pa
     lines = [
         HEADER,
         _tally(entries),
+        *([_bound_tally(studies)] if studies else []),
         "",
         "| paper | arXiv | method | base | claims | missing |",
         "|---|---|---|---|---|---|",
@@ -183,6 +189,18 @@ def _tally(entries: Sequence[Entry]) -> str:
     return f"{tally} After correction over the table (Benjamini-Yekutieli, 0.05), {words['holds'] - lost} still hold."
 
 
+def _bound_tally(studies: Sequence[StudyEntry]) -> str:
+    words = sum((_bound_words(one) for one in studies), Counter[str]())
+    hold, fail, rest = (words[word] for word in BOUND_TALLY)
+    return f"Of {words.total()} bounds of studies {hold} hold, {fail} do not hold, and {rest} were not run yet."
+
+
+def _bound_words(one: StudyEntry) -> Counter[str]:
+    """Number of bounds by verdict."""
+    made = {} if one.result is None else {each["text"]: each["verdict"] for each in one.result["verdicts"]}
+    return Counter(made.get(bound.text, NOT_RUN) for bound in one.study.page.bounds)
+
+
 def _word(claim: Claim, result: Replication | None) -> str:
     found = find_decision(claim, result)
     return UNDECIDED if found is None else found.decision.verdict
@@ -201,10 +219,12 @@ def _method_row(one: Entry, root: Path) -> tuple[str, ...]:
 
 
 def _study_row(one: StudyEntry, root: Path) -> tuple[str, ...]:
-    study = one.study
-    made = [] if one.result is None else one.result["verdicts"]
-    counts = Counter(each["verdict"] for each in made)
-    verdicts = ", ".join(f"{counts[word]} {word}" for word in TALLY if counts[word]) or "not run yet"
+    study, counts = one.study, _bound_words(one)
+    verdicts = ", ".join(
+        f"{counts[word]} {word if counts[word] == 1 else several}"
+        for word, several in BOUND_TALLY.items()
+        if counts[word]
+    )
     return (*_names(study, root), f"`{study.name}` (study)", "", verdicts, _missing(study))
 
 

@@ -152,12 +152,20 @@ def test_study_has_its_bounds_verdicts_and_figures(checkout):
     (folder / "__init__.py").write_text(METHOD.replace("first", "cde"))
     assert main(["papers", "--root", str(checkout)]) == 0
     assert "- It is small. (size at most 1)\n" in (folder / "README.md").read_text()
+    index = (checkout / "PAPERS.md").read_text()
+    assert (
+        "Of 1 bounds of studies 0 hold, 0 do not hold, and 1 were not run yet." in index
+        and "| 1 not run yet |" in index
+    )
     verdict = {"text": "It is small.", "bound": "size at most 1", "verdict": "does not hold"}
     found = {"study": "computed", "seed": 3, "figures": {"size": 2.0, "steps": 13.0}, "verdicts": [verdict]}
     (folder / "result_computed.json").write_text(json.dumps(found))
     assert main(["papers", "--root", str(checkout)]) == 0
     page = (folder / "README.md").read_text()
     assert "- It is small. (size at most 1): **does not hold**\n" in page
+    index = (checkout / "PAPERS.md").read_text()
+    assert "Of 1 bounds of studies 0 hold, 1 do not hold, and 0 were not run yet." in index
+    assert "| 1 does not hold |" in index
     assert "- Figures: size 2, steps 13, seed 3\n" in page
 
 
