@@ -16,7 +16,7 @@ from handaxe.evaluation.correction import survive_correction
 from handaxe.evaluation.paired_estimates import paired_estimates
 from handaxe.evaluation.replication import DecidedClaim, Replication
 from handaxe.methods.catalog import ListedMethod, ListedStudy
-from handaxe.methods.paper import MethodPage, Paper, StudyPage
+from handaxe.methods.paper import Bound, MethodPage, Paper, StudyPage
 from handaxe.view.terminal_tables import decimal, interval
 from handaxe.view.verdicts import claim_with_baseline
 
@@ -78,6 +78,13 @@ class StudyEntry(NamedTuple):
 
     study: ListedStudy
     result: Mapping[str, Any] | None = None
+
+    def verdict(self, bound: Bound) -> str:
+        """Verdict on a bound of the page by the figures of the result, "not run yet" without the figure."""
+        figures = {} if self.result is None else self.result["figures"]
+        if bound.metric not in figures:
+            return NOT_RUN
+        return "holds" if bound.holds(figures) else "does not hold"
 
 
 def find_decision(claim: Claim, result: Replication | None) -> DecidedClaim | None:
@@ -174,8 +181,7 @@ def _seen(figure: str, entries: Sequence[Entry], studies: Sequence[StudyEntry]) 
     acts = [act for one in entries if one.result is not None for act in one.result.acts if act.figure == figure]
     words += [f"{decimal(act.seen)}, at least {act.at_least:g}" for act in acts]
     for one in studies:
-        made = {} if one.result is None else {each["text"]: each["verdict"] for each in one.result["verdicts"]}
-        words += [made.get(bound.text, UNDECIDED) for bound in one.study.page.bounds if bound.metric == figure]
+        words += [one.verdict(bound) for bound in one.study.page.bounds if bound.metric == figure]
     found = [one.result["figures"] for one in studies if one.result is not None]
     words = words or [decimal(figures[figure]) for figures in found if figure in figures]
     return list(dict.fromkeys(words)) or ["not measured yet"]
@@ -197,8 +203,7 @@ def _bound_tally(studies: Sequence[StudyEntry]) -> str:
 
 def _bound_words(one: StudyEntry) -> Counter[str]:
     """Number of bounds by verdict."""
-    made = {} if one.result is None else {each["text"]: each["verdict"] for each in one.result["verdicts"]}
-    return Counter(made.get(bound.text, NOT_RUN) for bound in one.study.page.bounds)
+    return Counter(one.verdict(bound) for bound in one.study.page.bounds)
 
 
 def _word(claim: Claim, result: Replication | None) -> str:
@@ -292,9 +297,8 @@ def _acts(result: Replication) -> list[str]:
 def _study_section(one: StudyEntry) -> list[str]:
     study = one.study
     lines = [f"## {study.page.short or study.name}", "", f"- Study: `handaxe study {study.name}`"]
-    made = {} if one.result is None else {each["text"]: each["verdict"] for each in one.result["verdicts"]}
     for bound in study.page.bounds:
-        verdict = f": **{made[bound.text]}**" if bound.text in made else ""
+        verdict = "" if one.verdict(bound) == NOT_RUN else f": **{one.verdict(bound)}**"
         lines.append(f"- {bound.text} ({bound.condition}){verdict}")
     if one.result is not None:
         figures = ", ".join(f"{name} {value:.3g}" for name, value in one.result["figures"].items())

@@ -167,6 +167,10 @@ def test_study_has_its_bounds_verdicts_and_figures(checkout):
     assert "Of 1 bounds of studies 0 hold, 1 do not hold, and 0 were not run yet." in index
     assert "| 1 does not hold |" in index
     assert "- Figures: size 2, steps 13, seed 3\n" in page
+    (folder / "paper.toml").write_text(STUDY.replace("It is small.", "The size is small."))
+    assert main(["papers", "--root", str(checkout)]) == 0
+    page = (folder / "README.md").read_text()
+    assert "- The size is small. (size at most 1): **does not hold**\n" in page, "figures decide, not the words"
 
 
 @pytest.mark.parametrize("study", ["cde", "computed"])
