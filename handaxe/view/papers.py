@@ -57,7 +57,7 @@ paper removes, nearly all tasks have one outcome on both sides, or the figure mo
 policies have 0.85M parameters and train for minutes. Interquartile mean and probability of improvement, on the page of
 a paper, have percentile bootstrap intervals of 95 % over runs; they decide nothing.
 
-A study computes figures in one run, without pairs, and compares them with bounds. Each bound holds or does not hold.
+A study computes its figures in one run and compares them with bounds. Each bound holds or does not hold.
 """
 
 
