@@ -37,7 +37,7 @@ def par(
     known = ReferenceScores(score=score, tasks=train_tasks, count=references)
     running = RunningScores("proxy/score", lambda: known.scores)
     shaped = shaped_scores(
-        shaping, score=score, references=known, running=running, steepness=steepness, ceiling=ceiling
+        shaping=shaping, score=score, references=known, running=running, steepness=steepness, ceiling=ceiling
     )
     return replace(
         base,

@@ -78,8 +78,8 @@ class RunningScores:
 
 
 def shaped_scores(
-    shaping: Shaping,
     *,
+    shaping: Shaping,
     score: Reward,
     references: Callable[[Task], np.ndarray],
     running: RunningScores,

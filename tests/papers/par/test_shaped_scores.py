@@ -8,6 +8,7 @@ import pytest
 from handaxe import rewards
 from handaxe.core.errors import InputError
 from handaxe.papers.par.shaped_scores import RunningScores, Shaping, shaped_scores
+from handaxe.rewards.outcome import outcome
 from handaxe.testing.make_records import make_group, make_rated, make_scores
 
 REFERENCES = np.array([1.0, 2.0, 4.0])
@@ -18,6 +19,15 @@ def running(first=(1.0, 3.0)):
     return RunningScores("proxy/score", lambda: np.array(first))
 
 
+TURNS = {
+    "score": outcome(lambda one: float(len(one.turns))),
+    "references": lambda task: REFERENCES,
+    "running": running(),
+}
+CONTRACT = [{"shaping": shaping, **TURNS} for shaping in get_args(Shaping)]
+LAB = "a monotone function of another reward"
+
+
 def rated(*scores):
     group = make_group(size=len(scores))
     return make_rated(group=group, scores=make_scores([0.0] * len(scores), channels={"proxy/score": np.array(scores)}))
@@ -25,7 +35,7 @@ def rated(*scores):
 
 def shaped(shaping, scores=SCORES, references=REFERENCES, known=None, **knobs):
     reward = shaped_scores(
-        shaping,
+        shaping=shaping,
         score=lambda group: make_scores(scores),
         references=lambda task: references,
         running=known or running(),
