@@ -45,10 +45,11 @@ def verifier_best_of(*, steps: int = 30, tasks: int = 64, samples: int = 8) -> S
     Figures:
         best/trained, best/start   correctness of the best of all samples, by the trained policy as the verifier, and by
                                    the policy before training
+        best/calls                 the same without a verdict: executed calls alone, which the reward counts too
         best/majority              of the most frequent answer of the samples
         best/oracle, single        of a perfect choice, and of a single rollout
         gain/single                best/trained less single, with /low and /high of the 95 % interval over tasks
-        gain/start, gain/majority  best/trained less best/start, and less best/majority, with the interval
+        gain/start, gain/calls, gain/majority      best/trained less the other, with the interval
         agrees                     share of the trained verifier's verdicts with a score above 0
 
     Args:
@@ -69,7 +70,8 @@ def verifier_best_of(*, steps: int = 30, tasks: int = 64, samples: int = 8) -> S
         solver = local.LocalEngine(other.model)
         played = play_groups(solver, other.format, world, split="test", tasks=tasks, siblings=samples, seed=seed)
         method, made = _built(seed, steps)
-        scored = {"start": checked_rollouts(made["engine"], made["format"], played, seed=seed)}
+        scored = {"calls": _without_verdicts(played)}
+        scored["start"] = checked_rollouts(made["engine"], made["format"], played, seed=seed)
         run_built(method, made, RunConfig())
         scored["trained"] = checked_rollouts(made["engine"], made["format"], played, seed=seed)
         return _figures(played, scored)
@@ -120,6 +122,13 @@ def _built(seed: int, steps: int) -> tuple[Method, dict[str, Any]]:
     return method, build(spec, method=method)
 
 
+def _without_verdicts(played: Sequence[RatedGroup]) -> dict[str, list[Sequence[Step]]]:
+    return {
+        rated.group.task.id: [[step._replace(verdicts=()) for step in solver_steps(one)] for one in rated.group]
+        for rated in played
+    }
+
+
 def _check(task: Task, rollout: int, place: int, step: Step) -> Task:
     """The verifier's sequence of `two_roles` as a task."""
     asked = Message("user", f"check {step.text}", name=SPEAKER)
@@ -154,8 +163,9 @@ def _figures(
         "agrees": float(np.mean([one.score > 0 for one in verdicts])) if verdicts else 0.0,
     }
     figures |= interval_figures("gain/single", best["trained"] - single_T)
-    figures |= interval_figures("gain/start", best["trained"] - best["start"])
-    figures |= interval_figures("gain/majority", best["trained"] - majority_T)
+    others = {"start": best["start"], "calls": best["calls"], "majority": majority_T}
+    for name, other_T in others.items():
+        figures |= interval_figures(f"gain/{name}", best["trained"] - other_T)
     return dict(sorted(figures.items()))
 
 

@@ -51,8 +51,8 @@ def dard_distance(mdp: FiniteMdp, first_SAZ: np.ndarray, second_SAZ: np.ndarray)
         c(R)[s, a, z] = R[s, a, z] + E[discount R(z, A, S'') - R(s, A, S') - discount R(S', A, S'')]
         S' ~ P[s, A],  S'' ~ P[z, A];  d as in `epic_distance`
 
-    0 for rewards that differ by potential-based shaping and a positive factor. Rewards of transitions that the process
-    cannot make enter through c(R)[s, a, z] of all z alone.
+    0 for rewards that differ by potential-based shaping and a positive factor. The expectations read rewards of
+    possible transitions alone.
 
     Args:
         mdp: transitions and discount.

@@ -36,7 +36,7 @@ def text2reward(
         pool: file of JSON Lines with "instruction" and "program"; by default six examples of this package.
     """
     goal = base.world.name
-    describe = retrieved_examples(numbers_class, pool=read_examples(pool), goal=goal, count=examples)
+    describe = retrieved_examples(numbers_class, pool=read_examples(pool), goal=goal, count=examples, author=author)
     written_by = program_author(author, goal=goal, describe=describe)
     return search_reward(
         base,

@@ -17,7 +17,7 @@ HEAD = "Programs of other tasks, with other keys:"
 
 
 def retrieved_examples(
-    describe: Describe, *, pool: Sequence[Example], goal: str, count: int, embed: Embed = embed_sentences
+    describe: Describe, *, pool: Sequence[Example], goal: str, count: int, author: str, embed: Embed = embed_sentences
 ) -> Describe:
     """Put the most similar examples of a pool after a description.
 
@@ -28,13 +28,14 @@ def retrieved_examples(
         pool: examples.
         goal: name of the tasks.
         count: of the examples, >= 0; 0 leaves the description as it is.
+        author: who gets the request; the grammar reads none.
         embed: e, texts -> vectors of norm 1.
 
     Returns:
         A description for `asked_author`; the most similar example is first, and ties go to the later one.
 
     Raises:
-        InputError: `count` is negative or above the size of the pool.
+        InputError: `count` is negative or above the size of the pool, or the grammar is to read examples.
 
     Example:
         goal "grid", instructions "walk in a grid" and "add numbers", count 1 -> the program of "walk in a grid"
@@ -47,6 +48,8 @@ def retrieved_examples(
         raise InputError(f"--examples is {count}, and the pool has {len(pool)}: give 0 to {len(pool)}")
     if not count:
         return describe
+    if author == "grammar":
+        raise InputError(f"--examples {count} goes into the request to a model: name one with --author")
 
     def described(brief: Brief) -> str:
         store = TextStore(embed)

@@ -61,17 +61,17 @@ EARLY = 0.03
 
 
 _OPEN: list[Bar] = []
-"""Displays that are open, the innermost last. It alone is shown."""
+"""Open displays, the innermost last; only the innermost is shown."""
 
 
 class Bar:
     """Progress display of a run.
 
-    A display that opens within another one hides it until it closes.
+    An inner display hides the outer display until the inner one is closed.
 
     Args:
-        total: total number of steps; `done` of them are done. None: title and time alone are shown, and nothing of
-            them stays on a terminal.
+        total: total number of steps; `done` of them are done. None shows title and time alone, and leaves nothing on a
+            terminal.
         enabled: False shows only the lines of `say`.
         title: name of the counted unit.
         console: output; None is stderr.

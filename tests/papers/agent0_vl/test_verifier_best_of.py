@@ -87,6 +87,9 @@ def test_the_choice_follows_the_verdicts_by_hand():
     good, bad = (Step(0, "1", False, True, (Verdict("1", score, 0.9),)) for score in (1.0, -1.0))
     for steps, truth in (([good, bad, bad], 1.0), ([bad, good, bad], 0.0), ([good, good, bad], 0.5)):
         assert module._best(played, {TASKS[0].id: [[one] for one in steps]}).tolist() == [truth]
+    found = module._without_verdicts(played)[TASKS[0].id]
+    assert [[step.tool for step in one] for one in found] == [[True, False]] * 3
+    assert not any(step.verdicts for one in found for step in one)
     assert module._majority(played[0]) == 0.0
     assert module._majority(rated(TASKS[0], TASKS[0].answer, "xx")) == 0.5
 
@@ -96,4 +99,5 @@ def test_the_study_compares_both_verifiers():
     figures = verifier_best_of(steps=1, tasks=3, samples=2)(5)
     assert 0 <= figures["single"] <= figures["best/oracle"] <= 1
     assert figures["gain/single"] == pytest.approx(figures["best/trained"] - figures["single"])
+    assert figures["gain/calls"] == pytest.approx(figures["best/trained"] - figures["best/calls"])
     assert {"gain/start/low", "gain/majority/high", "agrees", "best/start"} <= set(figures)

@@ -1,3 +1,4 @@
+import json
 import math
 from statistics import NormalDist
 from typing import get_args
@@ -128,7 +129,7 @@ def test_running_scores_equal_those_of_all_scores_at_once_and_are_resumed():
     steps = [[rng.normal(3, 2, size=3) for _ in range(2)] for _ in range(5)]
     known, seen = running(), []
     for number, step in enumerate(steps):
-        state = known.state_dict()
+        state = json.loads(json.dumps(known.state_dict()))  # as in a checkpoint, also before the first score
         known = running()
         known.load_state_dict(state)
         known.learn([rated(*one) for one in step], step=number)

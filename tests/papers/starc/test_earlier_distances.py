@@ -54,7 +54,8 @@ def test_a_chain_of_two_states_by_hand():
 @pytest.mark.parametrize("distance", BOTH)
 def test_the_distance_matches_a_slow_loop(distance, seed):
     _, mdp, (first, second, _) = drawn(seed)
-    p, states, actions = mdp.transition_SAZ, range(3), range(2)
+    p = mdp.transition_SAZ
+    states, actions = range(3), range(2)
 
     def mean(reward, s, z):
         """Expectation of the three terms, by drawing everything."""

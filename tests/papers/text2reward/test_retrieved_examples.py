@@ -17,8 +17,10 @@ def counts(texts):
     return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
 
 
-def described(goal, count, pool=POOL):
-    describe = retrieved_examples(lambda brief: f"keys {brief.names}", pool=pool, goal=goal, count=count, embed=counts)
+def described(goal, count, pool=POOL, author="smollm2"):
+    describe = retrieved_examples(
+        lambda brief: f"keys {brief.names}", pool=pool, goal=goal, count=count, author=author, embed=counts
+    )
     return describe(BRIEF)
 
 
@@ -50,6 +52,14 @@ def test_more_examples_than_the_pool_has_are_refused(count):
         described("grid", count)
 
 
+def test_examples_that_nobody_reads_are_refused():
+    with pytest.raises(InputError, match="--examples 2 goes into the request to a model: name one with --author"):
+        described("grid", 2, author="grammar")
+    assert described("grid", 0, author="grammar") == "keys ('ok', 'turn')"
+
+
 def test_sentence_embeddings_find_the_grid():
-    describe = retrieved_examples(lambda brief: "", pool=EXAMPLES, goal="move in a maze with walls", count=1)
+    describe = retrieved_examples(
+        lambda brief: "", pool=EXAMPLES, goal="move in a maze with walls", count=1, author="smollm2"
+    )
     assert "Walk through a grid" in describe(BRIEF)

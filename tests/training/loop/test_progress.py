@@ -1,4 +1,5 @@
 import io
+import time
 
 import pytest
 from rich.console import Console
@@ -166,6 +167,8 @@ def test_the_time_is_told_while_other_code_computes():
     out, clock = console(), Watch()
     with Bar(None, title="study", console=out, clock=clock) as bar, ticking(bar, seconds=0.01):
         clock.now = 12.0
-        while not out.file.getvalue():
-            pass
+        for _ in range(3000):
+            if out.file.getvalue():
+                break
+            time.sleep(0.01)
     assert out.file.getvalue() == "study  0:12 so far\n"
