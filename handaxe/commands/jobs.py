@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,10 +22,14 @@ from handaxe.training.loop.progress import Bar
 from handaxe.training.record.folder import FolderLock
 from handaxe.training.record.run_record import RunRecord
 
-__all__ = ["TrainingJob", "finished", "run_jobs"]
+__all__ = ["TrainingJob", "finished", "run_jobs", "stage_progress"]
 
 POLL = 0.2
 LAST_LINES = 12
+TAIL = 2048
+"""Bytes at the end of the output of a run that are searched for its progress."""
+PROGRESS = re.compile(r"^(\w+(?: \w+)* \d+/\d+)(?=  |$)", re.MULTILINE)
+"""Beginning of a line of a `Bar` in a log file."""
 PATIENCE = 60.0
 """Seconds for a run to finish its step after a signal, before it is killed."""
 
@@ -47,6 +52,25 @@ def finished(job: TrainingJob) -> bool:
             return ended and (len(record.steps()) >= job.steps or bool(events[-1].text))
     except InputError:  # no record, or a run stopped before its first step
         return False
+
+
+def stage_progress(log: Path) -> str:
+    """Return the progress of a stage before the first step, from the output of a run.
+
+    Args:
+        log: file with the output of a run; it may be missing.
+
+    Returns:
+        Name and steps of the current stage; empty once training steps are shown, and if nothing is shown yet.
+
+    Example:
+        "teach 40/120  1:05 left  loss 0.08" as last line of progress -> "teach 40/120"
+    """
+    with suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+        found = PROGRESS.findall(file.read().decode("utf-8", "replace"))
+        return found[-1] if found and not found[-1].startswith("step ") else ""
+    return ""
 
 
 def run_jobs(
@@ -87,7 +111,7 @@ def run_jobs(
                 if process.returncode or not finished(job):
                     raise HandaxeError(f"{job.name} failed (exit code {process.returncode}):\n{_last_lines(job)}")
                 done[job], over = job.steps, over + 1
-            at_work = [f"{job.name}, step {done[job]}/{job.steps}" for job in working]
+            at_work = [f"{job.name}, {stage_progress(_log(job)) or f'step {done[job]}/{job.steps}'}" for job in working]
             bar.reach(sum(done.values()), [f"{over} of {runs} runs done"], under=at_work)
     return not waiting
 
@@ -97,10 +121,10 @@ def _is_over(until: float | None) -> bool:
 
 
 def _start(job: TrainingJob) -> subprocess.Popen[bytes]:
-    words: Sequence[str] = ["resume", str(job.folder), "--quiet"]
+    words: Sequence[str] = ["resume", str(job.folder)]
     if not list_checkpoints(job.folder / "checkpoints"):
         _remove(job.folder)
-        words = [*job.words, "--out", str(job.folder), "--quiet"]
+        words = [*job.words, "--out", str(job.folder)]
     job.folder.parent.mkdir(parents=True, exist_ok=True)
     environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     with _log(job).open("wb") as log:

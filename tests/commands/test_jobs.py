@@ -7,7 +7,7 @@ import time
 import pytest
 from rich.console import Console
 
-from handaxe.commands.jobs import TrainingJob, finished, run_jobs
+from handaxe.commands.jobs import TrainingJob, finished, run_jobs, stage_progress
 from handaxe.commands.sides import make_job, side
 from handaxe.core.errors import HandaxeError, InputError
 from handaxe.training.record.run_record import RunRecord
@@ -56,6 +56,20 @@ def test_no_jobs_do_nothing_and_zero_parallel_runs_raise(tmp_path):
     run_jobs([], at_once=1, console=QUIET, title="test")
     with pytest.raises(InputError, match="1 or more"):
         run_jobs([], at_once=0, console=QUIET, title="test")
+
+
+def test_progress_of_a_stage_is_shown_until_the_first_step(tmp_path):
+    log = tmp_path / "run.log"
+    assert stage_progress(log) == ""
+    log.write_text("method     eureka\nrun        1/2\n")
+    assert stage_progress(log) == ""
+    log.write_text(
+        "x" * 3000 + "\nteach 9/12  0:03 left  loss 0.1\nteach 12/12  in 0:09\ntrial 3/12  1:18 left  score 0.4\n"
+    )
+    assert stage_progress(log) == "trial 3/12"
+    with log.open("a") as file:
+        file.write("step 1/8  0:25 left  reward 0.5\n")
+    assert stage_progress(log) == ""
 
 
 def test_missing_folder_is_not_finished(tmp_path):
