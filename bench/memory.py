@@ -2,6 +2,7 @@
 
     python -m bench.memory
     python -m bench.memory twins       resident memory of engines with separate adapters on one base
+    python -m bench.memory ranks       the same on two ranks: weights of a rank
 
 Each process loads the model, samples nothing, and trains two steps on one row. The peak counts from the memory of the
 process before the model, so it excludes Python and packages.
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 PLANS = (
@@ -89,6 +91,19 @@ def measure_twins(count: int = 3) -> None:
         engines.append(engines[0].twin())
 
 
+def measure_ranks(count: int = 3) -> None:
+    """Make twins of an engine with an adapter of rank 8 on two ranks, and print the weights of a rank in MB."""
+    from handaxe.engines.cluster.engine import ClusterEngine
+    from handaxe.models.huggingface import smollm2
+
+    print("| engines | weights of a rank, MB |\n|---|---:|", flush=True)
+    with ClusterEngine(partial(smollm2, lora={"r": 8}), trainers=2, device="cpu") as engine:
+        for engines in range(1, count + 1):
+            print(f"| {engines} | {max(engine.ranks.weight_bytes()) / 1e6:.1f} |", flush=True)
+            if engines < count:
+                engine.twin()
+
+
 def main() -> None:
     """Measure every plan in a new process."""
     print(
@@ -103,6 +118,8 @@ def main() -> None:
 if __name__ == "__main__":
     if sys.argv[1:] == ["twins"]:
         measure_twins()
+    elif sys.argv[1:] == ["ranks"]:
+        measure_ranks()
     elif len(sys.argv) > 1:
         measure(sys.argv[1:])
     else:

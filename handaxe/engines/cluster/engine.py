@@ -356,7 +356,7 @@ class ClusterEngine(DriverCheckpointing):
         heads: Mapping[str, Head] | None = None,
     ) -> ClusterEngine:
         """Copy the engine onto the same ranks: policy and reference start from the current policy, a critic from 0, and
-        heads from their initialization.
+        heads from their initialization. Untrained weights are shared: engines with adapters have one base on the ranks.
 
         Raises:
             InputError: a reference is requested for an adapter model after optimiser steps: the reference of an adapter
@@ -368,9 +368,11 @@ class ClusterEngine(DriverCheckpointing):
             )
         options = self._options._asdict() | {"critic": critic, "reference": reference, "clip_norm": clip_norm}
         options["heads"] = heads
-        return ClusterEngine(
+        made = ClusterEngine(
             self.full_model(), trainers=self.ranks, micro_batch_rows=self.micro_batch_rows, **options, **self._sampling
         )
+        self.ranks.share(made._key, self._key)
+        return made
 
     # --- ranks -----------------------------------------------------------------------------------------------------
 

@@ -67,6 +67,15 @@ class RankProcess:
         unsharded = self._models.pop(key) if model is None else model
         self._trainers[key] = ShardedTrainer(unsharded, options, device=self._device)
 
+    def share(self, key: int, other: int) -> None:
+        """Keep the untrained weights of two equal models once."""
+        self._trainers[key].share_untrained(self._trainers[other])
+
+    def weight_bytes(self) -> int:
+        """Bytes of the weights of all models on this rank; shared memory counts once."""
+        storages = [p.untyped_storage() for one in self._trainers.values() for p in one.parameters()]
+        return sum({one.data_ptr(): one.nbytes() for one in storages}.values())
+
     def unload(self, key: int) -> None:
         """Release a model."""
         self._models.pop(key, None)

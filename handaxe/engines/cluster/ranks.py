@@ -91,6 +91,14 @@ class Ranks:
         )
         return key, meta
 
+    def share(self, key: int, other: int) -> None:
+        """Keep the untrained weights of two models once on each rank; the models are equal."""
+        self._call_ranks("share", "share", [(key, other)] * self.count)
+
+    def weight_bytes(self) -> list[int]:
+        """Bytes of the weights of all models on each rank; shared memory counts once."""
+        return self._call_ranks("weight bytes", "weight_bytes", [()] * self.count)
+
     def unload(self, key: int) -> None:
         """Release a model."""
         if not self._ended:

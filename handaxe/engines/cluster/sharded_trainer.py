@@ -143,6 +143,20 @@ class ShardedTrainer(ShardedCheckpointing):
         self._hidden_ND: Tensor | None = None
         self._outputs: dict[str, Tensor] = {}
 
+    def share_untrained(self, other: ShardedTrainer) -> None:
+        """Take the shards of the untrained weights from a trainer of an equal model, instead of copies.
+
+        A shard that torch pads, because its rows do not divide by the ranks, stays a copy.
+        """
+        named = other.model.module.named_parameters(remove_duplicate=False)
+        shared = {name: p.detach() for name, p in named if not p.requires_grad}
+        self.model.module.load_state_dict(shared, strict=False, assign=True)
+
+    def parameters(self) -> list[Tensor]:
+        """This rank's shards of all weights, also of heads and of the reference."""
+        roots = [self._root] if self._reference_root is None else [self._root, self._reference_root]
+        return [_local(p.detach()) for root in roots for p in root.parameters()]
+
     # --- measuring -------------------------------------------------------------------------------------------------
 
     @torch.no_grad()

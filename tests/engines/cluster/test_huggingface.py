@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from handaxe.core.heads import Head
 from handaxe.engines.cluster.engine import ClusterEngine
 from handaxe.engines.cluster.ranks import Ranks
 from handaxe.engines.local.engine import LocalEngine
@@ -100,3 +101,27 @@ def test_ranks_equal_one_process(ranks, make, options, tmp_path):
     assert several.state_dict()["frozen"] == reloaded.state_dict()["frozen"]
     torch.testing.assert_close(several.forward(batch)["logp"], reloaded.forward(batch)["logp"], rtol=0, atol=1e-12)
     several.close()
+
+
+def test_twins_of_an_adapter_share_the_base_and_train_apart(ranks):
+    heads = {"reward": Head()}
+    several, one = ClusterEngine(adapted(), trainers=ranks), LocalEngine(adapted())
+    alone = ranks.weight_bytes()
+    twin, local = several.twin(heads=heads), one.twin(heads=heads)
+    added = sum(ranks.weight_bytes()) - sum(alone)
+    trained = sum(p.numel() for p in one.model.module.parameters() if p.requires_grad)
+    padded_head = 2 * (SIZES["hidden_size"] + 1)
+    if ranks.count == 2:  # three ranks pad 16 rows, and padded shards are copies
+        assert added == 8 * (trained + padded_head) < sum(alone) / 2
+    batch = example_batch(one.model, seed=0, rows=5)
+    batch = batch.map(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+    before = several.forward(batch)["logp"]
+    for engine in (twin, local):
+        engine.forward_backward(batch, example_loss)
+        engine.optim_step(learning_rate=1e-2)
+    torch.testing.assert_close(twin.forward(batch)["logp"], local.forward(batch)["logp"], rtol=0, atol=1e-12)
+    assert torch.equal(several.forward(batch)["logp"], before)
+    assert not torch.equal(twin.forward(batch)["logp"], before)
+    several.close()
+    torch.testing.assert_close(twin.forward(batch)["logp"], local.forward(batch)["logp"], rtol=0, atol=1e-12)
+    twin.close()
