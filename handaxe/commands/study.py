@@ -56,10 +56,10 @@ def main(arguments: list[str]) -> int:
     with Bar(None, title=f"study {name}") as bar, ticking(bar):
         figures = dict(factory.make(**given)(options.seed))
     table = FittedTable(box=SIMPLE_HEAD)
-    for name in ("figure", "value"):
-        table.add_column(name)
-    for name, value in figures.items():
-        table.add_row(name, f"{value:.4g}")
+    for column in ("figure", "value"):
+        table.add_column(column)
+    for figure, value in figures.items():
+        table.add_row(figure, f"{value:.4g}")
     terminal, verdicts = console(), list[dict[str, Any]]()
     terminal.print(table)
     for bound in one.page.bounds:

@@ -11,10 +11,11 @@ import torch
 
 from handaxe.core.batch import Batch
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import Copyable, Engine, Labelled, Pairs, StatefulEngine
+from handaxe.core.protocols import Copyable, Engine, Labelled, Loss, Pairs, StatefulEngine
 from handaxe.core.records import Advantages, Group, RatedGroup, Scores, TokenSequence, Trajectory
 from handaxe.losses.dpo import dpo
 from handaxe.losses.outcome_cross_entropy import outcome_cross_entropy
+from handaxe.ops.masked import masked
 from handaxe.ops.ragged import channel_values, gather, token_turn_indices
 from handaxe.training.loop.batch import Row, make_batch, microbatches, pad, temperature
 from handaxe.training.loop.update import mean_metrics, optimiser_step
@@ -33,6 +34,8 @@ def implicit_prm(
     reference: Reference = "frozen",
     beta: float = 0.05,
     pairs: Pairs | None = None,
+    loss: Loss | None = None,
+    anchored: bool = False,
     aggregate: Aggregate = "sum",
     channel: str | None = None,
     above: float = 0.5,
@@ -57,6 +60,9 @@ def implicit_prm(
             by its recorded log-probs (or the feature old_logp) at the sampling temperature.
         beta: > 0, per nat; 0.05 in both papers.
         pairs: preferences between rollouts; None learns from single outcomes.
+        loss: another loss on rollouts laid out as for these two, with an own beta.
+        anchored: give the loss `batch.extras["anchor"]`, before each step the mean over the rollouts of
+            sum_t (log phi(y_t) - log ref(y_t)), and 0 if that is below 0.
         aggregate: of step scores to the rollout's score; "min" picks the best of several in implicit PRM's paper.
         channel: channel of the scores with the outcome to learn from; None: their outcome. Rewards of turns, which may
             be its own, are never learned from.
@@ -99,6 +105,8 @@ def implicit_prm(
         reference=reference,
         beta=beta,
         pairs=pairs,
+        loss=loss,
+        anchored=anchored,
         aggregate=aggregate,
         channel=channel,
         above=above,
@@ -119,6 +127,8 @@ class ImplicitPrm:
         reference: Reference,
         beta: float,
         pairs: Pairs | None,
+        loss: Loss | None,
+        anchored: bool,
         aggregate: Aggregate,
         channel: str | None,
         above: float,
@@ -140,7 +150,8 @@ class ImplicitPrm:
         self._rows = micro_batch_rows
         steps: Literal["sum", "mean"] = "mean" if aggregate == "mean" else "sum"
         self._read = 0  # tokens since the last `learn`; a metric and no state
-        self._loss = outcome_cross_entropy(beta=beta) if pairs is None else dpo(beta=beta, steps=steps)
+        self._loss = loss or (outcome_cross_entropy(beta=beta) if pairs is None else dpo(beta=beta, steps=steps))
+        self._anchored = anchored
 
     def begin(self, engine: Engine) -> None:
         """Become a twin of the policy, unless the judge has a model."""
@@ -210,6 +221,15 @@ class ImplicitPrm:
         ref_BT = self._own.forward(batch, reference=True)["logp"]
         return replace(batch, extras={**batch.extras, "ref_logp": ref_BT})
 
+    def _with_anchor(self, batch: Batch) -> Batch:
+        """The batch with the mean log-ratio of its rollouts, if the loss needs it."""
+        if not self._anchored:
+            return batch
+        gap_BT = masked(self._own.forward(batch)["logp"] - batch.extras["ref_logp"], batch.mask_BT)
+        mean = gap_BT.double().sum() / max(batch.denominators.rollouts, 1.0)
+        anchor_BT = torch.full_like(batch.adv_BT, max(0.0, float(mean)))
+        return replace(batch, extras={**batch.extras, "anchor": anchor_BT})
+
     @property
     def _own(self) -> StatefulEngine:
         if self._engine is None:
@@ -264,8 +284,11 @@ class ImplicitPrm:
         if not members:
             return {"labels": 0.0, "tokens_learned": 0.0}
         batch = self._with_reference(make_batch(members, pad_id=self._own.pad_id, compares=False))
-        pieces = microbatches(batch, self._rows) if self._pairs is None else pair_pieces(batch, self._rows)
-        taken = [optimiser_step(self._own, self._loss, pieces, self._learning_rate) for _ in range(self._epochs)]
+        split = microbatches if self._pairs is None else pair_pieces
+        taken = [
+            optimiser_step(self._own, self._loss, split(self._with_anchor(batch), self._rows), self._learning_rate)
+            for _ in range(self._epochs)
+        ]
         labels = batch.denominators.rollouts / (1 if self._pairs is None else 2)
         return {
             **mean_metrics(taken),

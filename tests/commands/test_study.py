@@ -1,11 +1,13 @@
 import json
 
 from handaxe.cli import main
+from handaxe.methods.catalog import list_studies
 
 
 def test_study_prints_figures_and_verdicts(tmp_path, capsys):
     assert main(["study", "ta_mdp", "--json", str(tmp_path / "found.json")]) == 0
     found = json.loads((tmp_path / "found.json").read_text())
+    assert found["study"] == "ta_mdp"
     assert set(found["figures"]) == {"uncorrelated", "uncorrelated_equal", "correlated_equal", "small_groups"}
     assert [one["verdict"] for one in found["verdicts"]] == ["does not hold", "holds", "holds", "does not hold"]
     shown = " ".join(capsys.readouterr().out.split())
@@ -37,3 +39,8 @@ def test_a_wrong_option_of_a_study_is_an_error(capsys):
 def test_study_without_a_name_lists_the_studies(capsys):
     assert main(["study", "--help"]) == 0
     assert "crome" in capsys.readouterr().out
+
+
+def test_the_result_of_a_study_names_the_study():
+    results = {one.name: json.loads(one.result_file.read_text()) for one in list_studies() if one.result_file.exists()}
+    assert len(results) > 50 and all(found["study"] == name for name, found in results.items())

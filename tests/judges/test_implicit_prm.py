@@ -7,6 +7,7 @@ import pytest
 import torch
 from helpers import judged_run as run
 
+from handaxe.core.batch import LossOut
 from handaxe.core.errors import InputError
 from handaxe.core.records import Group, Scores
 from handaxe.engines.local.engine import LocalEngine
@@ -190,6 +191,21 @@ def test_the_update_follows_the_gradient_of_the_loss(more, monkeypatch):
             assert gradients[name].view(-1)[place].item() == pytest.approx(wanted, rel=1e-4, abs=1e-7), name
             seen += abs(wanted) > 1e-4
     assert seen > 5
+
+
+@pytest.mark.parametrize(("sums", "wanted"), [((3.0, 1.0), 2.0), ((3.0, -5.0), 0.0)])
+def test_an_anchored_loss_reads_the_mean_log_ratio_from_zero(sums, wanted):
+    engine, seen = make_engine(double=True), []
+
+    def loss(out, batch):
+        seen.append(batch.extras["anchor"])
+        return LossOut(0.0 * out.logp_BT[batch.mask_BT].sum(), {})
+
+    group = make_group(trajectories=[crafted(engine, own - 1.0, 1.0, id=str(own)) for own in sums])
+    sampled(engine, loss=loss, anchored=True, micro_batch_rows=1).fit(labelled(group, 1, 0))
+    assert len(seen) == 2
+    for anchor_BT in seen:
+        np.testing.assert_allclose(anchor_BT.numpy(), wanted, atol=1e-6)
 
 
 def test_unknown_outcomes_and_ties_train_nothing():
