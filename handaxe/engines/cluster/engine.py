@@ -367,10 +367,8 @@ class ClusterEngine(DriverCheckpointing):
                 "the reference of an adapter model is the model without its adapter: call twin before the first step"
             )
         options = self._options._asdict() | {"critic": critic, "reference": reference, "clip_norm": clip_norm}
-        options["heads"] = heads
-        made = ClusterEngine(
-            self.full_model(), trainers=self.ranks, micro_batch_rows=self.micro_batch_rows, **options, **self._sampling
-        )
+        options |= {"heads": heads, "micro_batch_rows": self.micro_batch_rows, **self._sampling}
+        made = ClusterEngine(self.full_model(), trainers=self.ranks, **options)
         self.ranks.share(made._key, self._key)
         return made
 

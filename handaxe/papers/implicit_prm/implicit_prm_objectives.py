@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from handaxe import judges, rollouts
 from handaxe.core.deferred import DeferredModule
 from handaxe.core.protocols import Engine
-from handaxe.core.records import RatedGroup
+from handaxe.core.records import RatedGroup, Sampling, Task
 from handaxe.evaluation.best_of import best_of_curve
 from handaxe.evaluation.play_groups import play_groups
 from handaxe.judges.implicit_prm import ImplicitPrm
+from handaxe.judges.reward_model import RewardModel
 from handaxe.methods.method import StudyFunction
+from handaxe.ops.seeds import derive_seed
 from handaxe.ops.stats import interval_figures
 from handaxe.papers.implicit_prm.objectives import OBJECTIVES, Objective, prm_by_objective
+from handaxe.papers.implicit_prm.step_labels import continuation_labels, turn_continuations
 from handaxe.rewards.parts.extract import final_text
+from handaxe.rollouts.search.play_search import SearchPlayer
 from handaxe.training.sft.cold_start import start_policy
 from handaxe.worlds.arithmetic import arithmetic
-from handaxe.worlds.world import Split
+from handaxe.worlds.world import Split, World
 
 if TYPE_CHECKING:
     import handaxe.engines.local.engine as local
+    from handaxe.models import load as loading
 else:
     local = DeferredModule("handaxe.engines.local.engine")
 
@@ -33,6 +39,10 @@ SIBLINGS = 8
 """Rollouts of a labelled task, and of a held-out task."""
 CHUNK = 8
 """Groups of 8 rollouts, or 64 rollouts, of an optimizer step."""
+FORKED = 3
+"""Rollouts of a labelled task whose steps have labels by continuation, and no other rollouts."""
+CONTINUATIONS = 4
+SAMPLING = Sampling(temperature=1.0, max_tokens=48)
 AGGREGATES: Mapping[str, Callable[[np.ndarray], float]] = MappingProxyType({"sum": np.sum, "min": np.min})
 
 
@@ -52,17 +62,19 @@ class _Judged(NamedTuple):
 def implicit_prm_objectives(*, labelled: int = 48, tasks: int = 64, epochs: int = 5) -> StudyFunction:
     """Fit implicit PRMs to equal rollouts by cross-entropy, DPO, NCA and KTO, and choose among 8 held-out rollouts.
 
-    One more PRM learns by cross-entropy from one rollout of each of eight times as many tasks. The cold start plays all
-    rollouts.
+    One more PRM learns by cross-entropy from one rollout of each of eight times as many tasks. A PRM with a head learns
+    labels of steps by continuation, as Math-Shepherd's, from more sampled tokens. The cold start plays all rollouts.
 
     Figures; OBJ is ce, dpo, nca, kto, or one (the PRM with one rollout a task):
         OBJ/sum, OBJ/min     correctness of the best of 8, by the sum and by the least of the step scores
+        shepherd             of the best of 8 by the least step score of the PRM with labels of steps
         OBJ/vote             of the answer with the greatest sum of sigmoid(score)
         single, majority, oracle     of a single rollout, of the most frequent answer, and of a perfect choice
         gain/OBJ             OBJ/sum less single, with /low and /high of the 95 % interval over tasks
         vote/ce              ce/vote less ce/sum, with the interval
         vote/majority        ce/vote less majority, with the interval
-        ce/dpo, ce/nca, ce/kto       ce/sum less the other's, with the interval
+        ce/dpo, ce/nca, ce/kto, ce/shepherd      ce/sum less the other's, with the interval
+        tokens/shepherd      tokens sampled for labels of steps, over those sampled for labels of outcomes
 
     Args:
         labelled: tasks with 8 labelled rollouts.
@@ -85,10 +97,16 @@ def implicit_prm_objectives(*, labelled: int = 48, tasks: int = 64, epochs: int 
             return play_groups(engine, policy.format, world, split=split, tasks=tasks, siblings=siblings, seed=seed)
 
         lessons = play("train", labelled, SIBLINGS)
-        judges: dict[str, ImplicitPrm] = {name: _fitted(name, engine, lessons, CHUNK, epochs) for name in OBJECTIVES}
+        prms: dict[str, ImplicitPrm] = {name: _fitted(name, engine, lessons, CHUNK, epochs) for name in OBJECTIVES}
         alone = play("train", labelled * SIBLINGS, 1)
-        judges["one"] = _fitted("ce", engine, alone, CHUNK * SIBLINGS, epochs)
-        return _figures([_judged(one, judges) for one in play("test", tasks, SIBLINGS)])
+        prms["one"] = _fitted("ce", engine, alone, CHUNK * SIBLINGS, epochs)
+        chosen = [one.group.task for one in lessons]
+        shepherd, tokens = _shepherd(world, policy, engine, chosen, epochs=epochs, seed=seed)
+        held_out = play("test", tasks, SIBLINGS)
+        ratio = tokens / sum(each.usage.tokens for one in lessons for each in one.group)
+        best_T = [best_of_curve(shepherd.score(one.group), one.scores.outcome)[-1] for one in held_out]
+        figures = _figures([_judged(one, prms) for one in held_out], {"shepherd": np.array(best_T)})
+        return {**figures, "tokens/shepherd": ratio}
 
     return measure
 
@@ -128,12 +146,33 @@ def _fitted(
     return judge
 
 
+def _shepherd(
+    world: World, policy: loading.Policy, engine: Engine, tasks: Sequence[Task], *, epochs: int, seed: int
+) -> tuple[RewardModel, int]:
+    """A PRM with a head, fitted to labels of steps by continuation; and the sampled tokens."""
+    play = SearchPlayer(world.env(world.tools), engine, policy.format, SAMPLING)
+    rollout = rollouts.forking(at=turn_continuations(count=CONTINUATIONS), max_turns=world.start_turns)
+    played = play(rollout, [(derive_seed(seed, "shepherd"), task) for task in tasks], samples=FORKED)
+    lessons = [
+        labelled
+        for one in played
+        for labelled in continuation_labels(one.group, world.correct(one.group).outcome, count=CONTINUATIONS)
+    ]
+    judge = judges.reward_model(
+        reads="turns", aggregate="min", squash=True, fit_epochs=epochs, batch_size=CHUNK * FORKED, learning_rate=3e-4
+    )
+    judge.begin(engine)
+    judge.fit(lessons)
+    return judge, sum(one.tokens for one in played)
+
+
 def _judged(one: RatedGroup, judges: Mapping[str, ImplicitPrm]) -> _Judged:
     steps = {name: judge.score_steps(one.group) for name, judge in judges.items()}
     return _Judged(one.scores.outcome, [final_text(each).strip() for each in one.group], steps)
 
 
-def _figures(played: Sequence[_Judged]) -> dict[str, float]:
+def _figures(played: Sequence[_Judged], others: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Figures of the judged rollouts; `others`: [T] correctness of further choices."""
     truths = [one.truth_G for one in played]
     single_T = np.array([truth_G.mean() for truth_G in truths])
     majority_T = np.array([weighted_vote(one.answers, np.ones(len(one.answers)), one.truth_G) for one in played])
@@ -163,6 +202,8 @@ def _figures(played: Sequence[_Judged]) -> dict[str, float]:
     figures |= {name: float(own_T.mean()) for name, own_T in best_T.items()}
     figures |= interval_figures("vote/ce", vote_T["ce"] - best_T["ce/sum"])
     figures |= interval_figures("vote/majority", vote_T["ce"] - majority_T)
-    for other in ("dpo", "nca", "kto"):
-        figures |= interval_figures(f"ce/{other}", best_T["ce/sum"] - best_T[f"{other}/sum"])
+    figures |= {name: float(own_T.mean()) for name, own_T in others.items()}
+    rivals = {**{name: best_T[f"{name}/sum"] for name in ("dpo", "nca", "kto")}, **others}
+    for name, other_T in rivals.items():
+        figures |= interval_figures(f"ce/{name}", best_T["ce/sum"] - other_T)
     return dict(sorted(figures.items()))

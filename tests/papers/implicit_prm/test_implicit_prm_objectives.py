@@ -35,9 +35,11 @@ def test_figures_by_hand():
     poor = (np.array([0.0]), np.array([-1.0]), np.array([-2.0]))
     steps = {"ce": good, "dpo": poor, "nca": good, "kto": good, "one": poor}
     least = (np.array([-0.5, -9.0]), np.array([-0.9]), np.array([3.0, -2.0]))
-    found = _figures([_Judged(TRUTH, ANSWERS, steps), _Judged(TRUTH, ANSWERS, {**steps, "kto": least})])
+    played = [_Judged(TRUTH, ANSWERS, steps), _Judged(TRUTH, ANSWERS, {**steps, "kto": least})]
+    found = _figures(played, {"shepherd": np.array([0.0, 1.0])})
     assert (found["single"], found["majority"], found["oracle"]) == (pytest.approx(1 / 3), 0.0, 1.0)
     assert (found["ce/sum"], found["ce/min"], found["ce/vote"]) == (1.0, 1.0, 1.0)
     assert (found["kto/sum"], found["kto/min"], found["dpo/sum"]) == (1.0, 0.5, 0.0)
     assert found["gain/ce"] == pytest.approx(2 / 3) and found["gain/one"] == pytest.approx(-1 / 3)
+    assert (found["shepherd"], found["ce/shepherd"]) == (0.5, 0.5)
     assert (found["vote/ce"], found["vote/majority"], found["ce/dpo"]) == (0.0, 1.0, 1.0)
