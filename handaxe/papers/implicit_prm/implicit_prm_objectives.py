@@ -39,7 +39,7 @@ SIBLINGS = 8
 """Rollouts of a labelled task, and of a held-out task."""
 CHUNK = 8
 """Groups of 8 rollouts, or 64 rollouts, of an optimizer step."""
-FORKED = 3
+FORKED = 6
 """Rollouts of a labelled task whose steps have labels by continuation, and no other rollouts."""
 CONTINUATIONS = 4
 SAMPLING = Sampling(temperature=1.0, max_tokens=48)
