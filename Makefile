@@ -38,7 +38,7 @@ test-slow: $(VENV)/.test sandbox
 	$(VENV)/bin/pytest -n 2 --dist loadfile -m "slow and not long and not browser and not starts"
 
 # Before a release: the notebooks, every command of the pages that run as a whole, the rules with the parts of all pages for
-# contributors, and trainings from a start. Half an hour.
+# contributors, the page of the lab, a study of variance, and trainings from a start. More than half an hour.
 test-long: $(VENV)/.test sandbox
 	$(VENV)/bin/pytest -n 2 --dist load -m "long and not browser"
 

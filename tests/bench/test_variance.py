@@ -134,6 +134,7 @@ def test_the_table_in_docs_is_that_of_the_results():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_quick_run_measures_and_continues(tmp_path):
     words = [sys.executable, str(BENCH / "variance.py"), "--quick", "--claims", "toolrl_scales"]
     words += ["--runs", str(tmp_path / "runs"), "--out", str(tmp_path / "out.json")]

@@ -90,6 +90,12 @@ def test_the_baseline_of_every_claim_parses(name):
             chosen(words[0], *words[1:])
 
 
+@pytest.fixture(autouse=True)
+def few_tasks(monkeypatch):
+    """A run draws 4,096 training tasks, for which some worlds take half a minute; two steps need a dozen."""
+    monkeypatch.setattr("handaxe.methods.build.TRAIN", 256)
+
+
 @pytest.fixture
 def batches(monkeypatch):
     """Rows of every batch of loop and stages, each with its training mask [T]."""
