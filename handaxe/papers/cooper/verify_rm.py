@@ -22,6 +22,7 @@ from handaxe.ops.stats import interval_figures
 from handaxe.training.sft.cold_start import start_policy
 from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.worlds.arithmetic import arithmetic
+from handaxe.worlds.world import Split
 
 if TYPE_CHECKING:
     import handaxe.engines.local.engine as local
@@ -74,22 +75,17 @@ def verify_rm(*, labelled: int = 256, tasks: int = 96, epochs: int = 12) -> Stud
         world = arithmetic()
         policy = start_policy(world, seed=seed)
         engine = local.LocalEngine(policy.model)
-        lessons, held_out = (
-            [
-                _answers(one)
-                for one in play_groups(
-                    engine, policy.format, world, split=split, tasks=count, siblings=SIBLINGS, seed=seed
-                )
-            ]
-            for split, count in (("train", labelled), ("test", tasks))
-        )
+
+        def answers(split: Split, count: int) -> list[_Answers]:
+            played = play_groups(engine, policy.format, world, split=split, tasks=count, siblings=SIBLINGS, seed=seed)
+            return [_answers(one) for one in played]
+
+        lessons, held_out = answers("train", labelled), answers("test", tasks)
         corrupted = [found for one in held_out if (found := _corrupted(one)) is not None]
         measured = {}
         for name, shown in ARMS.items():
             judge = _fitted(engine, policy.format, lessons, epochs, reference=shown)
-            measured[name] = [
-                _scores(judge, policy.format, answers, reference=shown) for answers in (held_out, corrupted)
-            ]
+            measured[name] = [_scores(judge, policy.format, own, reference=shown) for own in (held_out, corrupted)]
         return _figures(held_out, measured)
 
     return measure
@@ -107,7 +103,8 @@ def judged_message(task: Task, answer: str, *, reference: bool) -> Message:
         question "6 * 7", reference "42", answer "41"  ->  "6 * 7\\n42\\n41"; without the reference "6 * 7\\n41"
     """
     shown = [str(task.answer)] if reference else []
-    return Message("user", "\n".join([task.messages[-1].content, *shown, answer]))
+    asked = task.messages[-1]
+    return Message("user", "\n".join([asked.content, *shown, answer]), images=asked.images)
 
 
 def _answers(one: RatedGroup) -> _Answers:
