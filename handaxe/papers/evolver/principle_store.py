@@ -128,6 +128,13 @@ class PrincipleStore:
         self._store.remove(gone)
         return deleted
 
+    def replace(self, principles: Sequence[tuple[str, int, int, Sequence[str]]]) -> None:
+        """Replace all principles, given as text, uses, successes and trajectories."""
+        self._store.remove(range(len(self.principles)))
+        self.principles = [Principle(text, usage, success, [*ids]) for text, usage, success, ids in principles]
+        for one in self.principles:
+            self._store.add(one.text)
+
     @property
     def scores(self) -> Sequence[float]:
         """Scores of all principles, in order of their addition."""
