@@ -67,7 +67,8 @@ def build(
     Args:
         spec: method, base, world, engine, settings and their options.
         policy: replaces the model of `RunSettings.model`.
-        method: replaces the method of the spec. Pass it if other code holds parts of the same method, such as stages.
+        method: replaces the method of the spec, and its world that of the spec. Pass it if other code holds parts of
+            the same method, such as stages.
         progress: show a progress bar while the cold-start checkpoint of the world is trained, once.
         machines: processes that compute. The caller closes the engine (`methods.hardware.closing_engine`).
 
@@ -75,7 +76,8 @@ def build(
         InputError: a named object does not exist, or an option does not fit.
     """
     machines.check()
-    settings, world = spec.settings, make_world(spec)
+    settings = spec.settings
+    world = make_world(spec) if method is None else method.world
     stop = run_stop(settings, world)
     tools = offered_tools(settings, world)
     env = world.env(_served(settings, tools))

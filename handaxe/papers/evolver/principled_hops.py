@@ -21,7 +21,7 @@ from handaxe.worlds.world import Expert, Facts, Split, Start, World
 
 __all__ = ["principled_hops"]
 
-START = Start(skill=160, steps=0, batch_size=8, learning_rate=7e-4)
+START = Start(skill=600, steps=0, batch_size=8, learning_rate=7e-4)
 LESSON = "lesson"
 """Metadata of a task with principles of its own: lines of the replies to its searches."""
 

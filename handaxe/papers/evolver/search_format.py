@@ -19,7 +19,7 @@ MANY = 0.5
 def search_format(*, kinds: tuple[str, str] = ("principles", "search")) -> Reward:
     """Score the number of turns, and the number and kinds of searches.
 
-        R = (thoughts + searches) / 2        0 without a search or an answer
+        R = (thoughts + searches) / 2        0 without a search, or if the last turn is no answer
         thoughts = 0.2, 0.3, 0.4, 0.6, 0.8, 1 for 1 to 6 turns, 0 for 7 and 8, 0.5 for more
         searches = (0.5 with both kinds, else 0.2) + min(0.1 (n - 1), 0.5)        n searches
 
@@ -49,7 +49,7 @@ def search_format(*, kinds: tuple[str, str] = ("principles", "search")) -> Rewar
 
 def _form(one: Trajectory, kinds: tuple[str, str]) -> float:
     names = [call.name for call in one.calls if call.name in kinds]
-    if not names or not one.final_text.strip():
+    if not names or not one.final_text.strip() or one.turns[-1].parsed.calls:
         return 0.0
     thoughts = BY_THOUGHTS[len(one.turns)] if len(one.turns) < len(BY_THOUGHTS) else MANY
     searches = (0.5 if len(set(names)) > 1 else 0.2) + min(0.1 * (len(names) - 1), 0.5)

@@ -6,6 +6,7 @@ from handaxe.core.records import ToolCall
 from handaxe.papers.evolver.search_format import search_format
 from handaxe.testing.make_records import make_group, make_trajectory
 
+CONTRACT = [{"kinds": ("f", "g")}]
 LAB = "pays for the number and kinds of searches, beside the correctness rule of `evolver_rl`"
 
 
@@ -27,6 +28,11 @@ def test_format_matches_the_docstring_example():
 def test_one_kind_scores_less_and_none_scores_nothing():
     assert score(rollout("search", "search", "search")) == pytest.approx((0.6 + 0.2 + 0.2) / 2)
     assert score(rollout("other", "other")) == score(rollout("search", text="")) == 0.0
+
+
+def test_a_rollout_that_ends_in_a_search_scores_nothing():
+    calls = [[ToolCall("search", {"query": "q"}, id=f"{n}-0")] for n in range(6)]
+    assert score(make_trajectory(texts=["7"] * 6, calls=calls, replies=[["r"]] * 6)) == 0.0
 
 
 def test_format_equals_a_slow_loop():
