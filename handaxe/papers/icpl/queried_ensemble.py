@@ -30,7 +30,7 @@ def queried_ensemble(
     most: int = 49,
     disagreement: bool = True,
     channel: str | None = "correct",
-    epochs: int = 4,
+    epochs: int = 1,
     fit_epochs: int = 8,
     learning_rate: float = 3e-4,
 ) -> QueriedEnsemble:
@@ -50,7 +50,7 @@ def queried_ensemble(
         most: queries in total, `first` or more.
         disagreement: False asks pairs spread over groups in every step, too.
         channel: of the scores, with the hidden measure that answers; None: their outcome.
-        epochs, fit_epochs: passes over the pairs in `learn` and in `fit`.
+        epochs, fit_epochs: passes over the pairs in `learn`, over all that were asked so far, and in `fit`.
         learning_rate: of AdamW.
 
     Returns:
