@@ -64,8 +64,9 @@ def test_an_unreadable_answer_is_none_and_a_resumed_run_asks_no_model_again(worl
         for resumed in (False, True):
             role = TextRole(source, name="writer")
             role.bind(world.site(out=tmp_path / "stage"))
-            asks = [ask()] if resumed else [ask(), ask("3*3=?")]
-            assert role.ask(asks, read_tip) == ["Call it once.", None][: len(asks)]
+            assert role.ask([ask()], read_tip) == ["Call it once."]
+            if not resumed:  # after the first: two questions of one call arrive in any order
+                assert role.ask([ask("3*3=?")], read_tip) == [None]
             assert len(server.bodies) == 3  # one answer, and two tries of the unreadable one
     assert (tmp_path / "stage" / "writer.sqlite").is_file()
 
