@@ -147,7 +147,7 @@ def _scores(
 
 
 def _figures(held_out: Sequence[_Answers], measured: Mapping[str, Sequence[Sequence[np.ndarray]]]) -> dict[str, float]:
-    """Figures of probabilities: arm -> those of the held-out answers, and those of the corrupted ones, by task."""
+    """Compute the figures; measured: arm -> probabilities of the held-out and of the corrupted answers, by task."""
     figures = {"correct": float(np.mean([one.label_G.mean() for one in held_out]))}
     shares = dict[str, dict[str, np.ndarray]]()
     for name, (own, changed) in measured.items():

@@ -63,9 +63,10 @@ def principled_hops(
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         check_count(split, count)
-        own, taught = fixed.tasks(split, count, seed), fresh.tasks(split, count, seed)
+        own = fixed.tasks(split, count, seed)
         if split == "test":
             return own
+        taught = fresh.tasks(split, count, seed)
         drawn = [random.Random(derive_seed("lesson", seed, n)).random() < lessons for n in range(count)]
         return [_lesson(b) if lesson else _unknown(a) for a, b, lesson in zip(own, taught, drawn, strict=True)]
 
@@ -83,11 +84,11 @@ def principled_hops(
 
 def _env(tools: Sequence[Any]) -> EnvFactory:
     """Conversation with tools; in a lesson the searches of principles reply with its own lines."""
-    tool_chat(tools)  # raises early for bad tools
+    plain = tool_chat(tools)
 
     def make(task: Task) -> Env:
         if LESSON not in task.metadata:
-            return tool_chat(tools)(task)
+            return plain(task)
         lines = [(line, None) for line in task.metadata[LESSON]]
 
         def search() -> PrincipleSearch:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.reward_models import labelled_group, make_engine
@@ -75,11 +77,21 @@ def test_the_number_of_queries_ends_at_the_most_and_learning_goes_on():
     assert not np.array_equal(judge.score(group), score_G)
 
 
-def test_pairs_in_order_of_groups_replace_disagreement():
-    judge, groups = begun(disagreement=False), rated(range(10, 18))
-    judge.learn(groups, step=0)
-    ids = sorted(one.group.task.id for one in groups)[:2]
-    assert [pair.chosen.task.id for pair in judge._asked([])[3:]] == ids
+def named(rated, name):
+    """A group of another task."""
+    task = replace(rated.group.task, id=name)
+    members = tuple(replace(one, task=task) for one in rated.group)
+    return rated.with_group(replace(rated.group, task=task, trajectories=members), rated.scores)
+
+
+def test_pairs_in_the_order_of_tasks_replace_disagreement():
+    groups = [named(one, f"task-{9 - n}") for n, one in enumerate(rated(range(10, 18)))]
+    asked = {}
+    for disagreement in (False, True):
+        judge = begun(disagreement=disagreement)
+        judge.learn(groups, step=0)
+        asked[disagreement] = [pair.chosen.task.id for pair in judge._asked([])[3:]]
+    assert asked[False] == ["task-2", "task-3"] != asked[True]
 
 
 def test_members_learn_an_order_that_no_query_showed():

@@ -29,7 +29,8 @@ def test_kto_matches_the_docstring_example(adv, wanted, sign):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_kto_equals_a_slow_loop(seed):
-    batch, beta, right, wrong = BATCH(seed), 0.3, 1.5, 0.5
+    batch, beta = BATCH(seed), 0.3
+    right, wrong = 1.5, 0.5
     out = random_policy(batch, seed)
     reward: dict[int, float] = {}
     label: dict[int, float] = {}
