@@ -1,4 +1,4 @@
-import ast
+import json
 import os
 
 import pytest
@@ -34,7 +34,7 @@ def test_limits_are_set_and_cannot_be_raised(spec):
     await_ready(worker, seconds=60)
     shown = worker.ask({"op": "run", "code": f"NAMES = {names}{LIMITED}"}, seconds=10.0)
     worker.destroy()
-    pairs = ast.literal_eval(shown.text)
+    pairs = json.loads(shown.text.translate(str.maketrans("()", "[]")))
     assert all(soft == hard for soft, hard in pairs)
     found, limits = {name: soft for name, (soft, _) in zip(names, pairs)}, spec.limits
     # The worker counts itself, and the process before it where both are the same user.
