@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from handaxe import judges
-from handaxe.judges.implicit_prm import ImplicitPrm
 from handaxe.papers.implicit_prm.kto import kto
 from handaxe.papers.implicit_prm.nca import nca
 from handaxe.selection.pairs.ordered import ordered
+
+if TYPE_CHECKING:
+    from handaxe.judges.implicit_prm import ImplicitPrm
 
 __all__ = ["OBJECTIVES", "Objective", "prm_by_objective"]
 
