@@ -168,7 +168,6 @@ for kind in ("methods", "worlds", "curricula"):
 """
 
 
-@pytest.mark.slow
 def test_no_method_world_or_curriculum_imports_torch():
     """Options are read from signatures; torch takes seconds and is imported when a method is applied."""
     subprocess.run([sys.executable, "-c", FOUND], check=True)

@@ -14,13 +14,15 @@ __all__ = ["compound_task", "compound_tasks"]
 SURPLUS = 2
 """Chains drawn for each chain of a task, since chains of one task need different functions."""
 ASKED = (
-    "Find a tool for each step with find_tools, and call it with call_tool. <1> stands for the result of step 1 of the "
-    "same chain. The calls of one turn run at the same time: put independent calls into one turn. Reply with the "
-    "results of the last steps of all chains, separated by commas."
+    "<1> stands for the result of step 1 of the same chain. The calls of one turn run at the same time: put "
+    "independent calls into one turn. Reply with the results of the last steps of all chains, separated by commas."
 )
+SEARCHED = "Find a tool for each step with find_tools, and call it with call_tool. "
 
 
-def compound_tasks(world: World, *, chains: int, brief: bool) -> Callable[[Split, int, int], list[Task]]:
+def compound_tasks(
+    world: World, *, chains: int, brief: bool, request: str = SEARCHED
+) -> Callable[[Split, int, int], list[Task]]:
     """Make the field `tasks` of a world: each task has several chains of the world `toolbox`.
 
     A subtask is a call of a tool. Subtasks of different chains are independent, and need different functions. In a
@@ -30,21 +32,23 @@ def compound_tasks(world: World, *, chains: int, brief: bool) -> Callable[[Split
         world: `toolbox` with chains.
         chains: of a task, 1 or more.
         brief: the world is in the brief form.
+        request: what to do for each step, in the prose form.
     """
 
     def tasks(split: Split, count: int, seed: int) -> list[Task]:
         drawn = world.tasks(split, SURPLUS * chains * count, seed)
-        return [compound_task(some, brief=brief) for some in _groups(drawn, chains)[:count]]
+        return [compound_task(some, brief=brief, request=request) for some in _groups(drawn, chains)[:count]]
 
     return tasks
 
 
-def compound_task(chains: Sequence[Task], *, brief: bool) -> Task:
+def compound_task(chains: Sequence[Task], *, brief: bool, request: str = SEARCHED) -> Task:
     """Make one task of chains.
 
     Args:
         chains: tasks of the world `toolbox`, kind chain.
         brief: the tasks are in the brief form.
+        request: as for `compound_tasks`.
 
     Returns:
         A task with the steps of all chains, in order; metadata "chains" has the number of steps of each. The answer is
@@ -58,7 +62,7 @@ def compound_task(chains: Sequence[Task], *, brief: bool) -> Task:
         text = "; ".join(texts)
     else:
         bodies = [one.rpartition("\n")[0] for one in texts]  # the last line asks for the result of one chain
-        text = "\n\n".join([*(f"Chain {number}\n{body}" for number, body in enumerate(bodies, 1)), ASKED])
+        text = "\n\n".join([*(f"Chain {number}\n{body}" for number, body in enumerate(bodies, 1)), request + ASKED])
     steps = [step for one in chains for step in one.metadata["steps"]]
     last = [one.metadata["steps"][-1] for one in chains]
     made = build_task(f"tps-{chains[0].id}", text, steps, last)

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 SEARCH_SECONDS = 1
-"""Simulated seconds of a search, and of a call without a known tool."""
+"""Simulated seconds of a search, of a choice of tools, and of a call without a known tool."""
 LONGEST = 5
 """Simulated seconds of the slowest tool."""
 
@@ -38,10 +38,11 @@ class CallSchedule(NamedTuple):
 
 
 def call_seconds(call: ToolCall, functions: Mapping[str, str]) -> int:
-    """Simulated seconds of a call: 1 to 5 by a digest of the function's name; 1 for a search or an unknown tool.
+    """Simulated seconds of a call: 1 to 5 by a digest of the function's name; 1 for a search, a choice or an unknown
+    tool.
 
     Args:
-        call: of `find_tools` or `call_tool`.
+        call: of `find_tools`, `choose_tools` or `call_tool`.
         functions: tool -> function of the package.
 
     Example:
@@ -82,13 +83,22 @@ def sequential_seconds(turns: Sequence[Sequence[float]]) -> float:
     return float(sum(sum(calls) for calls in turns))
 
 
-def sequential_plan(steps: Sequence[Mapping[str, Any]]) -> CallSchedule:
-    """Schedule of a task with one call a turn: a search and a call for each step."""
-    calls = [seconds for step in steps for seconds in (SEARCH_SECONDS, function_seconds(step["function"]))]
+def sequential_plan(steps: Sequence[Mapping[str, Any]], *, choice: bool = False) -> CallSchedule:
+    """Schedule of a task with one call a turn: a search and a call for each step.
+
+    Args:
+        steps: of all chains, in order.
+        choice: one choice of all tools replaces the searches.
+
+    Example:
+        steps with seconds 3 and 2: turns {1}, {3}, {1}, {2}; with a choice {1}, {3}, {2}
+    """
+    seconds = [function_seconds(step["function"]) for step in steps]
+    calls = [SEARCH_SECONDS, *seconds] if choice else [one for each in seconds for one in (SEARCH_SECONDS, each)]
     return _plan([[one] for one in calls])
 
 
-def parallel_plan(steps: Sequence[Mapping[str, Any]], chains: Sequence[int]) -> CallSchedule:
+def parallel_plan(steps: Sequence[Mapping[str, Any]], chains: Sequence[int], *, choice: bool = False) -> CallSchedule:
     """Schedule of a task with every search in the first turn, and step k of all chains in turn k + 1.
 
     The number of turns is the smallest that the dependencies allow.
@@ -96,6 +106,7 @@ def parallel_plan(steps: Sequence[Mapping[str, Any]], chains: Sequence[int]) -> 
     Args:
         steps: of all chains, in order.
         chains: number of steps of each chain.
+        choice: one choice of all tools replaces the searches.
 
     Example:
         chains of 2 and 1 steps with seconds 3, 2 and 1: turns {1, 1, 1}, {3, 1}, {2}; 3 turns, 1 + 3 + 2 = 6 seconds
@@ -106,7 +117,7 @@ def parallel_plan(steps: Sequence[Mapping[str, Any]], chains: Sequence[int]) -> 
     for length in chains:
         for depth in range(length):
             turns[depth].append(function_seconds(next(rest)["function"]))
-    return _plan([[SEARCH_SECONDS] * len(steps), *turns])
+    return _plan([[SEARCH_SECONDS] * (1 if choice else len(steps)), *turns])
 
 
 def _plan(turns: Sequence[Sequence[float]]) -> CallSchedule:

@@ -18,13 +18,14 @@ from handaxe.core.records import Trajectory
 from handaxe.evaluation.benchmarks.benchmark import Benchmark, BenchmarkPart
 from handaxe.evaluation.benchmarks.compound_tasks import compound_tasks
 from handaxe.evaluation.benchmarks.scheduling import call_seconds, called_tool, elapsed_seconds, sequential_seconds
+from handaxe.evaluation.benchmarks.tool_choice import choice_env, choice_expert, choice_reference, choice_tasks
 from handaxe.evaluation.benchmarks.tps_table import tps_table
 from handaxe.worlds.toolbox.brief_catalogue_tasks import brief_catalogue
 from handaxe.worlds.toolbox.catalogue import full_catalogue
 from handaxe.worlds.toolbox.world import toolbox
 from handaxe.worlds.world import World
 
-__all__ = ["selection_score", "tps_bench", "tps_world"]
+__all__ = ["selection_score", "tps_bench", "tps_choice", "tps_world"]
 
 TASKS = 25
 RESULTS = 3
@@ -35,8 +36,9 @@ def tps_bench() -> Benchmark:
     """Plan and schedule the calls of tasks with 3 to 12 subtasks.
 
     Settings: 25 held-out tasks each. Prose with three results a search: easy has 4 independent subtasks, hard 4 chains
-    of 3 dependent subtasks. Brief with one result: easy has 3 independent subtasks, hard 2 chains of 2. One trial at
-    temperature 0, at most 32 turns of 1,024 tokens.
+    of 3 dependent subtasks. Choice: at most ten tools are chosen from a list of 141 before the first call; easy has 4
+    independent subtasks, hard 3 chains of 3. Brief with one result: easy has 3 independent subtasks, hard 2 chains of
+    2. One trial at temperature 0, at most 32 turns of 1,024 tokens.
 
     Returns:
         The benchmark; its table has a row per form and difficulty, and the figures of a sequential and a parallel
@@ -47,14 +49,16 @@ def tps_bench() -> Benchmark:
         seconds in 3 turns, {a, b} then {c} 4 seconds in 2 turns; {a, b, c} 3 seconds, with 2 of 3 subtasks done
 
     Paper: arXiv:2511.01527 (TPS-Bench).
-    Differs: the tasks and tools; tools are found by search instead of selected from a list of 141; rules instead of a
-    judge model; simulated time, 1 to 5 seconds a call.
+    Differs: the tasks and tools; rules instead of a judge model; simulated time, 1 to 5 seconds a call; parts with a
+    search instead of the choice.
     """
-    shapes = {"prose, easy": (4, 1), "prose, hard": (4, 3), "brief, easy": (3, 1), "brief, hard": (2, 2)}
+    searched = {"prose, easy": (4, 1), "prose, hard": (4, 3), "brief, easy": (3, 1), "brief, hard": (2, 2)}
+    chosen = {"choice, easy": (4, 1), "choice, hard": (3, 3)}
     parts = [
         BenchmarkPart(name, partial(tps_world, chains, length, brief=name.startswith("brief")), TASKS)
-        for name, (chains, length) in shapes.items()
+        for name, (chains, length) in searched.items()
     ]
+    parts += [BenchmarkPart(name, partial(tps_choice, *shape), TASKS) for name, shape in chosen.items()]
     return Benchmark(name="tps_bench", parts=tuple(parts), table=tps_table, max_turns=32, max_tokens=1024, room=64)
 
 
@@ -102,13 +106,47 @@ def tps_world(chains: int, length: int, *, brief: bool) -> World:
     )
 
 
+def tps_choice(chains: int, length: int) -> World:
+    """Create the world of `tps_world` in prose, where the tools are chosen from a list before the first call.
+
+    Args:
+        chains, length: as for `tps_world`.
+
+    Returns:
+        A world with the gauges of `tps_world`; selected is the F1 of the chosen tools.
+
+    Raises:
+        InputError: a package is missing.
+    """
+    world = tps_world(chains, length, brief=False)
+    catalogue = full_catalogue()
+
+    def selected(one: Trajectory, outcome: float) -> float:
+        del outcome
+        chosen = {catalogue.entries[name].function for name in one.env["box"]["chosen"]}
+        return selection_score(chosen, {step["function"] for step in one.task.metadata["steps"]})
+
+    return replace(
+        world,
+        name="tool_choice",
+        tasks=choice_tasks(toolbox(lengths=(length,), brief=False), catalogue, chains=chains),
+        env=partial(choice_env, catalogue),
+        expert=choice_expert,
+        reference=choice_reference,
+        start_turns=chains * length + 2,
+        criteria=None,
+        check=None,
+        gauges={**world.gauges, "selected": RatioMetric(selected)},
+    )
+
+
 def selection_score(called: set[str], needed: set[str]) -> float:
-    """F1 of the called tools.
+    """F1 of the called or chosen tools.
 
         2 |called and needed| / (|called| + |needed|)
 
     Args:
-        called: distinct tools that the policy called, with any arguments.
+        called: distinct tools that the policy called, with any arguments, or chose.
         needed: distinct tools of the task, one or more.
 
     Example:

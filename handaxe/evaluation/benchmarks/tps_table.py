@@ -15,10 +15,12 @@ NAMES = ("done", "select", "turns", "time", "speedup", "tokens")
 NOTES = (
     "Tasks of this library in the form of TPS-Bench: chains of calls in the world toolbox, since the paper's tasks and "
     "servers are in no package. Completion and selection follow rules, without a judge model.",
-    "done: share of correct subtasks. select: F1 of called and needed tools. turns: with calls. time: simulated "
-    "seconds; calls of one turn run at the same time. speedup: time of the same calls one after another, over time.",
+    "done: share of correct subtasks. select: F1 of called and needed tools; where tools are chosen from a list, of "
+    "chosen and needed tools. turns: with calls. time: simulated seconds; calls of one turn run at the same time. "
+    "speedup: time of the same calls one after another, over time.",
     "A policy that stops early has a short time. The rows sequential and parallel are correct schedules of the scored "
-    "tasks: one call a turn; all searches in the first turn, and each call as early as its arguments allow.",
+    "tasks: one call a turn; all searches, or the choice, in the first turn, and each call as early as its arguments "
+    "allow.",
 )
 
 
@@ -30,8 +32,8 @@ def tps_table(results: Mapping[str, PartResult]) -> BenchmarkTable:
         rows.append((name, *counts(part.tasks), *figures_of(part.tasks, FIGURES)))
         scored = [task.metadata for task in part.tasks if task.scored]
         plans = {
-            "sequential": [sequential_plan(one["steps"]) for one in scored],
-            "parallel": [parallel_plan(one["steps"], one["chains"]) for one in scored],
+            "sequential": [sequential_plan(one["steps"], choice="offered" in one) for one in scored],
+            "parallel": [parallel_plan(one["steps"], one["chains"], choice="offered" in one) for one in scored],
         }
         rows += [(f"  {kind}", None, None, *_of_plans(made)) for kind, made in plans.items()]
     return BenchmarkTable(("tasks of", "scored", "tasks", *NAMES), tuple(rows), (*NOTES, *unscored_notes(results)))

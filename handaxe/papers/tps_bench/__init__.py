@@ -1,9 +1,10 @@
 """TPS-Bench (arXiv:2511.01527): completion and time of sequential, parallel and reckless schedules."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from handaxe.core.records import Group, Task, Trajectory
-from handaxe.evaluation.benchmarks.tps_bench import tps_world
+from handaxe.evaluation.benchmarks.tps_bench import tps_choice, tps_world
 from handaxe.methods.method import StudyFunction
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.papers.tps_bench.schedule_agent import schedule_agent
@@ -19,8 +20,12 @@ AGENTS: dict[str, tuple[int | None, bool]] = {
     "reckless": (None, False),
 }
 """Agent -> most calls of a turn, and whether dependencies are respected."""
-SHAPES = {"easy": (4, 1), "hard": (4, 3)}
-"""Difficulty -> chains of a task, and subtasks of a chain, as in the benchmark."""
+WORLDS = {
+    "easy": partial(tps_world, 4, 1, brief=False),
+    "hard": partial(tps_world, 4, 3, brief=False),
+    "choice": partial(tps_choice, 3, 3),
+}
+"""Level -> world of the benchmark: tools are searched, or chosen from a list before the first call."""
 FIGURES = {"progress": "done", "selected": "select", "call_turns": "turns", "elapsed": "time"}
 
 
@@ -40,8 +45,8 @@ def tps_bench(*, tasks: int = 25) -> StudyFunction:
 
     def measure(seed: int) -> dict[str, float]:
         found = dict[str, float]()
-        for level, (chains, length) in SHAPES.items():
-            world = tps_world(chains, length, brief=False)
+        for level, make in WORLDS.items():
+            world = make()
             asked = world.tasks("test", tasks, seed)
             figures = dict[str, float]()
             for name in AGENTS:

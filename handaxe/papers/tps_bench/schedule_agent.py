@@ -7,6 +7,7 @@ from typing import Any
 
 from handaxe.core.errors import InputError
 from handaxe.core.records import Message, Task, ToolCall
+from handaxe.evaluation.benchmarks.tool_choice import choice_reference
 from handaxe.worlds.world import Expert, Facts
 
 __all__ = ["last_results", "next_calls", "predecessors", "schedule_agent"]
@@ -19,7 +20,8 @@ def schedule_agent(*, width: int | None = None, waits: bool = True) -> Expert:
     """Make an agent for one rollout of a compounding task.
 
     Each turn has the first `width` possible calls, in the order of the subtasks: a search for every subtask without a
-    search, and a call for every subtask with a found tool. A waiting agent calls a subtask after its predecessor in the
+    search, and a call for every subtask with a found tool. Where tools are chosen from a list, a choice of the needed
+    tools in the first turn replaces the searches. A waiting agent calls a subtask after its predecessor in the
     chain; a reckless agent sends a guess for the missing result. No call is repeated. The answer has the received
     results of the last subtasks.
 
@@ -46,6 +48,9 @@ def schedule_agent(*, width: int | None = None, waits: bool = True) -> Expert:
     called = set[int]()
 
     def speak(task: Task, facts: Facts) -> Message:
+        if "offered" in task.metadata and not searched:
+            searched.update(range(len(task.metadata["steps"])))
+            return Message("assistant", "", (choice_reference(task)[0],))
         found = {number for number, one in enumerate(facts.get("found", ())) if one}
         calls = next_calls(task, facts, searched=searched, found=found, called=called, width=width, waits=waits)
         searched.update(number for number, call in calls if call.name == "find_tools")

@@ -15,14 +15,13 @@ from handaxe.core.errors import InputError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.protocols import Env, EnvFactory
 from handaxe.core.records import Criterion, Message, Task, ToolCall, Trajectory
-from handaxe.core.requests import EnvReply
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.envs.wrapper import AsyncEnvWrapper
 from handaxe.rewards.outcome import outcome
 from handaxe.rewards.parts.extract import final_text
 from handaxe.worlds.parts.answering import is_text_answer
 from handaxe.worlds.parts.check_split import check_count
 from handaxe.worlds.toolbox.box import BriefBox, ToolBox
+from handaxe.worlds.toolbox.box_env import BoxEnv
 from handaxe.worlds.toolbox.brief_catalogue_tasks import brief_catalogue, brief_tasks
 from handaxe.worlds.toolbox.catalogue import full_catalogue
 from handaxe.worlds.toolbox.questions import full_tasks
@@ -94,7 +93,7 @@ def toolbox(
 
         def make(task: Task) -> Env:
             made = BriefBox if brief else ToolBox
-            return _BoxEnv(task, tools, made(catalogue, task.metadata["steps"], results=shown))
+            return BoxEnv(task, tools, made(catalogue, task.metadata["steps"], results=shown))
 
         return make
 
@@ -121,20 +120,6 @@ def toolbox(
             "turns": RatioMetric(lambda one, _: float(len(one.turns))),
         },
     )
-
-
-class _BoxEnv(AsyncEnvWrapper):
-    """Conversation with tools; facts hold the state of the tool box."""
-
-    def __init__(self, task: Task, tools: Sequence[Any], box: ToolBox):
-        super().__init__(tool_chat([lambda: box, *tools])(task))
-        self._box = box
-
-    def transform_reply(self, reply: EnvReply) -> EnvReply:
-        return reply._replace(facts=self._box.report())
-
-    def report(self) -> dict[str, Any]:
-        return {**self.env.report(), "box": self._box.report()}
 
 
 def _expert(task: Task, facts: Facts) -> Message:

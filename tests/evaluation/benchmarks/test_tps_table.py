@@ -1,5 +1,7 @@
 """The table of TPS-Bench by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from handaxe.core.metrics import TaskResult
@@ -41,3 +43,12 @@ def test_table_by_hand(monkeypatch):
 def test_a_part_without_a_score_has_dashes():
     table = tps_table({"prose, easy": PartResult((task("z", 0),), 25, 1)})
     assert [row[3:] for row in table.rows] == [(None,) * 6] * 3
+
+
+def test_plans_of_a_choice_have_one_call_before_the_steps(monkeypatch):
+    """Seconds 3, 2 and 1, and 1 of the choice: one after another 7 in 4 turns; {choice}, {a, c}, {b} 1 + 3 + 2 = 6."""
+    monkeypatch.setattr(scheduling, "function_seconds", {"a": 3, "b": 2, "c": 1}.get)
+    chosen = replace(task("x", 1, 3.0, 6.0, 9.0), metadata={**STEPS, "offered": ["a", "b", "c", "d"]})
+    _, sequential, parallel = tps_table({"choice, easy": PartResult((chosen,), 25, 0)}).rows
+    assert sequential[5:8] == (4, 7, 1)
+    assert parallel[5:7] == (3, 6)
