@@ -45,7 +45,7 @@ class NamedFactory(NamedTuple):
 
     name: str
     make: Callable[..., Any]
-    given: tuple[str, ...] = FROM_METHOD
+    given: tuple[str, ...] = ()
 
     def options(self) -> list[Option]:
         """Options of the factory."""
@@ -74,7 +74,7 @@ class RunTemplate:
 
     def with_engine(self) -> RunTemplate:
         """A copy with the engine imported; see `run_template`."""
-        return replace(self, engine=NamedFactory(self.engine.name, find("engines", self.engine.name)))
+        return replace(self, engine=_engine(self.engine.name))
 
     def check(self, more: Mapping[str, str]) -> None:
         """Raise MethodError if two options without a prefix share a name.
@@ -190,7 +190,7 @@ def run_template(
     else:
         parent = _named("methods", base, page.base)
     if import_engine or ":" in engine:
-        made = NamedFactory(engine, find("engines", engine))
+        made = _engine(engine)
     else:
         check_name("engines", engine)
         made = NamedFactory(engine, _no_options)
@@ -247,6 +247,10 @@ def is_root(change: Change) -> bool:
 def default_base(factory: NamedFactory) -> NamedFactory:
     """The base on the page of a method, with the options of the page as defaults."""
     return _named("methods", "", method_page(factory.make).base)
+
+
+def _engine(name: str) -> NamedFactory:
+    return NamedFactory(name, find("engines", name), FROM_METHOD)
 
 
 def _no_options() -> None:

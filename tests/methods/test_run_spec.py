@@ -83,3 +83,15 @@ def method_without_a_page(base):
 def test_method_without_a_page_has_defaults():
     page = method_page(method_without_a_page)
     assert (page.base, page.world, page.claims) == ("grpo_no_kl", "gym", ())
+
+
+def test_a_method_may_name_an_option_as_an_engine_names_an_argument():
+    """The engine's arguments heads, critic, model and reference come from the method, and are options of no engine."""
+
+    def judged(base: Method, *, reference: bool = False, heads: int = 5) -> Method:
+        return base
+
+    made = run_template("otc")
+    assert [one.name for one in made.method._replace(make=judged).options()] == ["reference", "heads"]
+    assert not {"reference", "heads", "critic", "model"} & {one.name for one in made.with_engine().engine.options()}
+    assert "heads" in run_template("brme").default().options[""]
