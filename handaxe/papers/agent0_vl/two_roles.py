@@ -20,6 +20,7 @@ from handaxe.core.protocols import Rollout, RolloutPlan
 from handaxe.core.records import Ending, Message, ParsedTurn, Trajectory
 from handaxe.core.requests import Attempt
 from handaxe.ops.turn_positions import initial_messages, turn_positions
+from handaxe.papers.agent0_vl.role_divergence import measure_divergence
 from handaxe.rollouts.play import Continuation, Play, Rules
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Step",
     "Verdict",
     "is_repaired",
+    "mean_divergence",
     "read_verdict",
     "solver_answer",
     "solver_steps",
@@ -36,6 +38,8 @@ __all__ = [
 
 NOTE = "steps"
 """Key of the notes with the solver's steps."""
+DIVERGENCE = "divergence"
+"""Key of the notes with measured divergences: number of a solver's turn as text -> divergence."""
 ROLE = "role"
 """Key of the notes with the role of the next turn."""
 SOLVER = "solver"
@@ -62,11 +66,12 @@ class Verdict(NamedTuple):
 class Step(NamedTuple):
     """Step of the solver.
 
-    turn      number of its turn
-    text      the step as the verifier reads it, see `step_text`
-    tool      its calls were executed without an error
-    final     it has no call: the answer
-    verdicts  of the verifier, in order: of the step, and of its repair
+    turn        number of its turn
+    text        the step as the verifier reads it, see `step_text`
+    tool        its calls were executed without an error
+    final       it has no call: the answer
+    verdicts    of the verifier, in order: of the step, and of its repair
+    divergence  of the two roles over its tokens, see `role_divergence`; 0 where it was not measured
     """
 
     turn: int
@@ -74,9 +79,12 @@ class Step(NamedTuple):
     tool: bool
     final: bool
     verdicts: tuple[Verdict, ...] = ()
+    divergence: float = 0.0
 
 
-def two_roles(*, confidence: float = 0.7, repairs: int = 1, max_turns: int | Rules = 12) -> Rollout:
+def two_roles(
+    *, confidence: float = 0.7, repairs: int = 1, max_turns: int | Rules = 12, divergence: bool = False
+) -> Rollout:
     """Play solver and verifier in turns; a verdict below a confidence has its step repaired.
 
         step t is repaired <=> confidence_t < tau, at most `repairs` times; the repair is verified like any step
@@ -88,13 +96,15 @@ def two_roles(*, confidence: float = 0.7, repairs: int = 1, max_turns: int | Rul
         confidence: tau, 0 to 1; 0.7 in the paper. 0 repairs nothing.
         repairs: repairs of a step, >= 0.
         max_turns: turns of both roles together, or `Rules`.
+        divergence: measure `role_divergence` of every step with a verdict. No token changes.
 
     Returns:
         A rollout strategy: Attempt -> generator of requests that returns one trajectory. Its notes["steps"] hold the
-        accepted steps with their verdicts; `solver_steps` reads them.
+        accepted steps with their verdicts, and notes["divergence"] the measured divergences by turn; `solver_steps`
+        reads both.
 
     Raises:
-        InputError: confidence, repairs or a limit out of range.
+        InputError: confidence, repairs or a limit out of range; with `divergence`, an engine without `measure`.
 
     Example:
         step "0 2 2 4", verdict "4 4 6 6 .5": a new sequence asks the solver "again: 4 4 6 6", and its step counts
@@ -113,14 +123,16 @@ def two_roles(*, confidence: float = 0.7, repairs: int = 1, max_turns: int | Rul
 
     def rollout(attempt: Attempt) -> RolloutPlan:
         play = Play(attempt, rules)
-        return [(yield from play.run(_turns(play)))]
+        return [(yield from play.run(_turns(play, divergence)))]
 
     return rollout
 
 
 def solver_steps(trajectory: Trajectory) -> list[Step]:
     """Read the accepted steps of a trajectory, and the last one without a verdict, if any."""
-    return _read(trajectory.notes.get(NOTE, ()))
+    found = trajectory.notes.get(DIVERGENCE, {})
+    steps = _read(trajectory.notes.get(NOTE, ()))
+    return [step._replace(divergence=found.get(str(step.turn), 0.0)) for step in steps]
 
 
 def solver_answer(trajectory: Trajectory) -> str:
@@ -131,6 +143,16 @@ def solver_answer(trajectory: Trajectory) -> str:
 def is_repaired(trajectory: Trajectory) -> bool:
     """Check whether an accepted step is a repair."""
     return any(len(step.verdicts) > 1 for step in solver_steps(trajectory))
+
+
+def mean_divergence(steps: Sequence[Step]) -> float:
+    """Return the mean divergence of the steps with a verdict; 0 without one.
+
+    Example:
+        steps of 0.8 and 0.4, and a last one without a verdict  ->  0.6
+    """
+    found = [step.divergence for step in steps if step.verdicts]
+    return sum(found) / len(found) if found else 0.0
 
 
 def step_text(turn: ParsedTurn) -> str:
@@ -180,11 +202,23 @@ def _number(value: Any) -> float | None:
     return found if isfinite(found) else None
 
 
-def _turns(play: Play) -> Generator[Any, Any, Ending]:
-    while (ending := (yield from play.turn())) is None:
+def _turns(play: Play, divergence: bool) -> Generator[Any, Any, Ending]:
+    while True:
+        role = play.notes.get(ROLE, SOLVER)
+        ending = yield from play.turn()
+        if divergence and role == VERIFIER and play.notes[ROLE] != VERIFIER:  # a verdict
+            yield from _note_divergence(play)
+        if ending is not None:
+            return ending
         if play.notes[ROLE] == DONE:
             return Ending("completed")
-    return ending
+
+
+def _note_divergence(play: Play) -> Generator[Any, Any, None]:
+    """Note the divergence of the step that the last turn judged."""
+    turn = _read(play.notes[NOTE])[-1].turn
+    found = yield from measure_divergence(play, turn)
+    play.notes.setdefault(DIVERGENCE, {})[str(turn)] = found
 
 
 def _continuation(play: Play, confidence: float, repairs: int) -> Continuation:
