@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handaxe.core.errors import InputError
-from handaxe.core.protocols import ChatFormat, Reward
+from handaxe.core.protocols import ChatFormat, Reward, Source, StageContext
 from handaxe.core.records import Group, Pair, RatedGroup, Trajectory
 from handaxe.ops.change_digit import change_digit
 from handaxe.ops.seeds import derive_seed
@@ -64,6 +64,15 @@ class AgainstCorrupted:
             if chosen is not None and rejected is not None:
                 found.append(Pair(chosen, rejected, 1.0))
         return found
+
+    def with_format(self, source: Source) -> Source:
+        """The source of a stage; the pairs receive the policy's chat format before it plays."""
+
+        def bound(site: StageContext) -> list[RatedGroup]:
+            self.format = site.format
+            return source(site)
+
+        return bound
 
     def _first_correct(self, rated: RatedGroup) -> Trajectory | None:
         value_G, scored = siblings_with_values(rated, self._channel)

@@ -12,15 +12,15 @@ from handaxe import judges
 from handaxe.core.deferred import DeferredModule
 from handaxe.core.heads import Head
 from handaxe.core.protocols import ChatFormat, Engine
-from handaxe.core.records import Group, Message, RatedGroup, Scores, Task
+from handaxe.core.records import Group, RatedGroup, Scores, Task
 from handaxe.evaluation.play_groups import play_groups
 from handaxe.judges.reward_model import RewardModel
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.change_digit import change_digit
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.stats import interval_figures
+from handaxe.papers.cooper.judged_message import judged_trajectory
 from handaxe.training.sft.cold_start import start_policy
-from handaxe.training.sft.scripted import trajectory_from_messages
 from handaxe.worlds.arithmetic import arithmetic
 from handaxe.worlds.world import Split
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 else:
     local = DeferredModule("handaxe.engines.local.engine")
 
-__all__ = ["judged_message", "verify_rm"]
+__all__ = ["verify_rm"]
 
 SIBLINGS = 8
 """Rollouts of a task."""
@@ -91,22 +91,6 @@ def verify_rm(*, labelled: int = 256, tasks: int = 96, epochs: int = 12) -> Stud
     return measure
 
 
-def judged_message(task: Task, answer: str, *, reference: bool) -> Message:
-    """Write question, reference answer and answer for the reward model.
-
-    Args:
-        task: with the reference as its answer.
-        answer: final answer of a rollout.
-        reference: include the reference.
-
-    Example:
-        question "6 * 7", reference "42", answer "41"  ->  "6 * 7\\n42\\n41"; without the reference "6 * 7\\n41"
-    """
-    shown = [str(task.answer)] if reference else []
-    asked = task.messages[-1]
-    return Message("user", "\n".join([asked.content, *shown, answer]), images=asked.images)
-
-
 def _answers(one: RatedGroup) -> _Answers:
     return _Answers(one.group.task, [each.final_text for each in one.group], one.scores.outcome)
 
@@ -121,10 +105,9 @@ def _corrupted(one: _Answers) -> _Answers | None:
 
 def _group(format: ChatFormat, one: _Answers, *, reference: bool) -> Group:
     """The messages about the answers, each with an empty turn at whose end the head reads."""
-    messages = [judged_message(one.task, text, reference=reference) for text in one.texts]
     made = [
-        trajectory_from_messages(format, [message, Message("assistant", "")], task=one.task, id=f"{one.task.id}/{n}")
-        for n, message in enumerate(messages)
+        judged_trajectory(format, one.task, text, reference=reference, id=f"{one.task.id}/{n}")
+        for n, text in enumerate(one.texts)
     ]
     return Group(one.task, tuple(made))
 

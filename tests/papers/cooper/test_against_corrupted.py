@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe.core.errors import InputError
+from handaxe.core.protocols import StageContext
 from handaxe.core.records import Advantages, Message, RatedGroup, Scores, Task
 from handaxe.core.validation import check_group
 from handaxe.models.chat_formats.compact import Compact
@@ -59,3 +60,11 @@ def test_two_calls_are_equal_and_the_format_is_needed():
         against_corrupted(rule=exact_match())([one])
     with pytest.raises(InputError, match="no channel 'correct'; there are none"):
         with_format(exact_match())([rated("42", channels={})])
+
+
+def test_a_bound_source_sets_the_format_before_it_plays():
+    pairs = against_corrupted(rule=exact_match())
+    format, seen = Compact(), []
+    site = StageContext(None, format, *[None] * 5)
+    assert pairs.with_format(lambda site: seen.append(pairs.format) or [site])(site) == [site]
+    assert seen == [format] == [pairs.format]

@@ -3,14 +3,9 @@ import pytest
 
 from handaxe.core.records import Message, Task
 from handaxe.models.load import load
-from handaxe.papers.cooper.verify_rm import _Answers, _corrupted, _figures, _group, judged_message
+from handaxe.papers.cooper.verify_rm import _Answers, _corrupted, _figures, _group
 
 TASK = Task("t", (Message("user", "6 * 7"),), "42")
-
-
-def test_messages_match_the_docstring_example():
-    assert judged_message(TASK, "41", reference=True).content == "6 * 7\n42\n41"
-    assert judged_message(TASK, "41", reference=False).content == "6 * 7\n41"
 
 
 def test_the_head_reads_after_the_whole_message():
