@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,52 +19,78 @@ from handaxe.losses.preference.summed import summed
 from handaxe.ops.masked import masked, sum_by_key
 from handaxe.training.loop.batch import Row, pad
 
-__all__ = ["joint_batch", "joint_loss", "score_at_reads", "trace_cross_entropy"]
+__all__ = ["Reads", "check_reads", "joint_batch", "joint_loss", "score_at_reads", "trace_cross_entropy"]
 
+Reads = Literal["last", "mean"]
+"""Tokens where the score is read: the last token of the last turn, or all tokens after the first, with their mean."""
 READ = "read"
 """Channel with 1 where the score is read."""
 
 
-def joint_batch(pairs: Sequence[tuple[Trajectory, Trajectory]], *, pad_id: int) -> Batch:
+def check_reads(reads: str) -> None:
+    """Raise InputError unless the word names tokens where a score is read."""
+    if reads not in get_args(Reads):
+        raise InputError(f"reads of a judge is {reads!r}; write 'last' or 'mean'")
+
+
+def joint_batch(
+    pairs: Sequence[tuple[Trajectory, Trajectory]], *, pad_id: int, learn_results: bool = True, reads: Reads = "last"
+) -> Batch:
     """Make a batch of a judge's conversations about the better and the worse answer of each pair.
 
-        learned    the judge's turns, and replies of tools: advantage 1; question and answer are not learned
-        read       the last token of the last turn: channel "read" is 1
+        learned    the judge's turns, and replies of tools unless `learn_results` is False: advantage 1; question and
+                   answer are not learned
+        read       the last token of the last turn, or all tokens after the first: channel "read" is 1
 
     Args:
         pairs: conversations about the chosen and the rejected answer; rollout 2k is chosen, 2k + 1 rejected.
         pad_id: of the model.
+        learn_results: learn the replies of tools as text; False is an ablation, the flag no_observation of the
+            released code.
+        reads: "last" reads the score at the last token, "mean" at all tokens, as ranking_way of the released code.
 
     Returns:
-        A batch at temperature 1; the mask is the learned tokens, among them the token that is read.
+        A batch at temperature 1; the mask is the tokens that are learned or read.
 
     Raises:
-        InputError: no pair, or a conversation without a turn.
+        InputError: no pair, a conversation without a turn, or another word for reads.
 
     Example:
         question, answer, call, reply, rationale  ->  call, reply and rationale are learned; the last token is read
+        the same with learn_results=False         ->  call and rationale are learned
+        the same with reads="mean"                ->  all tokens of question, answer, call, ... after the first are read
 
     Paper: arXiv:2310.01045 (Themis), the masks of its released code.
-    Differs: the chosen answer itself is not learned as text.
+    Differs: the chosen answer itself is not learned as text; the mean leaves the first token out, whose state is the
+        same in all conversations.
     """
+    check_reads(reads)
     sides = [one for pair in pairs for one in pair]
     if not sides:
         raise InputError("there is no pair to learn from: give at least one")
     if empty := [one.id for one in sides if not one.turns]:
         raise InputError(f"the conversation {empty[0]!r} of a judge has no turn, so there is no score to read")
-    return pad([row for k, one in enumerate(sides) for row in _rows(one, k)], pad_id=pad_id)
+    return pad([row for k, one in enumerate(sides) for row in _rows(one, k, learn_results, reads)], pad_id=pad_id)
 
 
-def _rows(one: Trajectory, rollout: int) -> list[Row]:
-    last, rows = one.turns[-1], list[Row]()
+def _rows(one: Trajectory, rollout: int, learn_results: bool, reads: Reads) -> list[Row]:
+    rows = list[Row]()
     for s, sequence in enumerate(one.sequences):
-        learned = np.asarray(sequence.mask | (sequence.author == int(Author.TOOL)), bool)
-        read = np.zeros(len(sequence))
-        if last.sequence == s:
-            read[last.stop - 1] = 1.0
-        adv = learned.astype(np.float64)
-        rows.append(Row(sequence, adv, rollout // 2, rollout, 1.0, None, learned, {READ: read}, one.images))
+        learned = np.asarray(sequence.mask | (learn_results & (sequence.author == int(Author.TOOL))), bool)
+        read = _read(one, s, reads)
+        mask, adv = learned | (read > 0), learned.astype(np.float64)
+        rows.append(Row(sequence, adv, rollout // 2, rollout, 1.0, None, mask, {READ: read}, one.images))
     return rows
+
+
+def _read(one: Trajectory, s: int, reads: Reads) -> np.ndarray:
+    """1 at the tokens of sequence s where the score is read."""
+    read, last = np.zeros(len(one.sequences[s])), one.turns[-1]
+    if reads == "mean":
+        read[1:] = 1.0
+    elif last.sequence == s:
+        read[last.stop - 1] = 1.0
+    return read
 
 
 def trace_cross_entropy() -> Loss:

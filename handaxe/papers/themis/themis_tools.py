@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from handaxe.core.deferred import DeferredModule
 from handaxe.core.protocols import EnvFactory
-from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.evaluation.preference_rows import answer_rollout
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.stats import interval_figures
-from handaxe.papers.themis.tool_judge import ToolJudge, tool_judge
-from handaxe.papers.themis.tool_pairs import DOMAINS, PAIR_TOOLS, PreferencePair, tool_pairs
+from handaxe.papers.themis.pair_accuracy import PairRow, call_figures, fit_on_pairs, judge_pairs, pair_rows
+from handaxe.papers.themis.tool_judge import ToolJudge
+from handaxe.papers.themis.tool_pairs import DOMAINS, PAIR_TOOLS
 from handaxe.tools.decorator import Tool
 from handaxe.tools.noisy import noisy
 from handaxe.worlds.parts.reference_calls import reference_calls
-from handaxe.worlds.world import Split
 
 if TYPE_CHECKING:
     import handaxe.engines.local.engine as local
@@ -63,52 +61,26 @@ def themis_tools(*, pairs: int = 1600, held_out: int = 240, epochs: int = 2) -> 
     """
 
     def measure(seed: int) -> dict[str, float]:
-        train, test = _rows("train", pairs, seed), _rows("test", held_out, seed)
+        train, test = pair_rows("train", pairs, seed), pair_rows("test", held_out, seed)
         policy = loading.load("tiny")
         engine = local.LocalEngine(policy.model)
         offered: dict[str, Sequence[Tool]] = {"tools": PAIR_TOOLS, "plain": ()}
-        judges = dict[str, ToolJudge]()
-        for name, tools in offered.items():
-            judges[name] = tool_judge(tools=tools, calls=reference_calls, epochs=epochs)
-            judges[name].bind(engine, policy.format)
-            judges[name].fit([(one.group, Scores(np.array([1.0, 0.0]))) for one in train])
+        judges = {
+            name: fit_on_pairs(engine, policy.format, train, tools=tools, epochs=epochs)
+            for name, tools in offered.items()
+        }
         arms: dict[str, tuple[ToolJudge, EnvFactory | None]] = {
             "tools": (judges["tools"], None),
             "plain": (judges["plain"], None),
             "random": (judges["tools"], _random_tools(train)),
         }
-        found = {name: _judged(judge, test, env) for name, (judge, env) in arms.items()}
-        return _figures({name: one.right for name, one in found.items()}, test) | _call_figures(found["tools"], test)
+        found = {name: judge_pairs(judge, test, env=env) for name, (judge, env) in arms.items()}
+        return _figures({name: one.right for name, one in found.items()}, test) | call_figures(found["tools"], test)
 
     return measure
 
 
-class _Row(NamedTuple):
-    pair: PreferencePair
-    group: Group
-
-    @property
-    def domain(self) -> str:
-        return str(self.pair.task.metadata["domain"])
-
-
-class _Judged(NamedTuple):
-    """Pairs in the right order [P], and conversations about both answers of each pair."""
-
-    right: np.ndarray
-    conversations: Sequence[Trajectory]
-
-
-def _rows(split: Split, count: int, seed: int) -> list[_Row]:
-    made = tool_pairs(split=split, count=count, seed=seed)
-    return [_Row(one, Group(one.task, tuple(_rollouts(one)))) for one in made]
-
-
-def _rollouts(one: PreferencePair) -> list[Trajectory]:
-    return [answer_rollout(one.task, text, k) for k, text in enumerate((one.chosen, one.rejected))]
-
-
-def _random_tools(train: Sequence[_Row]) -> EnvFactory:
+def _random_tools(train: Sequence[PairRow]) -> EnvFactory:
     """The same tools, with results of a call of another problem."""
     calls = [call for row in train for call in reference_calls(row.pair.task)]
     queries = {
@@ -118,15 +90,7 @@ def _random_tools(train: Sequence[_Row]) -> EnvFactory:
     return tool_chat([noisy(one, chance=1.0, queries=queries[one.schema.name]) for one in PAIR_TOOLS])
 
 
-def _judged(judge: ToolJudge, rows: Sequence[_Row], env: EnvFactory | None) -> _Judged:
-    flat = tuple(one for row in rows for one in row.group)
-    found = judge.conversations(Group(flat[0].task, flat), env=env)
-    score_P2 = judge.score_conversations(found).reshape(-1, 2)
-    ended_P2 = np.array([one.ending.kind == "completed" for one in found]).reshape(-1, 2)
-    return _Judged((score_P2[:, 0] > score_P2[:, 1]) & ended_P2.all(1), found)
-
-
-def _figures(right: dict[str, np.ndarray], rows: Sequence[_Row]) -> dict[str, float]:
+def _figures(right: dict[str, np.ndarray], rows: Sequence[PairRow]) -> dict[str, float]:
     domain_P = np.array([row.domain for row in rows])
     figures = {f"accuracy/{arm}": float(own_P.mean()) for arm, own_P in right.items()}
     for domain in DOMAINS:
@@ -138,10 +102,3 @@ def _figures(right: dict[str, np.ndarray], rows: Sequence[_Row]) -> dict[str, fl
     figures |= interval_figures("gain/plain", number["tools"] - number["plain"])
     figures |= interval_figures("gain/random", number["tools"] - number["random"])
     return figures | interval_figures("random/plain", number["random"] - number["plain"])
-
-
-def _call_figures(found: _Judged, rows: Sequence[_Row]) -> dict[str, float]:
-    wanted = [reference_calls(row.pair.task) for row in rows for _ in range(2)]
-    made = [[(call.name, dict(call.arguments)) for call in one.calls] for one in found.conversations]
-    same = [own == [(call.name, dict(call.arguments)) for call in gold] for own, gold in zip(made, wanted, strict=True)]
-    return {"calls": float(np.mean([len(own) for own in made])), "reference": float(np.mean(same))}

@@ -9,10 +9,11 @@ import numpy as np
 
 from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.errors import InputError, VerifierError
-from handaxe.core.heads import Head
+from handaxe.core.heads import Head, head_measure
 from handaxe.core.protocols import ChatFormat, Copyable, Engine, EnvFactory, Labelled, Loss, StatefulEngine
 from handaxe.core.records import (
     Advantages,
+    Author,
     Group,
     Message,
     RatedGroup,
@@ -27,7 +28,8 @@ from handaxe.envs.tool_chat import tool_chat
 from handaxe.judges.reward_model import NAME, RewardModel, reward_model
 from handaxe.ops.ragged import channel_values
 from handaxe.ops.seeds import derive_seed
-from handaxe.papers.themis.joint_losses import joint_batch, joint_loss
+from handaxe.papers.themis.joint_losses import Reads, check_reads, joint_batch, joint_loss
+from handaxe.papers.themis.token_means import token_means
 from handaxe.rollouts.driver import run
 from handaxe.rollouts.linear import linear
 from handaxe.selection.pairs.ordered import ordered
@@ -98,6 +100,8 @@ def tool_judge(
     rows: int = 64,
     most: int = 4,
     channel: str | None = None,
+    learn_results: bool = True,
+    reads: Reads = "last",
 ) -> ToolJudge:
     """Make a reward model that judges an answer in a separate conversation, with tools.
 
@@ -118,13 +122,16 @@ def tool_judge(
         rows: rows of a forward and backward pass at most.
         most: pairs of a group at most.
         channel: of the training rewards, with the true outcome, for the metric agreement; None: their outcome.
+        learn_results: learn the results of tools as text, see `joint_batch`.
+        reads: "last" is the score of the last token, "mean" the mean score of all tokens, see `joint_batch`.
 
     Returns:
         A judge that is a PairJudge (sigmoid(score_a - score_b)), Fittable, and a Learner that learns nothing in the
         loop. Its model starts as a copy of the policy.
 
     Raises:
-        InputError: an argument out of range; a score before `bind`; an engine without twins.
+        InputError: an argument out of range, or another word for reads; a score before `bind`; an engine without
+            twins.
         VerifierError: a tool failed by no fault of the judge.
 
     Example:
@@ -138,6 +145,7 @@ def tool_judge(
             f"give epochs, batch_size, rows and most from 1 and a learning_rate above 0, not {epochs}, {batch_size}, "
             f"{rows}, {most} and {learning_rate}"
         )
+    check_reads(reads)
     return ToolJudge(
         env=tool_chat(tools),
         calls=calls if tools else _no_calls,
@@ -146,6 +154,8 @@ def tool_judge(
         updates=_Updates(epochs, batch_size, learning_rate, rows, most),
         plays=bool(tools),
         channel=channel,
+        learn_results=learn_results,
+        reads=reads,
     )
 
 
@@ -209,6 +219,8 @@ class ToolJudge:
         updates: _Updates,
         plays: bool,
         channel: str | None,
+        learn_results: bool,
+        reads: Reads,
     ):
         self._env = env
         self._calls = calls
@@ -217,6 +229,8 @@ class ToolJudge:
         self._updates = updates
         self._plays = plays
         self._channel = channel
+        self._learn_results = learn_results
+        self._reads = reads
         self._engine: StatefulEngine | None = None
         self._model: RewardModel | None = None
         self._seen = _Seen()
@@ -274,9 +288,11 @@ class ToolJudge:
         return found
 
     def score_conversations(self, found: Sequence[Trajectory]) -> np.ndarray:
-        """[N]: score after the last token of each conversation; 0 without a token."""
+        """[N]: score after the last token of each conversation, or the mean score of its tokens; 0 without a token."""
         if self._model is None:
             raise InputError("this judge has no model yet: list it in learners= of train, or call bind")
+        if self._reads == "mean":
+            return token_means(self._own, found, name=head_measure(NAME))
         return self._model.score(Group(found[0].task, tuple(found))) if found else np.zeros(0)
 
     def score(self, group: Group) -> np.ndarray:
@@ -305,10 +321,19 @@ class ToolJudge:
         rate = cosine(self._updates.learning_rate, steps=max(1, passes * -(-len(played) // size)))
         taken = []
         for step, chosen in enumerate(in_batches(len(played), size, passes, seed=self._own.version)):
-            batch = joint_batch([played[i] for i in chosen], pad_id=self._own.pad_id)
+            batch = joint_batch(
+                [played[i] for i in chosen],
+                pad_id=self._own.pad_id,
+                learn_results=self._learn_results,
+                reads=self._reads,
+            )
             pieces = pair_pieces(batch, self._updates.rows)
             taken.append(optimiser_step(self._own, self._loss, pieces, rate(step)))
         return {**(mean_metrics(taken) if taken else {}), "pairs": float(len(played))}
+
+    def result_losses(self, rollouts: Sequence[Trajectory]) -> np.ndarray:
+        """[N]: mean cross-entropy of the tool results in the trace of each rollout, in nats per token."""
+        return -token_means(self._own, [self._trace(one) for one in rollouts], name="logp", author=Author.TOOL)
 
     def _trace(self, rollout: Trajectory) -> Trajectory:
         return self._scripted(judging_task(rollout), self._calls(rollout.task), rollout.final_text.strip())

@@ -63,6 +63,52 @@ def test_calls_and_replies_are_learned_and_the_question_is_not():
     assert batch.temperature_B.tolist() == [1.0, 1.0]
 
 
+def test_without_results_the_replies_are_not_learned():
+    batch = joint_batch([(conversation(0), conversation(1))], pad_id=0, learn_results=False)
+    letters = "UtpTtpp"
+    assert [letters[t] for t in np.flatnonzero(batch.adv_BT[0].numpy())] == ["p", "p", "p"]
+    assert torch.equal(batch.mask_BT, batch.adv_BT > 0) and batch.denominators.positive == 6
+    assert np.flatnonzero(batch.extras[CHANNEL + "read"][0].numpy()).tolist() == [len(letters) - 1]
+
+
+def test_the_mean_reads_every_token_after_the_first_and_learns_the_same():
+    pairs = [(conversation(0), conversation(1, "UtpTtppp"))]
+    last, mean = (joint_batch(pairs, pad_id=0, reads=reads) for reads in ("last", "mean"))
+    assert mean.mask_BT.int().tolist() == [[0, 1, 1, 1, 1, 1, 1, 0], [0, 1, 1, 1, 1, 1, 1, 1]]
+    assert torch.equal(mean.extras[CHANNEL + "read"] > 0, mean.mask_BT)
+    assert torch.equal(mean.adv_BT, last.adv_BT) and mean.denominators.positive == last.denominators.positive == 9
+
+
+def test_the_mean_score_by_hand():
+    """Scores 0.0, 0.6 and 3.0 against 0.3 thrice: D = 1.2 - 0.3 = 0.9; the last two tokens are learned, L_LM 2.0."""
+    reads = {CHANNEL + "read": [[1.0, 1.0, 1.0]] * 2}
+    batch = small_batch([[0.0, 1.0, 1.0]] * 2, extras=reads)
+    out = small_policy(batch, [[-9.0, -2.0, -2.0]] * 2, heads={"reward": [[[0.0, 0.6, 3.0], [0.3, 0.3, 0.3]]]})
+    found = differentiate(joint_loss(), out, batch)
+    assert found.value == pytest.approx(2.0 + 0.5 * math.log1p(math.exp(-0.9)), abs=1e-6)
+    slope = 0.5 / 3 / (1 + math.exp(0.9))
+    assert found.gradients["head/reward"][0, :, 0].tolist() == pytest.approx([0.0, -slope, -slope, -slope])
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("results, reads", [(False, "last"), (True, "mean"), (False, "mean")])
+def test_the_ablations_equal_a_slow_loop(seed, results, reads):
+    pairs = [(conversation(2 * k), conversation(2 * k + 1, "UtpTtp" + "p" * (k + 1))) for k in range(3)]
+    batch = joint_batch(pairs, pad_id=0, learn_results=results, reads=reads)
+    batch = batch.map(lambda one: one.double() if one.is_floating_point() else one)
+    out = random_policy(batch, seed)
+    logp, score = out.logp_BT.detach().tolist(), out.heads["reward"].detach().mean(-1).tolist()
+    total, count, value_of = 0.0, 0, {}
+    for row, letters in enumerate("UtpTtp" + "p" * (max(1, row // 2 + 1) if row % 2 else 1) for row in range(6)):
+        for t, letter in enumerate(letters):
+            if letter == "p" or (letter == "T" and results):
+                total, count = total - logp[row][t], count + 1
+        own = [score[row][t] for t in range(1, len(letters))] if reads == "mean" else [score[row][len(letters) - 1]]
+        value_of[row] = sum(own) / len(own)
+    preference = sum(math.log1p(math.exp(value_of[2 * k + 1] - value_of[2 * k])) for k in range(3)) / 3
+    assert differentiate(joint_loss(), out, batch).value == pytest.approx(total / count + 0.5 * preference, abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_it_equals_a_slow_loop_in_pieces_of_any_size(seed):
     pairs = [(conversation(2 * k), conversation(2 * k + 1, "UtpTtp" + "p" * (k + 1))) for k in range(4)]
@@ -84,12 +130,13 @@ def test_it_equals_a_slow_loop_in_pieces_of_any_size(seed):
     assert value == pytest.approx(total / count + 0.3 * preference, abs=1e-6)
 
 
-def test_micro_batches_give_the_gradient_of_the_whole():
+@pytest.mark.parametrize("reads", ["last", "mean"])
+def test_micro_batches_give_the_gradient_of_the_whole(reads):
     pairs = [(conversation(2 * k), conversation(2 * k + 1, "UtpTtpppp")) for k in range(3)]
     found = []
     for rows in (2, 64):
         engine = make_engine(double=True)
-        batch = joint_batch(pairs, pad_id=engine.pad_id)
+        batch = joint_batch(pairs, pad_id=engine.pad_id, reads=reads)
         for piece in pair_pieces(batch, rows):
             engine.forward_backward(piece, joint_loss())
         found.append([one.grad.clone() for one in engine.model.module.parameters() if one.grad is not None])
@@ -100,6 +147,11 @@ def test_micro_batches_give_the_gradient_of_the_whole():
 def test_pairs_without_a_score_raise(pairs, message):
     with pytest.raises(InputError, match=message):
         joint_batch(pairs, pad_id=0)
+
+
+def test_another_word_for_reads_raises():
+    with pytest.raises(InputError, match="'first'; write 'last' or 'mean'"):
+        joint_batch([(conversation(0), conversation(1))], pad_id=0, reads="first")
 
 
 def test_a_negative_weight_raises():

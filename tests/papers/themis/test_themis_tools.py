@@ -1,24 +1,16 @@
 import numpy as np
 import pytest
 
-from handaxe.core.records import Message, ToolCall
 from handaxe.envs.tool_chat import tool_chat
-from handaxe.evaluation.scenes import FORMAT, script
-from handaxe.papers.themis.themis_tools import (
-    _call_figures,
-    _figures,
-    _Judged,
-    _judged,
-    _random_tools,
-    _rows,
-    themis_tools,
-)
+from handaxe.evaluation.scenes import FORMAT
+from handaxe.papers.themis.pair_accuracy import pair_rows
+from handaxe.papers.themis.themis_tools import _figures, _random_tools, themis_tools
 from handaxe.papers.themis.tool_judge import trace
 from handaxe.papers.themis.tool_pairs import DOMAINS, PAIR_TOOLS
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.reference_calls import reference_calls
 
-ROWS = _rows("test", 8, 0)
+ROWS = pair_rows("test", 8, 0)
 
 
 def test_figures_by_hand():
@@ -37,7 +29,7 @@ def test_figures_by_hand():
 
 
 def test_random_tools_answer_another_call():
-    train = _rows("train", 64, 0)
+    train = pair_rows("train", 64, 0)
     for row in ROWS:
         call = reference_calls(row.pair.task)[0]
         one = demonstrate(_random_tools(train), row.pair.task, trace([call], "x"), format=FORMAT)
@@ -52,37 +44,6 @@ def test_random_tools_answer_another_call():
 
 def _tool_env():
     return tool_chat(PAIR_TOOLS)
-
-
-class Fixed:
-    """A judge with given conversations and scores."""
-
-    def __init__(self, conversations, scores):
-        self._found, self._scores = conversations, np.array(scores)
-
-    def conversations(self, group, *, env=None):
-        return self._found
-
-    def score_conversations(self, found):
-        return self._scores
-
-
-def test_an_unended_conversation_counts_as_wrong():
-    row = ROWS[0]
-    call = Message("assistant", "", (ToolCall("calculator", {"expression": "1+1"}),))
-    whole = demonstrate(_tool_env(), row.pair.task, script(call, "2 2"), format=FORMAT)
-    cut = demonstrate(_tool_env(), row.pair.task, script(call), format=FORMAT, max_turns=2)
-    assert _judged(Fixed([whole, whole], [2.0, 1.0]), [row], None).right.tolist() == [True]
-    assert _judged(Fixed([whole, whole], [1.0, 1.0]), [row], None).right.tolist() == [False]
-    assert _judged(Fixed([whole, cut], [2.0, 1.0]), [row], None).right.tolist() == [False]
-
-
-def test_call_figures_by_hand():
-    row = ROWS[0]
-    gold = demonstrate(_tool_env(), row.pair.task, trace(reference_calls(row.pair.task), "x"), format=FORMAT)
-    none = demonstrate(_tool_env(), row.pair.task, script("x"), format=FORMAT)
-    found = _call_figures(_Judged(np.array([True]), [gold, none]), [row])
-    assert found == {"calls": 0.5, "reference": 0.5}
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from handaxe.core.errors import InputError, VerifierError
 from handaxe.core.records import Author, Ending, Group, Message, Scores, Task, ToolCall
@@ -16,6 +17,7 @@ from handaxe.testing.judges import check_judge
 from handaxe.testing.make_records import make_rated
 from handaxe.testing.scripted_engine import ScriptedEngine
 from handaxe.tools.calculator import calculator
+from handaxe.training.loop.batch import Row, pad
 from handaxe.worlds.parts.demonstrate import demonstrate
 
 TASK = Task("t", (Message("user", "57*83=?"),), "4731")
@@ -45,7 +47,7 @@ CONTRACT = []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"tools": ()}, {"tools": (calculator,)}])
+@pytest.mark.parametrize("options", [{"tools": ()}, {"tools": (calculator,)}, {"tools": (), "reads": "mean"}])
 def test_the_judge_keeps_the_contract(options):
     judge = made(**options, learning_rate=0.01)
     judge.fit([(group_of("4731", "4781"), Scores(np.array([1.0, 0.0])))])  # a head of zeros scores all alike
@@ -77,9 +79,10 @@ def test_a_trace_without_calls_is_empty():
     assert one.final_text == "" and len(one.turns) == 1 and one.turns[0].stop - one.turns[0].start == 1
 
 
+@pytest.mark.parametrize("reads", ["last", "mean"])
 @pytest.mark.parametrize("tools", [(), (calculator,)])
-def test_a_fit_learns_the_order_of_its_pairs(tools):
-    judge = made(tools=tools, learning_rate=0.02, epochs=30)
+def test_a_fit_learns_the_order_of_its_pairs(tools, reads):
+    judge = made(tools=tools, learning_rate=0.02, epochs=30, reads=reads)
     task = Task("u", (Message("user", "2*3=?"),), "6")
     lessons = [(group_of("6", "8", task=task), Scores(np.array([1.0, 0.0])))]
     found = judge.fit(lessons)
@@ -87,6 +90,40 @@ def test_a_fit_learns_the_order_of_its_pairs(tools):
     traces = [judge._trace(one) for one in lessons[0][0]]
     chosen, rejected = judge.score_conversations(traces)
     assert chosen > rejected
+
+
+def test_the_score_of_a_conversation_is_the_last_score_or_the_mean():
+    """The head's bias is the score of every token; a head that sees the state gives other scores to both."""
+    score = {}
+    for reads in ("last", "mean"):
+        judge = made(reads=reads)
+        one = judge._trace(group_of("4731")[0])
+        layer = judge._engine._heads["reward"].layers[-1]
+        with torch.no_grad():
+            layer.bias.fill_(0.25)
+        assert judge.score_conversations([one]) == pytest.approx([0.25])
+        with torch.no_grad():
+            layer.weight.copy_(torch.linspace(-1, 1, layer.weight.numel()).reshape(layer.weight.shape))
+        batch = pad([Row(one.sequences[0], np.zeros(len(one.sequences[0])), 0, 0)], pad_id=judge._engine.pad_id)
+        batch = replace(batch, mask_BT=batch.attend_BT)
+        score_T = judge._engine.forward(batch, names=("head/reward",))["head/reward"][0, :, 0].numpy()
+        score[reads] = judge.score_conversations([one])[0]
+        assert score[reads] == pytest.approx(score_T[-1] if reads == "last" else score_T[1:].mean(), abs=1e-6)
+    assert score["last"] != pytest.approx(score["mean"])
+
+
+def test_results_are_learned_unless_the_option_is_off():
+    """Products of one digit: the loss on results falls below that of a judge that does not learn them."""
+    tasks = [Task(str(n), (Message("user", f"{n}*3=?"),), str(3 * n)) for n in (4, 5, 6, 7)]
+    lessons = [
+        (group_of(str(3 * n), "99", task=task), Scores(np.array([1.0, 0.0]))) for n, task in zip((4, 5, 6, 7), tasks)
+    ]
+    found = {}
+    for learn_results in (True, False):
+        judge = made(learning_rate=0.01, epochs=30, learn_results=learn_results)
+        judge.fit(lessons)
+        found[learn_results] = judge.result_losses([one for group, _ in lessons for one in group]).mean()
+    assert found[True] < 0.7 * found[False]
 
 
 def test_both_traces_of_a_pair_have_the_same_calls():
@@ -137,6 +174,11 @@ def test_a_broken_tool_is_no_score(monkeypatch):
 def test_arguments_out_of_range_raise(options):
     with pytest.raises(InputError, match="give epochs"):
         tool_judge(tools=(), calls=calls_of, **options)
+
+
+def test_another_word_for_reads_raises():
+    with pytest.raises(InputError, match="write 'last' or 'mean'"):
+        tool_judge(tools=(), calls=calls_of, reads="all")
 
 
 def test_a_judge_without_a_model_or_a_format_raises():
