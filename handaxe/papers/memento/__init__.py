@@ -17,7 +17,14 @@ __all__ = ["memento"]
 
 
 def memento(
-    *, seeds: int = 5, codes: int = 6, stream: int = 32, iterations: int = 3, tasks: int = 24, k: int = 4
+    *,
+    seeds: int = 5,
+    codes: int = 6,
+    stream: int = 32,
+    iterations: int = 3,
+    tasks: int = 24,
+    k: int = 4,
+    temperature: float = 0.1,
 ) -> StudyFunction:
     """Compare retrievals of cases for a frozen policy in `coded_hops`, where a case shows what a code stands for.
 
@@ -29,10 +36,12 @@ def memento(
         iteration/N             success of the stream, iteration N from 0, with retrieval by similarity
         iteration/gain          last iteration less the first, mean over seeds; /low and /high are the ends of its 95 %
                                 interval, here and below
-        RETRIEVAL               pass@1 on held-out questions; none, random, similarity, kernel and classifier
+        RETRIEVAL               pass@1 on held-out questions; none, random, similarity, kernel, classifier (K largest Q)
+                                and drawn (K draws from the softmax of the classifier's Q)
         RETRIEVAL/hit           share of the prompts with a successful case of the question's code
         gain/RETRIEVAL          pass@1 of the classifier less that of the retrieval
         gain_similarity/none    pass@1 of similarity less that without cases; likewise gain_kernel/none
+        drawn/top               share of the drawn cases that are among the K largest Q
         classifier/kN           pass@1 of the classifier with N cases; gain_k/N is that of K less that of N
 
     Args:
@@ -42,6 +51,7 @@ def memento(
         iterations: over the stream.
         tasks: held-out questions of a seed.
         k: K, cases of a prompt; 4 in the paper.
+        temperature: of the softmax of Q.
     """
 
     def measure(seed: int) -> dict[str, float]:
@@ -51,7 +61,16 @@ def memento(
         for number in range(seed, seed + seeds):
             learned, held_out = policy.world.tasks("train", stream, number), policy.world.tasks("test", tasks, number)
             runs.append(
-                retrieval_figures(policy, learned, held_out, embed=embed, iterations=iterations, k=k, seed=number)
+                retrieval_figures(
+                    policy,
+                    learned,
+                    held_out,
+                    embed=embed,
+                    iterations=iterations,
+                    k=k,
+                    temperature=temperature,
+                    seed=number,
+                )
             )
         return _figures({key: np.array([run[key] for run in runs]) for key in runs[0]}, iterations)
 
@@ -61,7 +80,7 @@ def memento(
 def _figures(found_S: Mapping[str, np.ndarray], iterations: int) -> dict[str, float]:
     """Means over seeds, and paired differences."""
     gains = {"iteration/gain": (f"iteration/{iterations - 1}", "iteration/0")}
-    gains |= {f"gain/{name}": ("classifier", name) for name in ("none", "random", "similarity", "kernel")}
+    gains |= {f"gain/{name}": ("classifier", name) for name in ("none", "random", "similarity", "kernel", "drawn")}
     gains |= {f"gain_{name}/none": (name, "none") for name in ("similarity", "kernel")}
     gains |= {f"gain_k/{other}": ("classifier", f"classifier/k{other}") for other in OTHER_K}
     return {key: float(own.mean()) for key, own in found_S.items()} | difference_figures(found_S, gains)

@@ -9,13 +9,16 @@ import numpy as np
 
 from handaxe.core.records import Task
 from handaxe.evaluation.frozen_policy import FrozenPolicy
+from handaxe.ops.seeds import generator
 from handaxe.ops.text_store import Embed
 from handaxe.papers.memento.case_bank import Case, CaseBank
 from handaxe.papers.memento.case_classifier import CaseClassifier, Retrieval
 from handaxe.papers.memento.kernel_values import kernel_values
+from handaxe.papers.memento.softmax_draws import softmax_draws
 from handaxe.worlds.hops.coded_hops import case_line, searched_path, with_cases
 
 __all__ = [
+    "CaseValues",
     "Retrieve",
     "Shown",
     "asked",
@@ -24,10 +27,14 @@ __all__ = [
     "kernel_retrieve",
     "play_stream",
     "play_with_cases",
+    "retrieve_drawn",
+    "retrieve_largest",
 ]
 
-Retrieve = Callable[[str, int], list[int]]
-"""(question, K) -> numbers of at most K cases of a bank, best first."""
+CaseValues = Callable[[str], np.ndarray]
+"""question -> Q of each case of a bank [N]."""
+Retrieve = Callable[[Task, int], list[int]]
+"""(task, K) -> numbers of at most K cases of a bank, best first."""
 SHARPNESS = 0.05
 """Scale of the kernel: cosines that differ by this much differ by the factor e."""
 
@@ -101,7 +108,7 @@ def play_stream(
     """
     success, log = list[float](), list[Shown]()
     for iteration in range(iterations):
-        numbers = [retrieve(asked(task), k) for task in tasks]
+        numbers = [retrieve(task, k) for task in tasks]
         played = play_with_cases(policy, tasks, [bank.take(own) for own in numbers], seed=seed * 1000 + iteration)
         for own, case in zip(numbers, played):
             log += [Shown(case.question, number, case.reward) for number in own]
@@ -111,8 +118,8 @@ def play_stream(
     return success, log
 
 
-def fit_classifier(bank: CaseBank, log: Sequence[Shown], embed: Embed, *, seed: int) -> Retrieve:
-    """Train the classifier on shown cases; returns the retrieval of the K largest Q.
+def fit_classifier(bank: CaseBank, log: Sequence[Shown], embed: Embed, *, seed: int) -> CaseValues:
+    """Train the classifier on shown cases; returns its Q of each case.
 
     Raises:
         InputError: no case was shown.
@@ -124,8 +131,30 @@ def fit_classifier(bank: CaseBank, log: Sequence[Shown], embed: Embed, *, seed: 
     net = CaseClassifier(case_BD.shape[1], seed=seed)
     net.fit(question_AD, case_BD, [Retrieval(places[one.question], one.case, one.success) for one in log])
 
-    def retrieve(question: str, k: int) -> list[int]:
-        return _largest(net.values(bank.store.vector(question), case_BD), k)
+    return lambda question: net.values(bank.store.vector(question), case_BD)
+
+
+def retrieve_largest(values: CaseValues) -> Retrieve:
+    """Make the retrieval of the K largest Q; among equal ones the newest first.
+
+    Example:
+        Q = (0.2, 0.9, 0.2), K = 2  ->  cases 1 and 2
+    """
+    return lambda task, k: _largest(values(asked(task)), k)
+
+
+def retrieve_drawn(values: CaseValues, *, temperature: float, seed: int) -> Retrieve:
+    """Make the retrieval that draws K cases from the softmax of Q, see `softmax_draws`.
+
+    Args:
+        values: Q of each case.
+        temperature: of the softmax.
+        seed: of the draws, which also depend on the id of the task and on the number of cases.
+    """
+
+    def retrieve(task: Task, k: int) -> list[int]:
+        q_N = values(asked(task))
+        return softmax_draws(q_N, k, temperature=temperature, rng=generator("drawn cases", seed, task.id, len(q_N)))
 
     return retrieve
 
@@ -143,8 +172,8 @@ def kernel_retrieve(bank: CaseBank, log: Sequence[Shown]) -> Retrieve:
     vectors = {n: np.array([bank.store.vector(one.question) for one in own]) for n, own in by_case.items()}
     returns = {n: np.array([one.success for one in own]) for n, own in by_case.items()}
 
-    def retrieve(question: str, k: int) -> list[int]:
-        q_N, query_D = np.zeros(len(bank)), bank.store.vector(question)
+    def retrieve(task: Task, k: int) -> list[int]:
+        q_N, query_D = np.zeros(len(bank)), bank.store.vector(asked(task))
         for number, state_ID in vectors.items():
             kernel_NI = np.exp((state_ID @ query_D - 1) / SHARPNESS)[None, :]
             q_N[number] = kernel_values(kernel_NI, returns[number])[0]

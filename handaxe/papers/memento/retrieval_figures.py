@@ -18,9 +18,11 @@ from handaxe.papers.memento.compare_retrievals import (
     kernel_retrieve,
     play_stream,
     play_with_cases,
+    retrieve_drawn,
+    retrieve_largest,
 )
 
-__all__ = ["OTHER_K", "held_out_figures", "retrieval_figures"]
+__all__ = ["OTHER_K", "held_out_figures", "retrieval_figures", "shared_cases"]
 
 OTHER_K = (1, 2, 8)
 """Numbers of retrieved cases besides K, for the classifier."""
@@ -34,6 +36,7 @@ def retrieval_figures(
     embed: Embed,
     iterations: int,
     k: int,
+    temperature: float,
     seed: int,
 ) -> dict[str, float]:
     """Fill a bank by a stream, learn retrievals, and measure all of them on held-out questions.
@@ -45,10 +48,11 @@ def retrieval_figures(
         embed: vectors of questions and cases.
         iterations: over the stream.
         k: K, cases of a prompt.
+        temperature: of the softmax of Q, for the drawn cases.
         seed: of the draws.
 
     Returns:
-        iteration/N, RETRIEVAL, RETRIEVAL/hit and classifier/kN, see `memento`.
+        iteration/N, RETRIEVAL, RETRIEVAL/hit, drawn/top and classifier/kN, see `memento`.
 
     Example:
         iterations 2 -> iteration/0 and iteration/1; none/hit 0
@@ -58,29 +62,43 @@ def retrieval_figures(
     """
     bank = CaseBank(embed)
 
-    def similar(question: str, k: int) -> list[int]:
-        return bank.nearest(question, k=k)
+    def similar(task: Task, k: int) -> list[int]:
+        return bank.nearest(asked(task), k=k)
 
-    def random(question: str, k: int) -> list[int]:
-        return generator("random cases", seed, question).permutation(len(bank))[:k].tolist()
+    def random(task: Task, k: int) -> list[int]:
+        return generator("random cases", seed, asked(task)).permutation(len(bank))[:k].tolist()
 
     success, log = play_stream(policy, learned, bank, similar, k=k, iterations=iterations, seed=seed)
     figures = {f"iteration/{n}": share for n, share in enumerate(success)}
-    learned_retrieve = fit_classifier(bank, log, embed, seed=seed)
+    values = fit_classifier(bank, log, embed, seed=seed)
+    largest, drawn = retrieve_largest(values), retrieve_drawn(values, temperature=temperature, seed=seed)
     ways: dict[str, Retrieve] = {
         "none": lambda *_: [],
         "random": random,
         "similarity": similar,
         "kernel": kernel_retrieve(bank, log),
-        "classifier": learned_retrieve,
+        "classifier": largest,
+        "drawn": drawn,
     }
     for name, retrieve in ways.items():
         figures |= {
             f"{name}{key}": value for key, value in held_out_figures(policy, held_out, bank, retrieve, k, seed).items()
         }
     for other in OTHER_K:
-        figures[f"classifier/k{other}"] = held_out_figures(policy, held_out, bank, learned_retrieve, other, seed)[""]
+        figures[f"classifier/k{other}"] = held_out_figures(policy, held_out, bank, largest, other, seed)[""]
+    figures["drawn/top"] = shared_cases([(drawn(task, k), largest(task, k)) for task in held_out])
     return figures
+
+
+def shared_cases(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
+    """Compute the mean share of the first list of cases that is in the second, over pairs of lists of cases.
+
+    Example:
+        (3, 5) of (5, 7), and (1, 2) of (2, 1)  ->  0.75
+
+    Idea: draws that share every case with the K largest values explore nothing.
+    """
+    return float(np.mean([len(set(one) & set(other)) / len(one) for one, other in pairs]))
 
 
 def held_out_figures(
@@ -96,7 +114,7 @@ def held_out_figures(
 
     Idea: the hit rate separates retrieval from the use of the cases.
     """
-    shown = [bank.take(retrieve(asked(task), k)) for task in tasks]
+    shown = [bank.take(retrieve(task, k)) for task in tasks]
     played = play_with_cases(policy, tasks, shown, seed=seed)
     hits = [any(_answers(case, task) for case in cases) for task, cases in zip(tasks, shown)]
     return {"": float(np.mean([one.reward for one in played])), "/hit": float(np.mean(hits))}

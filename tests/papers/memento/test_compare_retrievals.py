@@ -1,8 +1,10 @@
+import numpy as np
 import pytest
 
 pytest.importorskip("bm25s")
 from helpers.embed_words import embed_words
 
+from handaxe.core.records import Message, Task
 from handaxe.papers.memento.case_bank import Case, CaseBank
 from handaxe.papers.memento.compare_retrievals import (
     Shown,
@@ -12,8 +14,14 @@ from handaxe.papers.memento.compare_retrievals import (
     kernel_retrieve,
     play_stream,
     play_with_cases,
+    retrieve_drawn,
+    retrieve_largest,
 )
 from handaxe.papers.memento.retrieval_figures import held_out_figures
+
+
+def question(text, id="one"):
+    return Task(id, (Message("user", text),), None)
 
 
 def oracle(policy, split="train", count=40):
@@ -45,9 +53,9 @@ def test_a_stream_writes_every_attempt_and_reads_the_bank_of_the_iteration_befor
     bank = CaseBank(embed_words)
     sizes = []
 
-    def retrieve(question, k):
+    def retrieve(task, k):
         sizes.append(len(bank))
-        return bank.nearest(question, k=k)
+        return bank.nearest(asked(task), k=k)
 
     success, log = play_stream(policy, tasks, bank, retrieve, k=2, iterations=3, seed=0)
     assert len(bank) == 18 and sizes == [0] * 6 + [6] * 6 + [12] * 6
@@ -68,12 +76,41 @@ def filled(policy):
 
 def test_learned_retrievals_find_the_code_and_similarity_follows_the_person(policy):
     bank, log = filled(policy)
-    learned, kernel = fit_classifier(bank, log, embed_words, seed=0), kernel_retrieve(bank, log)
+    values, kernel = fit_classifier(bank, log, embed_words, seed=0), kernel_retrieve(bank, log)
+    learned = retrieve_largest(values)
+    sharp = retrieve_drawn(values, temperature=0.01, seed=0)
     tasks = policy.world.tasks("test", 20, 0)
-    for retrieve in (learned, kernel):
+    for retrieve in (learned, kernel, sharp):
         found = held_out_figures(policy, tasks, bank, retrieve, 1, 0)
         assert found["/hit"] >= 0.9 and found[""] == found["/hit"]
-    assert len(learned("1000 Z?", 3)) == 3 and len(set(learned("1000 Z?", 9))) == len(bank)
+    unknown = question("1000 Z?")
+    assert len(learned(unknown, 3)) == 3 and len(set(learned(unknown, 9))) == len(bank)
+
+
+def test_the_largest_values_are_retrieved_and_the_newest_of_equal_ones():
+    retrieve = retrieve_largest(lambda text: np.array([0.2, 0.9, 0.2]) if text == "x?" else np.zeros(3))
+    assert retrieve(question("x?"), 2) == [1, 2] and retrieve(question("y?"), 2) == [2, 1]
+
+
+def test_draws_depend_on_seed_and_task_and_not_on_the_order_of_calls():
+    def values(text):
+        return np.linspace(0, 1, 8) if text == "x?" else np.linspace(1, 0, 8)
+
+    def draws(seed):
+        retrieve = retrieve_drawn(values, temperature=0.5, seed=seed)
+        return [retrieve(question("x?", str(n)), 4) for n in range(6)], retrieve
+
+    (found, retrieve), (other, _) = draws(0), draws(1)
+    assert [retrieve(question("x?", str(n)), 4) for n in reversed(range(6))] == found[::-1] and other != found
+    assert len({tuple(one) for one in found}) > 1 and all(len(set(one)) == 4 for one in found)
+    assert retrieve(question("y?", "0"), 8) != retrieve(question("x?", "0"), 8)
+
+
+def test_draws_follow_the_values_of_the_question():
+    """Weights 4 and 1: the first draw is case 0 in 4 of 5 tasks."""
+    retrieve = retrieve_drawn(lambda text: np.array([np.log(4), 0.0]), temperature=1.0, seed=3)
+    first = [retrieve(question("x?", str(n)), 1) == [0] for n in range(2000)]
+    assert np.mean(first) == pytest.approx(0.8, abs=0.03)
 
 
 def test_kernel_prefers_cases_that_served_similar_questions():
@@ -81,7 +118,7 @@ def test_kernel_prefers_cases_that_served_similar_questions():
     for case in (Case("a b?", (), 1.0), Case("c d?", (), 1.0), Case("e f?", (), 0.0)):
         bank.write(case)
     retrieve = kernel_retrieve(bank, [Shown("x y?", 1, 1.0), Shown("x y?", 0, 0.0)])
-    assert retrieve("x y?", 2) == [1, 2]
+    assert retrieve(question("x y?"), 2) == [1, 2]
 
 
 def test_case_text_names_question_plan_and_reward():

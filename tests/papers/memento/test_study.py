@@ -11,7 +11,7 @@ from handaxe.papers.memento import _figures, memento
 @pytest.mark.starts
 def test_the_study_measures_every_retrieval():
     found = memento(seeds=2, stream=8, iterations=2, tasks=6)(900)
-    for name in ("none", "random", "similarity", "kernel"):
+    for name in ("none", "random", "similarity", "kernel", "drawn"):
         assert found[f"gain/{name}"] == pytest.approx(found["classifier"] - found[name], abs=1e-9)
     assert found["none/hit"] == 0 and 0 <= found["classifier/hit"] <= 1
     assert found["iteration/gain"] == pytest.approx(found["iteration/1"] - found["iteration/0"], abs=1e-9)
@@ -19,6 +19,7 @@ def test_the_study_measures_every_retrieval():
 
 def test_figures_are_paired_differences():
     names = ("none", "random", "similarity", "kernel", "classifier", "classifier/k1", "classifier/k2", "classifier/k8")
+    names += ("drawn",)
     found = {name: np.array([0.1, 0.3]) * n for n, name in enumerate(names, 1)}
     found |= {"iteration/0": np.array([0.1, 0.2]), "iteration/1": np.array([0.3, 0.4])}
     made = _figures(found, 2)
@@ -28,4 +29,5 @@ def test_figures_are_paired_differences():
         and made["gain_kernel/none"] == pytest.approx(0.6)
         and made["gain_k/8"] == pytest.approx(-0.6)
     )
+    assert made["gain/drawn"] == pytest.approx(0.2 * (5 - 9))
     assert made["gain/none/low"] < made["gain/none"] < made["gain/none/high"]
