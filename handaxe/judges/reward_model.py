@@ -207,8 +207,9 @@ class RewardModel:
 
     def compare(self, pairs: Sequence[tuple[Trajectory, Trajectory]]) -> np.ndarray:
         """[P]: sigmoid(score of the first - score of the second)."""
-        score_2P = self._scores([one for pair in pairs for one in pair])
-        return 1 / (1 + np.exp(score_2P[1::2] - score_2P[0::2]))
+        sides = {id(one): one for pair in pairs for one in pair}  # a rollout of several pairs is scored once
+        score = dict(zip(sides, self._scores(list(sides.values())), strict=True))
+        return np.array([1 / (1 + np.exp(score[id(second)] - score[id(first)])) for first, second in pairs], np.float64)
 
     def outputs(self, group: Group) -> np.ndarray:
         """[G, K]: every output of the head at the last place of each rollout; 0 for a rollout without tokens."""

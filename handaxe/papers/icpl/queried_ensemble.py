@@ -157,10 +157,11 @@ class QueriedEnsemble:
         pairs = self._pairs(groups)
         spread_P = self.disagreements(pairs) if pairs else np.zeros(0)
         count = min(self._per_step, self._most - self.queries)
-        chosen = [pairs[i] for i in np.argsort(-spread_P, kind="stable")[:count]]
+        largest = np.argsort(-spread_P, kind="stable")[:count]
+        chosen, own_P = [pairs[i] for i in largest], spread_P[largest]
         if count and not self._by_disagreement:
             chosen = preference_queries(pairs=self._pairs, queries=count)(groups)
-        own_P = self.disagreements(chosen) if chosen else np.zeros(0)
+            own_P = self.disagreements(chosen) if chosen else np.zeros(0)
         self._ask(chosen, step)
         return {
             **self._every.learn(groups, step=step),
