@@ -26,6 +26,10 @@ class Tokens:
         )
 
 
+CONTRACT = [{"members": {"tokens": Tokens(0.2, 0.0)}, "weights": {"tokens": 0.5}}]
+LAB = "combines other judges of steps; see reward_model"
+
+
 def members():
     return {"correct": Tokens(-0.25, 1.5), "brief": Tokens(0.2, 0.0)}
 
