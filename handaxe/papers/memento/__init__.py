@@ -10,6 +10,7 @@ from handaxe.evaluation.frozen_policy import started_policy
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.stats import difference_figures
 from handaxe.papers.memento.retrieval_figures import OTHER_K, retrieval_figures
+from handaxe.papers.memento.softmax_draws import check_draws
 from handaxe.tools.index.dense import embed
 from handaxe.worlds.hops.coded_hops import coded_hops
 
@@ -52,7 +53,11 @@ def memento(
         tasks: held-out questions of a seed.
         k: K, cases of a prompt; 4 in the paper.
         temperature: of the softmax of Q.
+
+    Raises:
+        InputError: a negative k, or a temperature that is not a number above 0.
     """
+    check_draws(k, temperature=temperature)
 
     def measure(seed: int) -> dict[str, float]:
         taught = coded_hops(fresh=True, shown=4, absent=0.15, plain=0.2)

