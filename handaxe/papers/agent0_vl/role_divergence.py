@@ -74,7 +74,7 @@ def measure_divergence(play: Play, step: int) -> Generator[Request, Any, float]:
     Paper: arXiv:2511.19900 (Agent0-VL), equations 1 and 2, distributions of both roles over a step.
     Differs: the verifier's context has the replies to its own calls, and not the reply to the step (`two_roles`). In an
     asynchronous run, the weights may change between sampling and measure.
-    Unconfirmed: the context of the verifier is that of its verdict.
+    Unconfirmed: the context of the verifier is the context of its verdict.
     """
     said, verdict = play.turns[step], play.turns[-1]
     before = play.sequences[verdict.sequence].ids[: verdict.start]
