@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     if name not in found:
         raise MethodError(f"there is no study {name!r}; there are {', '.join(found)}.\n{USAGE}")
     one = found[name]
-    factory = NamedFactory(name, getattr(importlib.import_module(one.module), name), ())
+    factory = NamedFactory(name, getattr(importlib.import_module(one.module), name))
     kinds: dict[str, tuple[Any, Any]] = {"study": (Annotated[StudyOptions, FLAT], None)}
     kinds |= {"own": (Annotated[options_dataclass(factory), FLAT], None)}
     parsed = parse(kinds, words, prog=f"handaxe study {name}", description=_summary(StudyOptions))

@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _synthesize(name: str, words: list[str]) -> int:
-    pipeline = NamedFactory(name, find("pipelines", name), ())
+    pipeline = NamedFactory(name, find("pipelines", name))
     plain = [word for word in words if word not in HELP]
     names, _ = tyro.cli(WorldNames, args=plain, prog="handaxe", return_unknown_args=True, add_help=False)
     made = NamedFactory(names.world, find("worlds", names.world))

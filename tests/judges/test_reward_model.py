@@ -91,6 +91,19 @@ def test_scores_are_those_of_the_states_after_turns(reads):
 
 
 @torch.no_grad()
+def test_a_rollout_of_several_pairs_is_scored_once(monkeypatch):
+    group = make_group(trajectories=rollouts())
+    judge = reward_model(engine=make_engine(double=True), reads="end")
+    score_G, asked = judge.score(group), []
+    scores = judge._scores
+    monkeypatch.setattr(judge, "_scores", lambda some: asked.append(len(some)) or scores(some))
+    pairs = [(0, 1), (1, 0), (0, 0), (0, 1)]
+    found = judge.compare([(group[i], group[j]) for i, j in pairs])
+    slow = [1 / (1 + math.exp(score_G[j] - score_G[i])) for i, j in pairs]
+    assert found.tolist() == pytest.approx(slow, abs=1e-6) and asked == [2]
+
+
+@torch.no_grad()
 def test_scores_after_replies_have_seen_the_next_turns_first_token():
     """Turns pp, p and pp with replies T between: read at the first token of turns 2 and 3, then at the last token."""
     engine = make_engine(double=True)

@@ -17,7 +17,7 @@ from handaxe.worlds.toolbox.box_env import BoxEnv
 from handaxe.worlds.toolbox.catalogue import Catalogue, ToolEntry
 from handaxe.worlds.world import Facts, Split, World
 
-__all__ = ["choice_env", "choice_expert", "choice_reference", "choice_tasks", "tool_list"]
+__all__ = ["LIMIT", "choice_env", "choice_expert", "choice_reference", "choice_tasks", "tool_list"]
 
 OFFERED = 141
 """Tools of a task's list, as many as the paper's servers have."""

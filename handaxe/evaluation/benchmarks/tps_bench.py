@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from handaxe.core.errors import InputError
 from handaxe.core.metrics import RatioMetric
 from handaxe.core.records import Trajectory
 from handaxe.evaluation.benchmarks.benchmark import Benchmark, BenchmarkPart
 from handaxe.evaluation.benchmarks.compound_tasks import compound_tasks
 from handaxe.evaluation.benchmarks.scheduling import call_seconds, called_tool, elapsed_seconds, sequential_seconds
-from handaxe.evaluation.benchmarks.tool_choice import choice_env, choice_expert, choice_reference, choice_tasks
+from handaxe.evaluation.benchmarks.tool_choice import LIMIT, choice_env, choice_expert, choice_reference, choice_tasks
 from handaxe.evaluation.benchmarks.tps_table import tps_table
 from handaxe.worlds.toolbox.brief_catalogue_tasks import brief_catalogue
 from handaxe.worlds.toolbox.catalogue import full_catalogue
@@ -116,8 +117,10 @@ def tps_choice(chains: int, length: int) -> World:
         A world with the gauges of `tps_world`; selected is the F1 of the chosen tools.
 
     Raises:
-        InputError: a package is missing.
+        InputError: a task needs more tools than can be chosen, or a package is missing.
     """
+    if chains * length > LIMIT:
+        raise InputError(f"{chains} chains of {length} need {chains * length} tools; at most {LIMIT} can be chosen")
     world = tps_world(chains, length, brief=False)
     catalogue = full_catalogue()
 

@@ -35,9 +35,8 @@ def role_divergence(solver_logp: Sequence[float], verifier_logp: Sequence[float]
 
     Paper: arXiv:2511.19900 (Agent0-VL), equation 2, divergence in the process reward.
     Differs: the paper has KL(pi_V || pi_S); the tokens of a step are the solver's, and estimate KL(pi_S || pi_V).
-    On 31 steps of the cold start in `checked_plates`, the estimate is 1.95 on average, the exact KL(pi_S || pi_V) at
-    the same tokens 1.92, and the exact KL(pi_V || pi_S) 2.25. The importance-weighted k1 of the paper's direction from
-    the same tokens is 0.07, and k3 0.38: the solver hardly ever draws the verifier's likely tokens.
+    Importance weights would give the paper's direction in expectation, with a large variance: the solver rarely draws
+    tokens that are likely to the verifier alone.
     Unconfirmed: the paper writes KL(pi_V || pi_E) without a definition of pi_E, read here as the solver; that the
     tokens of the step are compared, and not those of the verdict; the mean over tokens. The released code has 0.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +12,12 @@ from handaxe.core.records import Group, Scores, Trajectory
 from handaxe.evaluation.preference_rows import answer_rollout
 from handaxe.papers.themis.joint_losses import Reads
 from handaxe.papers.themis.tool_judge import ToolJudge, tool_judge
-from handaxe.papers.themis.tool_pairs import PreferencePair, tool_pairs
+from handaxe.papers.themis.tool_pairs import DOMAINS, PreferencePair, tool_pairs
 from handaxe.tools.decorator import Tool
 from handaxe.worlds.parts.reference_calls import reference_calls
 from handaxe.worlds.world import Split
 
-__all__ = ["JudgedPairs", "PairRow", "call_figures", "fit_on_pairs", "judge_pairs", "pair_rows"]
+__all__ = ["JudgedPairs", "PairRow", "accuracy_figures", "call_figures", "fit_on_pairs", "judge_pairs", "pair_rows"]
 
 
 class PairRow(NamedTuple):
@@ -86,12 +86,33 @@ def judge_pairs(judge: ToolJudge, rows: Sequence[PairRow], *, env: EnvFactory | 
 
     Example:
         scores 2.0 and 1.0: right; 1.0 and 1.0: wrong
+
+    Paper: arXiv:2310.01045 (Themis), pairwise accuracy.
+    Differs: equal scores, and conversations without an end, count as wrong.
     """
     flat = tuple(one for row in rows for one in row.group)
     found = judge.conversations(Group(flat[0].task, flat), env=env)
     score_P2 = judge.score_conversations(found).reshape(-1, 2)
     ended_P2 = np.array([one.ending.kind == "completed" for one in found]).reshape(-1, 2)
     return JudgedPairs((score_P2[:, 0] > score_P2[:, 1]) & ended_P2.all(1), found)
+
+
+def accuracy_figures(right: Mapping[str, np.ndarray], rows: Sequence[PairRow]) -> dict[str, float]:
+    """Compute accuracy/ARM, the share of pairs in the right order, and accuracy/ARM/DOMAIN.
+
+    Args:
+        right: arm -> pairs in the right order [P].
+        rows: the P pairs.
+
+    Example:
+        right on 3 of 4 pairs, of which 2 are calculations, one of them wrong  ->  0.75, calculator 0.5
+    """
+    domain_P = np.array([row.domain for row in rows])
+    figures = {f"accuracy/{arm}": float(own_P.mean()) for arm, own_P in right.items()}
+    for domain in DOMAINS:
+        for arm, own_P in right.items():
+            figures[f"accuracy/{arm}/{domain}"] = float(own_P[domain_P == domain].mean())
+    return figures
 
 
 def call_figures(found: JudgedPairs, rows: Sequence[PairRow]) -> dict[str, float]:

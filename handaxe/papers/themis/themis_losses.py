@@ -11,8 +11,15 @@ from handaxe.core.deferred import DeferredModule
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.stats import interval_figures
 from handaxe.papers.themis.joint_losses import Reads
-from handaxe.papers.themis.pair_accuracy import PairRow, call_figures, fit_on_pairs, judge_pairs, pair_rows
-from handaxe.papers.themis.tool_pairs import DOMAINS, PAIR_TOOLS
+from handaxe.papers.themis.pair_accuracy import (
+    PairRow,
+    accuracy_figures,
+    call_figures,
+    fit_on_pairs,
+    judge_pairs,
+    pair_rows,
+)
+from handaxe.papers.themis.tool_pairs import PAIR_TOOLS
 
 if TYPE_CHECKING:
     import handaxe.engines.local.engine as local
@@ -93,11 +100,7 @@ def themis_losses(*, pairs: int = 1200, held_out: int = 200, epochs: int = 2) ->
 
 
 def _figures(right: Mapping[str, np.ndarray], rows: Sequence[PairRow]) -> dict[str, float]:
-    domain_P = np.array([row.domain for row in rows])
-    figures = {f"accuracy/{arm}": float(own_P.mean()) for arm, own_P in right.items()}
-    for domain in DOMAINS:
-        own_P = domain_P == domain
-        figures |= {f"accuracy/{arm}/{domain}": float(one_P[own_P].mean()) for arm, one_P in right.items()}
+    figures = accuracy_figures(right, rows)
     for arm in ("no_results", "mean"):
         figures |= interval_figures(f"gain/{arm}", right["full"].astype(np.float64) - right[arm])
     return figures

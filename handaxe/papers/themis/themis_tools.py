@@ -12,7 +12,14 @@ from handaxe.core.protocols import EnvFactory
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.methods.method import StudyFunction
 from handaxe.ops.stats import interval_figures
-from handaxe.papers.themis.pair_accuracy import PairRow, call_figures, fit_on_pairs, judge_pairs, pair_rows
+from handaxe.papers.themis.pair_accuracy import (
+    PairRow,
+    accuracy_figures,
+    call_figures,
+    fit_on_pairs,
+    judge_pairs,
+    pair_rows,
+)
 from handaxe.papers.themis.tool_judge import ToolJudge
 from handaxe.papers.themis.tool_pairs import DOMAINS, PAIR_TOOLS
 from handaxe.tools.decorator import Tool
@@ -91,14 +98,11 @@ def _random_tools(train: Sequence[PairRow]) -> EnvFactory:
 
 
 def _figures(right: dict[str, np.ndarray], rows: Sequence[PairRow]) -> dict[str, float]:
+    figures, number = accuracy_figures(right, rows), {arm: own_P.astype(np.float64) for arm, own_P in right.items()}
     domain_P = np.array([row.domain for row in rows])
-    figures = {f"accuracy/{arm}": float(own_P.mean()) for arm, own_P in right.items()}
     for domain in DOMAINS:
-        own_P = domain_P == domain
-        figures |= {f"accuracy/{arm}/{domain}": float(one_P[own_P].mean()) for arm, one_P in right.items()}
-        gain = right["tools"][own_P].astype(float) - right["plain"][own_P]
-        figures |= interval_figures(f"gain/plain/{domain}", gain)
-    number = {arm: own_P.astype(np.float64) for arm, own_P in right.items()}
+        gain_P = number["tools"] - number["plain"]
+        figures |= interval_figures(f"gain/plain/{domain}", gain_P[domain_P == domain])
     figures |= interval_figures("gain/plain", number["tools"] - number["plain"])
     figures |= interval_figures("gain/random", number["tools"] - number["random"])
     return figures | interval_figures("random/plain", number["random"] - number["plain"])

@@ -77,6 +77,11 @@ def test_a_list_is_the_same_in_every_process_and_has_room_for_the_needed_tools(t
         tool_list(task, full_catalogue(), size=3)
 
 
+def test_a_task_that_needs_more_tools_than_can_be_chosen_is_refused():
+    with pytest.raises(InputError, match="4 chains of 3 need 12 tools; at most 10 can be chosen"):
+        tps_choice(4, 3)
+
+
 def test_the_expert_chooses_first_and_is_correct(world, task):
     one = play(world, task, world.expert)
     assert [call.name for call in one.calls] == ["choose_tools", *["call_tool"] * 4]

@@ -36,7 +36,8 @@ class Scripted:
 
     def __init__(self, *said, gaps=(), engine=None):
         self.said = [Message("assistant", one) if isinstance(one, str) else one for one in said]
-        self.gaps, self.engine, self.requests, self.tools = list(gaps), engine, [], ()
+        self.gaps, self.engine = list(gaps), engine
+        self.requests, self.tools = [], ()
 
     def sample(self, name, request):
         ids = FORMAT.encode_turn(self.said[request.turn], self.tools)

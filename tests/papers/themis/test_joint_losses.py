@@ -98,7 +98,8 @@ def test_the_ablations_equal_a_slow_loop(seed, results, reads):
     batch = batch.map(lambda one: one.double() if one.is_floating_point() else one)
     out = random_policy(batch, seed)
     logp, score = out.logp_BT.detach().tolist(), out.heads["reward"].detach().mean(-1).tolist()
-    total, count, value_of = 0.0, 0, {}
+    total, count = 0.0, 0
+    value_of = {}
     for row, letters in enumerate("UtpTtp" + "p" * (max(1, row // 2 + 1) if row % 2 else 1) for row in range(6)):
         for t, letter in enumerate(letters):
             if letter == "p" or (letter == "T" and results):
@@ -114,7 +115,8 @@ def test_it_equals_a_slow_loop_in_pieces_of_any_size(seed):
     pairs = [(conversation(2 * k), conversation(2 * k + 1, "UtpTtp" + "p" * (k + 1))) for k in range(4)]
     batch = joint_batch(pairs, pad_id=0).map(lambda one: one.double() if one.is_floating_point() else one)
     out = random_policy(batch, seed)
-    total, count, preference = 0.0, 0, 0.0
+    total, count = 0.0, 0
+    preference = 0.0
     score = out.heads["reward"].detach().mean(-1)
     read = {}
     for row in range(len(batch)):
