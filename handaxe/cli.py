@@ -61,6 +61,12 @@ RESUMABLE = ("replicate", "compare", "synthesize")
 """Commands that continue when called again after Ctrl-C."""
 LOCAL = ("tiny", "tiny_vision", "small", "start", "smollm2")
 """Models without a download."""
+SPIN_COUNT = "3000"
+"""Turns for which a waiting OpenMP thread of torch spins before it sleeps; 300,000 are usual.
+
+Small policies have thousands of short waits a step. Threads that spin through them take the cores of every other
+process, and of each other: with two busy processes on two cores a step took six times as long (`bench/contention.py`).
+"""
 FAILED = 1
 WRONG_INPUT = 2
 INTERRUPTED = 130
@@ -78,6 +84,8 @@ def main(arguments: list[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)  # read once, when torch is imported
     try:
         with _sigterm_as_interrupt():
             return _run(words)

@@ -255,3 +255,14 @@ def test_closed_pipe_is_no_error():
     process.stdout.close()
     _, errors = process.communicate()
     assert b"Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [({}, "3000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, "None")],
+)
+def test_waiting_threads_sleep_unless_the_environment_says_otherwise(given, found):
+    code = "import os; from handaxe.cli import main; main(['--version']); print(os.environ.get('GOMP_SPINCOUNT'))"
+    own = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    done = subprocess.run([sys.executable, "-c", code], env=own | given, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == found

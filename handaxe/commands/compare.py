@@ -24,7 +24,8 @@ class CompareOptions:
     """Train several methods with equal seeds, and compare each with the first, pair by pair.
 
     A side is a method, with its own options in quotes. Options of `handaxe train` after the sides apply to every run:
-    handaxe compare grpo "dapo --rounds 2" otc --steps 10. World and settings of the first side apply to all.
+    handaxe compare grpo "dapo --rounds 2" otc --steps 10. World and settings of the first side apply to all. Finished
+    runs are reused while code and files that they read are unchanged.
 
     Args:
         sides: two or more.

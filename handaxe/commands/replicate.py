@@ -53,10 +53,11 @@ class ReplicateOptions:
     number.
 
     Claims are decided after 8 pairs; with --seeds 16 or 32, undecided ones are decided again after further pairs. The
-    cheapest undecided claims come first. Finished runs are reused, also by other methods with the same baseline; after
-    Ctrl-C, a kill or --hours, the same command continues. In a checkout, the result of a method of handaxe goes into
-    the folder of the method (result.json, or result_NAME.json for a further method of the folder), unless options of
-    train change the runs. Any other result goes to results/NAME.json.
+    cheapest undecided claims come first. Finished runs are reused while code and files that they read are unchanged,
+    also by other methods with the same baseline; after Ctrl-C, a kill or --hours, the same command continues. In a
+    checkout, the result of a method of handaxe goes into the folder of the method (result.json, or result_NAME.json for
+    a further method of the folder), unless options of train change the runs. Any other result goes to
+    results/NAME.json.
 
     Args:
         methods: names, or MODULE:ATTRIBUTE of your own.

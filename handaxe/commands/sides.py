@@ -7,11 +7,11 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import handaxe
+from handaxe.commands.code_version import code_version
 from handaxe.commands.configure import option_names, parse_train
 from handaxe.commands.jobs import TrainingJob
 from handaxe.core.errors import InputError
@@ -22,9 +22,6 @@ from handaxe.training.record.run_record import RunRecord
 
 __all__ = ["Side", "check_method_names", "check_sides", "make_job", "read_run", "side", "split_options"]
 
-NO_EFFECT = ("commands", "testing", "view")
-"""Folders of the package without effect on runs."""
-
 
 @dataclass(frozen=True)
 class Side:
@@ -33,10 +30,10 @@ class Side:
     name: str
     spec: RunSpec
 
-    @property
+    @cached_property
     def version(self) -> str:
-        """Version of the package, with a digest of the code that affects runs."""
-        return f"{handaxe.__version__}+{_code_digest()}"
+        """`code_version` of the spec."""
+        return code_version(self.arguments())
 
     def arguments(self) -> dict[str, Any]:
         """All arguments without the seed, and the name of the method."""
@@ -147,7 +144,7 @@ def make_job(one: Side, seed: int, runs: Path) -> TrainingJob:
     """Make the job of a side with a seed.
 
     The folder's name has a digest of all arguments and of the code. Claims share a run of equal arguments, and no run
-    of other code is reused.
+    of other code or other files is reused.
     """
     spec = one.seeded(seed)
     about = {"recipe": {"name": spec.name, "arguments": spec.arguments()}}
@@ -163,14 +160,3 @@ def read_run(folder: Path) -> RunFigures:
     """Read the metrics and evaluations of a run."""
     with RunRecord.open(folder) as record:
         return run_figures(record)
-
-
-@cache
-def _code_digest() -> str:
-    """Digest of the code that affects runs."""
-    root, found = Path(handaxe.__file__).parent, hashlib.sha256()
-    for file in sorted(root.rglob("*.py")):
-        inside = file.relative_to(root)
-        if inside.parts[0] not in NO_EFFECT:
-            found.update(f"{inside}\0".encode() + file.read_bytes() + b"\0")
-    return found.hexdigest()[:8]

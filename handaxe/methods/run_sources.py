@@ -24,13 +24,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from handaxe.core.errors import InputError
+from handaxe.core.imported_files import imported_files
 from handaxe.core.user_code import is_user_file
 from handaxe.models.saved_policy import file_manifest
 
-__all__ = ["LARGEST_COPY", "find_files", "find_modules", "present_path", "record_sources"]
+__all__ = ["LARGEST_COPY", "find_files", "find_modules", "present_path", "record_sources", "source_digests"]
 
 LARGEST_COPY = 100_000_000
 """Size limit of a copied file, folder or pattern in bytes."""
+LONGEST_PATH = 1000
+"""Size limit of a text of the arguments that may be a path, in characters."""
 NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_]\w*")
 """MODULE:ATTRIBUTE."""
 WORD = re.compile(r"[^\s\"'=]+")
@@ -99,6 +102,26 @@ def find_modules(sources: Mapping[str, Any], arguments: Mapping[str, Any], run: 
     for name in _module_names(arguments):
         if name in kept:
             _find_module(name, kept[name], run)
+
+
+def source_digests(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the path of each source that arguments name -> its digest.
+
+    Sources are modules of the user, with the modules that they import from the same folder; files, patterns of files,
+    and folders, of which sizes and times of change count. Modules must be imported.
+    """
+    found = dict[str, str]()
+    for name in _module_names(arguments):
+        if (kept := _record_module(name)) is not None:
+            files = imported_files(Path(kept["file"]), Path(kept["folder"]))
+            found |= {str(file): _contents(file).sha256 for file in files}
+    for text in {text for text in _texts(arguments) if 0 < len(text) < LONGEST_PATH}:
+        path = Path(text)
+        if path.is_dir():
+            found[text] = _digest({name: (0, stamp) for name, stamp in _stamps(path).items()}).sha256
+        elif path.is_file() or (_is_pattern(path) and _matched(path)):
+            found[text] = _contents(path).sha256
+    return found
 
 
 def present_path(path: str, sources: Mapping[str, Any]) -> str:
@@ -174,6 +197,12 @@ def _find_module(name: str, kept: Mapping[str, str], run: Path) -> None:
         print(
             f"warning: {file} has changed since the run in {run}: its tools may differ from training", file=sys.stderr
         )
+
+
+def _stamps(folder: Path) -> dict[str, str]:
+    """Size and time of change of each file in a folder."""
+    files = {path.relative_to(folder).as_posix(): path.stat() for path in folder.rglob("*") if path.is_file()}
+    return {name: f"{one.st_size} {one.st_mtime_ns}" for name, one in files.items()}
 
 
 def _record_file(path: Path, out: Path, images: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""Finished runs are reused while the code and the files that they depend on are the same."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import handaxe
+from handaxe.commands import code_version as versions
+from handaxe.commands.code_version import code_version
+from handaxe.commands.sides import make_job, side
+
+CACHED = ("_package_digest", "_homes", "_core", "_sources")
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of the package's sources, whose digests are computed."""
+    copied = shutil.copytree(
+        Path(handaxe.__file__).parent, tmp_path / "handaxe", ignore=shutil.ignore_patterns("*.pyc")
+    )
+    monkeypatch.setattr(versions, "HOME", copied)
+    forget()
+    yield copied
+    forget()
+
+
+def forget():
+    for name in CACHED:
+        getattr(versions, name).cache_clear()
+
+
+def version_after(file, arguments):
+    """Version after a line was added to a file."""
+    file.write_text(file.read_text() + "\n# changed\n")
+    forget()
+    return code_version(arguments)
+
+
+OTC = {"method": "otc", "base": "grpo_no_kl", "world": "arithmetic"}
+
+
+@pytest.mark.parametrize(
+    ("inside", "counts"),
+    [
+        ("papers/otc/__init__.py", True),
+        ("baselines/grpo/__init__.py", True),
+        ("worlds/arithmetic.py", True),
+        ("losses/policy.py", True),
+        ("papers/ikea/facts.py", True),  # a world on which the start `small` is trained
+        ("papers/spear/self_imitation.py", False),
+        ("papers/spear/paper.toml", False),
+        ("commands/compare.py", False),
+        ("view/papers.py", False),
+    ],
+)
+def test_code_of_the_run_counts(package, inside, counts):
+    assert (package / inside).is_file()
+    before = code_version(OTC)
+    assert (version_after(package / inside, OTC) != before) == counts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "inside"),
+    [
+        ({"method": "otc", "world": "fact_pages"}, "papers/tool_star/fact_pages.py"),
+        ({"method": "otc", "aux_policies": ["helper=spear --model start"]}, "papers/spear/self_imitation.py"),
+        ({"method": "evolver_rl"}, "papers/evolver/principled_hops.py"),
+    ],
+)
+def test_papers_that_arguments_name_count(package, arguments, inside):
+    assert (package / inside).is_file()
+    before, without = code_version(arguments), code_version(OTC)
+    assert version_after(package / inside, arguments) != before
+    assert code_version(OTC) == without
+
+
+def test_prompts_count(package):
+    before = code_version({"method": "smart"})
+    assert version_after(package / "papers/smart/prompts/justify.md", {"method": "smart"}) != before
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A working folder with a method of the user, which imports a second file."""
+    here = tmp_path / "project"
+    here.mkdir()
+    (here / "own_method.py").write_text(
+        "import own_weight\nfrom handaxe.methods.method import Method\n\n\n"
+        'def mine(base: Method) -> Method:\n    """Mine."""\n    own_weight.value\n    return base\n'
+    )
+    (here / "own_weight.py").write_text("value = 1\n")
+    (here / "own_other.py").write_text("value = 1\n")
+    (here / "sums.csv").write_text("question,answer\n1+1,2\n")
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(sys, "path", [str(here), *sys.path])
+    yield here
+    for name in ("own_method", "own_weight"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"), [("own_method.py", True), ("own_weight.py", True), ("own_other.py", False), ("sums.csv", True)]
+)
+def test_changed_code_or_data_of_the_user_is_another_run(project, tmp_path, name, counts):
+    words = "own_method:mine --base toolrl --world jsonl --world.file sums.csv"
+    before = make_job(side(words), 1, tmp_path).folder
+    assert make_job(side(words), 1, tmp_path).folder == before
+    with (project / name).open("a") as file:
+        file.write("\n" if name.endswith(".py") else "2+2,4\n")
+    assert (make_job(side(words), 1, tmp_path).folder != before) == counts
