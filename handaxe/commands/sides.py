@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from handaxe.commands.code_version import code_version
 from handaxe.commands.configure import option_names, parse_train
 from handaxe.commands.jobs import TrainingJob
+from handaxe.commands.run_version import run_version
 from handaxe.core.errors import InputError
 from handaxe.evaluation.figures import RunFigures, run_figures
 from handaxe.methods.lookup import check_name
@@ -32,8 +32,8 @@ class Side:
 
     @cached_property
     def version(self) -> str:
-        """`code_version` of the spec."""
-        return code_version(self.arguments())
+        """`run_version` of the spec."""
+        return run_version(self.arguments())
 
     def arguments(self) -> dict[str, Any]:
         """All arguments without the seed, and the name of the method."""

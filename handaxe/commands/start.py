@@ -15,7 +15,7 @@ from handaxe.commands.output import check_new_folder, check_writable, command_li
 from handaxe.commands.part_words import part_words
 from handaxe.core.errors import InputError
 from handaxe.core.protocols import ChatFormat
-from handaxe.core.records import Sampling
+from handaxe.core.records import Sampling, Trajectory
 from handaxe.evaluation.evaluation_result import Evaluation
 from handaxe.methods.build import create_world, missing_tools
 from handaxe.methods.evaluator import HeldOutEvaluator
@@ -27,6 +27,7 @@ from handaxe.models.load import Policy, check_options, load
 from handaxe.training.sft.cold_start import extend_to_start_context, start_policy
 from handaxe.view.terminal_tables import evaluation_table
 from handaxe.worlds.parts.demonstrate import demonstrate
+from handaxe.worlds.parts.demonstration_faults import demonstration_faults
 from handaxe.worlds.world import DemonstrationNoise, World
 
 __all__ = ["StartOptions", "main"]
@@ -41,6 +42,8 @@ STEPS = "100"
 EXACT = DemonstrationNoise()
 LEAST = {"held_out": 0, "max_turns": 1, "max_tokens": 1, "lora": 0}
 """Minimum of options."""
+TURNS, TOKENS = 4, 64
+"""Minimum of the limits that demonstrations set."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,9 @@ class StartOptions:
         learning_rate: initial learning rate; decays to a tenth.
         context: context length of a tiny policy, in tokens; by default that of the world, mostly 512.
         held_out: held-out tasks of the evaluations before and after, 0 for none.
-        max_turns: turns per rollout of the evaluations.
-        max_tokens: tokens per turn of the evaluations.
+        max_turns: turns per rollout of the evaluations; by default those of the longest of 64 demonstrations, and 4 or
+            more.
+        max_tokens: tokens per turn of the evaluations; by default those of the expert's longest turn, and 64 or more.
         seed: of the demonstrations.
         device: cpu, cuda, cuda:1, ...
         json: write both evaluations to this file.
@@ -85,8 +89,8 @@ class StartOptions:
     learning_rate: float | None = None
     context: int | None = None
     held_out: int = 100
-    max_turns: int = 4
-    max_tokens: int = 64
+    max_turns: int | None = None
+    max_tokens: int | None = None
     seed: int = 0
     device: str = "cpu"
     json: Path | None = None
@@ -106,8 +110,8 @@ def main(arguments: list[str]) -> int:
     check_new_folder(options.out)
     check_writable(options.json)
     for name, least in LEAST.items():
-        if getattr(options, name) < least:
-            raise InputError(f"{flag(name)} is {getattr(options, name)}; give {least} or more")
+        if (value := getattr(options, name)) is not None and value < least:
+            raise InputError(f"{flag(name)} is {value}; give {least} or more")
     given = vars(found["world"]) if "world" in found else {}
     world = _with_start(create_world(made, given), options, arguments)
     options = replace(options, model=options.model or world.start_model)
@@ -117,10 +121,20 @@ def main(arguments: list[str]) -> int:
 
 
 class _Longest(NamedTuple):
-    """Tokens of the longest turn of the expert, and turns of the longest demonstration, in 64 tasks."""
+    """Tokens of the longest turn of the expert, and turns of the longest demonstration. Less would truncate both."""
 
     tokens: int
     turns: int
+
+    @classmethod
+    def of(cls, demonstrations: Sequence[Trajectory]) -> "_Longest":
+        """Of demonstrations."""
+        tokens = max(turn.stop - turn.start for one in demonstrations for turn in one.turns)
+        return cls(tokens, max(len(one.turns) for one in demonstrations))
+
+    def within(self, options: StartOptions) -> "_Longest":
+        """Limits of the evaluations: those of the options, else of the demonstrations."""
+        return _Longest(options.max_tokens or max(self.tokens, TOKENS), options.max_turns or max(self.turns, TURNS))
 
 
 @dataclass(frozen=True)
@@ -155,19 +169,23 @@ def _make(world: World, options: StartOptions, hints: _Hints) -> int:
         print(f"warning: {missing}", file=sys.stderr)
     terminal, begun = console(), time.monotonic()
     policy = extend_to_start_context(load(str(options.model), lora=options.lora), world)
-    before = _evaluation(world, tools, policy, options)
+    shown = _demonstrate(world, tools, policy.format)
+    for fault in demonstration_faults(world, shown):
+        print(f"warning: {fault}", file=sys.stderr)
+    longest = _Longest.of(shown)
+    limits = longest.within(options)
+    before = _evaluation(world, tools, policy, options, limits)
     progress = not options.quiet
     policy = start_policy(
         world, policy=policy, tools=tools, seed=options.seed, out=options.out, device=options.device, progress=progress
     )
-    after = _evaluation(world, tools, policy, options)
+    after = _evaluation(world, tools, policy, options, limits)
     seconds = time.monotonic() - begun
     note(terminal, "start", f"{options.out}, trained on demonstrations of world {world.name} in {seconds:.0f} s")
     for name, one in (("before", before), ("after", after)):
         if one is not None:
             title = f"{name}: {len(one.tasks)} held-out tasks"
             terminal.print(evaluation_table(one.metrics, endings=one.endings, breakdown=one.breakdown, title=title))
-    longest = _longest(world, tools, policy.format)
     right = after.metrics["pass@1"].value if after is not None and "pass@1" in after.metrics else 0.0
     if right >= FULL and world.start is not None:
         note(terminal, "caution", f"pass@1 is {right:.2f}: nothing is left to learn; this start leaves something:")
@@ -210,7 +228,9 @@ def _with_start(world: World, options: StartOptions, arguments: Sequence[str]) -
     return replace(world, start=start, start_context=options.context or world.start_context)
 
 
-def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: StartOptions) -> Evaluation | None:
+def _evaluation(
+    world: World, tools: Sequence[Any], policy: Policy, options: StartOptions, limits: _Longest
+) -> Evaluation | None:
     if not options.held_out:
         return None
     held_out = HeldOutEvaluator(
@@ -218,23 +238,19 @@ def _evaluation(world: World, tools: Sequence[Any], policy: Policy, options: Sta
         tasks=world.tasks("test", options.held_out, 0),
         env=world.env(tools),
         format=policy.format,
-        rollout=world.make_rollout(options.max_turns),
-        sampling=Sampling(max_tokens=options.max_tokens),
+        rollout=world.make_rollout(limits.turns),
+        sampling=Sampling(max_tokens=limits.tokens),
     )
     return held_out.evaluation_with_bar(
         engines.LocalEngine(policy.model, device=options.device, max_rows=64), enabled=not options.quiet
     )
 
 
-def _longest(world: World, tools: Sequence[Any], format: ChatFormat) -> _Longest:
-    """Limits of tokens and turns; lower limits would truncate calls and rollouts."""
+def _demonstrate(world: World, tools: Sequence[Any], format: ChatFormat) -> list[Trajectory]:
+    """Demonstrations of 64 training tasks."""
     env = world.env(tools)
     expert, rollout = world.need("expert"), world.make_rollout(world.start_turns)
-    demonstrations = [
-        demonstrate(env, task, expert, format=format, rollout=rollout) for task in world.tasks("train", 64, 0)
-    ]
-    tokens = max(turn.stop - turn.start for one in demonstrations for turn in one.turns)
-    return _Longest(tokens, max(len(one.turns) for one in demonstrations))
+    return [demonstrate(env, task, expert, format=format, rollout=rollout) for task in world.tasks("train", 64, 0)]
 
 
 def _help(*, requested: bool) -> int:

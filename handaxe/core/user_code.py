@@ -1,13 +1,17 @@
 """Distinguishes the user's code from installed packages: places of errors, and parts with functions of the user."""
 
+import inspect
 import sysconfig
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
-__all__ = ["error_place", "is_user_file", "located", "user_function"]
+from handaxe.core.errors import InputError
+
+__all__ = ["check_call", "error_place", "is_user_file", "located", "user_function"]
 
 _SCHEMES = [path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_path(name))]
 INSTALLED = tuple(str(Path(path).resolve()) for path in (str(Path(__file__).parents[1]), *_SCHEMES))
@@ -87,3 +91,26 @@ def _is_filled(cell: Any) -> bool:
         return cell.cell_contents is not None
     except ValueError:  # a variable without a value
         return False
+
+
+def check_call(function: Callable[..., Any], arguments: tuple[str, ...], *, name: str) -> None:
+    """Raise InputError for a function of the user that does not take the arguments of its calls.
+
+    Args:
+        function: of the user; one without a readable signature passes.
+        arguments: names, given by position.
+        name: for the message.
+
+    Example:
+        check_call(expert, ("task", "facts"), name="the expert shop:expert")
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a function in C
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        plain = [one.replace(annotation=one.empty, default=one.empty) for one in signature.parameters.values()]
+        takes = inspect.Signature(plain)
+        raise InputError(f"{name} takes {takes}, and is called with ({', '.join(arguments)})") from None

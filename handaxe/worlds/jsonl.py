@@ -12,6 +12,7 @@ from handaxe.core.errors import InputError, TaskError
 from handaxe.core.import_string import attribute
 from handaxe.core.protocols import Curriculum
 from handaxe.core.records import Message, Task
+from handaxe.core.user_code import check_call
 from handaxe.curricula.by_weight import by_weight
 from handaxe.envs.tool_chat import tool_chat
 from handaxe.ops.seeds import derive_seed
@@ -170,6 +171,9 @@ def _by_weight(tasks: list[Task], seed: int) -> Curriculum:
 
 def _expert(name: str) -> Expert:
     function = attribute(name, noun="expert", example="my_file:my_expert")
+    if not callable(function):
+        raise InputError(f"the expert {name} is {function!r}: give a function of task and facts that returns a message")
+    check_call(function, ("task", "facts"), name=f"the expert {name}")
 
     def expert(task: Task, facts: Facts) -> Message:
         message = function(task, facts)

@@ -5,6 +5,8 @@ import os
 import re
 import shlex
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 from helpers import processes
@@ -157,3 +159,21 @@ def test_help_lists_the_options_of_the_world(mine, capsys):
     assert main(["start", "gym", "--help"]) == 0
     shown = capsys.readouterr().out
     assert "--world.names" in shown and "--spurious-rate" in shown
+
+
+def test_faults_of_the_expert_are_reported(mine, capsys):
+    (mine / "start_tools.py").write_text(TOOL.replace('ToolCall("double"', 'ToolCall("dubble"'))
+    sys.modules.pop("start_tools", None)
+    assert main(["start", *WORLD, *EXPERT, "--out", "begun", *SHORT]) == 0
+    shown = capsys.readouterr().err
+    assert "demonstrations a call of the expert has no result; the first, of task" in shown
+    assert "there is no tool 'dubble'; the tools are: double" in shown
+    assert "the expert is wrong in" in shown
+
+
+@pytest.mark.parametrize(
+    ("longest", "words", "limits"),
+    [((86, 6), {}, (86, 6)), ((12, 2), {}, (64, 4)), ((86, 6), {"max_tokens": 8, "max_turns": 1}, (8, 1))],
+)
+def test_evaluations_have_room_for_the_turns_of_the_expert(longest, words, limits):
+    assert start._Longest(*longest).within(start.StartOptions(Path("begun"), **words)) == limits

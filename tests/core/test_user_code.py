@@ -5,7 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from handaxe.core.user_code import error_place, is_user_file, user_function
+from handaxe.core.errors import InputError
+from handaxe.core.user_code import check_call, error_place, is_user_file, user_function
 from handaxe.credit.group_norm import group_norm
 from handaxe.rewards.exact_match import exact_match
 from handaxe.rewards.outcome import outcome
@@ -57,3 +58,14 @@ def test_is_user_file_includes_a_file_of_the_user():
 )
 def test_user_function_names_the_function_of_the_user(part, name):
     assert user_function(part) == name
+
+
+def test_a_function_with_other_arguments_is_one_sentence():
+    check_call(own, ("trajectory",), name="the reward own")
+    check_call(Own(), ("group",), name="the reward Own")
+    check_call(lambda *given, **more: None, ("task", "facts"), name="any")
+    check_call(min, ("a", "b"), name="a function in C")
+    with pytest.raises(
+        InputError, match=r"^the expert shop:own takes \(trajectory\), and is called with \(task, facts\)$"
+    ):
+        check_call(own, ("task", "facts"), name="the expert shop:own")

@@ -143,7 +143,10 @@ def test_a_bad_line_raises_with_its_place(write, line, message):
         ({"score": "numeric_mach"}, "there is no reward 'numeric_mach'; did you mean numeric_match"),
         ({"score": "answer_score"}, r"the reward 'answer_score' needs arguments \(scorer\)"),
         ({"score": f"{__name__}:QUESTIONS"}, "no reward: give a function of a group"),
+        ({"score": f"{__name__}:double_expert"}, r"double_expert takes \(task, facts\), and is called with \(group\)"),
         ({"expert": f"{__name__}:nothing"}, "there is no expert"),
+        ({"expert": f"{__name__}:QUESTIONS"}, "give a function of task and facts that returns a message"),
+        ({"expert": f"{__name__}:shown"}, r"shown takes \(lines\), and is called with \(task, facts\)"),
     ],
 )
 def test_a_bad_argument_raises_with_its_name(write, arguments, message):

@@ -5,6 +5,7 @@ import inspect
 from handaxe.core.errors import InputError
 from handaxe.core.import_string import named
 from handaxe.core.protocols import Reward
+from handaxe.core.user_code import check_call
 
 __all__ = ["reward_by_name"]
 
@@ -22,6 +23,7 @@ def reward_by_name(name: str) -> Reward:
     if ":" in name:
         if not callable(found):
             raise InputError(f"{name} is {found!r}, no reward: give a function of a group that returns its scores")
+        check_call(found, ("group",), name=f"the reward {name}")
         reward: Reward = found
         return reward
     needed = [p.name for p in inspect.signature(found).parameters.values() if p.default is p.empty]

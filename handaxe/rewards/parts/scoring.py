@@ -15,6 +15,7 @@ from handaxe.core.endings import NEVER_SCORED
 from handaxe.core.errors import InfrastructureError, InputError, VerifierError
 from handaxe.core.protocols import Reward, Stateful
 from handaxe.core.records import Ending, Group, Scores
+from handaxe.core.user_code import user_function
 from handaxe.rewards.parts.checks import validate_scores
 
 __all__ = ["score_group"]
@@ -58,7 +59,9 @@ def score_group(reward: Reward, group: Group, *, unscored: frozenset[str] = NEVE
 def _asked(reward: Reward, group: Group) -> Scores:
     """Scores of a reward, with an error message for a function of a single trajectory."""
     try:
-        return validate_scores(reward(group), group, "reward")
+        scores = reward(group)
+        name = "reward" if isinstance(scores, Scores) else user_function(reward) or "reward"
+        return validate_scores(scores, group, name)
     except AttributeError as error:
         if error.obj is not group or not hasattr(group[0], error.name or ""):
             raise

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from handaxe import rewards
-from handaxe.core.errors import InfrastructureError, TaskError, VerifierError
+from handaxe.core.errors import InfrastructureError, InputError, TaskError, VerifierError
 from handaxe.core.records import Scores
 from handaxe.papers.otc.fewer_calls import fewer_calls
 from handaxe.rewards.exact_match import exact_match
@@ -104,3 +104,11 @@ def test_task_errors_and_bugs_are_raised():
 
     with pytest.raises(AttributeError):
         score_group(broken, group_of("completed"))
+
+
+def test_a_reward_of_the_user_that_gives_numbers_is_named():
+    def shop_score(group):
+        return [1.0] * len(group)
+
+    with pytest.raises(InputError, match=r"^reward 'shop_score' gave \[1.0, 1.0\] for a group, and not Scores"):
+        score_group(shop_score, group_of("completed", "completed"))

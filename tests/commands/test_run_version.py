@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import handaxe
-from handaxe.commands import code_version as versions
-from handaxe.commands.code_version import code_version
+from handaxe.commands import run_version as versions
+from handaxe.commands.run_version import run_version
 from handaxe.commands.sides import make_job, side
 
 CACHED = ("_package_digest", "_homes", "_core", "_sources")
@@ -35,7 +35,7 @@ def version_after(file, arguments):
     """Version after a line was added to a file."""
     file.write_text(file.read_text() + "\n# changed\n")
     forget()
-    return code_version(arguments)
+    return run_version(arguments)
 
 
 OTC = {"method": "otc", "base": "grpo_no_kl", "world": "arithmetic"}
@@ -57,7 +57,7 @@ OTC = {"method": "otc", "base": "grpo_no_kl", "world": "arithmetic"}
 )
 def test_code_of_the_run_counts(package, inside, counts):
     assert (package / inside).is_file()
-    before = code_version(OTC)
+    before = run_version(OTC)
     assert (version_after(package / inside, OTC) != before) == counts
 
 
@@ -71,13 +71,13 @@ def test_code_of_the_run_counts(package, inside, counts):
 )
 def test_papers_that_arguments_name_count(package, arguments, inside):
     assert (package / inside).is_file()
-    before, without = code_version(arguments), code_version(OTC)
+    before, without = run_version(arguments), run_version(OTC)
     assert version_after(package / inside, arguments) != before
-    assert code_version(OTC) == without
+    assert run_version(OTC) == without
 
 
 def test_prompts_count(package):
-    before = code_version({"method": "smart"})
+    before = run_version({"method": "smart"})
     assert version_after(package / "papers/smart/prompts/justify.md", {"method": "smart"}) != before
 
 

@@ -14,7 +14,7 @@ import handaxe
 from handaxe.methods.catalog import list_methods, list_parts
 from handaxe.methods.run_sources import source_digests
 
-__all__ = ["code_version"]
+__all__ = ["run_version"]
 
 HOME = Path(handaxe.__file__).parent
 NO_EFFECT = ("commands", "testing", "view")
@@ -26,7 +26,7 @@ QUOTED = re.compile(r"""["'](\w+)["']""")
 WORD = re.compile(r"\w+")
 
 
-def code_version(arguments: Mapping[str, Any]) -> str:
+def run_version(arguments: Mapping[str, Any]) -> str:
     """Version of the package, with a digest of the sources of a run.
 
     The sources are the package without other papers, modules of the user with the modules that they import, and files
@@ -37,7 +37,7 @@ def code_version(arguments: Mapping[str, Any]) -> str:
         arguments: of the run, and the name of its method.
 
     Example:
-        code_version({"method": "otc", "world": "arithmetic", "seed": 3}) -> "0.2.0+53a1c0de"
+        run_version({"method": "otc", "world": "arithmetic", "seed": 3}) -> "0.2.0+53a1c0de"
     """
     words = frozenset(WORD.findall(json.dumps(arguments, default=str)))
     found = hashlib.sha256(_package_digest(words).encode())
