@@ -28,7 +28,7 @@ from handaxe.training.sft.cold_start import extend_to_start_context, start_polic
 from handaxe.view.terminal_tables import evaluation_table
 from handaxe.worlds.parts.demonstrate import demonstrate
 from handaxe.worlds.parts.demonstration_faults import demonstration_faults
-from handaxe.worlds.world import DemonstrationNoise, World
+from handaxe.worlds.world import DemonstrationNoise, Start, World
 
 __all__ = ["StartOptions", "main"]
 
@@ -113,7 +113,12 @@ def main(arguments: list[str]) -> int:
         if (value := getattr(options, name)) is not None and value < least:
             raise InputError(f"{flag(name)} is {value}; give {least} or more")
     given = vars(found["world"]) if "world" in found else {}
-    world = _with_start(create_world(made, given), options, arguments)
+    world = create_world(made, given)
+    if world.start is None:
+        own = any(one.name == "expert" for one in made.options())
+        needs = "it needs an expert, such as --world.expert MODULE:ATTRIBUTE" if own else "it has no expert to imitate"
+        raise InputError(f"world {world.name} has no cold start: {needs}")
+    world = _with_start(world, world.start, options, arguments)
     options = replace(options, model=options.model or world.start_model)
     check_options(str(options.model), lora=options.lora)
     hints = _Hints(tuple(arguments), ("--world", made.name, *part_words(made, given, prefix="world")))
@@ -199,17 +204,13 @@ def _make(world: World, options: StartOptions, hints: _Hints) -> int:
     return 0
 
 
-def _with_start(world: World, options: StartOptions, arguments: Sequence[str]) -> World:
+def _with_start(world: World, start: Start, options: StartOptions, arguments: Sequence[str]) -> World:
     """The world with the options of the cold start."""
-    if world.start is None:
-        raise InputError(
-            f"world {world.name} has no cold start: it needs an expert, such as --world.expert MODULE:ATTRIBUTE"
-        )
     shares = {name: getattr(options, name) for name in ("call_rate", "spurious_rate", "corrupt_rate")}
     given = {name: share for name, share in shares.items() if share is not None}
     if wrong := [name for name, share in given.items() if not 0 <= share <= 1]:
         raise InputError(f"--{' and --'.join(name.replace('_', '-') for name in wrong)} must be shares from 0 to 1")
-    if given and not (world.start.steps if options.steps is None else options.steps):
+    if given and not (start.steps if options.steps is None else options.steps):
         more = _Hints(tuple(arguments), ()).again({"steps": STEPS})
         raise InputError(
             f"{' and '.join(map(flag, given))}: no noisy demonstrations with --steps 0; `{more}` trains with them"
@@ -222,7 +223,7 @@ def _with_start(world: World, options: StartOptions, arguments: Sequence[str]) -
         or not counts.get("learning_rate", 1)
     ):
         raise InputError("give --skill and --steps from 0, --batch-size from 1 and --learning-rate above 0")
-    start = world.start._replace(noise=world.start.noise._replace(**given), **counts)
+    start = start._replace(noise=start.noise._replace(**given), **counts)
     if options.context is not None and options.context < World.start_context:
         raise InputError(f"--context {options.context} is below the {World.start_context} tokens of the tiny policy")
     return replace(world, start=start, start_context=options.context or world.start_context)

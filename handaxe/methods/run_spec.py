@@ -173,7 +173,8 @@ def run_template(
 
     Args:
         method: name or MODULE:ATTRIBUTE.
-        base, world: likewise; "" for the ones that the page of the method names.
+        base, world: likewise; "" for the ones that the page of the method names. A method without a page has world and
+            settings of its base's page.
         engine: likewise.
         curriculum: likewise; "" for the default.
         import_engine: False checks the name of an engine of handaxe without an import, and leaves its options out.
@@ -189,6 +190,9 @@ def run_template(
         parent = None
     else:
         parent = _named("methods", base, page.base)
+        if base and page == MethodPage(name=page.name, short=page.name):
+            like = method_page(parent.make)
+            page = replace(page, world=like.world, settings=like.settings)
     if import_engine or ":" in engine:
         made = _engine(engine)
     else:

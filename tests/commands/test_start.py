@@ -138,6 +138,7 @@ def test_zero_held_out_tasks_give_no_evaluation(mine, capsys):
         ([], "the world is missing; there are arena, arithmetic, arithmetic_and_charts, "),
         (["arithmetik", "--out", "a"], "there is no world 'arithmetik'; did you mean arithmetic"),
         ([*WORLD, "--out", "a"], "world jsonl has no cold start: it needs an expert"),
+        (["library", "--out", "a"], "world library has no cold start: it has no expert to imitate"),
         (["arithmetic", "--out", "a", "--call-rate", "1.5"], "--call-rate must be shares from 0 to 1"),
         (["arithmetic", "--out", "a", "--steps", "-1"], "--skill and --steps from 0"),
         (["arithmetic", "--out", "a", "--context", "99"], "--context 99 is below the 512 tokens of the tiny policy"),

@@ -95,3 +95,16 @@ def test_a_method_may_name_an_option_as_an_engine_names_an_argument():
     assert [one.name for one in made.method._replace(make=judged).options()] == ["reference", "heads"]
     assert not {"reference", "heads", "critic", "model"} & {one.name for one in made.with_engine().engine.options()}
     assert "heads" in run_template("brme").default().options[""]
+
+
+def unlisted(base: Method) -> Method:
+    """A method without a page."""
+    return base
+
+
+def test_a_method_without_a_page_has_world_and_settings_of_its_base():
+    template = run_template(f"{__name__}:unlisted", base="toolrl")
+    assert template.world.name == run_template("toolrl").world.name
+    assert template.default().settings == run_template("toolrl").default().settings
+    assert run_template(f"{__name__}:unlisted", base="toolrl", world="gym").world.name == "gym"
+    assert run_template(f"{__name__}:unlisted").page.base == "grpo_no_kl"
