@@ -1,6 +1,6 @@
 """Summary of a training run: tables for the terminal, and the JSON of `--json`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,11 @@ __all__ = ["Outcome", "SHOWN", "print_claims", "print_outcome", "read_outcome", 
 PHASES = ("sampling", "reward", "credit", "update")
 RATES = {"tokens_per_second": "tokens/sampled", "trained_tokens_per_second": "tokens/trained"}
 """Rate -> metric that is summed over steps."""
+WITHOUT_SIGNAL = frozenset(
+    f"loss/{name}"
+    for name in "adjusted_fraction approx_kl clip_fraction entropy kl loss policy_loss ratio_max ratio_mean".split()
+)
+"""Metrics of losses that learn from advantages alone."""
 NARROW = 80
 """Terminal width below which the table omits the intervals of both evaluations."""
 SHOWN = ("pass@1", "calls", "tokens", "tool_productivity")
@@ -81,6 +86,9 @@ def print_outcome(found: Outcome, console: Console) -> None:
             )
     elif found.before is not None:
         console.print(evaluation_table(found.before.metrics, shown=SHOWN, title="before training, 95 % intervals"))
+    if idle := _nothing_learned(found.metrics):
+        line = escaped_text("caution    ", style="bright_black")
+        console.print(line.append(idle, style="not bright_black"))
     run = str(found.folder)
     note(console, "run", run)
     if found.stopped:
@@ -91,6 +99,24 @@ def print_outcome(found: Outcome, console: Console) -> None:
         note(console, "chat", command_line(["chat", run]))
         note(console, "evaluate", command_line(["eval", run, "--samples", "4"]))
         note(console, "extend", command_line(["resume", run, "--steps", str(2 * max(len(found.metrics), 1))]))
+
+
+def _nothing_learned(metrics: Sequence[Mapping[str, float]]) -> str:
+    """A sentence for a run without an advantage: in each group all were 0, or it was left out; else ""."""
+    trained = [row for row in metrics if row.get("groups")]
+    losses = {name for row in trained for name in row if name.startswith("loss/")}
+    if not trained or not losses <= WITHOUT_SIGNAL or not all(map(_is_idle, trained)):
+        return ""
+    mean = float(np.mean([row.get("reward", 0.0) for row in trained]))
+    return (
+        f"nothing was learned: in all {len(trained)} steps the rollouts of each task earned the same (mean reward "
+        f"{mean:.3g}). `handaxe doctor` with the same options names the cause; `handaxe start` shows a policy "
+        "demonstrations"
+    )
+
+
+def _is_idle(row: Mapping[str, float]) -> bool:
+    return row.get("groups/zero_advantage", 0.0) >= row["groups"] or not row.get("groups/trained", row["groups"])
 
 
 def print_claims(spec: RunSpec, console: Console) -> None:

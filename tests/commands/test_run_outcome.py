@@ -41,6 +41,32 @@ def test_outcome_without_evaluations_has_rewards(tmp_path, capsys):
     assert body["reward"] == [0.25] and body["seconds"] == 1.3
 
 
+FLAT = {"groups": 4.0, "groups/zero_advantage": 4.0, "groups/trained": 4.0, "loss/kl": 0.1, "reward": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("second", "idle"),
+    [
+        ({}, True),
+        ({"groups/zero_advantage": 0.0, "groups/trained": 0.0}, True),  # selection dropped all groups
+        ({"groups": 0.0}, True),  # nothing was sampled
+        ({"groups/zero_advantage": 3.0}, False),
+        ({"loss/imitation": 0.1}, False),  # another part of the loss learns
+    ],
+)
+def test_a_run_without_any_gradient_is_reported(tmp_path, second, idle):
+    with RunRecord(tmp_path / "run") as record:
+        for step, row in enumerate([FLAT, FLAT | second]):
+            record.write_step(step, [], row)
+    assert ("caution    nothing was learned: in all" in shown(read_outcome(tmp_path / "run"))) == idle
+
+
+def test_a_run_with_gradients_or_without_steps_has_no_caution(finished, tmp_path):
+    with RunRecord(tmp_path / "run") as record:
+        record.write_step(0, [], {"reward": 0.25})
+    assert "nothing was learned" not in shown(read_outcome(tmp_path / "run"))
+
+
 def over_steps(tmp_path, rows):
     with RunRecord(tmp_path / "run") as record:
         for step, row in enumerate(rows):
