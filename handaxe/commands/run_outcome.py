@@ -25,10 +25,17 @@ __all__ = ["Outcome", "SHOWN", "print_claims", "print_outcome", "read_outcome", 
 PHASES = ("sampling", "reward", "credit", "update")
 RATES = {"tokens_per_second": "tokens/sampled", "trained_tokens_per_second": "tokens/trained"}
 """Rate -> metric that is summed over steps."""
-WITHOUT_SIGNAL = frozenset(
-    f"loss/{name}"
-    for name in "adjusted_fraction approx_kl clip_fraction entropy kl loss policy_loss ratio_max ratio_mean".split()
-)
+WITHOUT_SIGNAL = {
+    "loss/adjusted_fraction",
+    "loss/approx_kl",
+    "loss/clip_fraction",
+    "loss/entropy",
+    "loss/kl",
+    "loss/loss",
+    "loss/policy_loss",
+    "loss/ratio_max",
+    "loss/ratio_mean",
+}
 """Metrics of losses that learn from advantages alone."""
 NARROW = 80
 """Terminal width below which the table omits the intervals of both evaluations."""
