@@ -1,4 +1,4 @@
-"""Version of the code and files that a run depends on. Comparisons reuse a finished run while it is the same."""
+"""Version of the sources of a run: code and files. Comparisons reuse finished runs of an equal version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import handaxe
-from handaxe.methods.catalog import list_methods, list_parts
+from handaxe.methods.catalog import ListedMethod, list_methods, list_parts
 from handaxe.methods.run_sources import source_digests
 
 __all__ = ["run_version"]
@@ -22,16 +22,15 @@ NO_EFFECT = ("commands", "testing", "view")
 IMPORTED = re.compile(r"\bhandaxe\.papers\.(\w+)")
 """A module of a paper, in an import or in MODULE:ATTRIBUTE."""
 QUOTED = re.compile(r"""["'](\w+)["']""")
-"""A name as text, in the code of papers: core code finds by name only what the arguments name."""
+"""A name as text in the code of papers. Core code finds papers by names of the arguments alone."""
 WORD = re.compile(r"\w+")
 
 
 def run_version(arguments: Mapping[str, Any]) -> str:
-    """Version of the package, with a digest of the sources of a run.
+    """Return the version of the package and a digest of a run's sources.
 
-    The sources are the package without other papers, modules of the user with the modules that they import, and files
-    that the arguments name. A paper is part of a run if arguments or code of the run name the folder, or one of its
-    methods, worlds or pipelines.
+    Sources are the package without unrelated papers, modules of the user with their imports, and files named by the
+    arguments. A paper is related if arguments or code of the run name the folder, a method, a world or a pipeline.
 
     Args:
         arguments: of the run, and the name of its method.
@@ -47,26 +46,31 @@ def run_version(arguments: Mapping[str, Any]) -> str:
 
 @cache
 def _package_digest(words: frozenset[str]) -> str:
-    found = hashlib.sha256()
-    for file in sorted([*_core(), *(file for folder in _papers(words) for file in _sources(folder))]):
+    found, papers = hashlib.sha256(), _papers(words)
+    for file in sorted([*_core(), *(file for folder in papers for file in _sources(folder))]):
         found.update(f"{file.relative_to(HOME)}\0".encode() + file.read_bytes() + b"\0")
+    bases = [(one.name, one.page.base) for one in _methods() if one.folder in papers or not _is_paper(one.folder)]
+    found.update(json.dumps(bases).encode())
     return found.hexdigest()
 
 
 def _papers(words: Iterable[str]) -> set[Path]:
-    """Folders of the papers that words name, or that code of the run names."""
+    """Folders of papers named by words, or by code or bases of the run."""
     homes = _homes()
     waiting = {homes[word] for word in words if word in homes} | set(_named(_core(), IMPORTED))
     found = set[Path]()
     while waiting:
         folder = waiting.pop()
         found.add(folder)
-        waiting |= {*_named(_sources(folder), IMPORTED), *_named(_sources(folder), QUOTED)} - found
+        bases = {word for one in _methods() if one.folder == folder for word in WORD.findall(one.page.base)}
+        waiting |= {homes[word] for word in bases if word in homes}
+        waiting |= {*_named(_sources(folder), IMPORTED), *_named(_sources(folder), QUOTED)}
+        waiting -= found
     return found
 
 
 def _named(files: Iterable[Path], pattern: re.Pattern[str]) -> Iterator[Path]:
-    """Folders of the papers that a pattern finds in files."""
+    """Folders of papers found in files by a pattern."""
     homes = _homes()
     for file in files:
         for name in pattern.findall(file.read_text(encoding="utf-8")):
@@ -78,15 +82,24 @@ def _named(files: Iterable[Path], pattern: re.Pattern[str]) -> Iterator[Path]:
 def _homes() -> dict[str, Path]:
     """Name of a paper's folder, method, world or pipeline -> folder."""
     papers = HOME / "papers"
-    modules = {one.name: one.module for one in list_methods()} | list_parts("worlds") | list_parts("pipelines")
+    modules = {one.name: one.module for one in _methods()} | list_parts("worlds") | list_parts("pipelines")
     found = {name: module.split(".") for name, module in modules.items() if module.startswith("handaxe.papers.")}
     folders = {path.parent.name: path.parent for path in papers.glob("*/paper.toml")}
     return {name: papers / parts[2] for name, parts in found.items()} | folders
 
 
 @cache
+def _methods() -> tuple[ListedMethod, ...]:
+    return tuple(list_methods(HOME))
+
+
+def _is_paper(folder: Path) -> bool:
+    return folder.parent == HOME / "papers"
+
+
+@cache
 def _core() -> tuple[Path, ...]:
-    """Sources of the package that affect runs, without papers."""
+    """Sources of the package with an effect on runs, without papers."""
     return tuple(file for file in _sources(HOME) if file.relative_to(HOME).parts[0] not in (*NO_EFFECT, "papers"))
 
 

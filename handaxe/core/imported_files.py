@@ -1,4 +1,4 @@
-"""Finds the files that a Python file imports from its own folder."""
+"""Imports of a Python file from the same folder."""
 
 import ast
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ __all__ = ["imported_files"]
 
 
 def imported_files(file: Path, folder: Path) -> list[Path]:
-    """Return a file, and the files below a folder that it imports, also through each other, sorted.
+    """Return a file and all direct and indirect imports below a folder, sorted.
 
-    Reads the code and runs nothing. Imports within functions count; names that are put together at run time do not.
+    Code is read, never run. Imports within functions count; module names computed at run time do not.
 
     Args:
         file: with Python code.
-        folder: to which names of modules are relative, as one of sys.path.
+        folder: root of module names, such as an entry of sys.path.
 
     Example:
-        imported_files(Path("shop.py"), Path(".")), which has "import prices" -> [Path("prices.py"), Path("shop.py")]
+        shop.py with "import prices"  ->  [Path("prices.py"), Path("shop.py")]
     """
     waiting, found = [file], set[Path]()
     while waiting:
@@ -29,7 +29,7 @@ def imported_files(file: Path, folder: Path) -> list[Path]:
 
 
 def _imports(file: Path, folder: Path) -> Iterator[str]:
-    """Full names of the modules, or of the objects in them, that a file imports; none for a file that has no Python."""
+    """Full names of imported modules and objects; none for a file with a syntax error."""
     package = file.parent.relative_to(folder).parts
     try:
         tree = ast.parse(file.read_bytes(), str(file))

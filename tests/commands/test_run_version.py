@@ -10,8 +10,9 @@ import handaxe
 from handaxe.commands import run_version as versions
 from handaxe.commands.run_version import run_version
 from handaxe.commands.sides import make_job, side
+from handaxe.methods.catalog import list_methods
 
-CACHED = ("_package_digest", "_homes", "_core", "_sources")
+CACHED = ("_package_digest", "_homes", "_methods", "_core", "_sources")
 
 
 @pytest.fixture
@@ -74,6 +75,19 @@ def test_papers_that_arguments_name_count(package, arguments, inside):
     before, without = run_version(arguments), run_version(OTC)
     assert version_after(package / inside, arguments) != before
     assert run_version(OTC) == without
+
+
+def test_bases_of_bases_count(package):
+    """`thor_tirgen` changes `thor`, whose page names its base."""
+    (page,) = [one.page for one in list_methods(package) if one.name == "thor_tirgen"]
+    assert page.base.split()[0] == "thor"
+    chain = {"method": "thor_tirgen", "base": "thor"}
+    before, without = run_version(chain), run_version(OTC)
+    file = package / "papers/thor/paper.toml"
+    file.write_text(file.read_text().replace('\nbase = "', '\nbase = "retool --', 1))
+    forget()
+    assert run_version(chain) != before and run_version(OTC) == without
+    assert package / "papers/retool" in versions._papers(["thor_tirgen"])
 
 
 def test_prompts_count(package):

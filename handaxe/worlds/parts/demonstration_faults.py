@@ -17,15 +17,14 @@ LONGEST = 200
 
 
 def demonstration_faults(world: World, demonstrations: Sequence[Trajectory]) -> list[str]:
-    """Return a sentence for each kind of fault, with its number of demonstrations and its first case.
+    """Return a sentence for each kind of fault, with the number of demonstrations and the first case.
 
-        calls     replies with the status invalid, failed, timeout or infra_error; a reply that asks for another try
-                  (retry) is none
-        answers   demonstrations whose correctness is below 1
+        calls     a reply has the status invalid, failed, timeout or infra_error (retry is no fault)
+        answers   correctness is below 1
 
     Args:
-        world: decides which answers are correct.
-        demonstrations: of its expert.
+        world: with the correctness rule.
+        demonstrations: of the world's expert.
 
     Example:
         demonstration_faults(world, played)
