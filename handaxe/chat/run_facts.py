@@ -56,8 +56,8 @@ class RunFacts(NamedTuple):
         """
         if self.folder is None:
             raise InputError(
-                "the tools are unknown: name them, tools=[calculator] or --tools calculator; tools=[] or --tools none "
-                "offers none"
+                "the model is not the folder of a run, so the tools are unknown: name them, tools=[calculator] or "
+                "--tools calculator; tools=[] or --tools none offers none"
             )
         if not self.method:
             raise InputError(

@@ -29,6 +29,7 @@ from handaxe.ops.process_lock import process_lock
 from handaxe.ops.seeds import derive_seed
 from handaxe.ops.tensor_digest import tensor_digest
 from handaxe.training.loop.interrupt import Interrupt
+from handaxe.training.loop.progress import Bar
 from handaxe.training.loop.schedule import cosine
 from handaxe.training.stages.context import make_site
 from handaxe.training.stages.sources import scripted
@@ -112,7 +113,7 @@ def start_policy(
         if steps
     ]
 
-    def play(phase: _Phase, count: int) -> list[Trajectory]:
+    def play(phase: _Phase, count: int, *, show: bool = False) -> list[Trajectory]:
         if phase.noise is None:
             return _warmup_conversations(start.warmup, env, count=count, seed=phase.seed, format=policy.format)
         return demonstrations(
@@ -125,6 +126,7 @@ def start_policy(
             format=policy.format,
             context=context,
             warmup=start.warmup,
+            progress=show,
         )
 
     folder = cache_path("starts", f"{world.name}-{_name(policy, start, tasks, phases, play)}")
@@ -133,7 +135,7 @@ def start_policy(
             engine = engines.LocalEngine(policy.model, device=device, betas=(0.9, 0.98), weight_decay=0.01)
             for phase in phases:
                 site = make_site(engine=engine, format=policy.format, seed=phase.seed, progress=progress)
-                conversations = play(phase, phase.size)
+                conversations = play(phase, phase.size, show=progress)
                 with Interrupt() as interrupt:  # without it, an interrupted phase would look complete
                     _teach(site, conversations, phase, start.batch_size)
                 if interrupt.requested:
@@ -163,6 +165,7 @@ def demonstrations(
     format: ChatFormat | None = None,
     context: int = 512,
     warmup: Sequence[tuple[str, str]] = (),
+    progress: bool = False,
 ) -> list[Trajectory]:
     """Return the first `count` of an endless list of conversations of the world's expert, with noise.
 
@@ -176,6 +179,7 @@ def demonstrations(
         format: default Compact.
         context: maximum tokens of a conversation.
         warmup: pairs for every second conversation, if any; see `Start`.
+        progress: show a bar.
 
     Raises:
         InputError: there is no task, or one of the first conversations exceeds the context.
@@ -183,37 +187,45 @@ def demonstrations(
     if not tasks:
         raise InputError(f"world {world.name!r} gave no task to make conversations of")
     expert, answers = world.need("expert"), [task.answer for task in tasks]
-    made = []
+    made = list[Trajectory]()
     speaker: Expert
-    for number in range(count):
-        drawn = derive_seed(seed, number)
-        task = tasks[(number // 2 if warmup else number) % len(tasks)]
-        if warmup and number % 2:
-            said, answered = warmup[drawn % len(warmup)]
-            task, speaker = Task(f"lesson-{number}", (Message("user", said),), answered), _by_heart
-        else:
-            rng = random.Random(drawn)
-            wrong = [wrong_guess(task.answer, rng.choices(answers, k=4), rng) for _ in range(4)]
-            speaker = noisy_expert(expert, noise, guesses=wrong, seed=derive_seed(seed, number, "habit"))
-        one = demonstrate(
-            env,
-            task,
-            speaker,
-            format=format or Compact(),
-            id=f"start/{number}",
-            seed=drawn,
-            context=context,
-            rollout=world.make_rollout(world.start_turns),
-        )
-        if one.ending.reason == "length":
-            raise InputError(
-                f"a conversation about task {task.id!r} of world {world.name!r} does not fit into {context} tokens, "
-                "all that the policy reads: ask shorter questions, or let the tools reply more briefly"
+    with Bar(count, title="demonstration", enabled=progress) as bar:
+        for number in range(count):
+            drawn = derive_seed(seed, number)
+            task = tasks[(number // 2 if warmup else number) % len(tasks)]
+            if warmup and number % 2:
+                said, answered = warmup[drawn % len(warmup)]
+                task, speaker = Task(f"lesson-{number}", (Message("user", said),), answered), _by_heart
+            else:
+                rng = random.Random(drawn)
+                wrong = [wrong_guess(task.answer, rng.choices(answers, k=4), rng) for _ in range(4)]
+                speaker = noisy_expert(expert, noise, guesses=wrong, seed=derive_seed(seed, number, "habit"))
+            one = demonstrate(
+                env,
+                task,
+                speaker,
+                format=format or Compact(),
+                id=f"start/{number}",
+                seed=drawn,
+                context=context,
+                rollout=world.make_rollout(world.start_turns),
             )
-        if one.ending.kind == "infra_error":
-            raise InputError(f"the tools failed on task {task.id!r} of world {world.name!r}: {one.ending.reason}")
-        made.append(one)
+            _check_complete(one, world, context)
+            made.append(one)
+            bar.step()
     return made
+
+
+def _check_complete(one: Trajectory, world: World, context: int) -> None:
+    """Raise InputError for a conversation that is too long, or whose tools failed."""
+    task = one.task
+    if one.ending.reason == "length":
+        raise InputError(
+            f"a conversation about task {task.id!r} of world {world.name!r} does not fit into {context} tokens, "
+            "all that the policy reads: ask shorter questions, or let the tools reply more briefly"
+        )
+    if one.ending.kind == "infra_error":
+        raise InputError(f"the tools failed on task {task.id!r} of world {world.name!r}: {one.ending.reason}")
 
 
 def _by_heart(task: Task, facts: Facts) -> Message:
