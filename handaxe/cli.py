@@ -62,10 +62,10 @@ RESUMABLE = ("replicate", "compare", "synthesize")
 LOCAL = ("tiny", "tiny_vision", "small", "start", "smollm2")
 """Models without a download."""
 SPIN_COUNT = "3000"
-"""Turns for which a waiting OpenMP thread of torch spins before it sleeps; 300,000 are usual.
+"""Turns of a waiting OpenMP thread of torch before a sleep; the default of libgomp is 300,000.
 
-Small policies have thousands of short waits a step. Threads that spin through them take the cores of every other
-process, and of each other: with two busy processes on two cores a step took six times as long (`bench/contention.py`).
+Small policies have thousands of short waits a step. Threads that spin through all of them take cores from other
+processes and from each other. `python -m bench.contention` compares both on an idle and on a busy machine.
 """
 FAILED = 1
 WRONG_INPUT = 2

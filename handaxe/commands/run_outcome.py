@@ -116,9 +116,9 @@ def _nothing_learned(metrics: Sequence[Mapping[str, float]]) -> str:
         return ""
     mean = float(np.mean([row.get("reward", 0.0) for row in trained]))
     return (
-        f"nothing was learned: in all {len(trained)} steps the rollouts of each task earned the same (mean reward "
-        f"{mean:.3g}). `handaxe doctor` with the same options names the cause; `handaxe start` shows a policy "
-        "demonstrations"
+        f"nothing was learned: in all {len(trained)} steps the rollouts of each task earned the same or were left out "
+        f"(mean reward {mean:.3g}). `handaxe doctor` with the same options names the cause; `handaxe start` shows a "
+        "policy demonstrations"
     )
 
 

@@ -34,6 +34,8 @@ LARGEST_COPY = 100_000_000
 """Size limit of a copied file, folder or pattern in bytes."""
 LONGEST_PATH = 1000
 """Size limit of a text of the arguments that may be a path, in characters."""
+CHANGED_BY_READERS = ("record.sqlite", "writer.lock")
+"""Beginnings of names of files in the folder of a run."""
 NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_]\w*")
 """MODULE:ATTRIBUTE."""
 WORD = re.compile(r"[^\s\"'=]+")
@@ -200,8 +202,9 @@ def _find_module(name: str, kept: Mapping[str, str], run: Path) -> None:
 
 
 def _stamps(folder: Path) -> dict[str, str]:
-    """Size and time of change of each file in a folder."""
-    files = {path.relative_to(folder).as_posix(): path.stat() for path in folder.rglob("*") if path.is_file()}
+    """Size and time of change of each file in a folder, without files that a reader of a run changes."""
+    read = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(CHANGED_BY_READERS)]
+    files = {path.relative_to(folder).as_posix(): path.stat() for path in read}
     return {name: f"{one.st_size} {one.st_mtime_ns}" for name, one in files.items()}
 
 

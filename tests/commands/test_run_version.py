@@ -124,3 +124,16 @@ def test_changed_code_or_data_of_the_user_is_another_run(project, tmp_path, name
     with (project / name).open("a") as file:
         file.write("\n" if name.endswith(".py") else "2+2,4\n")
     assert (make_job(side(words), 1, tmp_path).folder != before) == counts
+
+
+def test_a_folder_that_options_name_counts_without_the_record_of_a_run(project, tmp_path):
+    begun = project / "begun"
+    (begun / "checkpoints").mkdir(parents=True)
+    (begun / "checkpoints" / "weights").write_text("1")
+    named = {"method": "otc", "model": "begun"}
+    before = run_version(named)
+    (begun / "record.sqlite-shm").write_text("a reader")
+    assert run_version(named) == before
+    (begun / "checkpoints" / "weights").write_text("12")
+    assert run_version(named) != before
+    assert run_version({"method": "otc", "model": "", "text": "x" * 5000}) == run_version({"method": "otc", "n": 1})
