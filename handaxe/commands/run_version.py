@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,44 +38,48 @@ def run_version(arguments: Mapping[str, Any]) -> str:
     Example:
         run_version({"method": "otc", "world": "arithmetic", "seed": 3}) -> "0.2.0+53a1c0de"
     """
-    words = frozenset(WORD.findall(json.dumps(arguments, default=str)))
+    words = WORD.findall(json.dumps(arguments, default=str))
     found = hashlib.sha256(_package_digest(words).encode())
     found.update(json.dumps(source_digests(arguments), sort_keys=True).encode())
     return f"{handaxe.__version__}+{found.hexdigest()[:8]}"
 
 
-@cache
-def _package_digest(words: frozenset[str]) -> str:
-    found, papers = hashlib.sha256(), _papers(words)
-    for file in sorted([*_core(), *(file for folder in papers for file in _sources(folder))]):
-        found.update(f"{file.relative_to(HOME)}\0".encode() + file.read_bytes() + b"\0")
+def _package_digest(words: Iterable[str]) -> str:
+    papers = sorted(_papers(words))
     bases = [(one.name, one.page.base) for one in _methods() if one.folder in papers or not _is_paper(one.folder)]
-    found.update(json.dumps(bases).encode())
+    parts = [_digest(_core()), *(_digest(_sources(folder)) for folder in papers), json.dumps(bases)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@cache
+def _digest(files: tuple[Path, ...]) -> str:
+    found = hashlib.sha256()
+    for file in sorted(files):
+        found.update(f"{file.relative_to(HOME)}\0".encode() + file.read_bytes() + b"\0")
     return found.hexdigest()
 
 
 def _papers(words: Iterable[str]) -> set[Path]:
     """Folders of papers named by words, or by code or bases of the run."""
     homes = _homes()
-    waiting = {homes[word] for word in words if word in homes} | set(_named(_core(), IMPORTED))
+    waiting = {homes[word] for word in words if word in homes} | _named(_core(), IMPORTED)
     found = set[Path]()
     while waiting:
         folder = waiting.pop()
         found.add(folder)
         bases = {word for one in _methods() if one.folder == folder for word in WORD.findall(one.page.base)}
         waiting |= {homes[word] for word in bases if word in homes}
-        waiting |= {*_named(_sources(folder), IMPORTED), *_named(_sources(folder), QUOTED)}
+        waiting |= _named(_sources(folder), IMPORTED) | _named(_sources(folder), QUOTED)
         waiting -= found
     return found
 
 
-def _named(files: Iterable[Path], pattern: re.Pattern[str]) -> Iterator[Path]:
+@cache
+def _named(files: tuple[Path, ...], pattern: re.Pattern[str]) -> frozenset[Path]:
     """Folders of papers found in files by a pattern."""
     homes = _homes()
-    for file in files:
-        for name in pattern.findall(file.read_text(encoding="utf-8")):
-            if name in homes:
-                yield homes[name]
+    names = {name for file in files for name in pattern.findall(file.read_text(encoding="utf-8"))}
+    return frozenset(homes[name] for name in names if name in homes)
 
 
 @cache

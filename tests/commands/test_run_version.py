@@ -12,7 +12,7 @@ from handaxe.commands.run_version import run_version
 from handaxe.commands.sides import make_job, side
 from handaxe.methods.catalog import list_methods
 
-CACHED = ("_package_digest", "_homes", "_methods", "_core", "_sources")
+CACHED = ("_digest", "_named", "_homes", "_methods", "_core", "_sources")
 
 
 @pytest.fixture
