@@ -112,7 +112,8 @@ def _nothing_learned(metrics: Sequence[Mapping[str, float]]) -> str:
     """A sentence for a run without an advantage: in each group all were 0, or it was left out; else ""."""
     trained = [row for row in metrics if row.get("groups")]
     losses = {name for row in trained for name in row if name.startswith("loss/")}
-    if not trained or not losses <= WITHOUT_SIGNAL or not all(map(_is_idle, trained)):
+    updates = losses or any(row.get("nothing_to_train") for row in trained)  # neither, if stages alone train
+    if not updates or not losses <= WITHOUT_SIGNAL or not all(map(_is_idle, trained)):
         return ""
     mean = float(np.mean([row.get("reward", 0.0) for row in trained]))
     return (

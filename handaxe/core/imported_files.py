@@ -10,7 +10,8 @@ __all__ = ["imported_files"]
 def imported_files(file: Path, folder: Path) -> list[Path]:
     """Return a file and all direct and indirect imports below a folder, sorted.
 
-    Code is read, never run. Imports within functions count; module names computed at run time do not.
+    Code is read, never run. Imports within functions count; module names computed at run time do not. Packages without
+    __init__.py count, too; modulefinder of the standard library fails there.
 
     Args:
         file: with Python code.

@@ -61,6 +61,15 @@ def test_a_run_without_any_gradient_is_reported(tmp_path, second, idle):
     assert ("caution    nothing was learned: in all" in shown(read_outcome(tmp_path / "run"))) == idle
 
 
+@pytest.mark.parametrize(("nothing", "idle"), [(1.0, True), (0.0, False)])
+def test_steps_without_a_loss_are_idle_if_they_wanted_to_train(tmp_path, nothing, idle):
+    """Methods whose stages alone train have steps without a loss, and nothing_to_train is 0."""
+    row = {"groups": 4.0, "groups/trained": 0.0, "nothing_to_train": nothing, "reward": 0.5}
+    with RunRecord(tmp_path / "run") as record:
+        record.write_step(0, [], row)
+    assert ("nothing was learned" in shown(read_outcome(tmp_path / "run"))) == idle
+
+
 def test_a_run_with_gradients_or_without_steps_has_no_caution(finished, tmp_path):
     with RunRecord(tmp_path / "run") as record:
         record.write_step(0, [], {"reward": 0.25})

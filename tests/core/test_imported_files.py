@@ -7,7 +7,8 @@ from handaxe.core.imported_files import imported_files
 FILES = {
     "shop.py": "import prices\nfrom pack import inner\nimport json, missing.one\n\n\ndef f():\n    import later\n",
     "prices.py": "import shop\n",
-    "later.py": "from pack.deep import *\n",
+    "later.py": "from pack.deep import *\nimport plain.part\n",
+    "plain/part.py": "",
     "unused.py": "",
     "pack/__init__.py": "",
     "pack/inner.py": "from . import beside\nfrom .deep.lowest import value\nfrom ..above import x\n",

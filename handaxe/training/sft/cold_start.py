@@ -217,7 +217,7 @@ def demonstrations(
 
 
 def _check_complete(one: Trajectory, world: World, context: int) -> None:
-    """Raise InputError for a conversation that is too long, or whose tools failed."""
+    """Raise InputError for a conversation cut by the context, or ended by failed tools."""
     task = one.task
     if one.ending.reason == "length":
         raise InputError(

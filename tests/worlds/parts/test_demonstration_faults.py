@@ -1,5 +1,8 @@
 """Sentences about calls without a result and wrong answers of an expert."""
 
+from dataclasses import replace
+
+from handaxe.core.errors import VerifierError
 from handaxe.core.records import Message, ToolCall
 from handaxe.models.chat_formats.compact import Compact
 from handaxe.tools import tool
@@ -48,9 +51,16 @@ def test_calls_without_a_result_are_counted_with_the_first_reply():
     assert "no tool 'dubble'; the tools are: double" in one
 
 
-def test_a_tool_that_fails_is_named_beside_the_answer_that_is_missing():
-    failed, wrong = demonstration_faults(WORLD, played("double", 300, right))
-    assert "too large" in failed and "ends with ''" in wrong
+def test_a_tool_that_fails_is_named_and_its_rollout_has_no_score():
+    (failed,) = demonstration_faults(WORLD, played("double", 300, right))
+    assert "too large" in failed
+
+
+def test_a_rule_that_fails_is_no_fault_of_the_expert():
+    def broken(group):
+        raise VerifierError("no verdict")
+
+    assert demonstration_faults(replace(WORLD, correct=broken), played("double", 3, right)) == []
 
 
 def test_wrong_answers_are_counted_with_the_first():
